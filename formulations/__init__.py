@@ -1,0 +1,1 @@
+"""The exact models: one package per paper, one module per numbered problem."""

@@ -1,0 +1,181 @@
+"""What was decided: who ran where and when, as arrays.
+
+The same object holds a slot schedule of problem (2), whose workers carry a job without naming
+its chunks, and the event-driven schedule of an online algorithm, which names them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
+
+from optsched.document import Document
+from optsched.errors import InputError
+
+NO_CHUNK = -1
+"""Chunk index of a run that does not say which chunk it trains."""
+
+
+class RunDocument(Document):
+    """A job occupies one worker without a break."""
+
+    job: int = Field(ge=0)
+    chunk: int = Field(NO_CHUNK, ge=-1, description="-1: not said")
+    worker: int = Field(ge=-1, description="edge worker; -1: a worker of the cloud")
+    start: float = Field(ge=0, description="slots")
+    end: float = Field(ge=0, description="slots")
+
+
+class ServiceDocument(Document):
+    """A parameter server serves one job without a break."""
+
+    job: int = Field(ge=0)
+    parameter_server: int = Field(ge=-1, description="edge parameter server; -1: the cloud's")
+    start: float = Field(ge=0, description="slots")
+    end: float = Field(ge=0, description="slots")
+
+
+class ScheduleDocument(Document):
+    """A schedule of one instance."""
+
+    format: Literal["optsched/preemptive/schedule"] = "optsched/preemptive/schedule"
+    version: Literal[1] = 1
+    speed: float = Field(1.0, gt=0, description="1 + epsilon at which it was run")
+    together: list[bool] = Field(description="zeta_j: the whole job is in the cloud")
+    runs: list[RunDocument]
+    services: list[ServiceDocument] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Runs of jobs on workers and services of parameter servers.
+
+    ``CLOUD`` (-1) stands for the cloud, which has a worker and a parameter server for everyone:
+    each run there is a worker of its own.
+
+    Raises:
+        InputError: columns of different lengths, or an interval that ends before it starts.
+    """
+
+    document_type: ClassVar[type[Document]] = ScheduleDocument
+
+    run_job: NDArray[np.int64]
+    """Shape (runs,)."""
+    run_chunk: NDArray[np.int64]
+    """Shape (runs,); ``NO_CHUNK`` where the schedule does not say."""
+    run_worker: NDArray[np.int64]
+    """y: shape (runs,)."""
+    run_start: NDArray[np.float64]
+    """Shape (runs,), slots."""
+    run_end: NDArray[np.float64]
+    """Shape (runs,), slots."""
+    service_job: NDArray[np.int64]
+    """Shape (services,)."""
+    service_ps: NDArray[np.int64]
+    """z: shape (services,)."""
+    service_start: NDArray[np.float64]
+    """Shape (services,), slots."""
+    service_end: NDArray[np.float64]
+    """Shape (services,), slots."""
+    together: NDArray[np.bool_]
+    """zeta_j: workers and parameter server all in the cloud, shape (jobs,)."""
+    speed: float = 1.0
+    """1 + epsilon: chunks take their time divided by this."""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        for kind in ("run", "service"):
+            columns = {
+                f.name: getattr(self, f.name) for f in fields(self) if f.name.startswith(kind + "_")
+            }
+            if len({len(column) for column in columns.values()}) > 1:
+                lengths = {name: len(column) for name, column in columns.items()}
+                raise InputError.of(kind, lengths, "columns of one length")
+            start, end = columns[f"{kind}_start"], columns[f"{kind}_end"]
+            backwards = ~(end >= start) | ~np.isfinite(end)
+            if backwards.any():
+                at = int(np.argmax(backwards))
+                raise InputError.of(
+                    f"{kind}s[{at}]",
+                    (float(start[at]), float(end[at])),
+                    "an interval that ends after it starts",
+                )
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        runs: ArrayLike,
+        services: ArrayLike = (),
+        together: ArrayLike,
+        speed: float = 1.0,
+    ) -> Schedule:
+        """Build from rows.
+
+        Args:
+            runs: rows (job, chunk, worker, start, end), shape (runs, 5).
+            services: rows (job, parameter server, start, end), shape (services, 4).
+            together: zeta_j, shape (jobs,).
+            speed: 1 + epsilon.
+        """
+        run = np.asarray(runs, dtype=float).reshape(-1, 5)
+        service = np.asarray(services, dtype=float).reshape(-1, 4)
+        job, chunk, worker = run[:, :3].T.astype(np.int64)
+        served, server = service[:, :2].T.astype(np.int64)
+        return cls(
+            run_job=job,
+            run_chunk=chunk,
+            run_worker=worker,
+            run_start=run[:, 3].copy(),
+            run_end=run[:, 4].copy(),
+            service_job=served,
+            service_ps=server,
+            service_start=service[:, 2].copy(),
+            service_end=service[:, 3].copy(),
+            together=np.array(together, dtype=bool),
+            speed=speed,
+        )
+
+    @classmethod
+    def from_document(cls, document: ScheduleDocument) -> Schedule:
+        """Arrays from a validated file."""
+        return cls.build(
+            runs=[(r.job, r.chunk, r.worker, r.start, r.end) for r in document.runs],
+            services=[(s.job, s.parameter_server, s.start, s.end) for s in document.services],
+            together=document.together,
+            speed=document.speed,
+        )
+
+    def to_document(self) -> ScheduleDocument:
+        """The file that gives back this schedule."""
+        runs: list[Any] = [
+            dict(zip(RunDocument.model_fields, row, strict=True))
+            for row in zip(
+                self.run_job.tolist(),
+                self.run_chunk.tolist(),
+                self.run_worker.tolist(),
+                self.run_start.tolist(),
+                self.run_end.tolist(),
+                strict=True,
+            )
+        ]
+        services: list[Any] = [
+            dict(zip(ServiceDocument.model_fields, row, strict=True))
+            for row in zip(
+                self.service_job.tolist(),
+                self.service_ps.tolist(),
+                self.service_start.tolist(),
+                self.service_end.tolist(),
+                strict=True,
+            )
+        ]
+        return ScheduleDocument(
+            speed=self.speed, together=self.together.tolist(), runs=runs, services=services
+        )

@@ -1,0 +1,1 @@
+"""The online algorithms and baselines: one package per paper."""

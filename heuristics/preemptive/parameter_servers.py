@@ -1,0 +1,94 @@
+"""Which parameter server serves a job while it runs: A_ps (Algorithm 5, restated).
+
+A job that runs entirely in the cloud takes a parameter server there. Any other takes a free
+eligible one at the edge whenever it starts or resumes, keeps it until none of its chunks runs,
+and falls back on the cloud if none is free. No choice changes a speed or makes a job wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+
+from formulations.preemptive.instance import CLOUD, Booleans, Floats, Integers
+from heuristics.preemptive.rules import PsPolicy
+from heuristics.preemptive.ties import TIE, slack
+
+
+@dataclass(frozen=True)
+class Services:
+    """One row per service without a break, in order of (start, job)."""
+
+    job: Integers
+    parameter_server: Integers
+    """Edge parameter server, or ``CLOUD``."""
+    start: Floats
+    """Slots."""
+    end: Floats
+    """Slots."""
+
+
+def running_intervals(
+    job: Integers, start: Floats, end: Floats
+) -> tuple[Integers, Floats, Floats]:
+    """Maximal intervals in which each job has a chunk running, by (start, job).
+
+    Args:
+        job: job of each run, shape (runs,).
+        start: its start, slots.
+        end: its end, slots; runs that touch up to rounding belong to one interval.
+    """
+    order = np.lexsort((start, job))
+    job, start, end = job[order], start[order], end[order]
+    # latest end so far within the job: a running maximum of (job, rank of end)
+    by_end = np.argsort(end, kind="stable")
+    rank = np.empty_like(by_end)
+    rank[by_end] = np.arange(len(end))
+    latest = end[by_end[np.maximum.accumulate(job * len(end) + rank) % max(len(end), 1)]]
+    opens = np.ones(len(job), dtype=bool)
+    gap = start[1:] - latest[:-1]
+    opens[1:] = (job[1:] != job[:-1]) | (gap > slack_of(end[1:] - start[1:], start[1:]))
+    first = np.flatnonzero(opens)
+    last = np.append(first[1:], len(job)) - 1 if len(first) else first
+    job, start, end = job[first], start[first], latest[last]
+    order = np.lexsort((job, start))
+    return job[order], start[order], end[order]
+
+
+def assign(
+    intervals: tuple[Integers, Floats, Floats],
+    *,
+    together: Booleans,
+    eligible: Sequence[Integers],
+    parameter_servers: int,
+    policy: PsPolicy,
+    rng: np.random.Generator,
+) -> Services:
+    """Algorithm 5 over the intervals of ``running_intervals``, in order of time.
+
+    Args:
+        intervals: job, start and end of each.
+        together: zeta_j, shape (jobs,).
+        eligible: edge parameter servers with o_jp = 1, for each job, ascending.
+        parameter_servers: number at the edge.
+        policy: lowest free index, or uniformly random among the free.
+        rng: used by the random policy only.
+    """
+    job, start, end = intervals
+    chosen = np.full(len(job), CLOUD)
+    free = np.ones(parameter_servers, dtype=bool)
+    busy: list[tuple[float, int]] = []  # (end, parameter server)
+    for i in np.flatnonzero(~together[job]).tolist():
+        j, now, until = int(job[i]), float(start[i]), float(end[i])
+        while busy and busy[0][0] <= now + slack(until - now, now):
+            free[heappop(busy)[1]] = True
+        candidates = eligible[j][free[eligible[j]]]
+        if len(candidates):
+            pick = rng.integers(len(candidates)) if policy == "random" else 0
+            p = int(candidates[pick])
+            chosen[i], free[p] = p, False
+            heappush(busy, (until, p))
+    return Services(job, chosen, start, end)

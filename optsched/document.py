@@ -1,0 +1,117 @@
+"""JSON documents: validated at the door, with errors that name the field.
+
+A class that lives in files names its pydantic twin in ``document_type`` and converts both ways.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from optsched.errors import FieldProblem, InputError
+
+
+class Document(BaseModel):
+    """Base of everything read from or written to a file: closed, frozen, finite numbers only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Documented(Protocol):
+    """What can be kept in a file."""
+
+    document_type: ClassVar[type[Document]]
+
+    @classmethod
+    def from_document(cls, document: Any) -> Self: ...
+
+    def to_document(self) -> Document: ...
+
+
+T = TypeVar("T", bound=Documented)
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    name = ""
+    for part in location:
+        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else part
+    return name or "document"
+
+
+def _allowed(message: str) -> str:
+    return message.removeprefix("Value error, ").removeprefix("Input ").strip()
+
+
+def refusal(error: ValidationError) -> InputError:
+    """The error that names every field pydantic refused, its value and what is allowed."""
+    return InputError(
+        [
+            FieldProblem(
+                _field(e["loc"]),
+                "(missing)" if e["type"] == "missing" else e["input"],
+                _allowed(e["msg"]),
+            )
+            for e in error.errors()
+        ]
+    )
+
+
+def parse(cls: type[T], data: Any) -> T:
+    """Build ``cls`` from decoded JSON.
+
+    Raises:
+        InputError: with one entry per field refused.
+    """
+    try:
+        document = cls.document_type.model_validate(data)
+    except ValidationError as error:
+        raise refusal(error) from None
+    return cls.from_document(document)
+
+
+def load(cls: type[T], path: str | Path) -> T:
+    """Read ``cls`` from a JSON file.
+
+    Raises:
+        InputError: the file is missing, is not JSON, or holds a field that is refused.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.of("file", str(path), f"cannot be read ({error})") from None
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise InputError.of("file", str(path), f"is not JSON ({error})") from None
+    return parse(cls, data)
+
+
+def dumps(thing: Documented) -> str:
+    """The JSON text of a document, defaults left out."""
+    return thing.to_document().model_dump_json(exclude_defaults=True, indent=1)
+
+
+def save(thing: Documented, path: str | Path) -> None:
+    """Write the JSON file whole or not at all."""
+    write_text(path, dumps(thing) + "\n")
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a file whole or not at all: a reader, or a crash, never sees half of it."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def schema(cls: type[Documented]) -> dict[str, Any]:
+    """JSON schema of the files of ``cls``."""
+    return cls.document_type.model_json_schema()

@@ -1,0 +1,51 @@
+"""Errors raised at the public edge, in the user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_SHOWN = 80  # longest value quoted in a message
+
+
+@dataclass(frozen=True)
+class FieldProblem:
+    """One field that cannot be accepted: where, what was given, what is allowed."""
+
+    field: str
+    value: Any
+    allowed: str
+
+    def __str__(self) -> str:
+        shown = repr(self.value)
+        if len(shown) > _SHOWN:
+            shown = shown[: _SHOWN - 3] + "..."
+        return f"{self.field} = {shown}: {self.allowed}"
+
+
+class InputError(ValueError):
+    """Data from outside that cannot be accepted; nothing has run yet.
+
+    ``problems`` lists every field refused, so a file can be mended in one go.
+    """
+
+    def __init__(self, problems: Sequence[FieldProblem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+    @classmethod
+    def of(cls, field: str, value: Any, allowed: str) -> InputError:
+        """The usual case: one field."""
+        return cls([FieldProblem(field, value, allowed)])
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[FieldProblem, ...]]]:
+        return type(self), (self.problems,)  # so that it survives a worker process
+
+
+class ModelError(ValueError):
+    """A model that says something it cannot mean: shapes that do not fit, a name used twice."""
+
+
+class UnsupportedError(ModelError):
+    """A solver cannot honour what the model or the caller asks; nothing was solved."""

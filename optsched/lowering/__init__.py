@@ -1,0 +1,1 @@
+"""What a solver does not take natively, as exact linear rows."""

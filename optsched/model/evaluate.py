@@ -1,0 +1,106 @@
+"""A point against a model, decided as if in exact arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from optsched.model.compiled import Compiled, Rows
+from optsched.model.expression import Floats
+
+_UNIT = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class BlockViolation:
+    """A block that a point breaks."""
+
+    block: str
+    """Name of the constraint block, or of the variable for a bound or integrality."""
+    kind: str
+    """"row", "bound" or "integrality"."""
+    index: tuple[int, ...]
+    """Entry of the block that is broken most."""
+    amount: float
+    """By how much, in the units of the row or variable."""
+    entries: int
+    """How many entries of the block are broken."""
+
+
+def evaluate(compiled: Compiled, x: Floats, tolerance: float) -> list[BlockViolation]:
+    """Every block broken by more than the tolerance.
+
+    A row's tolerance is ``tolerance * max(1, |side|)``, so that a large right-hand side is not
+    held to more digits than a number has.
+    """
+    broken: list[BlockViolation] = []
+    outside = np.maximum(compiled.lower - x, x - compiled.upper)
+    outside[np.isnan(outside)] = np.inf  # a value that is not a number is outside everything
+    fraction = np.where(compiled.integer & np.isfinite(x), np.abs(x - np.round(x)), 0.0)
+    for kind, amount in (("bound", outside), ("integrality", fraction)):
+        broken += _report(kind, amount, amount > tolerance, compiled.column_blocks)
+    excess = row_excess(compiled.rows, x, tolerance)
+    broken += _report("row", excess, excess > 0, compiled.row_blocks)
+    for indicator in compiled.indicators:
+        active = (np.round(x[indicator.literals]) == indicator.active).all(axis=1)
+        excess = np.where(active, row_excess(indicator.rows, x, tolerance), 0.0)
+        shape = (len(excess),)
+        broken += _report("row", excess, excess > 0, {indicator.name: (0, shape)})
+    return broken
+
+
+def row_excess(rows: Rows, x: Floats, tolerance: float) -> Floats:
+    """By how much each row is broken; 0 where it holds within the tolerance.
+
+    Floating point decides unless its error bound leaves the answer open; those rows, few if
+    any, are decided with rationals.
+    """
+    if not np.isfinite(x).all():
+        touched = abs(rows.matrix) @ (~np.isfinite(x)).astype(float)
+        x = np.where(np.isfinite(x), x, 0.0)
+        return np.where(touched > 0, np.inf, row_excess(rows, x, tolerance))
+    activity = rows.matrix @ x
+    magnitude = abs(rows.matrix) @ np.abs(x)
+    length = np.diff(rows.matrix.indptr)
+    error = (length + 2) * _UNIT * magnitude  # standard bound on a rounded dot product
+    excess = np.zeros(rows.count)
+    for side, sign in ((rows.lower, -1.0), (rows.upper, 1.0)):
+        finite = np.isfinite(side)
+        value = np.where(finite, side, 0.0)
+        allowed = tolerance * np.maximum(1.0, np.abs(value))
+        over = np.where(finite, sign * (activity - value), -np.inf)
+        open_ = np.flatnonzero(finite & (np.abs(over - allowed) <= error + _UNIT * allowed))
+        for row in open_:
+            over[row] = _exact_excess(rows.matrix, x, int(row), float(side[row]), sign)
+        excess = np.maximum(excess, np.where(over > allowed, over, 0.0))
+    return excess
+
+
+def _exact_excess(matrix: sp.csr_array, x: Floats, row: int, side: float, sign: float) -> float:
+    start, end = matrix.indptr[row], matrix.indptr[row + 1]
+    total = Fraction(0)
+    for a, column in zip(matrix.data[start:end], matrix.indices[start:end], strict=True):
+        total += Fraction(float(a)) * Fraction(float(x[column]))
+    return float(Fraction(sign) * (total - Fraction(side)))
+
+
+def _report(
+    kind: str,
+    amount: Floats,
+    wrong: NDArray[np.bool_],
+    blocks: dict[str, tuple[int, tuple[int, ...]]],
+) -> Iterator[BlockViolation]:
+    if not wrong.any():
+        return
+    for name, (first, shape) in blocks.items():
+        part = slice(first, first + int(np.prod(shape)))
+        if wrong[part].any():
+            worst = int(np.argmax(np.where(wrong[part], amount[part], -1.0)))
+            index = tuple(int(i) for i in np.unravel_index(worst, shape)) if shape else ()
+            count = int(np.count_nonzero(wrong[part]))
+            yield BlockViolation(name, kind, index, float(amount[part][worst]), count)

@@ -1,0 +1,369 @@
+"""Arrays of linear expressions that behave like numpy arrays.
+
+An expression of shape ``s`` stands for ``prod(s)`` linear functions at once. It is kept as a few
+runs of terms (entry, column, coefficient), never as objects per variable, so building a model
+costs a few array operations however many variables it has.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from optsched.errors import ModelError
+
+if TYPE_CHECKING:
+    from optsched.model.model import Model
+
+Floats = NDArray[np.float64]
+Columns = NDArray[np.int32]
+Shape = tuple[int, ...]
+
+
+class Terms(NamedTuple):
+    """Terms ``coefficient * x[column]``, each added to one entry of the flattened expression."""
+
+    entries: NDArray[np.integer[Any]] | None
+    """Entry each term belongs to; None: term ``i`` belongs to entry ``i``, all entries once."""
+    columns: Columns
+    coefficients: Floats | float
+    """One per term, or one for all."""
+
+    def scaled(self, factor: Floats | float) -> Terms:
+        """Each entry multiplied by its own factor (flat), or all by one."""
+        if isinstance(factor, float):
+            return self._replace(coefficients=self.coefficients * factor)
+        per_term = factor if self.entries is None else factor[self.entries]
+        return self._replace(coefficients=self.coefficients * per_term)
+
+    def moved(self, target: NDArray[np.integer[Any]]) -> Terms:
+        """Entry ``i`` added to entry ``target[i]``."""
+        return self._replace(entries=target if self.entries is None else target[self.entries])
+
+    def spelled_out(self) -> tuple[NDArray[np.integer[Any]], Columns, Floats]:
+        """Entries, columns and coefficients as arrays of one length."""
+        entries = (
+            np.arange(len(self.columns), dtype=np.int32) if self.entries is None else (self.entries)
+        )
+        coefficients = (
+            np.broadcast_to(np.float64(self.coefficients), entries.shape)
+            if isinstance(self.coefficients, float)
+            else self.coefficients
+        )
+        return entries, self.columns, coefficients
+
+
+class Expression:
+    """An array of linear expressions in the variables of one model.
+
+    Arithmetic, indexing, ``sum`` and broadcasting follow numpy; shapes that do not fit raise
+    :class:`ModelError` naming both. Comparing with ``<=``, ``>=`` or ``==`` gives a
+    :class:`Relation` to be added to the model.
+    """
+
+    __slots__ = ("constant", "model", "shape", "terms")
+    __array_ufunc__ = None  # numpy arrays leave arithmetic with us to our own methods
+    __hash__ = None  # type: ignore[assignment]
+    __iter__ = None  # a Python loop over single variables is never what is wanted
+
+    def __init__(
+        self, model: Model, shape: Shape, terms: tuple[Terms, ...], constant: Floats | float = 0.0
+    ) -> None:
+        self.model = model
+        self.shape = shape
+        self.terms = terms
+        self.constant = constant
+        """A number, or an array of the expression's shape."""
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of shape {self.shape}>"
+
+    # arithmetic
+
+    def __neg__(self) -> Expression:
+        return self * -1.0
+
+    def __add__(self, other: Expression | ArrayLike) -> Expression:
+        if isinstance(other, Expression):
+            shape = _common_shape("+", self.shape, other.shape)
+            a, b = self.broadcast_to(shape), other.broadcast_to(shape)
+            model = self.model.common_ground(other.model)
+            return Expression(model, shape, a.terms + b.terms, a.constant + b.constant)
+        value = _number("+", other)
+        shape = _common_shape("+", self.shape, value.shape)
+        a = self.broadcast_to(shape)
+        constant = a.constant + (float(value) if value.ndim == 0 else np.broadcast_to(value, shape))
+        return Expression(self.model, shape, a.terms, constant)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Expression | ArrayLike) -> Expression:
+        return self + (-other if isinstance(other, Expression) else -_number("-", other))
+
+    def __rsub__(self, other: ArrayLike) -> Expression:
+        return -self + other
+
+    def __mul__(self, other: ArrayLike) -> Expression:
+        if isinstance(other, Expression):
+            raise ModelError("a product of two expressions is not linear")
+        value = _number("*", other)
+        if value.ndim == 0:
+            factor = float(value)
+            return Expression(
+                self.model,
+                self.shape,
+                tuple(t.scaled(factor) for t in self.terms),
+                self.constant * factor,
+            )
+        shape = _common_shape("*", self.shape, value.shape)
+        a = self.broadcast_to(shape)
+        value = np.broadcast_to(value, shape)
+        flat = value.reshape(-1)
+        return Expression(
+            self.model, shape, tuple(t.scaled(flat) for t in a.terms), a.constant * value
+        )
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: ArrayLike) -> Expression:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self * (1.0 / _number("/", other))
+
+    def __matmul__(self, other: ArrayLike) -> Expression:
+        """``x @ b`` for a vector or matrix of numbers ``b``."""
+        value = _number("@", other)
+        if value.ndim != 1 or self.ndim == 0 or self.shape[-1] != value.shape[0]:
+            raise ModelError(f"@ does not fit shapes {self.shape} and {value.shape}")
+        return (self * value).sum(axis=-1)
+
+    def __rmatmul__(self, matrix: Any) -> Expression:
+        """``A @ x`` for a numpy or scipy.sparse matrix and a vector of expressions."""
+        if not sp.issparse(matrix):
+            matrix = _number("@", matrix)
+        if matrix.ndim != 2 or self.ndim != 1 or matrix.shape[1] != self.shape[0]:
+            raise ModelError(f"@ does not fit shapes {matrix.shape} and {self.shape}")
+        rows = matrix.shape[0]
+        a = sp.csr_array(matrix, dtype=np.float64)
+        constant = (
+            0.0
+            if isinstance(self.constant, float) and self.constant == 0.0
+            else (a @ np.broadcast_to(self.constant, self.shape))
+        )
+        return Expression(
+            self.model, (rows,), tuple(_multiplied(a, t) for t in self.terms), constant
+        )
+
+    # shape
+
+    def __getitem__(self, key: Any) -> Expression:
+        try:
+            picked = np.arange(self.size, dtype=np.int32).reshape(self.shape)[key]
+        except IndexError as error:
+            raise ModelError(f"index does not fit shape {self.shape}: {error}") from None
+        return self._picked(np.asarray(picked))
+
+    def broadcast_to(self, shape: Shape) -> Expression:
+        """The expression repeated along new or length-one axes, as numpy does."""
+        if shape == self.shape:
+            return self
+        return self._picked(
+            np.broadcast_to(np.arange(self.size, dtype=np.int32).reshape(self.shape), shape)
+        )
+
+    def reshape(self, *shape: int) -> Expression:
+        """The same entries in another shape; one length may be -1."""
+        new = np.broadcast_to(np.int8(0), self.shape)
+        try:
+            target = new.reshape(shape).shape
+        except ValueError:
+            raise ModelError(f"cannot reshape {self.shape} to {shape}") from None
+        constant = (
+            self.constant if isinstance(self.constant, float) else (self.constant.reshape(target))
+        )
+        return Expression(self.model, target, self.terms, constant)
+
+    def _picked(self, picked: NDArray[np.int32]) -> Expression:
+        """Entry ``i`` of the result is entry ``picked[i]`` of this one."""
+        flat = picked.reshape(-1)
+        constant = (
+            self.constant
+            if isinstance(self.constant, float)
+            else (self.constant.reshape(-1)[picked])
+        )
+        terms = tuple(_gathered(t, flat, self.size) for t in self.terms)
+        return Expression(self.model, picked.shape, terms, constant)
+
+    # sums
+
+    def sum(self, axis: int | tuple[int, ...] | None = None) -> Expression:
+        """Sum over all entries, or over the axes named."""
+        if axis is None:
+            axes = tuple(range(self.ndim))
+        else:
+            axes = tuple(
+                sorted(_axis(a, self.ndim) for a in (axis if isinstance(axis, tuple) else (axis,)))
+            )
+        left = tuple(n for a, n in enumerate(self.shape) if a not in axes)
+        one = np.arange(math.prod(left), dtype=np.int32).reshape(
+            tuple(1 if a in axes else n for a, n in enumerate(self.shape))
+        )
+        target = (
+            np.broadcast_to(one, self.shape).reshape(-1)
+            if left
+            else (np.broadcast_to(np.int32(0), self.size))
+        )
+        constant = self.constant
+        if not (isinstance(constant, float) and constant == 0.0):
+            total = np.broadcast_to(constant, self.shape).sum(axis=axes)
+            constant = float(total) if not left else total
+        return Expression(self.model, left, tuple(t.moved(target) for t in self.terms), constant)
+
+    def sum_by(self, keys: ArrayLike, groups: int) -> Expression:
+        """Add up entries that share a key: entry ``k`` of the result sums where ``keys == k``.
+
+        Args:
+            keys: integers in 0..groups-1, in the expression's shape.
+            groups: length of the result.
+        """
+        key = np.asarray(keys)
+        if key.shape != self.shape:
+            raise ModelError(f"sum_by: keys have shape {key.shape}, the expression {self.shape}")
+        if key.dtype.kind not in "iu":
+            if key.size:
+                raise ModelError(f"sum_by: keys must be integers, not {key.dtype}")
+            key = key.astype(np.int32)
+        if key.size and not (key.min() >= 0 and key.max() < groups):
+            raise ModelError(
+                f"sum_by: keys must lie in 0..{groups - 1}, found {key.min()}..{key.max()}"
+            )
+        flat = key.reshape(-1)
+        constant = self.constant
+        if not (isinstance(constant, float) and constant == 0.0):
+            weights = np.broadcast_to(constant, self.shape).reshape(-1)
+            constant = np.bincount(flat, weights=weights, minlength=groups).astype(np.float64)
+        return Expression(self.model, (groups,), tuple(t.moved(flat) for t in self.terms), constant)
+
+    # relations
+
+    def __le__(self, other: Expression | ArrayLike) -> Relation:
+        return self._related(other, upper=True)
+
+    def __ge__(self, other: Expression | ArrayLike) -> Relation:
+        return self._related(other, lower=True)
+
+    def __eq__(self, other: Expression | ArrayLike) -> Relation:  # type: ignore[override]
+        return self._related(other, lower=True, upper=True)
+
+    def between(self, lower: ArrayLike, upper: ArrayLike) -> Relation:
+        """``lower <= expression <= upper`` as one block of rows."""
+        low, high = (self._side(side) for side in (lower, upper))
+        return Relation(self, low, high)
+
+    def _related(
+        self, other: Expression | ArrayLike, *, lower: bool = False, upper: bool = False
+    ) -> Relation:
+        if isinstance(other, Expression):
+            difference = self - other
+            side = difference._side(0.0)
+        else:
+            value = _number("comparison", other)
+            shape = _common_shape("comparison", self.shape, value.shape)
+            difference = self.broadcast_to(shape)
+            side = difference._side(value)
+        return Relation(difference, side if lower else -np.inf, side if upper else np.inf)
+
+    def _side(self, value: ArrayLike) -> Floats | float:
+        """The right-hand side once the expression's constant has gone over."""
+        number = _number("comparison", value)
+        if number.ndim == 0 and isinstance(self.constant, float):
+            return float(number) - self.constant
+        _common_shape("comparison", self.shape, number.shape)
+        return np.broadcast_to(number - self.constant, self.shape)
+
+
+class Relation(NamedTuple):
+    """``lower <= linear part of the expression <= upper``, entry by entry."""
+
+    expression: Expression
+    lower: Floats | float
+    """The constant of the expression already taken off."""
+    upper: Floats | float
+
+    def __bool__(self) -> bool:
+        raise ModelError(
+            "a relation is neither true nor false; add it to a model "
+            "(lower <= x <= upper is written x.between(lower, upper))"
+        )
+
+
+def _number(operation: str, value: ArrayLike) -> Floats:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{operation}: not an array of numbers: {value!r}") from None
+
+
+def _common_shape(operation: str, a: Shape, b: Shape) -> Shape:
+    if a == b or not b:
+        return a
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise ModelError(f"{operation} does not fit shapes {a} and {b}") from None
+
+
+def _axis(axis: int, ndim: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise ModelError(f"axis {axis} does not exist: the expression has {ndim} axes")
+    return axis % ndim
+
+
+def _gathered(terms: Terms, flat: NDArray[np.int32], size: int) -> Terms:
+    """Terms of the entries ``flat``, renumbered by position."""
+    coefficients = terms.coefficients
+    if terms.entries is None:
+        return Terms(
+            None,
+            terms.columns[flat],
+            coefficients if isinstance(coefficients, float) else coefficients[flat],
+        )
+    # rows of the table (entry x term number), so that entries may repeat
+    count = len(terms.columns)
+    table = sp.csr_array(
+        (np.arange(1, count + 1), (terms.entries, np.arange(count))), shape=(size, count)
+    )[flat].tocoo()
+    chosen = table.data - 1
+    return Terms(
+        table.row,
+        terms.columns[chosen],
+        coefficients if isinstance(coefficients, float) else coefficients[chosen],
+    )
+
+
+def _multiplied(matrix: sp.csr_array, terms: Terms) -> Terms:
+    """Terms of ``matrix @ expression``."""
+    if terms.entries is None:
+        rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
+        coefficients = terms.coefficients
+        factor = coefficients if isinstance(coefficients, float) else coefficients[matrix.indices]
+        return Terms(rows, terms.columns[matrix.indices], matrix.data * factor)
+    entries, columns, coefficients = terms.spelled_out()
+    width = int(columns.max(initial=-1)) + 1
+    product = (
+        matrix @ sp.csr_array((coefficients, (entries, columns)), shape=(matrix.shape[1], width))
+    ).tocoo()
+    return Terms(product.row, product.col.astype(np.int32), product.data)

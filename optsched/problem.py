@@ -1,0 +1,356 @@
+"""What a problem is, and how problems are found.
+
+A problem bundles what one paper states: an instance type, a schedule type, a checker, a cost,
+exact formulations, lower bounds and heuristics. Packages announce problems through the
+entry-point group ``optsched.problems`` and further heuristics, for any problem, through
+``optsched.heuristics`` (a mapping from name to :class:`Heuristic`, under the problem's name).
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ValidationError
+
+from optsched.document import Documented, refusal
+from optsched.errors import FieldProblem, InputError
+from optsched.model import Model
+from optsched.solvers import Options, Solution, Status, solve
+
+COST_TOLERANCE = 1e-6
+"""Relative difference allowed between a solver's objective and the recomputed cost."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A constraint of the paper that a schedule breaks."""
+
+    constraint: str
+    """The paper's number, such as "2a"."""
+    index: Mapping[str, int | float]
+    """Where: such as {"job": 3, "worker": 7, "time": 12.0}."""
+    amount: float
+    """By how much, in the constraint's own unit."""
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """An algorithm that makes a schedule."""
+
+    name: str
+    run: Callable[..., Any]
+    """(instance, rng, **options) -> schedule; options are keywords with defaults."""
+    source: str
+    """Paper, algorithm number."""
+    summary: str
+    online: bool = True
+    """Whether it sees a job only when it arrives."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proven bound on the optimum that needs no schedule."""
+
+    name: str
+    compute: Callable[[Any], float]
+    """(instance) -> bound: from below when minimising, from above when maximising."""
+    source: str
+    summary: str
+    measure: Callable[[Any, Any], float] | None = None
+    """(instance, schedule) -> what the source divides by this bound, where that is not the cost."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named ratio study, such as a figure of the paper."""
+
+    grid: Mapping[str, Sequence[Any]]
+    """Values by generator option; every combination is a cell."""
+    seeds: int
+    """Instances per cell."""
+    heuristics: Sequence[str]
+    """Heuristics with their options: ``"a_online(epsilon=0.5)"``."""
+    bounds: Sequence[str] = ()
+    """Bounds to report beside the reference formulation's own."""
+    reference: str | None = None
+    """Formulation ratios refer to; None: the problem's reference."""
+    time_limit: float | None = None
+    """Wall seconds per instance for the reference formulation."""
+    x: str | None = None
+    """Generator option on the plot's horizontal axis; None: the first that varies."""
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an exact method found on one instance."""
+
+    solution: Solution
+    schedule: Any | None = None
+    """The decoded schedule; None without a point, or where the problem is only a relaxation."""
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """One way of solving a problem, or a relaxation of it, to proof."""
+
+    name: str
+    build: Callable[..., Model]
+    """(instance, **options) -> model."""
+    source: str
+    """Paper, problem number."""
+    summary: str
+    decode: Callable[[Any, Solution], Any] | None = None
+    """(instance, solution) -> schedule whose cost is the objective; None for a relaxation."""
+    encode: Callable[[Any, Any], Mapping[str, Any]] | None = None
+    """(instance, schedule) -> values to start from."""
+    solver: str = "highs"
+    """The back end that suits it best."""
+
+    def solve(
+        self,
+        instance: Any,
+        *,
+        solver: str | None = None,
+        options: Options | None = None,
+        start: Any | None = None,
+        **build_options: Any,
+    ) -> Answer:
+        """Build, solve and decode.
+
+        Args:
+            instance: what to solve.
+            solver: back end; None for the one that suits best.
+            options: limits and tolerances.
+            start: a schedule to start from, used where the formulation can encode it.
+            build_options: handed to ``build``.
+        """
+        began = time.perf_counter()
+        options = options or Options()
+        model = self.build(instance, **build_options)
+        if start is not None and self.encode is not None:
+            options = replace(options, warm_start=self.encode(instance, start))
+        solution = solve(model, solver=solver or self.solver, options=options)
+        schedule = None
+        if solution.has_point and self.decode is not None:
+            schedule = self.decode(instance, solution)
+        seconds = time.perf_counter() - began
+        return Answer(replace(solution, seconds=seconds), schedule)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything optsched knows of one problem."""
+
+    name: str
+    summary: str
+    source: str
+    """The paper."""
+    instance_type: type[Documented]
+    schedule_type: type[Documented]
+    check: Callable[..., list[Violation]]
+    """(instance, schedule, **options) -> violations."""
+    cost: Callable[[Any, Any], float]
+    """(instance, schedule) -> objective value."""
+    generate: Callable[..., Any]
+    """(rng, **options) -> instance."""
+    generator_options: type[BaseModel]
+    """The options of ``generate``: names, types, ranges, defaults, descriptions."""
+    formulations: Mapping[str, Formulation]
+    reference: str
+    """The formulation whose optimum is the offline optimum that ratios refer to."""
+    unit: str
+    """Unit of the cost."""
+    sense: Literal["minimise", "maximise"] = "minimise"
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
+    check_options: Callable[[Any], Mapping[str, Any]] = lambda schedule: {}
+    """Options of ``check`` that a heuristic's own schedule is entitled to."""
+    presets: Mapping[str, Preset] = field(default_factory=dict)
+    """Named studies of ``optsched ratio``, such as the paper's own figures."""
+
+    def solve(self, formulation: str, instance: Any, **options: Any) -> Answer:
+        """Solve one formulation, named with its build options: ``"problem_2(horizon=20)"``.
+
+        An optimum counts only if its schedule passes the checker.
+
+        Raises:
+            InputError: no such formulation or build option.
+        """
+        chosen, build_options = self.formulation(formulation)
+        answer = chosen.solve(instance, **build_options, **options)
+        return self.verify(instance, answer)
+
+    def verify(self, instance: Any, answer: Answer) -> Answer:
+        """Turn an answer whose schedule breaks the problem, or costs something else, into an error.
+
+        The bound stays: it does not depend on the point.
+        """
+        solution = answer.solution
+        if answer.schedule is None or solution.objective is None:
+            return answer
+        complaint = ""
+        violations = self.check(instance, answer.schedule)
+        cost = self.cost(instance, answer.schedule)
+        if violations:
+            worst = max(violations, key=lambda v: v.amount)
+            complaint = f"the decoded schedule breaks ({worst.constraint}) at {dict(worst.index)}"
+        elif abs(cost - solution.objective) > COST_TOLERANCE * max(1.0, abs(cost)):
+            complaint = f"the decoded schedule costs {cost:g}, not {solution.objective:g}"
+        if not complaint:
+            return answer
+        return replace(
+            answer,
+            solution=replace(
+                solution, status=Status.ERROR, objective=None, checked=False, message=complaint
+            ),
+            schedule=None,
+        )
+
+    def run(self, heuristic: str, instance: Any, rng: np.random.Generator) -> Any:
+        """Run a heuristic, named with its options: ``"a_online(epsilon=0.5)"``.
+
+        Raises:
+            InputError: no such heuristic or option.
+        """
+        chosen, options = self.heuristic(heuristic)
+        return chosen.run(instance, rng, **options)
+
+    def formulation(self, text: str) -> tuple[Formulation, dict[str, Any]]:
+        """The formulation and the build options that ``name(option=value, ...)`` names.
+
+        Raises:
+            InputError: no such formulation or option.
+        """
+        name, options = parse_call(text)
+        chosen: Formulation = pick(self.formulations, name, "formulation")
+        _accept(chosen.build, options, text, given=1)
+        return chosen, options
+
+    def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
+        """The heuristic and the options that ``name(option=value, ...)`` names.
+
+        Raises:
+            InputError: no such heuristic or option.
+        """
+        name, options = parse_call(text)
+        chosen: Heuristic = pick(self.heuristics, name, "heuristic")
+        _accept(chosen.run, options, text, given=2)
+        return chosen, options
+
+    def generator_call(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options of ``generate``, validated; texts such as "3" become what they stand for.
+
+        Raises:
+            InputError: an option that is not known, or a value out of range.
+        """
+        known = self.generator_options.model_fields
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            allowed = "not an option; there are " + ", ".join(known)
+            raise InputError([FieldProblem(name, options[name], allowed) for name in unknown])
+        try:
+            validated = self.generator_options.model_validate(options)
+        except ValidationError as error:
+            raise refusal(error) from None
+        return {name: getattr(validated, name) for name in options}
+
+
+def call_options(function: Callable[..., Any], given: int) -> dict[str, Any] | None:
+    """The options a function takes after its first ``given`` arguments, with their defaults.
+
+    None where it takes any option. An option without a default maps to ``inspect.Parameter.empty``.
+    """
+    parameters = list(inspect.signature(function).parameters.values())
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    named = {p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD}
+    return {p.name: p.default for p in parameters[given:] if p.kind in named}
+
+
+def _accept(
+    function: Callable[..., Any], options: Mapping[str, Any], text: str, *, given: int
+) -> None:
+    known = call_options(function, given)
+    unknown = [name for name in options if known is not None and name not in known]
+    if unknown and known is not None:
+        allowed = "there are " + ", ".join(known) if known else "it takes none"
+        raise InputError.of("name", text, f"option {unknown[0]!r} is not known; {allowed}")
+
+
+def pick(known: Mapping[str, Any], name: str, kind: str) -> Any:
+    """The entry of that name.
+
+    Raises:
+        InputError: naming what there is.
+    """
+    if name not in known:
+        raise InputError.of(kind, name, "must be one of " + ", ".join(sorted(known)))
+    return known[name]
+
+
+def parse_call(text: str) -> tuple[str, dict[str, Any]]:
+    """Split ``name(option=value, ...)``; a value that is no Python literal is taken as text.
+
+    Raises:
+        InputError: the text has another form.
+    """
+    form = "must read name or name(option=value, ...)"
+    match = re.fullmatch(r"\s*([\w.-]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    if match is None:
+        raise InputError.of("name", text, form)
+    call = f"f({match[2] or ''})"
+    try:
+        tree = ast.parse(call, mode="eval").body
+    except (SyntaxError, ValueError):
+        raise InputError.of("name", text, form) from None
+    if not isinstance(tree, ast.Call) or tree.args or any(k.arg is None for k in tree.keywords):
+        raise InputError.of("name", text, form)
+    options: dict[str, Any] = {}
+    for keyword in tree.keywords:
+        try:
+            value = ast.literal_eval(keyword.value)
+        except ValueError:
+            value = ast.get_source_segment(call, keyword.value)
+        options[str(keyword.arg)] = value
+    return match[1], options
+
+
+def problems() -> dict[str, Problem]:
+    """Every problem installed packages announce, with all heuristics announced for it.
+
+    Raises:
+        InputError: a package announces something that cannot be loaded.
+    """
+    names = sorted({entry.name for entry in entry_points(group="optsched.problems")})
+    return {name: problem(name) for name in names}
+
+
+def _load(entry: Any) -> Any:
+    try:
+        return entry.load()
+    except Exception as error:
+        raise InputError.of(
+            f"entry point {entry.group}", entry.value, f"cannot be loaded ({error!r})"
+        ) from error
+
+
+def problem(name: str) -> Problem:
+    """The problem of that name, with all heuristics announced for it; no other package is loaded.
+
+    Raises:
+        InputError: no such problem, or one that cannot be loaded.
+    """
+    announced = {entry.name: entry for entry in entry_points(group="optsched.problems")}
+    found: Problem = _load(pick(announced, name, "problem"))
+    for entry in entry_points(group="optsched.heuristics", name=name):
+        found = replace(found, heuristics={**found.heuristics, **_load(entry)})
+    return found

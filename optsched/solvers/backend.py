@@ -1,0 +1,52 @@
+"""What a back end is: one file that turns a compiled model into a raw result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from optsched.model.compiled import Compiled
+from optsched.model.expression import Floats
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Status
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """A solver's answer before the model has checked it, in the caller's sense and units."""
+
+    status: Status
+    x: Floats | None = None
+    """Best point, shape (columns,)."""
+    bound: float | None = None
+    """Proven bound on the objective, offset included."""
+    limit: Limit | None = None
+    row_duals: Floats | None = None
+    """Shape (rows,): change of the optimum per unit of right-hand side."""
+    reduced_costs: Floats | None = None
+    """Shape (columns,)."""
+    nodes: int | None = None
+    scaling_error: float = 0.0
+    """Objective units; ``bound`` already allows for it."""
+    message: str = ""
+
+
+class Backend(Protocol):
+    """One solver.
+
+    Whatever it cannot honour it refuses with ``UnsupportedError`` before solving.
+    """
+
+    @property
+    def name(self) -> str:
+        """The word users say."""
+
+    @property
+    def native(self) -> frozenset[str]:
+        """Kinds of nonlinear block it takes as they are."""
+
+    def version(self) -> str:
+        """Version of the solver found, raising ImportError where there is none."""
+
+    def solve(self, compiled: Compiled, options: Options, start: Floats | None) -> Raw:
+        """Solve; ``start`` holds a value per column, NaN where there is none."""

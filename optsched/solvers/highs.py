@@ -1,0 +1,245 @@
+"""HiGHS, by one hand-over of arrays."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from importlib.metadata import version as installed_version
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError, UnsupportedError
+from optsched.model.compiled import Compiled
+from optsched.model.expression import Floats
+from optsched.solvers.backend import Raw
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Status
+
+_SMALLEST = 1e-12  # least matrix entry HiGHS can be told to keep
+_LARGEST = 1e15  # greatest matrix entry HiGHS takes
+_INFINITE = 1e20  # HiGHS takes finite bounds from here on for infinite
+_SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
+_POLL = 0.05  # seconds between looks at the keyboard and the stop event
+
+
+class Highs:
+    """The back end "highs": linear and mixed-integer linear models, LP duals."""
+
+    name = "highs"
+    native: frozenset[str] = frozenset()
+
+    def version(self) -> str:
+        """Version of highspy."""
+        return installed_version("highspy")
+
+    def solve(self, compiled: Compiled, options: Options, start: Floats | None) -> Raw:
+        """Solve to zero gap unless told otherwise.
+
+        Raises:
+            UnsupportedError: numbers HiGHS would change without a word, or a version of it
+                known to answer wrongly.
+            InputError: an unknown option in ``options.extra``.
+        """
+        _refuse_bad_version()
+        _refuse_numbers(compiled)
+        engine = _engine(compiled, options)
+        if start is not None and compiled.integer.any():
+            given = np.flatnonzero(~np.isnan(start)).astype(np.int32)
+            engine.setSolution(len(given), given, start[given])
+        interrupted = _run(engine, options)
+        raw = _result(engine, compiled, interrupted)
+        if raw.status is Status.INFEASIBLE_OR_UNBOUNDED or (
+            raw.status is Status.UNBOUNDED and compiled.integer.any()
+        ):
+            raw = _tell_apart(engine, compiled, options)
+        return raw
+
+
+@lru_cache(maxsize=1)
+def _refuse_bad_version() -> None:
+    """Versions seen to answer wrongly stay out, and every version proves itself once."""
+    found = installed_version("highspy")
+    numbers = tuple(int(part) for part in found.split(".")[:3] if part.isdigit())
+    if not (1, 12) <= numbers < (1, 15) or numbers[:3] == (1, 14, 0):
+        raise UnsupportedError(
+            f"highspy {found} is known to answer wrongly or to clash with ortools; "
+            "install highspy>=1.12,<1.15,!=1.14.0"
+        )
+    import highspy
+
+    # max x + y with 2x + 2y <= 3, binary: 1, where a relaxation says 1.5
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    one = np.ones(2)
+    engine.passModel(
+        2, 1, 2, 2, -1, 0.0, one, 0 * one, one, np.array([-np.inf]), np.array([3.0]),
+        np.array([0, 2], dtype=np.int32), np.arange(2, dtype=np.int32), 2 * one,
+        np.ones(2, dtype=np.int32),
+    )  # fmt: skip
+    engine.run()
+    if abs(engine.getInfo().objective_function_value - 1.0) > 1e-6:
+        raise UnsupportedError(f"highspy {found} fails a two-variable self-check")
+
+
+def _refuse_numbers(compiled: Compiled) -> None:
+    magnitude = np.abs(compiled.rows.matrix.data)
+    if len(magnitude) and magnitude.max() > _LARGEST:
+        raise UnsupportedError(f"HiGHS takes no coefficient beyond {_LARGEST:g}; rescale the model")
+    if len(magnitude) and ((magnitude < _SMALLEST) & (magnitude > 0)).any():
+        raise UnsupportedError(f"HiGHS drops coefficients below {_SMALLEST:g}; rescale the model")
+    for sides in (compiled.rows.lower, compiled.rows.upper, compiled.lower, compiled.upper):
+        if ((np.abs(sides) >= _INFINITE) & np.isfinite(sides)).any():
+            raise UnsupportedError(
+                f"HiGHS takes finite bounds from {_INFINITE:g} on for infinite; rescale the model"
+            )
+
+
+def _engine(compiled: Compiled, options: Options) -> Any:
+    import highspy
+
+    engine = highspy.Highs()
+    integer = compiled.integer.any()
+    settings: dict[str, Any] = {
+        "output_flag": options.log,
+        "threads": options.threads,
+        "random_seed": options.seed,
+        "mip_rel_gap": options.gap,
+        "mip_abs_gap": options.absolute_gap,
+        # a restart of the branch and bound has been seen to lose the optimum
+        "mip_allow_restart": False,
+    }
+    if options.time_limit is not None:
+        settings["time_limit"] = options.time_limit
+    if integer and len(compiled.cost) <= _SMALL_MODEL:
+        settings["mip_heuristic_run_feasibility_jump"] = False
+    data = compiled.rows.matrix.data
+    if len(data) and np.abs(data).min() <= 1e-9:
+        settings["small_matrix_value"] = _SMALLEST
+    for key, value in {**settings, **options.extra}.items():
+        if engine.setOptionValue(key, value) != highspy.HighsStatus.kOk:
+            raise InputError.of(f"extra[{key!r}]", value, "an option HiGHS knows, in its range")
+    _set_threads(options.threads)
+    matrix = compiled.rows.matrix
+    status = engine.passModel(
+        len(compiled.cost),
+        compiled.rows.count,
+        matrix.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        -1 if compiled.maximise else 1,
+        compiled.offset,
+        compiled.cost,
+        compiled.lower,
+        compiled.upper,
+        compiled.rows.lower,
+        compiled.rows.upper,
+        matrix.indptr.astype(np.int32, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data,
+        compiled.integer.astype(np.int32) if integer else np.zeros(0, dtype=np.int32),
+    )
+    if status == highspy.HighsStatus.kError:
+        raise UnsupportedError("HiGHS refuses the model")
+    return engine
+
+
+_threads_in_use = 0
+
+
+def _set_threads(threads: int) -> None:
+    """HiGHS keeps one pool of threads per process, sized at its first solve."""
+    global _threads_in_use
+    if _threads_in_use not in (0, threads):
+        import highspy
+
+        highspy.Highs.resetGlobalScheduler(True)
+    _threads_in_use = threads
+
+
+def _run(engine: Any, options: Options) -> bool:
+    """Run in a thread of its own, so that Ctrl-C and the stop event are heard.
+
+    Returns:
+        Whether the solve was stopped from outside.
+    """
+    if threading.current_thread() is not threading.main_thread() and options.stop is None:
+        engine.run()
+        return False
+    engine.HandleUserInterrupt = True
+    worker = threading.Thread(target=engine.run, daemon=True)
+    worker.start()
+    interrupted = False
+    while worker.is_alive():
+        try:
+            worker.join(_POLL)
+            if options.stop is not None and options.stop.is_set() and not interrupted:
+                interrupted = True
+                engine.cancelSolve()
+        except KeyboardInterrupt:
+            interrupted = True
+            engine.cancelSolve()
+    return interrupted
+
+
+def _result(engine: Any, compiled: Compiled, interrupted: bool) -> Raw:
+    import highspy
+
+    facts = highspy.HighsModelStatus
+    status = engine.getModelStatus()
+    info = engine.getInfo()
+    integer = bool(compiled.integer.any())
+    solution = engine.getSolution()
+    found = info.primal_solution_status == 2 and solution.value_valid  # 2: a feasible point
+    x = np.array(solution.col_value) if found else None
+    bound: float | None = None
+    if integer and np.isfinite(info.mip_dual_bound):
+        bound = float(info.mip_dual_bound)
+    elif not integer and status == facts.kOptimal:
+        bound = float(info.objective_function_value)
+    nodes = int(info.mip_node_count) if integer else None
+    if status in (facts.kOptimal, facts.kModelEmpty):
+        if status == facts.kModelEmpty:
+            x, bound = np.array(solution.col_value), compiled.offset
+        duals: dict[str, Any] = {}
+        if compiled.is_linear_program and solution.dual_valid:
+            duals = {
+                "row_duals": np.array(solution.row_dual),
+                "reduced_costs": np.array(solution.col_dual),
+            }
+        return Raw(Status.OPTIMAL, x, bound, nodes=nodes, **duals)
+    if status == facts.kInfeasible:
+        return Raw(Status.INFEASIBLE, nodes=nodes)
+    if status == facts.kUnbounded:
+        return Raw(Status.UNBOUNDED, nodes=nodes)
+    if status == facts.kUnboundedOrInfeasible:
+        return Raw(Status.INFEASIBLE_OR_UNBOUNDED, nodes=nodes)
+    if interrupted or status == facts.kInterrupt:
+        return Raw(Status.INTERRUPTED, x, bound, nodes=nodes)
+    limits = {
+        facts.kTimeLimit: Limit.TIME,
+        facts.kIterationLimit: Limit.NODES,
+        facts.kSolutionLimit: Limit.NODES,
+        facts.kMemoryLimit: Limit.MEMORY,
+    }
+    if status in limits:
+        if not integer:
+            x = None  # an unfinished simplex point is not feasible in general
+        word = Status.NO_SOLUTION if x is None else Status.FEASIBLE
+        return Raw(word, x, bound, limits[status], nodes=nodes)
+    return Raw(Status.ERROR, message=f"HiGHS ended with {engine.modelStatusToString(status)}")
+
+
+def _tell_apart(engine: Any, compiled: Compiled, options: Options) -> Raw:
+    """Infeasible or unbounded: drop the objective and see whether a point exists."""
+    import highspy
+
+    columns = len(compiled.cost)
+    engine.changeColsCost(columns, np.arange(columns, dtype=np.int32), np.zeros(columns))
+    engine.clearSolver()
+    interrupted = _run(engine, options)
+    status = engine.getModelStatus()
+    if status == highspy.HighsModelStatus.kOptimal:
+        return Raw(Status.UNBOUNDED)
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return Raw(Status.INFEASIBLE)
+    return Raw(Status.INTERRUPTED if interrupted else Status.INFEASIBLE_OR_UNBOUNDED)

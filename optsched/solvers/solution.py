@@ -1,0 +1,120 @@
+"""What a solver says, in our own words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Status(StrEnum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    """A point is known and proven best: primal value and dual bound meet."""
+    FEASIBLE = "feasible"
+    """A point is known, not proven best: a limit or a gap asked for was reached."""
+    NO_SOLUTION = "no_solution"
+    """A limit was reached before any point was found; nothing is proven about feasibility."""
+    INFEASIBLE = "infeasible"
+    """Proven: no point satisfies the model."""
+    UNBOUNDED = "unbounded"
+    """Proven: the objective improves without end."""
+    INFEASIBLE_OR_UNBOUNDED = "infeasible_or_unbounded"
+    """Proven: there is no finite optimum; which of the two, the solver did not say."""
+    INTERRUPTED = "interrupted"
+    """Stopped from outside; ``values`` holds the best point found, if any."""
+    ERROR = "error"
+    """The solver failed, or its answer did not survive our check; see ``message``."""
+    DISAGREEMENT = "disagreement"
+    """Two solvers contradict each other; see ``message``."""
+
+
+class Limit(StrEnum):
+    """What stopped a solve before its proof was complete."""
+
+    TIME = "time"
+    GAP = "gap"
+    NODES = "nodes"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The outcome of one solve. Never a bare number: what is proven stands beside what is known."""
+
+    status: Status
+    objective: float | None = None
+    """Value of the returned point, recomputed by the model; None without a point."""
+    bound: float | None = None
+    """Proven bound on the optimum: from below when minimising, from above when maximising."""
+    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+    """Values by variable name, in the variable's shape; empty without a point."""
+    duals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+    """Of a linear program: change of the optimum per unit of right-hand side, by block."""
+    reduced_costs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+    """Of a linear program: by variable name."""
+    limit: Limit | None = None
+    """What stopped the solve early, if anything did."""
+    checked: bool = False
+    """Whether the model itself evaluated the point and found it feasible."""
+    scaling_error: float = 0.0
+    """Largest error (objective units) that rounding the data for the solver can have caused;
+    ``bound`` already allows for it."""
+    seconds: float = 0.0
+    """Wall time inside the solver and our hand-over."""
+    nodes: int | None = None
+    """Branch-and-bound nodes or conflicts, where the solver counts them."""
+    solver: str = ""
+    version: str = ""
+    message: str = ""
+    """What a person needs to know beyond the status."""
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        """Values of one variable block.
+
+        Raises:
+            KeyError: no such block, or the solve found no point.
+        """
+        if name not in self.values:
+            known = ", ".join(self.values) or f"none: the solve ended {self.status}"
+            raise KeyError(f"no values for {name!r}; there are: {known}")
+        return self.values[name]
+
+    def dual(self, name: str) -> NDArray[np.float64]:
+        """Dual values of one constraint block of a linear program.
+
+        Raises:
+            KeyError: no such block, or the model is not a linear program solved to optimality.
+        """
+        if name not in self.duals:
+            known = ", ".join(self.duals) or "none: duals exist for solved linear programs"
+            raise KeyError(f"no duals for {name!r}; there are: {known}")
+        return self.duals[name]
+
+    @property
+    def has_point(self) -> bool:
+        """Whether a feasible point is known."""
+        return self.objective is not None
+
+    @property
+    def gap(self) -> float | None:
+        """|objective - bound| / max(1, |objective|); None unless both are known."""
+        if self.objective is None or self.bound is None:
+            return None
+        return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
+
+    def summary(self) -> dict[str, Any]:
+        """The fields a table shows."""
+        return {
+            "status": str(self.status),
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": self.gap,
+            "seconds": self.seconds,
+            "solver": f"{self.solver} {self.version}".strip(),
+        }

@@ -1,0 +1,14 @@
+"""Fixtures every test may use."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real traces beside the repository; a test that needs them skips where there are none."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the real traces (shared/data) are not beside this checkout")
+    return folder
