@@ -1,4 +1,4 @@
-"""What is known of an optimum: it lies between the best known schedule and the best proven bound."""
+"""What is known of an optimum: the best known schedule on one side, the best bound on the other."""
 
 from __future__ import annotations
 

@@ -91,8 +91,12 @@ def load(cls: type[T], path: str | Path) -> T:
 
 
 def dumps(thing: Documented) -> str:
-    """The JSON text of a document, defaults left out."""
-    return thing.to_document().model_dump_json(exclude_defaults=True, indent=1)
+    """The JSON text of a document: what it is first, defaults left out."""
+    document = thing.to_document()
+    what_it_is = {"format", "version"} & set(type(document).model_fields)
+    content = document.model_dump(mode="json", include=what_it_is)
+    content |= document.model_dump(mode="json", exclude_defaults=True)
+    return json.dumps(content, indent=1)
 
 
 def save(thing: Documented, path: str | Path) -> None:

@@ -12,6 +12,7 @@ import ast
 import inspect
 import re
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
@@ -21,9 +22,11 @@ import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from optsched.document import Documented, refusal
-from optsched.errors import FieldProblem, InputError
+from optsched.errors import FieldProblem, InputError, ModelError
 from optsched.model import Model
 from optsched.solvers import Options, Solution, Status, solve
+
+Sense = Literal["minimise", "maximise"]
 
 COST_TOLERANCE = 1e-6
 """Relative difference allowed between a solver's objective and the recomputed cost."""
@@ -103,17 +106,34 @@ class Formulation:
     """One way of solving a problem, or a relaxation of it, to proof."""
 
     name: str
-    build: Callable[..., Model]
-    """(instance, **options) -> model."""
+    build: Callable[..., Model] | None
+    """(instance, **options) -> model; None where ``method`` does the work."""
     source: str
     """Paper, problem number."""
     summary: str
     decode: Callable[[Any, Solution], Any] | None = None
-    """(instance, solution) -> schedule whose cost is the objective; None for a relaxation."""
+    """(instance, solution, **options) -> schedule whose cost is the objective.
+
+    None for a relaxation.
+    """
     encode: Callable[[Any, Any], Mapping[str, Any]] | None = None
     """(instance, schedule) -> values to start from."""
     solver: str = "highs"
     """The back end that suits it best."""
+    method: Callable[..., Solution] | None = None
+    """(instance, **options) -> solution: a combinatorial algorithm in place of a model; it always
+    runs to proof and takes no limits."""
+
+    def call(self) -> Callable[..., Any]:
+        """What takes the instance and the build options.
+
+        Raises:
+            ModelError: there is neither a model nor a method.
+        """
+        chosen = self.build or self.method
+        if chosen is None:
+            raise ModelError(f"formulation {self.name!r} has neither a model nor a method")
+        return chosen
 
     def solve(
         self,
@@ -134,6 +154,9 @@ class Formulation:
             build_options: handed to ``build``.
         """
         began = time.perf_counter()
+        if self.build is None:
+            solution = self.call()(instance, **build_options)
+            return Answer(replace(solution, seconds=time.perf_counter() - began))
         options = options or Options()
         model = self.build(instance, **build_options)
         if start is not None and self.encode is not None:
@@ -141,7 +164,7 @@ class Formulation:
         solution = solve(model, solver=solver or self.solver, options=options)
         schedule = None
         if solution.has_point and self.decode is not None:
-            schedule = self.decode(instance, solution)
+            schedule = self.decode(instance, solution, **build_options)
         seconds = time.perf_counter() - began
         return Answer(replace(solution, seconds=seconds), schedule)
 
@@ -169,7 +192,7 @@ class Problem:
     """The formulation whose optimum is the offline optimum that ratios refer to."""
     unit: str
     """Unit of the cost."""
-    sense: Literal["minimise", "maximise"] = "minimise"
+    sense: Sense = "minimise"
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
     check_options: Callable[[Any], Mapping[str, Any]] = lambda schedule: {}
@@ -232,7 +255,7 @@ class Problem:
         """
         name, options = parse_call(text)
         chosen: Formulation = pick(self.formulations, name, "formulation")
-        _accept(chosen.build, options, text, given=1)
+        _accept(chosen.call(), options, text, given=1)
         return chosen, options
 
     def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
@@ -247,7 +270,7 @@ class Problem:
         return chosen, options
 
     def generator_call(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of ``generate``, validated; texts such as "3" become what they stand for.
+        """Options of ``generate``, validated; texts such as "3" or "[8, 2]" are read.
 
         Raises:
             InputError: an option that is not known, or a value out of range.
@@ -258,10 +281,22 @@ class Problem:
             allowed = "not an option; there are " + ", ".join(known)
             raise InputError([FieldProblem(name, options[name], allowed) for name in unknown])
         try:
-            validated = self.generator_options.model_validate(options)
+            validated = self.generator_options.model_validate(
+                {name: _read_list(value) for name, value in options.items()}
+            )
         except ValidationError as error:
             raise refusal(error) from None
         return {name: getattr(validated, name) for name in options}
+
+
+def _read_list(value: Any) -> Any:
+    """A bracketed text as the list it spells; everything else as it is."""
+    if not (isinstance(value, str) and value.lstrip().startswith(("[", "("))):
+        return value
+    try:
+        return ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError):
+        return value  # for the validation to refuse
 
 
 def call_options(function: Callable[..., Any], given: int) -> dict[str, Any] | None:
@@ -272,8 +307,7 @@ def call_options(function: Callable[..., Any], given: int) -> dict[str, Any] | N
     parameters = list(inspect.signature(function).parameters.values())
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
-    named = {p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD}
-    return {p.name: p.default for p in parameters[given:] if p.kind in named}
+    return {p.name: p.default for p in parameters[given:] if p.kind is not p.VAR_POSITIONAL}
 
 
 def _accept(
@@ -312,7 +346,10 @@ def parse_call(text: str) -> tuple[str, dict[str, Any]]:
         tree = ast.parse(call, mode="eval").body
     except (SyntaxError, ValueError):
         raise InputError.of("name", text, form) from None
-    if not isinstance(tree, ast.Call) or tree.args or any(k.arg is None for k in tree.keywords):
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or tree.args:
+        raise InputError.of("name", text, form)
+    given = [keyword.arg for keyword in tree.keywords]
+    if None in given or len(set(given)) < len(given):
         raise InputError.of("name", text, form)
     options: dict[str, Any] = {}
     for keyword in tree.keywords:
@@ -327,11 +364,15 @@ def parse_call(text: str) -> tuple[str, dict[str, Any]]:
 def problems() -> dict[str, Problem]:
     """Every problem installed packages announce, with all heuristics announced for it.
 
-    Raises:
-        InputError: a package announces something that cannot be loaded.
+    A package that cannot be loaded is left out with a warning.
     """
-    names = sorted({entry.name for entry in entry_points(group="optsched.problems")})
-    return {name: problem(name) for name in names}
+    found: dict[str, Problem] = {}
+    for name in sorted({entry.name for entry in entry_points(group="optsched.problems")}):
+        try:
+            found[name] = problem(name)
+        except InputError as error:
+            warnings.warn(str(error), stacklevel=2)
+    return found
 
 
 def _load(entry: Any) -> Any:

@@ -9,22 +9,17 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from optsched.bracket import Bracket, bracket
 from optsched.errors import InputError
 from optsched.parallel import run_each, words
-from optsched.problem import Answer, Problem, Sense, Violation, pick
+from optsched.problem import Answer, Problem, Sense, call_options, pick
 from optsched.problem import problem as find_problem
-from optsched.solvers import Options, Solution, Status
-
-VIOLATED = "violated"
-"""Status of a row whose schedule fails the checker."""
+from optsched.solvers import Options, Solution, Status, available, backend
+from optsched.trial import Trial, attempt, instance_rng
 
 FIELDS = (
     "problem",
@@ -39,6 +34,9 @@ FIELDS = (
     "status",
 )
 """The columns every table of ratios starts with."""
+
+_DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
+"""Ends of a solve after which its dual bound is not built upon."""
 
 _TAIL = ("incumbent", "reference", "solver", "seconds", "solver_seconds", "message")
 
@@ -109,16 +107,6 @@ class Study:
         return self.finished < self.instances
 
 
-def instance_rng(seed: int) -> np.random.Generator:
-    """The generator that makes the instance of that seed, here and in ``optsched generate``."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
-
-
-def heuristic_rng(seed: int) -> np.random.Generator:
-    """The generator every heuristic gets, here and in ``optsched run``, whatever runs beside it."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
-
-
 def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
     """Cost against a reference value; None where that is no finite ratio of non-negative values."""
     if reference is None:
@@ -164,8 +152,8 @@ def measure(
         InputError: a name or option that is not known.
     """
     reference = reference or problem.reference
-    check_names(problem, heuristics, reference, bounds)
-    trials = [_try(problem, instance, text, seed) for text in heuristics]
+    check_names(problem, heuristics, reference, solver, bounds)
+    trials = [attempt(problem, instance, text, seed) for text in heuristics]
     values = {name: _bound(problem, instance, name) for name in bounds}
     usable = [trial for trial in trials if trial.offline]
     answer = _solve(problem, instance, reference, solver, options, usable)
@@ -176,7 +164,7 @@ def measure(
         instance=name,
         seed=seed,
         heuristic="",
-        status=known.status,
+        status=known.status.value,
         optimum=known.optimum,
         bound=known.bound,
         incumbent=known.incumbent,
@@ -186,13 +174,21 @@ def measure(
         message="; ".join(filter(None, (known.message, solution.message))),
         parameters=parameters or {},
     )
-    return [_row(problem, instance, common, known, trial, values) for trial in trials]
+    given = _options(problem, heuristics)
+    return [
+        _row(problem, instance, common, known, trial, values, given[trial.heuristic])
+        for trial in trials
+    ]
 
 
 def check_names(
-    problem: Problem, heuristics: Sequence[str], reference: str, bounds: Sequence[str]
+    problem: Problem,
+    heuristics: Sequence[str],
+    reference: str,
+    solver: str | None,
+    bounds: Sequence[str],
 ) -> None:
-    """Refuse names and options that are not known.
+    """Refuse names and options that are not known, and solvers that are not there.
 
     Raises:
         InputError: naming what there is.
@@ -201,52 +197,39 @@ def check_names(
         raise InputError.of("heuristics", [], "one or more of " + ", ".join(problem.heuristics))
     for text in heuristics:
         problem.heuristic(text)
-    problem.formulation(reference)
+    formulation, _ = problem.formulation(reference)
+    check_solver(solver or formulation.solver)
     for name in bounds:
         pick(problem.bounds, name, "bound")
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """What came of one heuristic."""
+def check_solver(name: str) -> None:
+    """Refuse a solver that is not known or not installed.
 
-    heuristic: str
-    seconds: float
-    schedule: Any = None
-    cost: float | None = None
-    status: str = ""
-    """Set where there is no schedule to compare."""
-    message: str = ""
-    offline: bool = False
-    """Whether the schedule is feasible at speed 1, and so may serve as incumbent."""
-
-
-def _try(problem: Problem, instance: Any, text: str, seed: int) -> _Trial:
-    began = time.perf_counter()
+    Raises:
+        InputError: naming what there is.
+    """
     try:
-        schedule = problem.run(text, instance, heuristic_rng(seed))
-        trial = _Trial(text, time.perf_counter() - began, schedule)
-        entitled = problem.check_options(schedule)
-        violations = problem.check(instance, schedule, **entitled)
-        cost = float(problem.cost(instance, schedule))
-        offline = not violations and not (entitled and problem.check(instance, schedule))
-    except Exception as error:  # a heuristic under test may do anything
-        return _Trial(text, time.perf_counter() - began, status=Status.ERROR, message=words(error))
-    if not math.isfinite(cost):
-        return replace(trial, status=Status.ERROR, message=f"the schedule costs {cost}")
-    if violations:
-        return replace(trial, cost=cost, status=VIOLATED, message=describe(violations))
-    return replace(trial, cost=cost, offline=offline)
+        backend(name).version()
+    except ImportError as error:
+        there = ", ".join(available()) or "none"
+        raise InputError.of(
+            "solver", name, f"not installed ({error}); there are: {there}"
+        ) from None
 
 
-def describe(violations: Sequence[Violation]) -> str:
-    """The worst violation in words, and how many there are."""
-    worst = max(violations, key=lambda violation: violation.amount)
-    where = ", ".join(f"{key} {value:g}" for key, value in worst.index.items())
-    return (
-        f"breaks ({worst.constraint}){f' at {where}' if where else ''} by {worst.amount:g}"
-        f"; violations in all: {len(violations)}"
-    )
+def _options(problem: Problem, heuristics: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Options of each heuristic that any of them names: as given, or the default."""
+    calls = {text: problem.heuristic(text) for text in heuristics}
+    named = {option for _, options in calls.values() for option in options}
+    return {
+        text: {
+            option: options.get(option, default)
+            for option, default in (call_options(chosen.run, given=2) or options).items()
+            if option in named
+        }
+        for text, (chosen, options) in calls.items()
+    }
 
 
 def _bound(problem: Problem, instance: Any, name: str) -> float | str:
@@ -263,7 +246,7 @@ def _solve(
     reference: str,
     solver: str | None,
     options: Options | None,
-    usable: Sequence[_Trial],
+    usable: Sequence[Trial],
 ) -> Answer:
     best = min if problem.sense == "minimise" else max
     start = best(usable, key=lambda trial: trial.cost or 0.0).schedule if usable else None
@@ -278,7 +261,7 @@ def _bracket(
     instance: Any,
     reference: str,
     answer: Answer,
-    usable: Sequence[_Trial],
+    usable: Sequence[Trial],
     values: Mapping[str, float | str],
 ) -> Bracket:
     schedules = {trial.heuristic: trial.cost for trial in usable if trial.cost is not None}
@@ -289,8 +272,9 @@ def _bracket(
         schedules[reference] = problem.cost(instance, answer.schedule)
     if answer.schedule is not None and solution.status == Status.OPTIMAL:
         claims[reference] = schedules[reference]
-    elif solution.bound is not None and math.isfinite(solution.bound):
+    elif solution.bound is not None and solution.status not in _DOUBTFUL:
         claims[reference] = solution.bound
+    claims = {name: value for name, value in claims.items() if math.isfinite(value)}
     known = bracket(problem.sense, solution.status, schedules, claims)
     return replace(known, message="; ".join(filter(None, (known.message, *complaints))))
 
@@ -300,35 +284,148 @@ def _row(
     instance: Any,
     common: Row,
     known: Bracket,
-    trial: _Trial,
+    trial: Trial,
     values: Mapping[str, float | str],
+    options: Mapping[str, Any],
 ) -> Row:
-    _, options = problem.heuristic(trial.heuristic)
     row = replace(
         common,
         heuristic=trial.heuristic,
         cost=trial.cost,
         seconds=trial.seconds,
         parameters={**common.parameters, **options},
+        extra=_against_bounds(problem, instance, trial, values),
     )
     if trial.status:
         message = "; ".join(filter(None, (trial.message, common.message)))
         return replace(row, status=trial.status, message=message)
-    assert trial.cost is not None
-    extra: dict[str, float | None] = {}
-    for name, value in values.items():
-        number = value if isinstance(value, float) else None
-        extra[f"bound_{name}"] = number
-        extra[f"ratio_{name}"] = ratio(problem.sense, trial.cost, number)
-        measured = problem.bounds[name].measure
-        if measured is not None:
-            quantity = measured(instance, trial.schedule)
-            extra[f"source_ratio_{name}"] = ratio(problem.sense, quantity, number)
-    if known.status == Status.DISAGREEMENT:
-        return replace(row, extra=extra)
+    if trial.cost is None or known.status == Status.DISAGREEMENT:
+        return row
     return replace(
         row,
         ratio_low=ratio(problem.sense, trial.cost, known.incumbent),
         ratio_high=ratio(problem.sense, trial.cost, known.bound),
-        extra=extra,
     )
+
+
+def _against_bounds(
+    problem: Problem, instance: Any, trial: Trial, values: Mapping[str, float | str]
+) -> dict[str, float | None]:
+    extra: dict[str, float | None] = {}
+    for name, value in values.items():
+        bound = value if isinstance(value, float) else None
+        usable = trial.cost is not None and not trial.status
+        extra[f"bound_{name}"] = bound
+        extra[f"ratio_{name}"] = ratio(problem.sense, trial.cost or 0.0, bound) if usable else None
+        measured = problem.bounds[name].measure
+        if measured is not None:
+            quantity = measured(instance, trial.schedule) if usable else 0.0
+            extra[f"source_ratio_{name}"] = (
+                ratio(problem.sense, quantity, bound) if usable else None
+            )
+    return extra
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One instance of a study."""
+
+    problem: Problem
+    cell: Mapping[str, Any]
+    seed: int
+    heuristics: Sequence[str]
+    settings: Mapping[str, Any]
+    """Keywords of ``measure``."""
+
+    @property
+    def name(self) -> str:
+        return ",".join(f"{key}={value}" for key, value in {**self.cell, "seed": self.seed}.items())
+
+    def run(self) -> list[Row]:
+        instance = self.problem.generate(instance_rng(self.seed), **self.cell)
+        return measure(
+            self.problem,
+            instance,
+            self.heuristics,
+            seed=self.seed,
+            name=self.name,
+            parameters=self.cell,
+            **self.settings,
+        )
+
+    def failed(self, message: str) -> list[Row]:
+        return [
+            Row(
+                problem=self.problem.name,
+                instance=self.name,
+                seed=self.seed,
+                heuristic=text,
+                status=Status.ERROR.value,
+                message=message,
+                parameters={**self.cell, **options},
+            )
+            for text, options in _options(self.problem, self.heuristics).items()
+        ]
+
+
+def study(
+    problem: str | Problem,
+    grid: Mapping[str, Sequence[Any]],
+    heuristics: Sequence[str],
+    *,
+    seeds: Iterable[int] = range(1),
+    reference: str | None = None,
+    solver: str | None = None,
+    options: Options | None = None,
+    bounds: Sequence[str] = (),
+    workers: int = 1,
+    progress: Callable[[int, int, Sequence[Row]], None] | None = None,
+) -> Study:
+    """Measure heuristics on generated instances: every combination of the grid, every seed.
+
+    Instances run in parallel processes and are made from their seed alone, so the rows depend
+    neither on the number of processes nor on the rest of the grid. An interrupt (Ctrl-C) ends the
+    study with the rows that are there.
+
+    Args:
+        problem: its name, or the problem itself.
+        grid: values by generator option.
+        heuristics: names with options: ``"a_online(epsilon=0.5)"``.
+        seeds: one instance each, in every cell of the grid.
+        reference: formulation ratios refer to; None: the problem's reference.
+        solver: back end; None: the formulation's own.
+        options: limits of the reference formulation, per instance.
+        bounds: further bounds; the best one counts, and each has columns of its own.
+        workers: processes; 1 stays in this one.
+        progress: called with (instances finished, instances planned, their new rows).
+
+    Raises:
+        InputError: a name, an option or a value that is not known; nothing has run yet.
+    """
+    chosen = find_problem(problem) if isinstance(problem, str) else problem
+    reference = reference or chosen.reference
+    check_names(chosen, heuristics, reference, solver, bounds)
+    settings = {"reference": reference, "solver": solver, "options": options, "bounds": bounds}
+    tasks = [
+        _Task(chosen, cell, seed, heuristics, settings)
+        for cell in _cells(chosen, grid)
+        for seed in seeds
+    ]
+    if workers < 1:
+        raise InputError.of("workers", workers, "an integer >= 1")
+    rows: dict[int, list[Row]] = {}
+    try:
+        for outcome in run_each(_Task.run, tasks, workers):
+            new = outcome.value or tasks[outcome.index].failed(outcome.error)
+            rows[outcome.index] = new
+            if progress is not None:
+                progress(len(rows), len(tasks), new)
+    except KeyboardInterrupt:
+        pass  # the rows that are there are the answer, and say that they are not all
+    ordered = [row for _, finished in sorted(rows.items()) for row in finished]
+    return Study(ordered, len(tasks), len(rows))
+
+
+def _cells(problem: Problem, grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    combinations = itertools.product(*grid.values())
+    return [problem.generator_call(dict(zip(grid, values, strict=True))) for values in combinations]

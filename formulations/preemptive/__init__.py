@@ -1,0 +1,152 @@
+"""Preemptive scheduling of distributed training jobs in an edge-cloud (Wang et al., 2022).
+
+``PROBLEM`` is what ``optsched`` finds by its entry point; the modules beside it are meant to be
+read next to the paper, one per numbered problem.
+"""
+
+from formulations.preemptive.bounds import (
+    chunk_flow_time,
+    lb_alone,
+    lb_ext,
+    lb_lp4,
+    lb_lp4_plus,
+    lb_paper,
+    lb_theta,
+    rounded_up,
+)
+from formulations.preemptive.check import check, cost
+from formulations.preemptive.generator import GeneratorOptions, generate
+from formulations.preemptive.instance import Instance
+from formulations.preemptive.lagrangian import lb_lagrangian
+from formulations.preemptive.network import problem_4_flow
+from formulations.preemptive.problem_2 import (
+    decode_problem_2,
+    decode_problem_2_compact,
+    encode_problem_2_compact,
+    problem_2,
+    problem_2_compact,
+)
+from formulations.preemptive.problem_2_no_migration import (
+    decode_no_migration,
+    encode_no_migration,
+    problem_2_no_migration,
+    problem_2_no_migration_time_free,
+)
+from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated
+from formulations.preemptive.problem_6 import problem_6
+from formulations.preemptive.schedule import Schedule
+from optsched.problem import Bound, Formulation, Preset, Problem
+
+__all__ = ["PROBLEM", "Instance", "Schedule"]
+
+_PAPER = "Wang et al., Preemptive Scheduling for Distributed ML Jobs in Edge-Cloud Networks"
+
+_FORMULATIONS = (
+    Formulation(
+        "problem_2_compact", problem_2_compact, "problem (2)",
+        "total completion time, work may migrate; completion binaries over hubs: the model for "
+        "scale, without parameter servers, which never bind",
+        decode_problem_2_compact, encode_problem_2_compact,
+    ),
+    Formulation(
+        "problem_2", problem_2, "problem (2)",
+        "total completion time, work may migrate; row by row as printed, with parameter servers",
+        decode_problem_2,
+    ),
+    Formulation(
+        "problem_2_no_migration", problem_2_no_migration, "problem (2), Section III-B",
+        "total completion time, chunks stay on their worker; time-indexed",
+        decode_no_migration, encode_no_migration,
+    ),
+    Formulation(
+        "problem_2_no_migration_time_free", problem_2_no_migration_time_free,
+        "problem (2), Section III-B",
+        "total completion time, chunks stay on their worker; demand-bound condition, no slots",
+        decode_no_migration, encode_no_migration, solver="cpsat",
+    ),
+    Formulation("problem_4", problem_4, "problem (4)",
+                "average fractional flow time, every chunk and worker named"),
+    Formulation("problem_4_aggregated", problem_4_aggregated, "problem (4)",
+                "average fractional flow time, identical chunks and workers counted"),
+    Formulation("problem_4_flow", None, "problem (4)",
+                "average fractional flow time at one speed per job, as a min-cost flow",
+                method=problem_4_flow),
+    Formulation("problem_6", problem_6, "problem (6)",
+                "dual of the linear relaxation of (4), corrected"),
+)  # fmt: skip
+
+_BOUNDS = (
+    Bound("lb_paper", lb_paper, "Lemma 1, Section V-C",
+          "(4) with the fast speed everywhere: the paper's own yardstick, for the chunks' mean",
+          measure=chunk_flow_time),
+    Bound("lb_lp4", lb_lp4, "problem (4)", "linear relaxation of (4)"),
+    Bound("lb_alone", lb_alone, "closed form", "every job as if it were the only one"),
+    Bound("lb_lp4_plus", lb_lp4_plus, "problem (4)",
+          "linear relaxation of (4), mean age corrected to completion"),
+    Bound("lb_theta", lambda instance: rounded_up(instance, lb_theta(instance)), "problem (4)",
+          "per job the greater of lb_lp4_plus and lb_alone"),
+    Bound("lb_lagrangian", lambda instance: rounded_up(instance, lb_lagrangian(instance)),
+          "problem (2)", "Lagrangian relaxation of the workers' capacities"),
+    Bound("lb_ext", lambda instance: rounded_up(instance, lb_ext(instance)), "problem (2)",
+          "completion-indexed linear program, for small instances"),
+)  # fmt: skip
+
+_SPEEDS = ("a_online", *(f"a_online(epsilon={e / 10})" for e in range(1, 6)), "all_cloud")
+
+_PRESETS = {
+    "quick": Preset(
+        grid={"jobs": [5, 10, 15], "servers": [5], "span": [10], "time_scale": [0.1]},
+        seeds=3,
+        heuristics=("a_online", "a_online_ns", "a_online_e", "all_cloud"),
+        bounds=("lb_lagrangian",),
+        time_limit=20.0,
+        x="jobs",
+        summary="small contended instances: a first look in seconds",
+    ),
+    "figure_12": Preset(
+        grid={"jobs": [5, 10, 15, 20, 25], "servers": [25]},
+        seeds=5,
+        heuristics=_SPEEDS,
+        bounds=("lb_paper",),
+        time_limit=60.0,
+        x="jobs",
+        summary="competitive ratio of A_online against the number of jobs, by speed",
+    ),
+    "figure_13": Preset(
+        grid={"jobs": [25], "servers": [5, 15, 25, 35, 45]},
+        seeds=5,
+        heuristics=_SPEEDS,
+        bounds=("lb_paper",),
+        time_limit=60.0,
+        x="servers",
+        summary="competitive ratio of A_online against the number of servers, by speed",
+    ),
+    "figures_12_13": Preset(
+        grid={"jobs": [5, 10, 15, 20, 25], "servers": [5, 15, 25, 35, 45]},
+        seeds=3,
+        heuristics=_SPEEDS,
+        bounds=("lb_paper",),
+        time_limit=60.0,
+        x="jobs",
+        summary="competitive ratio of A_online over jobs, servers and speeds",
+    ),
+}
+
+PROBLEM = Problem(
+    name="preemptive",
+    summary="preemptive scheduling of distributed training jobs in an edge-cloud",
+    source=_PAPER,
+    instance_type=Instance,
+    schedule_type=Schedule,
+    check=check,
+    cost=cost,
+    generate=generate,
+    generator_options=GeneratorOptions,
+    formulations={f.name: f for f in _FORMULATIONS},
+    reference="problem_2_compact",
+    unit="slots",
+    bounds={b.name: b for b in _BOUNDS},
+    check_options=lambda schedule: {"speed": schedule.speed},
+    presets=_PRESETS,
+)
+"""What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

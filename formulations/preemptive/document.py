@@ -11,7 +11,8 @@ from optsched.document import Document
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
-Index = Annotated[int, Field(ge=0)]
+LARGEST_INDEX = 1_000_000_000
+Index = Annotated[int, Field(ge=0, le=LARGEST_INDEX)]
 
 
 class JobDocument(Document):

@@ -61,7 +61,8 @@ def chunk_times(
     compute = np.asarray(batch_compute_time) + np.asarray(ps_update_time) / 3.6e6
     communicate = 2 * 8 * np.asarray(gradient_size_mb) / np.asarray(bandwidth_mbps) / 3600
     batches = np.asarray(num_batches) / slot_hours
-    return batches * (compute + communicate), batches * compute
+    with np.errstate(over="ignore"):  # the instance refuses what is not finite
+        return batches * (compute + communicate), batches * compute
 
 
 @dataclass(frozen=True)

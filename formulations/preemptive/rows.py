@@ -163,7 +163,8 @@ def domains(
 def _outside(
     rows: Rows, name: str, value: Integers, low: Integers | int, high: Integers | int
 ) -> list[Violation]:
-    return _beyond(rows, name, value, np.maximum(low - value, value - high))
+    exact = value.astype(np.float64)  # differences of integers may overflow
+    return _beyond(rows, name, value, np.maximum(low - exact, exact - high))
 
 
 def _beyond(

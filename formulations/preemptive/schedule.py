@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
+from formulations.preemptive.document import LARGEST_INDEX, Index
 from optsched.document import Document
 from optsched.errors import InputError
 
@@ -23,9 +24,11 @@ NO_CHUNK = -1
 class RunDocument(Document):
     """A job occupies one worker without a break."""
 
-    job: int = Field(ge=0)
-    chunk: int = Field(NO_CHUNK, ge=-1, description="-1: not said")
-    worker: int = Field(ge=-1, description="edge worker; -1: a worker of the cloud")
+    job: Index
+    chunk: int = Field(NO_CHUNK, ge=-1, le=LARGEST_INDEX, description="-1: not said")
+    worker: int = Field(
+        ge=-1, le=LARGEST_INDEX, description="edge worker; -1: a worker of the cloud"
+    )
     start: float = Field(ge=0, description="slots")
     end: float = Field(ge=0, description="slots")
 
@@ -33,8 +36,10 @@ class RunDocument(Document):
 class ServiceDocument(Document):
     """A parameter server serves one job without a break."""
 
-    job: int = Field(ge=0)
-    parameter_server: int = Field(ge=-1, description="edge parameter server; -1: the cloud's")
+    job: Index
+    parameter_server: int = Field(
+        ge=-1, le=LARGEST_INDEX, description="edge parameter server; -1: the cloud's"
+    )
     start: float = Field(ge=0, description="slots")
     end: float = Field(ge=0, description="slots")
 

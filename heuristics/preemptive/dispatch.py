@@ -51,7 +51,7 @@ def greedy(job: Job, pool: WorkerPool, worker_server: Integers, rules: Rules) ->
     spilled = job.num_chunks - len(worker)
     to_edge = len(worker) > 0 and bool(level[0] <= fast_cloud * (1 + TIE))
     if not to_edge or (rules.no_spill and spilled > 0):
-        return _all_in_cloud(job, rules)
+        return all_in_cloud(job, rules)
     return Dispatch(
         np.concatenate([worker, np.full(spilled, CLOUD)]),
         np.concatenate([level, np.full(spilled, slow_cloud)]),
@@ -68,13 +68,18 @@ def _cloud_levels(job: Job, rules: Rules) -> tuple[float, float]:
     return fast, fast if rules.no_spill else slow
 
 
-def _all_in_cloud(job: Job, rules: Rules) -> Dispatch:
+def all_in_cloud(job: Job, rules: Rules) -> Dispatch:
+    """The whole job in the cloud, zeta_j = 1.
+
+    Raises:
+        InputError: the job may not use the cloud.
+    """
     level = job.upload_delay_cloud + job.chunk_time_fast / rules.speed
     if not np.isfinite(level):
         raise InputError.of(
             f"upload_delay_cloud[{job.id}]",
             job.upload_delay_cloud,
-            "finite for a job without an eligible edge worker",
+            "finite for a job that goes to the cloud",
         )
     chunks = job.num_chunks
     return Dispatch(np.full(chunks, CLOUD), np.full(chunks, level), together=True)
@@ -85,13 +90,13 @@ def _fill_by_rule_5(
 ) -> tuple[Integers, Floats]:
     """Edge worker and level of the chunks that go to the edge, in order of dispatch."""
     now, workers = job.release_time, job.eligible_workers
-    levels = delay + slow_time  # no price is below that of an idle worker
-    near = levels <= ceiling * (1 + TIE)
-    busy = np.flatnonzero(near & ~pool.idle(workers, now + delay))
-    before, behind = pool.pending(
-        workers[busy], now + delay[busy], now=now, key=job.num_chunks * slow_time
-    )
-    levels[busy] += before + slow_time * job.num_chunks * behind
+    key = job.num_chunks * slow_time  # p^0_j / w_j
+    unloaded = delay + slow_time
+    levels = unloaded + pool.least_pressure(workers, now + delay, key=key)
+    in_question = (levels <= ceiling * (1 + TIE)) & ~pool.idle(workers, now + delay)
+    close = np.flatnonzero(in_question)
+    before, behind = pool.pending(workers[close], now + delay[close], now=now, key=key)
+    levels[close] = unloaded[close] + before + key * behind
     which, level = pour(levels, slow_time, job.num_chunks, ceiling)
     return workers[which], level
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from formulations.preemptive.instance import Floats, Integers
+from formulations.preemptive.instance import CLOUD, Floats, Integers, Job
 from formulations.preemptive.schedule import Schedule
+from heuristics.preemptive.dispatch import Dispatch
+from heuristics.preemptive.parameter_servers import assign, running_intervals
+from heuristics.preemptive.rules import Rules
+from heuristics.preemptive.workers import Runs
 from optsched.errors import InputError
 
 
@@ -76,3 +81,74 @@ class OnlineRun(Schedule):
         t = np.asarray(times, dtype=float)[..., np.newaxis]
         present = (self.release_time[job] <= t) & (t < self.completion[here])
         return np.asarray(present @ (1.0 / self.num_chunks[job]), dtype=np.float64)
+
+
+def assemble(
+    jobs: Sequence[Job],
+    dispatches: Sequence[Dispatch],
+    edge: Runs,
+    *,
+    rules: Rules,
+    parameter_servers: int,
+    rng: np.random.Generator,
+) -> OnlineRun:
+    """Join what was decided for each job with what the edge workers did.
+
+    Args:
+        jobs: in order of index.
+        dispatches: the decision for each.
+        edge: the runs of the edge workers.
+        rules: the variant.
+        parameter_servers: number at the edge.
+        rng: drawn from by the random choice of parameter servers only.
+    """
+    num_chunks = np.array([job.num_chunks for job in jobs], dtype=np.int64)
+    release = np.array([job.release_time for job in jobs])
+    together = np.array([dispatch.together for dispatch in dispatches])
+    dispatched = np.concatenate([dispatch.worker for dispatch in dispatches])
+    level = np.concatenate([dispatch.level for dispatch in dispatches])
+    chunk_job = np.repeat(np.arange(len(jobs)), num_chunks)
+    first = np.cumsum(num_chunks) - num_chunks
+
+    cloud = np.flatnonzero(dispatched == CLOUD)
+    cloud_job = chunk_job[cloud]
+    slow = np.array([job.chunk_time_slow for job in jobs])
+    fast = np.array([job.chunk_time_fast for job in jobs])
+    begin = release + [job.upload_delay_cloud for job in jobs]
+    until = begin + np.where(together, fast, slow) / rules.speed
+    completion = until[chunk_job]
+    completion[(first[edge.job] + edge.chunk)[edge.finished]] = edge.end[edge.finished]
+
+    run_job = np.concatenate([edge.job, cloud_job])
+    run_chunk = np.concatenate([edge.chunk, cloud - first[cloud_job]])
+    run_start = np.concatenate([edge.start, begin[cloud_job]])
+    run_end = np.concatenate([edge.end, until[cloud_job]])
+    run_worker = np.concatenate([edge.worker, np.full(len(cloud), CLOUD)])
+    services = assign(
+        running_intervals(run_job, run_start, run_end),
+        together=together,
+        eligible=[job.eligible_parameter_servers for job in jobs],
+        parameter_servers=parameter_servers,
+        policy=rules.ps_policy,
+        rng=rng,
+    )
+    order = np.lexsort((run_chunk, run_job, run_start))
+    return OnlineRun(
+        run_job[order],
+        run_chunk[order],
+        run_worker[order],
+        run_start[order],
+        run_end[order],
+        services.job,
+        services.parameter_server,
+        services.start,
+        services.end,
+        together,
+        rules.speed,
+        release_time=release,
+        num_chunks=num_chunks,
+        alpha=level / num_chunks[chunk_job],
+        dispatch=dispatched,
+        completion=completion,
+        preemptions=int(np.sum(~edge.finished)),
+    )

@@ -15,7 +15,7 @@ import numpy as np
 
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Integers
 from heuristics.preemptive.rules import PsPolicy
-from heuristics.preemptive.ties import TIE, slack
+from heuristics.preemptive.ties import slack
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,7 @@ class Services:
     """Slots."""
 
 
-def running_intervals(
-    job: Integers, start: Floats, end: Floats
-) -> tuple[Integers, Floats, Floats]:
+def running_intervals(job: Integers, start: Floats, end: Floats) -> tuple[Integers, Floats, Floats]:
     """Maximal intervals in which each job has a chunk running, by (start, job).
 
     Args:
@@ -50,9 +48,9 @@ def running_intervals(
     latest = end[by_end[np.maximum.accumulate(job * len(end) + rank) % max(len(end), 1)]]
     opens = np.ones(len(job), dtype=bool)
     gap = start[1:] - latest[:-1]
-    opens[1:] = (job[1:] != job[:-1]) | (gap > slack_of(end[1:] - start[1:], start[1:]))
+    opens[1:] = (job[1:] != job[:-1]) | (gap > slack(end[1:] - start[1:], start[1:]))
     first = np.flatnonzero(opens)
-    last = np.append(first[1:], len(job)) - 1 if len(first) else first
+    last = np.roll(first, -1) - 1  # the last one wraps round to -1
     job, start, end = job[first], start[first], latest[last]
     order = np.lexsort((job, start))
     return job[order], start[order], end[order]

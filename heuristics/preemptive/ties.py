@@ -7,13 +7,19 @@ density to the one that reached the worker first.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+from formulations.preemptive.instance import Floats
+
+Moment = TypeVar("Moment", float, Floats)
+
 TIE = 1e-9
 """Relative difference up to which two prices, densities or amounts of work count as equal."""
 
 _ROUNDING = 1e-15  # a few units in the last place of a moment
 
 
-def slack(duration: float, moment: float) -> float:
+def slack(duration: Moment, moment: Moment) -> Moment:
     """How far apart two moments may lie and still be one (slots).
 
     Args:

@@ -120,15 +120,11 @@ class _Worker:
     def _admit(self, block: Block) -> None:
         now = block.arrival
         fresh: _Entry = (0, len(block.chunks), block.duration, block)
-        if self.running is None:
-            self._enqueue(block.key, fresh)
-            self._start_first(max(now, self.free))
-        elif self._gives_way(self.running, block):
+        if self.running is not None and self._gives_way(self.running, block):
             self._suspend(self.running, now)
-            self._enqueue(block.key, fresh)
+        self._enqueue(block.key, fresh)
+        if self.running is None:
             self._start_first(max(now, self.free))
-        else:
-            self._enqueue(block.key, fresh)
 
     def _gives_way(self, running: _Running, block: Block) -> bool:
         """Whether the running chunk comes after a chunk of ``block``, which arrives now."""
@@ -217,10 +213,22 @@ class WorkerPool:
     def __init__(self, workers: int, *, residual: bool) -> None:
         self._workers = [_Worker(residual) for _ in range(workers)]
         self._idle_from = np.zeros(workers)  # a moment from which a worker is surely idle
+        # of the chunk that ran when a worker was last looked at, if any
+        self._busy_until = np.zeros(workers)
+        self._busy_weight = np.zeros(workers)
 
     def idle(self, workers: Integers, moments: Floats) -> Booleans:
         """Whether each worker has surely done all it knows of by the moment given (slots)."""
         return self._idle_from[workers] <= moments
+
+    def least_pressure(self, workers: Integers, moments: Floats, *, key: float) -> Floats:
+        """Lower bound on W_1 + key W_2 of ``pending``, without looking closely (slots).
+
+        A chunk seen running cannot be done before the end then planned; whatever is left of it
+        counts in W_1, or its weight in W_2.
+        """
+        left = np.maximum(self._busy_until[workers] - moments, 0.0)
+        return np.minimum(left, key * self._busy_weight[workers])
 
     def pending(
         self, workers: Integers, moments: Floats, *, now: float, key: float
@@ -235,8 +243,7 @@ class WorkerPool:
         """
         sums = np.empty((2, len(workers)))
         for i, (x, moment) in enumerate(zip(workers.tolist(), moments.tolist(), strict=True)):
-            worker = self._workers[x]
-            worker.advance(now)
+            worker = self._advance(x, now)
             if worker.is_due(moment):
                 worker = worker.copy()
                 worker.advance(moment)
@@ -251,13 +258,21 @@ class WorkerPool:
             extra: chunks to suppose dispatched as well.
             now: release time of the job that asks, slots.
         """
-        worker = self._workers[x]
-        worker.advance(now)
+        worker = self._advance(x, now)
         plan = worker.copy()
         if extra is not None:
             plan.send(extra)
         plan.advance(inf)
         return sum((end - now) / block.num_chunks for block, _, _, end, done in plan.log if done)
+
+    def _advance(self, x: int, now: float) -> _Worker:
+        worker = self._workers[x]
+        if worker.is_due(now):
+            worker.advance(now)
+            if worker.running is not None:
+                self._busy_until[x] = worker.running[5]
+                self._busy_weight[x] = 1.0 / worker.running[3].num_chunks
+        return worker
 
     def send(self, x: int, block: Block) -> None:
         """Dispatch chunks of a job to worker ``x``."""
@@ -267,13 +282,14 @@ class WorkerPool:
         )
 
     def finish(self) -> Runs:
-        """Let every worker do all it has; what they did from the beginning."""
+        """What workers have done and will do if nothing else arrives; changes nothing."""
         rows: list[tuple[int, int, int, float, float, bool]] = []
         for x, worker in enumerate(self._workers):
-            worker.advance(inf)
+            plan = worker.copy()
+            plan.advance(inf)
             rows += [
                 (block.job, block.chunks[position], x, start, end, done)
-                for block, position, start, end, done in worker.log
+                for block, position, start, end, done in worker.log + plan.log
             ]
         columns = zip(*rows, strict=True) if rows else ((),) * 6
         job, chunk, at, start, end, done = columns

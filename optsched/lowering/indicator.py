@@ -20,6 +20,8 @@ from optsched.model.expression import Expression, Floats, Relation
 if TYPE_CHECKING:
     from optsched.model.model import Indicator
 
+_INTEGRALITY = 1e-6  # a bound this close to a whole number is taken for it
+
 Domains = tuple[Floats, Floats, NDArray[np.bool_]]
 
 
@@ -58,14 +60,15 @@ def _false_literals(block: Indicator) -> Expression:
 def _activity(
     block: Indicator, domains: Domains, column_name: Callable[[int], str]
 ) -> tuple[Floats, Floats]:
-    """Least and greatest value of each row over the bounds of its variables."""
-    lower, upper, _ = domains
+    """Least and greatest value of each row over the domains of its variables."""
+    lower, upper, integer = domains
+    lower = np.where(integer, np.ceil(lower - _INTEGRALITY), lower)
+    upper = np.where(integer, np.floor(upper + _INTEGRALITY), upper)
     relation = block.relation
     matrix = assemble([relation], len(lower)).matrix
     positive, negative = matrix.maximum(0), matrix.minimum(0)
-    with np.errstate(invalid="ignore"):  # 0 * inf: met only where the bound is not needed
-        most = positive @ upper + negative @ lower
-        least = positive @ lower + negative @ upper
+    most = positive @ upper + negative @ lower
+    least = positive @ lower + negative @ upper
     for needed, activity, sides in (
         (relation.upper, most, (positive, upper, negative, lower)),
         (relation.lower, least, (positive, lower, negative, upper)),

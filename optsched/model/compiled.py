@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.errors import ModelError
-from optsched.model.expression import Expression, Floats, Relation
-
-if TYPE_CHECKING:
-    from optsched.model.model import Model
+from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +40,8 @@ class CompiledIndicator:
     active: NDArray[np.bool_]
     """The value each literal must have, shape (literals,)."""
     name: str
+    shape: Shape
+    """Of the block; rows are its entries in C order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +59,9 @@ class Compiled:
     """Shape (columns,)."""
     integer: NDArray[np.bool_]
     """Shape (columns,)."""
-    row_blocks: dict[str, tuple[int, tuple[int, ...]]]
+    row_blocks: dict[str, tuple[int, Shape]]
     """First row and shape of each linear block, by name."""
-    column_blocks: dict[str, tuple[int, tuple[int, ...]]]
+    column_blocks: dict[str, tuple[int, Shape]]
     """First column and shape of each variable block, by name."""
     indicators: tuple[CompiledIndicator, ...] = ()
     """Blocks handed to the solver as they are."""
@@ -86,25 +85,39 @@ class Compiled:
 
     def column_name(self, column: int) -> str:
         """Name and index of one column, for messages."""
-        for name, (first, shape) in self.column_blocks.items():
-            size = int(np.prod(shape))
-            if first <= column < first + size:
-                index = np.unravel_index(column - first, shape) if shape else ()
-                return name + (f"[{', '.join(map(str, index))}]" if shape else "")
-        raise ModelError(f"column {column} does not exist")
+        return column_name(self.column_blocks, column)
 
 
-def _split(vector: Floats, blocks: dict[str, tuple[int, tuple[int, ...]]]) -> dict[str, Floats]:
+def column_name(blocks: dict[str, tuple[int, Shape]], column: int) -> str:
+    """Name and index of one column, from the first column and shape of each block.
+
+    Raises:
+        ModelError: there is no such column.
+    """
+    for name, (first, shape) in blocks.items():
+        if first <= column < first + math.prod(shape):
+            index = np.unravel_index(column - first, shape) if shape else ()
+            return name + (f"[{', '.join(map(str, index))}]" if shape else "")
+    raise ModelError(f"column {column} does not exist")
+
+
+def _split(vector: Floats, blocks: dict[str, tuple[int, Shape]]) -> dict[str, Floats]:
     return {
-        name: vector[first : first + int(np.prod(shape))].reshape(shape)
+        name: vector[first : first + math.prod(shape)].reshape(shape)
         for name, (first, shape) in blocks.items()
     }
 
 
 def assemble(relations: list[Relation], columns: int) -> Rows:
-    """Put blocks of rows under each other."""
+    """Put blocks of rows under each other.
+
+    Raises:
+        ModelError: more rows or terms than 32 bits count.
+    """
     terms = [(relation.expression.size, relation.expression.terms) for relation in relations]
     count = sum(len(t.columns) for _, group in terms for t in group)
+    if max(count, sum(size for size, _ in terms)) > LARGEST_INDEX:
+        raise ModelError(f"a model has at most {LARGEST_INDEX} rows and as many terms")
     row = np.empty(count, dtype=np.int32)
     column = np.empty(count, dtype=np.int32)
     value = np.empty(count, dtype=np.float64)
@@ -140,26 +153,42 @@ def linear(expression: Expression, columns: int) -> Floats:
     return cost
 
 
-def check_finite(model: Model, compiled: Compiled) -> None:
+def check_finite(compiled: Compiled) -> None:
     """Refuse numbers that no solver can take.
 
     Raises:
-        ModelError: a coefficient is infinite or not a number, naming its block.
+        ModelError: a coefficient or side is infinite or not a number, naming its block.
     """
-    if (
-        np.isfinite(compiled.cost.sum())
-        and np.isfinite(compiled.rows.matrix.data.sum())
-        and (not np.isnan(compiled.rows.lower).any() and not np.isnan(compiled.rows.upper).any())
-    ):
-        return
-    if not np.isfinite(compiled.cost).all():
+    if not math.isfinite(compiled.offset):
+        raise ModelError("the objective: its constant is not finite")
+    if not _finite(compiled.cost):
         column = int(np.argmin(np.isfinite(compiled.cost)))
-        raise ModelError(f"objective: coefficient of {compiled.column_name(column)} is not finite")
-    blocks: dict[str, Any] = compiled.row_blocks
+        raise ModelError(
+            f"the objective: the coefficient of {compiled.column_name(column)} is not finite"
+        )
+    _check_rows(compiled.rows, compiled.row_blocks)
+    for indicator in compiled.indicators:
+        _check_rows(indicator.rows, {indicator.name: (0, indicator.shape)})
+
+
+def _check_rows(rows: Rows, blocks: dict[str, tuple[int, Shape]]) -> None:
+    if _finite(rows.matrix.data) and _sides_fit(rows.lower, rows.upper):
+        return
+    pointer = rows.matrix.indptr
     for name, (first, shape) in blocks.items():
-        part = slice(first, first + int(np.prod(shape)))
-        pointer = compiled.rows.matrix.indptr
-        data = compiled.rows.matrix.data[pointer[part.start] : pointer[part.stop]]
-        sides = (compiled.rows.lower[part], compiled.rows.upper[part])
-        if not np.isfinite(data).all() or any(np.isnan(side).any() for side in sides):
-            raise ModelError(f"block {name!r}: a coefficient or right-hand side is not finite")
+        last = first + math.prod(shape)
+        if not _finite(rows.matrix.data[pointer[first] : pointer[last]]):
+            raise ModelError(f"block {name!r}: a coefficient is not finite")
+        if not _sides_fit(rows.lower[first:last], rows.upper[first:last]):
+            raise ModelError(f"block {name!r}: a right-hand side is not finite")
+
+
+def _finite(values: Floats) -> bool:
+    """Whether all are finite; the sum tells without an array of answers, unless it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
+
+
+def _sides_fit(lower: Floats, upper: Floats) -> bool:
+    """Whether no side is NaN, nor infinite where nothing would satisfy it."""
+    return bool((lower < np.inf).all() and (upper > -np.inf).all())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,9 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.model.compiled import Compiled, Rows
-from optsched.model.expression import Floats
+from optsched.model.expression import Floats, Shape
 
 _UNIT = float(np.finfo(np.float64).eps)
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,11 @@ def evaluate(compiled: Compiled, x: Floats, tolerance: float) -> list[BlockViola
     held to more digits than a number has.
     """
     broken: list[BlockViolation] = []
-    outside = np.maximum(compiled.lower - x, x - compiled.upper)
-    outside[np.isnan(outside)] = np.inf  # a value that is not a number is outside everything
-    fraction = np.where(compiled.integer & np.isfinite(x), np.abs(x - np.round(x)), 0.0)
+    finite = np.isfinite(x)
+    value = np.where(finite, x, 0.0)
+    outside = np.maximum(compiled.lower - value, value - compiled.upper)
+    outside[~finite] = np.inf  # what is not a number is outside everything
+    fraction = np.where(compiled.integer, np.abs(value - np.round(value)), 0.0)
     for kind, amount in (("bound", outside), ("integrality", fraction)):
         broken += _report(kind, amount, amount > tolerance, compiled.column_blocks)
     excess = row_excess(compiled.rows, x, tolerance)
@@ -49,8 +53,7 @@ def evaluate(compiled: Compiled, x: Floats, tolerance: float) -> list[BlockViola
     for indicator in compiled.indicators:
         active = (np.round(x[indicator.literals]) == indicator.active).all(axis=1)
         excess = np.where(active, row_excess(indicator.rows, x, tolerance), 0.0)
-        shape = (len(excess),)
-        broken += _report("row", excess, excess > 0, {indicator.name: (0, shape)})
+        broken += _report("row", excess, excess > 0, {indicator.name: (0, indicator.shape)})
     return broken
 
 
@@ -60,45 +63,51 @@ def row_excess(rows: Rows, x: Floats, tolerance: float) -> Floats:
     Floating point decides unless its error bound leaves the answer open; those rows, few if
     any, are decided with rationals.
     """
+    size = abs(rows.matrix)
     if not np.isfinite(x).all():
-        touched = abs(rows.matrix) @ (~np.isfinite(x)).astype(float)
+        touched = size @ (~np.isfinite(x)).astype(float)
         x = np.where(np.isfinite(x), x, 0.0)
         return np.where(touched > 0, np.inf, row_excess(rows, x, tolerance))
     activity = rows.matrix @ x
-    magnitude = abs(rows.matrix) @ np.abs(x)
     length = np.diff(rows.matrix.indptr)
-    error = (length + 2) * _UNIT * magnitude  # standard bound on a rounded dot product
+    error = (length + 2) * _UNIT * (size @ np.abs(x))  # standard bound on a rounded dot product
     excess = np.zeros(rows.count)
     for side, sign in ((rows.lower, -1.0), (rows.upper, 1.0)):
         finite = np.isfinite(side)
         value = np.where(finite, side, 0.0)
         allowed = tolerance * np.maximum(1.0, np.abs(value))
-        over = np.where(finite, sign * (activity - value), -np.inf)
-        open_ = np.flatnonzero(finite & (np.abs(over - allowed) <= error + _UNIT * allowed))
-        for row in open_:
-            over[row] = _exact_excess(rows.matrix, x, int(row), float(side[row]), sign)
-        excess = np.maximum(excess, np.where(over > allowed, over, 0.0))
+        over = np.where(finite, sign * (activity - value), 0.0)
+        margin = error + 2 * _UNIT * (np.abs(over) + allowed)
+        clear = np.where(over - allowed > margin, over, 0.0)
+        for row in np.flatnonzero(finite & (np.abs(over - allowed) <= margin)):
+            clear[row] = _exact_excess(rows.matrix, x, int(row), float(side[row]), sign, tolerance)
+        excess = np.maximum(excess, clear)
     return excess
 
 
-def _exact_excess(matrix: sp.csr_array, x: Floats, row: int, side: float, sign: float) -> float:
+def _exact_excess(
+    matrix: sp.csr_array, x: Floats, row: int, side: float, sign: float, tolerance: float
+) -> float:
     start, end = matrix.indptr[row], matrix.indptr[row + 1]
     total = Fraction(0)
     for a, column in zip(matrix.data[start:end], matrix.indices[start:end], strict=True):
         total += Fraction(float(a)) * Fraction(float(x[column]))
-    return float(Fraction(sign) * (total - Fraction(side)))
+    over = Fraction(sign) * (total - Fraction(side))
+    if over <= Fraction(tolerance) * max(Fraction(1), abs(Fraction(side))):
+        return 0.0
+    return max(float(over), _TINY)  # broken, even where the amount rounds to nothing
 
 
 def _report(
     kind: str,
     amount: Floats,
     wrong: NDArray[np.bool_],
-    blocks: dict[str, tuple[int, tuple[int, ...]]],
+    blocks: dict[str, tuple[int, Shape]],
 ) -> Iterator[BlockViolation]:
     if not wrong.any():
         return
     for name, (first, shape) in blocks.items():
-        part = slice(first, first + int(np.prod(shape)))
+        part = slice(first, first + math.prod(shape))
         if wrong[part].any():
             worst = int(np.argmax(np.where(wrong[part], amount[part], -1.0)))
             index = tuple(int(i) for i in np.unravel_index(worst, shape)) if shape else ()

@@ -23,6 +23,11 @@ Floats = NDArray[np.float64]
 Columns = NDArray[np.int32]
 Shape = tuple[int, ...]
 
+LARGEST_INDEX = 2**31 - 1
+"""Columns, rows and nonzeros are counted in 32 bits, as the solvers count them."""
+
+_ZERO: Floats = np.zeros(())
+
 
 class Terms(NamedTuple):
     """Terms ``coefficient * x[column]``, each added to one entry of the flattened expression."""
@@ -47,7 +52,7 @@ class Terms(NamedTuple):
     def spelled_out(self) -> tuple[NDArray[np.integer[Any]], Columns, Floats]:
         """Entries, columns and coefficients as arrays of one length."""
         entries = (
-            np.arange(len(self.columns), dtype=np.int32) if self.entries is None else (self.entries)
+            np.arange(len(self.columns), dtype=np.int32) if self.entries is None else self.entries
         )
         coefficients = (
             np.broadcast_to(np.float64(self.coefficients), entries.shape)
@@ -67,6 +72,7 @@ class Expression:
 
     __slots__ = ("constant", "model", "shape", "terms")
     __array_ufunc__ = None  # numpy arrays leave arithmetic with us to our own methods
+    __pandas_priority__ = 5000  # and so do pandas series
     __hash__ = None  # type: ignore[assignment]
     __iter__ = None  # a Python loop over single variables is never what is wanted
 
@@ -101,7 +107,11 @@ class Expression:
         if isinstance(other, Expression):
             shape = _common_shape("+", self.shape, other.shape)
             a, b = self.broadcast_to(shape), other.broadcast_to(shape)
-            model = self.model.common_ground(other.model)
+            model = self.model
+            if other.model is not model:
+                model = model.common_ground(other.model)
+                model.check_own("+", self)
+                model.check_own("+", other)
             return Expression(model, shape, a.terms + b.terms, a.constant + b.constant)
         value = _number("+", other)
         shape = _common_shape("+", self.shape, value.shape)
@@ -123,19 +133,15 @@ class Expression:
         value = _number("*", other)
         if value.ndim == 0:
             factor = float(value)
-            return Expression(
-                self.model,
-                self.shape,
-                tuple(t.scaled(factor) for t in self.terms),
-                self.constant * factor,
-            )
+            constant = 0.0 if _is_zero(self.constant) else self.constant * factor
+            terms = tuple(t.scaled(factor) for t in self.terms)
+            return Expression(self.model, self.shape, terms, constant)
         shape = _common_shape("*", self.shape, value.shape)
         a = self.broadcast_to(shape)
         value = np.broadcast_to(value, shape)
         flat = value.reshape(-1)
-        return Expression(
-            self.model, shape, tuple(t.scaled(flat) for t in a.terms), a.constant * value
-        )
+        constant = 0.0 if _is_zero(a.constant) else a.constant * value
+        return Expression(self.model, shape, tuple(t.scaled(flat) for t in a.terms), constant)
 
     __rmul__ = __mul__
 
@@ -143,28 +149,43 @@ class Expression:
         with np.errstate(divide="ignore", invalid="ignore"):
             return self * (1.0 / _number("/", other))
 
-    def __matmul__(self, other: ArrayLike) -> Expression:
-        """``x @ b`` for a vector or matrix of numbers ``b``."""
-        value = _number("@", other)
-        if value.ndim != 1 or self.ndim == 0 or self.shape[-1] != value.shape[0]:
-            raise ModelError(f"@ does not fit shapes {self.shape} and {value.shape}")
-        return (self * value).sum(axis=-1)
+    def __matmul__(self, other: Any) -> Expression:
+        """``x @ b`` for a vector or a (numpy or scipy.sparse) matrix of numbers ``b``."""
+        matrix = _matrix(other)
+        if not (
+            self.ndim
+            and self.shape[-1] == matrix.shape[0]
+            and (matrix.ndim == 1 or (matrix.ndim == 2 and self.ndim <= 2))
+        ):
+            raise ModelError(f"@ does not fit shapes {self.shape} and {matrix.shape}")
+        if matrix.ndim == 1:
+            product: Expression = self * matrix
+            return product.sum(axis=-1)
+        factor = sp.csr_array(matrix.T, dtype=np.float64)
+        if self.ndim == 2:
+            factor = sp.csr_array(sp.kron(sp.eye_array(self.shape[0]), factor))
+        return self._transformed(factor, (*self.shape[:-1], matrix.shape[1]))
 
-    def __rmatmul__(self, matrix: Any) -> Expression:
-        """``A @ x`` for a numpy or scipy.sparse matrix and a vector of expressions."""
-        if not sp.issparse(matrix):
-            matrix = _number("@", matrix)
-        if matrix.ndim != 2 or self.ndim != 1 or matrix.shape[1] != self.shape[0]:
+    def __rmatmul__(self, other: Any) -> Expression:
+        """``A @ x`` for a vector or a (numpy or scipy.sparse) matrix of numbers ``A``."""
+        matrix = _matrix(other)
+        if not (
+            self.ndim in (1, 2) and matrix.ndim in (1, 2) and matrix.shape[-1] == self.shape[0]
+        ):
             raise ModelError(f"@ does not fit shapes {matrix.shape} and {self.shape}")
-        rows = matrix.shape[0]
-        a = sp.csr_array(matrix, dtype=np.float64)
-        constant = (
-            0.0
-            if isinstance(self.constant, float) and self.constant == 0.0
-            else (a @ np.broadcast_to(self.constant, self.shape))
-        )
+        factor = sp.csr_array(matrix if matrix.ndim == 2 else matrix[None, :], dtype=np.float64)
+        if self.ndim == 2:
+            factor = sp.csr_array(sp.kron(factor, sp.eye_array(self.shape[1])))
+        return self._transformed(factor, (*matrix.shape[:-1], *self.shape[1:]))
+
+    def _transformed(self, factor: sp.csr_array, shape: Shape) -> Expression:
+        """``factor @ x`` over the flattened entries, in the shape given."""
+        constant: Floats | float = 0.0
+        if not _is_zero(self.constant):
+            flat = np.broadcast_to(self.constant, self.shape).reshape(-1)
+            constant = (factor @ flat).reshape(shape)[()]
         return Expression(
-            self.model, (rows,), tuple(_multiplied(a, t) for t in self.terms), constant
+            self.model, shape, tuple(_multiplied(factor, t) for t in self.terms), constant
         )
 
     # shape
@@ -180,19 +201,21 @@ class Expression:
         """The expression repeated along new or length-one axes, as numpy does."""
         if shape == self.shape:
             return self
+        if _common_shape("broadcasting", self.shape, shape) != shape:
+            raise ModelError(f"broadcasting does not fit shapes {self.shape} and {shape}")
         return self._picked(
             np.broadcast_to(np.arange(self.size, dtype=np.int32).reshape(self.shape), shape)
         )
 
-    def reshape(self, *shape: int) -> Expression:
-        """The same entries in another shape; one length may be -1."""
+    def reshape(self, *shape: int | Shape) -> Expression:
+        """The same entries in another shape, a tuple or its lengths; one length may be -1."""
         new = np.broadcast_to(np.int8(0), self.shape)
         try:
-            target = new.reshape(shape).shape
+            target = np.reshape(new, shape[0] if len(shape) == 1 else shape).shape  # type: ignore[arg-type]
         except ValueError:
             raise ModelError(f"cannot reshape {self.shape} to {shape}") from None
         constant = (
-            self.constant if isinstance(self.constant, float) else (self.constant.reshape(target))
+            self.constant if isinstance(self.constant, float) else self.constant.reshape(target)
         )
         return Expression(self.model, target, self.terms, constant)
 
@@ -214,9 +237,10 @@ class Expression:
         if axis is None:
             axes = tuple(range(self.ndim))
         else:
-            axes = tuple(
-                sorted(_axis(a, self.ndim) for a in (axis if isinstance(axis, tuple) else (axis,)))
-            )
+            listed = axis if isinstance(axis, tuple) else (axis,)
+            axes = tuple(_axis(a, self.ndim) for a in listed)
+            if len(set(axes)) != len(axes):
+                raise ModelError(f"sum: an axis is named twice in {axis}")
         left = tuple(n for a, n in enumerate(self.shape) if a not in axes)
         one = np.arange(math.prod(left), dtype=np.int32).reshape(
             tuple(1 if a in axes else n for a, n in enumerate(self.shape))
@@ -227,7 +251,7 @@ class Expression:
             else (np.broadcast_to(np.int32(0), self.size))
         )
         constant = self.constant
-        if not (isinstance(constant, float) and constant == 0.0):
+        if not _is_zero(constant):
             total = np.broadcast_to(constant, self.shape).sum(axis=axes)
             constant = float(total) if not left else total
         return Expression(self.model, left, tuple(t.moved(target) for t in self.terms), constant)
@@ -242,17 +266,17 @@ class Expression:
         key = np.asarray(keys)
         if key.shape != self.shape:
             raise ModelError(f"sum_by: keys have shape {key.shape}, the expression {self.shape}")
-        if key.dtype.kind not in "iu":
-            if key.size:
-                raise ModelError(f"sum_by: keys must be integers, not {key.dtype}")
-            key = key.astype(np.int32)
+        if key.size and key.dtype.kind not in "iu":
+            raise ModelError(f"sum_by: keys must be integers, not {key.dtype}")
+        if not 0 <= groups <= LARGEST_INDEX:
+            raise ModelError(f"sum_by: groups = {groups}, allowed are 0..{LARGEST_INDEX}")
         if key.size and not (key.min() >= 0 and key.max() < groups):
             raise ModelError(
                 f"sum_by: keys must lie in 0..{groups - 1}, found {key.min()}..{key.max()}"
             )
-        flat = key.reshape(-1)
+        flat = key.astype(np.int32).reshape(-1)  # a copy: later changes of the keys stay outside
         constant = self.constant
-        if not (isinstance(constant, float) and constant == 0.0):
+        if not _is_zero(constant):
             weights = np.broadcast_to(constant, self.shape).reshape(-1)
             constant = np.bincount(flat, weights=weights, minlength=groups).astype(np.float64)
         return Expression(self.model, (groups,), tuple(t.moved(flat) for t in self.terms), constant)
@@ -270,15 +294,18 @@ class Expression:
 
     def between(self, lower: ArrayLike, upper: ArrayLike) -> Relation:
         """``lower <= expression <= upper`` as one block of rows."""
-        low, high = (self._side(side) for side in (lower, upper))
-        return Relation(self, low, high)
+        low, high = _number("between", lower), _number("between", upper)
+        shape = _common_shape("between", self.shape, low.shape)
+        spread = self.broadcast_to(_common_shape("between", shape, high.shape))
+        return Relation(spread, spread._side(low), spread._side(high))
 
     def _related(
         self, other: Expression | ArrayLike, *, lower: bool = False, upper: bool = False
     ) -> Relation:
         if isinstance(other, Expression):
+            _common_shape("comparison", self.shape, other.shape)
             difference = self - other
-            side = difference._side(0.0)
+            side = difference._side(_ZERO)
         else:
             value = _number("comparison", other)
             shape = _common_shape("comparison", self.shape, value.shape)
@@ -286,12 +313,10 @@ class Expression:
             side = difference._side(value)
         return Relation(difference, side if lower else -np.inf, side if upper else np.inf)
 
-    def _side(self, value: ArrayLike) -> Floats | float:
+    def _side(self, number: Floats) -> Floats | float:
         """The right-hand side once the expression's constant has gone over."""
-        number = _number("comparison", value)
         if number.ndim == 0 and isinstance(self.constant, float):
             return float(number) - self.constant
-        _common_shape("comparison", self.shape, number.shape)
         return np.broadcast_to(number - self.constant, self.shape)
 
 
@@ -315,6 +340,18 @@ def _number(operation: str, value: ArrayLike) -> Floats:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ModelError(f"{operation}: not an array of numbers: {value!r}") from None
+
+
+def _matrix(value: Any) -> Any:
+    """A numpy array, or a scipy.sparse matrix as it is."""
+    if not sp.issparse(value):
+        return _number("@", value)
+    sparse: Any = value
+    return sparse if sparse.ndim == 2 else sparse.toarray()
+
+
+def _is_zero(constant: Floats | float) -> bool:
+    return isinstance(constant, float) and constant == 0.0
 
 
 def _common_shape(operation: str, a: Shape, b: Shape) -> Shape:
@@ -341,14 +378,16 @@ def _gathered(terms: Terms, flat: NDArray[np.int32], size: int) -> Terms:
             terms.columns[flat],
             coefficients if isinstance(coefficients, float) else coefficients[flat],
         )
-    # rows of the table (entry x term number), so that entries may repeat
-    count = len(terms.columns)
-    table = sp.csr_array(
-        (np.arange(1, count + 1), (terms.entries, np.arange(count))), shape=(size, count)
-    )[flat].tocoo()
-    chosen = table.data - 1
+    # terms sorted by entry; an entry may have none or many, and may be taken more than once
+    order = np.argsort(terms.entries, kind="stable")
+    first = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(terms.entries, minlength=size), out=first[1:])
+    length = (first[1:] - first[:-1])[flat]
+    entries = np.repeat(np.arange(len(flat), dtype=np.int32), length)
+    step = np.arange(len(entries)) - np.repeat(np.cumsum(length) - length, length)
+    chosen = order[first[flat[entries]] + step]
     return Terms(
-        table.row,
+        entries,
         terms.columns[chosen],
         coefficients if isinstance(coefficients, float) else coefficients[chosen],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,9 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import ModelError
 from optsched.lowering.indicator import lower_indicator
-from optsched.model.compiled import Compiled, CompiledIndicator, assemble, check_finite, linear
+from optsched.model.compiled import (
+    Compiled,
+    CompiledIndicator,
+    assemble,
+    check_finite,
+    column_name,
+    linear,
+)
 from optsched.model.evaluate import BlockViolation, evaluate
-from optsched.model.expression import Expression, Floats, Relation, Shape, Terms
+from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape, Terms
 
 FEASIBILITY = 1e-6
 """Default tolerance on rows, bounds and integrality (absolute, scaled by the row's magnitude)."""
@@ -147,9 +154,13 @@ class Model:
         if name in self.variables:
             raise ModelError(f"variable {name!r} exists already")
         full = (int(shape),) if isinstance(shape, int | np.integer) else tuple(map(int, shape))
+        if self.columns + math.prod(full) > LARGEST_INDEX:
+            raise ModelError(f"variable {name!r}: a model has at most {LARGEST_INDEX} columns")
         low, high = _bound(name, lower, full), _bound(name, upper, full)
         if not np.all(np.less_equal(low, high)):  # false for a bound that is not a number, too
             raise ModelError(f"variable {name!r}: a lower bound exceeds its upper bound")
+        if np.any(np.equal(low, np.inf)) or np.any(np.equal(high, -np.inf)):
+            raise ModelError(f"variable {name!r}: its bounds leave no finite value")
         variable = Variable(self, name, full, self.columns, kind, low, high, formula)
         self.variables[name] = variable
         self.columns += variable.size
@@ -175,8 +186,10 @@ class Model:
         if not isinstance(expression, Expression):
             expression = Expression(self, (), (), float(expression))
         if expression.size != 1:
-            raise ModelError(f"the objective must be a single expression, not {expression.shape}")
-        self._check_own("objective", expression)
+            raise ModelError(
+                f"the objective must be a single expression, not one of shape {expression.shape}"
+            )
+        self.check_own("the objective", expression)
         self.objective = expression
         self.maximise = maximise
 
@@ -219,10 +232,10 @@ class Model:
             raise ModelError(f"block {name!r}: expected a relation such as x <= 1, got {relation}")
         if name in self.blocks:
             raise ModelError(f"block {name!r} exists already")
-        self._check_own(name, relation.expression)
+        self.check_own(f"block {name!r}", relation.expression)
 
     def _check_literal(self, name: str, literal: Expression) -> None:
-        self._check_own(name, literal)
+        self.check_own(f"block {name!r}", literal)
         plain = len(literal.terms) == 1 and literal.terms[0].entries is None
         if not (
             plain
@@ -235,7 +248,12 @@ class Model:
         if not np.all(integer[columns] & (lower[columns] >= 0) & (upper[columns] <= 1)):
             raise ModelError(f"block {name!r}: a literal must be a binary variable")
 
-    def _check_own(self, name: str, expression: Expression) -> None:
+    def check_own(self, where: str, expression: Expression) -> None:
+        """Refuse an expression in variables that this model does not have.
+
+        Raises:
+            ModelError: naming where it was used.
+        """
         if expression.model is not self and not any(
             expression.model is ancestor
             and (
@@ -244,7 +262,7 @@ class Model:
             )
             for ancestor, columns in self._ancestors
         ):
-            raise ModelError(f"block {name!r} uses variables of another model")
+            raise ModelError(f"{where} uses variables of another model")
 
     def common_ground(self, other: Model) -> Model:
         """The model that expressions of both belong to: one was copied from the other."""
@@ -286,7 +304,7 @@ class Model:
         for name, block in self.blocks.items():
             if isinstance(block, Indicator):
                 del new.blocks[name]
-                for lowered, relation in lower_indicator(block, domains, self.column_name):
+                for lowered, relation in self._lowered(block, domains):
                     new.blocks[lowered] = Block(lowered, relation, block.formula)
         new.variables = {
             name: Variable(
@@ -311,11 +329,10 @@ class Model:
 
     def column_name(self, column: int) -> str:
         """Name and index of one column, for messages."""
-        for v in self.variables.values():
-            if v.start <= column < v.start + v.size:
-                index = np.unravel_index(column - v.start, v.shape) if v.shape else ()
-                return v.name + (f"[{', '.join(map(str, index))}]" if v.shape else "")
-        raise ModelError(f"column {column} does not exist")
+        return column_name(self._column_blocks(), column)
+
+    def _column_blocks(self) -> dict[str, tuple[int, Shape]]:
+        return {name: (v.start, v.shape) for name, v in self.variables.items()}
 
     def compile(self, native: Iterable[str] = ()) -> Compiled:
         """One sparse matrix with bounds and types.
@@ -337,7 +354,7 @@ class Model:
             elif "indicator" in native:
                 indicators.append(self._compile_indicator(block))
             else:
-                linear_blocks.update(lower_indicator(block, domains, self.column_name))
+                linear_blocks.update(self._lowered(block, domains))
         row_blocks, first = {}, 0
         for name, relation in linear_blocks.items():
             row_blocks[name] = (first, relation.expression.shape)
@@ -345,18 +362,27 @@ class Model:
         objective = self.objective
         compiled = Compiled(
             cost=np.zeros(self.columns) if objective is None else linear(objective, self.columns),
-            offset=0.0 if objective is None else float(np.ravel(objective.constant)[0]),
+            offset=0.0 if objective is None else _single(objective.constant),
             maximise=self.maximise,
             rows=assemble(list(linear_blocks.values()), self.columns),
             lower=domains[0],
             upper=domains[1],
             integer=domains[2],
             row_blocks=row_blocks,
-            column_blocks={name: (v.start, v.shape) for name, v in self.variables.items()},
+            column_blocks=self._column_blocks(),
             indicators=tuple(indicators),
         )
-        check_finite(self, compiled)
+        check_finite(compiled)
         return compiled
+
+    def _lowered(
+        self, block: Indicator, domains: tuple[Floats, Floats, NDArray[np.bool_]]
+    ) -> Iterator[tuple[str, Relation]]:
+        """Linear blocks that stand for an indicator, by names no other block has."""
+        for name, relation in lower_indicator(block, domains, self.column_name):
+            if name in self.blocks:
+                raise ModelError(f"block {name!r} has the name of a part of block {block.name!r}")
+            yield name, relation
 
     def _compile_indicator(self, block: Indicator) -> CompiledIndicator:
         return CompiledIndicator(
@@ -364,6 +390,7 @@ class Model:
             literals=np.stack([one.terms[0].columns for one in block.literals], axis=1),
             active=np.array(block.active),
             name=block.name,
+            shape=block.relation.expression.shape,
         )
 
     # points
@@ -399,9 +426,8 @@ class Model:
         if self.objective is None:
             return 0.0
         x = self.vector(values)
-        return float(linear(self.objective, self.columns) @ x) + float(
-            np.ravel(self.objective.constant)[0]
-        )
+        cost = linear(self.objective, self.columns)
+        return float(cost @ x) + _single(self.objective.constant)
 
     def __repr__(self) -> str:
         lines = [
@@ -414,8 +440,12 @@ class Model:
         return "\n".join(lines)
 
 
+def _single(constant: Floats | float) -> float:
+    return float(np.ravel(constant)[0])
+
+
 def _bound(name: str, side: ArrayLike, shape: Shape) -> Floats | float:
-    array = np.asarray(side, dtype=np.float64)
+    array = np.array(side, dtype=np.float64)  # a copy: later changes stay outside
     if array.ndim == 0:
         return float(array)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import lru_cache
 from importlib.metadata import version as installed_version
@@ -16,9 +17,9 @@ from optsched.solvers.backend import Raw
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
-_SMALLEST = 1e-12  # least matrix entry HiGHS can be told to keep
-_LARGEST = 1e15  # greatest matrix entry HiGHS takes
-_INFINITE = 1e20  # HiGHS takes finite bounds from here on for infinite
+_SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
+_LARGEST = 1e15  # HiGHS refuses matrix entries from here on
+_INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
 _POLL = 0.05  # seconds between looks at the keyboard and the stop event
 
@@ -31,7 +32,7 @@ class Highs:
 
     def version(self) -> str:
         """Version of highspy."""
-        return installed_version("highspy")
+        return _version()
 
     def solve(self, compiled: Compiled, options: Options, start: Floats | None) -> Raw:
         """Solve to zero gap unless told otherwise.
@@ -47,7 +48,7 @@ class Highs:
         if start is not None and compiled.integer.any():
             given = np.flatnonzero(~np.isnan(start)).astype(np.int32)
             engine.setSolution(len(given), given, start[given])
-        interrupted = _run(engine, options)
+        interrupted = _run(engine, options.stop)
         raw = _result(engine, compiled, interrupted)
         if raw.status is Status.INFEASIBLE_OR_UNBOUNDED or (
             raw.status is Status.UNBOUNDED and compiled.integer.any()
@@ -57,11 +58,16 @@ class Highs:
 
 
 @lru_cache(maxsize=1)
+def _version() -> str:
+    return installed_version("highspy")  # looked up on disk: as slow as a small solve
+
+
+@lru_cache(maxsize=1)
 def _refuse_bad_version() -> None:
     """Versions seen to answer wrongly stay out, and every version proves itself once."""
-    found = installed_version("highspy")
-    numbers = tuple(int(part) for part in found.split(".")[:3] if part.isdigit())
-    if not (1, 12) <= numbers < (1, 15) or numbers[:3] == (1, 14, 0):
+    found = _version()
+    numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:3])
+    if not (1, 12) <= numbers < (1, 15) or numbers == (1, 14, 0):
         raise UnsupportedError(
             f"highspy {found} is known to answer wrongly or to clash with ortools; "
             "install highspy>=1.12,<1.15,!=1.14.0"
@@ -77,21 +83,27 @@ def _refuse_bad_version() -> None:
         np.array([0, 2], dtype=np.int32), np.arange(2, dtype=np.int32), 2 * one,
         np.ones(2, dtype=np.int32),
     )  # fmt: skip
-    engine.run()
+    _run(engine, None)
     if abs(engine.getInfo().objective_function_value - 1.0) > 1e-6:
         raise UnsupportedError(f"highspy {found} fails a two-variable self-check")
 
 
 def _refuse_numbers(compiled: Compiled) -> None:
-    magnitude = np.abs(compiled.rows.matrix.data)
-    if len(magnitude) and magnitude.max() > _LARGEST:
-        raise UnsupportedError(f"HiGHS takes no coefficient beyond {_LARGEST:g}; rescale the model")
-    if len(magnitude) and ((magnitude < _SMALLEST) & (magnitude > 0)).any():
-        raise UnsupportedError(f"HiGHS drops coefficients below {_SMALLEST:g}; rescale the model")
-    for sides in (compiled.rows.lower, compiled.rows.upper, compiled.lower, compiled.upper):
-        if ((np.abs(sides) >= _INFINITE) & np.isfinite(sides)).any():
+    size = np.abs(compiled.rows.matrix.data)
+    if size.max(initial=0.0) >= _LARGEST:
+        raise UnsupportedError(
+            f"HiGHS takes no coefficient from {_LARGEST:g} on; rescale the model"
+        )
+    if size.min(initial=1.0) <= _SMALLEST and ((size <= _SMALLEST) & (size > 0)).any():
+        raise UnsupportedError(f"HiGHS drops coefficients up to {_SMALLEST:g}; rescale the model")
+    rows = compiled.rows
+    for values in (compiled.cost, rows.lower, rows.upper, compiled.lower, compiled.upper):
+        if ((values >= _INFINITE) & (values < np.inf)).any() or (
+            (values <= -_INFINITE) & (values > -np.inf)
+        ).any():
             raise UnsupportedError(
-                f"HiGHS takes finite bounds from {_INFINITE:g} on for infinite; rescale the model"
+                f"HiGHS takes finite bounds and costs from {_INFINITE:g} on for infinite; "
+                "rescale the model"
             )
 
 
@@ -119,7 +131,6 @@ def _engine(compiled: Compiled, options: Options) -> Any:
     for key, value in {**settings, **options.extra}.items():
         if engine.setOptionValue(key, value) != highspy.HighsStatus.kOk:
             raise InputError.of(f"extra[{key!r}]", value, "an option HiGHS knows, in its range")
-    _set_threads(options.threads)
     matrix = compiled.rows.matrix
     status = engine.passModel(
         len(compiled.cost),
@@ -136,49 +147,61 @@ def _engine(compiled: Compiled, options: Options) -> Any:
         matrix.indptr.astype(np.int32, copy=False),
         matrix.indices.astype(np.int32, copy=False),
         matrix.data,
-        compiled.integer.astype(np.int32) if integer else np.zeros(0, dtype=np.int32),
+        compiled.integer.astype(np.int32),
     )
     if status == highspy.HighsStatus.kError:
         raise UnsupportedError("HiGHS refuses the model")
     return engine
 
 
-_threads_in_use = 0
-
-
-def _set_threads(threads: int) -> None:
-    """HiGHS keeps one pool of threads per process, sized at its first solve."""
-    global _threads_in_use
-    if _threads_in_use not in (0, threads):
-        import highspy
-
-        highspy.Highs.resetGlobalScheduler(True)
-    _threads_in_use = threads
-
-
-def _run(engine: Any, options: Options) -> bool:
+def _run(engine: Any, stop: threading.Event | None) -> bool:
     """Run in a thread of its own, so that Ctrl-C and the stop event are heard.
+
+    HiGHS keeps one scheduler per thread and cannot change its size: in a fresh thread any
+    number of threads may be asked for. Its callbacks are switched on only once the solve is to
+    end, as each call would wait for Python's global lock.
 
     Returns:
         Whether the solve was stopped from outside.
     """
-    if threading.current_thread() is not threading.main_thread() and options.stop is None:
+    import highspy
+
+    def interrupt(_kind: Any, _message: str, _out: Any, answer: Any, _data: Any) -> None:
+        if answer is not None:
+            answer.user_interrupt = True
+
+    def run() -> None:
         engine.run()
-        return False
-    engine.HandleUserInterrupt = True
-    worker = threading.Thread(target=engine.run, daemon=True)
-    worker.start()
+        highspy.Highs.resetGlobalScheduler(False)
+
+    engine.setCallback(interrupt, None)
+    worker = threading.Thread(target=run, daemon=True)
     interrupted = False
-    while worker.is_alive():
+    worker.start()
+    while True:
         try:
-            worker.join(_POLL)
-            if options.stop is not None and options.stop.is_set() and not interrupted:
-                interrupted = True
-                engine.cancelSolve()
+            while worker.is_alive():
+                worker.join(_POLL)
+                if interrupted or (stop is not None and stop.is_set()):
+                    interrupted = True
+                    _ask_to_stop(engine)
+            break
         except KeyboardInterrupt:
             interrupted = True
-            engine.cancelSolve()
     return interrupted
+
+
+def _ask_to_stop(engine: Any) -> None:
+    """Let the callbacks through which HiGHS asks whether to go on answer no."""
+    import highspy
+
+    kinds = highspy.cb.HighsCallbackType
+    for kind in (
+        kinds.kCallbackSimplexInterrupt,
+        kinds.kCallbackIpmInterrupt,
+        kinds.kCallbackMipInterrupt,
+    ):
+        engine.startCallback(kind)
 
 
 def _result(engine: Any, compiled: Compiled, interrupted: bool) -> Raw:
@@ -189,7 +212,9 @@ def _result(engine: Any, compiled: Compiled, interrupted: bool) -> Raw:
     info = engine.getInfo()
     integer = bool(compiled.integer.any())
     solution = engine.getSolution()
-    found = info.primal_solution_status == 2 and solution.value_valid  # 2: a feasible point
+    # an unfinished simplex point is not feasible in general
+    found = integer or status in (facts.kOptimal, facts.kModelEmpty)
+    found = found and info.primal_solution_status == 2 and solution.value_valid  # 2: feasible
     x = np.array(solution.col_value) if found else None
     bound: float | None = None
     if integer and np.isfinite(info.mip_dual_bound):
@@ -222,8 +247,6 @@ def _result(engine: Any, compiled: Compiled, interrupted: bool) -> Raw:
         facts.kMemoryLimit: Limit.MEMORY,
     }
     if status in limits:
-        if not integer:
-            x = None  # an unfinished simplex point is not feasible in general
         word = Status.NO_SOLUTION if x is None else Status.FEASIBLE
         return Raw(word, x, bound, limits[status], nodes=nodes)
     return Raw(Status.ERROR, message=f"HiGHS ended with {engine.modelStatusToString(status)}")
@@ -236,7 +259,7 @@ def _tell_apart(engine: Any, compiled: Compiled, options: Options) -> Raw:
     columns = len(compiled.cost)
     engine.changeColsCost(columns, np.arange(columns, dtype=np.int32), np.zeros(columns))
     engine.clearSolver()
-    interrupted = _run(engine, options)
+    interrupted = _run(engine, options.stop)
     status = engine.getModelStatus()
     if status == highspy.HighsModelStatus.kOptimal:
         return Raw(Status.UNBOUNDED)

@@ -1,0 +1,41 @@
+# make ratios   measure how far the preemptive paper's algorithms are from the optimum
+# make test     lint, types, tests
+# make bench    benchmarks against alternatives
+# Each installs what it needs into .venv first. PYTHON=python3.12 chooses the interpreter.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: ratios test bench clean
+
+ratios: .venv/.run
+	$(BIN)/optsched ratio preemptive --preset quick -o out/ratios.csv --plot out/ratios.png
+
+test: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n auto
+
+bench: .venv/.bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv out
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python >= 3.11 is needed: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/.run: .venv/pyvenv.cfg pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/.test: .venv/pyvenv.cfg pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,notebooks]'
+	@touch $@
+
+.venv/.bench: .venv/pyvenv.cfg pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[benchmarks]'
+	@touch $@

@@ -1,0 +1,200 @@
+"""Lower bounds on the total job completion time, from closed form to linear programs (sheet 3.5).
+
+All hold for (2) and, as it has fewer schedules, for the model without migration. In order:
+``LB-PAPER <= LB-LP4 <= LB-LP4+ <= LB-THETA <= LB-EXT``; ``LB-ALONE <= LB-THETA``.
+The Lagrangian bound for large instances is in ``lagrangian``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from formulations.preemptive.grid import Grid, build_grid
+from formulations.preemptive.instance import Floats, Instance
+from formulations.preemptive.network import problem_4_flow
+from formulations.preemptive.problem_4 import problem_4_aggregated
+from formulations.preemptive.schedule import NO_CHUNK, Schedule
+from optsched.arrays import compress, ranges
+from optsched.errors import InputError, ModelError
+from optsched.model import Expression, Model
+from optsched.solvers import Options, Status, solve
+
+SLACK = 1e-6
+"""Tolerance of the linear programs, allowed for before a bound is rounded up (slots)."""
+
+
+def rounded_up(instance: Instance, bound: float) -> float:
+    """The least total completion time of a slot schedule that is at least ``bound - SLACK``.
+
+    Completion times are whole slots, so only values that differ from the sum of release times
+    by whole numbers can occur.
+    """
+    shift = float(instance.release_time.sum())
+    return math.ceil(bound + shift - SLACK * max(1.0, abs(bound))) - shift
+
+
+def packing_correction(instance: Instance, grid: Grid) -> Floats:
+    """kappa_j: least (c_j - r_j) - avg_j over placements at the slow speed, shape (jobs,).
+
+    With at most U_j units a slot, the mean distance of N_j units to their end is least when they
+    are packed against it (repaired Lemma 1).
+    """
+    eligible = instance.worker_classes.eligible @ instance.worker_classes.size
+    most = np.where(
+        np.isfinite(instance.upload_delay_cloud),
+        instance.num_chunks,
+        np.minimum(instance.num_chunks, eligible),
+    )
+    work = instance.work_slow
+    full, rest = np.divmod(work, np.maximum(most, 1))
+    return np.asarray((most * full * (full + 1) / 2 + rest * (full + 1)) / work)
+
+
+def fast_duration(instance: Instance, grid: Grid) -> Floats:
+    """c_j - r_j of each job run whole in the cloud; 0 where it may not be, shape (jobs,)."""
+    may = grid.fast_end <= grid.end_slot
+    return np.where(may, np.where(may, grid.fast_end, 0.0) - instance.release_time, 0.0)
+
+
+def slow_duration(instance: Instance, grid: Grid) -> Floats:
+    """L_j: c_j - r_j of each job alone at the slow speed, at least its window's length."""
+    alone: Floats = np.minimum(grid.earliest_slow_end, grid.end_slot + 1.0)
+    return alone - instance.release_time
+
+
+def lb_alone(instance: Instance) -> float:
+    """LB-ALONE: every job as if it were the only one."""
+    grid = build_grid(instance)
+    fast = grid.fast_end - instance.release_time
+    return float(np.minimum(fast, slow_duration(instance, grid)).sum())
+
+
+def lb_paper(instance: Instance) -> float:
+    """LB-PAPER: (4) with the fast speed everywhere, the paper's own yardstick."""
+    solution = problem_4_flow(instance, rates="fast")
+    if solution.bound is None:
+        raise ModelError(f"the flow ended {solution.status}: {solution.message}")
+    return solution.bound
+
+
+def lb_lp4(instance: Instance) -> float:
+    """LB-LP4: the linear relaxation of (4) with each job's choice of speed."""
+    return _optimum(problem_4_aggregated(instance, integer=False))
+
+
+def lp4_plus(instance: Instance) -> Model:
+    """LB-LP4+: LB-LP4 with the mean age of work corrected to the completion time."""
+    grid = build_grid(instance)
+    model = problem_4_aggregated(instance, integer=False)
+    kappa = packing_correction(instance, grid)
+    fast = model["fast"]
+    saved = fast @ (fast_duration(instance, grid) - kappa) + float(kappa.sum())
+    model.minimize(_mean_age(model, grid).sum() + saved)
+    return model
+
+
+def theta(instance: Instance) -> Model:
+    """LB-THETA: per job the greater of the corrected mean age and the time it needs alone."""
+    grid = build_grid(instance)
+    model = problem_4_aggregated(instance, integer=False)
+    kappa, fast = packing_correction(instance, grid), model["fast"]
+    cloud, alone = fast_duration(instance, grid), slow_duration(instance, grid)
+    bound = model.continuous("theta", instance.jobs, formula=r"\theta_j")
+    model.add("mean", bound >= fast * (cloud - kappa) + _mean_age(model, grid) + kappa)
+    model.add("alone", bound >= fast * (cloud - alone) + alone)
+    model.minimize(bound.sum())
+    return model
+
+
+def _mean_age(model: Model, grid: Grid) -> Expression:
+    """avg_j: mean of t - r_j over the work of each job, fast cloud left out, shape (jobs,)."""
+    jobs, work = grid.instance.jobs, grid.instance.work_slow
+    edge = model["y"] * (grid.cell_age / work[grid.cell_job])
+    cloud = model["x"] * (grid.cloud_age / work[grid.cloud_job])
+    return edge.sum_by(grid.cell_job, jobs) + cloud.sum_by(grid.cloud_job, jobs)
+
+
+def lb_lp4_plus(instance: Instance) -> float:
+    """Value of ``lp4_plus``."""
+    return _optimum(lp4_plus(instance))
+
+
+def lb_theta(instance: Instance) -> float:
+    """Value of ``theta``."""
+    return _optimum(theta(instance))
+
+
+def completion_indexed(instance: Instance) -> Model:
+    """LB-EXT: each job's placements are convex combinations over its completion slot.
+
+    The best bound that relaxing nothing but the capacity rows can give. Its size grows with the
+    square of the windows: for small instances.
+    """
+    grid = build_grid(instance, hub=False)
+    jobs, work, chunks = instance.jobs, instance.work_slow, instance.num_chunks
+    soonest = np.minimum(grid.earliest_slow_end, grid.end_slot + 1.0).astype(np.int64)
+    end_job, end = ranges(soonest, grid.end_slot + 1)
+    ends = len(end_job)
+    first_end = np.cumsum(np.bincount(end_job, minlength=jobs))
+    first_end = np.concatenate([[0], first_end[:-1]])
+    model = Model("completion-indexed relaxation of (2)")
+    fast = model.continuous(
+        "fast", jobs, upper=(grid.fast_end <= grid.end_slot).astype(float), formula="x_j"
+    )
+    ends_at = model.continuous("ends", ends, upper=1, formula=r"\xi_{j\tau}")
+    parts = []
+    for name, job, slot in (
+        ("y", grid.cell_job, grid.cell_slot),
+        ("x", grid.cloud_job, grid.cloud_slot),
+    ):
+        cell, tau = ranges(np.maximum(slot + 1, soonest[job]), grid.end_slot[job] + 1)
+        owner = first_end[job[cell]] + tau - soonest[job[cell]]
+        parts.append((model.continuous(name, len(cell)), cell, owner, slot[cell]))
+    slots = int(grid.end_slot.max()) + 1
+    y, cell, owner, _ = parts[0]
+    model.add("limit", y - ends_at[owner] * grid.pool_size[cell] <= 0)
+    keys = [owner * slots + slot for _, _, owner, slot in parts]
+    _, used = compress(np.concatenate(keys))
+    rows = [np.searchsorted(used, key) for key in keys]
+    done = parts[0][0].sum_by(parts[0][2], ends) + parts[1][0].sum_by(parts[1][2], ends)
+    busy = parts[0][0].sum_by(rows[0], len(used)) + parts[1][0].sum_by(rows[1], len(used))
+    model.add("choice", fast + ends_at.sum_by(end_job, jobs) >= 1)
+    model.add("2b", done - ends_at * work[end_job] >= 0)
+    limited = used // slots
+    model.add("2c", busy - ends_at[limited] * chunks[end_job[limited]] <= 0)
+    row, capacity = grid.class_slots
+    model.add("2d", y.sum_by(row[cell], len(capacity)) <= capacity)
+    model.minimize(
+        fast @ fast_duration(instance, grid) + ends_at @ (end - instance.release_time[end_job])
+    )
+    return model
+
+
+def lb_ext(instance: Instance) -> float:
+    """Value of ``completion_indexed``."""
+    return _optimum(completion_indexed(instance))
+
+
+def _optimum(model: Model) -> float:
+    solution = solve(model, "highs", options=Options())
+    if solution.status is not Status.OPTIMAL or solution.bound is None:
+        raise ModelError(f"{model.name} ended {solution.status}: {solution.message}")
+    return solution.bound
+
+
+def chunk_flow_time(instance: Instance, schedule: Schedule) -> float:
+    """sum_j (1 / D_j) sum_d (c_jd - r_j): what the paper's analysis sets against LB-PAPER (slots).
+
+    Raises:
+        InputError: the schedule does not name its chunks.
+    """
+    if (schedule.run_chunk < 0).any():
+        raise InputError.of("run_chunk", NO_CHUNK, "a schedule that names the chunk of every run")
+    first_chunk = np.cumsum(instance.num_chunks) - instance.num_chunks
+    chunk = first_chunk[schedule.run_job] + schedule.run_chunk
+    completion = np.full(int(instance.num_chunks.sum()), -np.inf)
+    np.maximum.at(completion, chunk, schedule.run_end)
+    job = np.repeat(np.arange(instance.jobs), instance.num_chunks)
+    return float(((completion - instance.release_time[job]) * instance.weight[job]).sum())

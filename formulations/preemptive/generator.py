@@ -1,0 +1,341 @@
+"""Random instances with the paper's parameter ranges (Section V), and instances from a trace.
+
+Numbers are drawn uniformly from the ranges below, both ends included. What the paper leaves open
+is an option with a stated default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError, model_validator
+
+from formulations.preemptive.document import JobDocument
+from formulations.preemptive.instance import (
+    Floats,
+    Instance,
+    Integers,
+    chunk_times,
+)
+from optsched.document import Document, refusal
+from optsched.errors import InputError
+from optsched.traces import Machines, TraceJobs
+
+MODELS = {
+    "ResNet-50": (27, 58),
+    "ResNet-101": (27, 58),
+    "GoogLeNet": (115, 58),
+    "LeNet": (115, 58),
+    "AlexNet": (60, 58),
+    "Inception-BN": (60, 58),
+}
+"""Chunks D_j and mini-batches per chunk B_j of each model (Table II)."""
+
+EPOCHS = (20, 60)
+"""E_j."""
+BATCH_COMPUTE_TIME = (0.001, 0.05)
+"""m_j, hours."""
+PS_UPDATE_TIME = (10.0, 100.0)
+"""G_j, milliseconds."""
+GRADIENT_SIZE = (30.0, 575.0)
+"""q_j, 10^6 bytes."""
+BANDWIDTH = (100.0, 5120.0)
+"""b_j, Mbit/s."""
+EDGE_DELAY = (1, 4)
+"""Delta_js, slots."""
+CLOUD_DELAY = (10, 15)
+"""Delta_jc, slots."""
+
+PHILLY_MACHINES = {8: 231, 2: 321}
+"""GPUs of a machine: number of such machines in Microsoft's Philly cluster."""
+PHILLY_JOBS = {1: 66960, 2: 1406, 4: 1646, 8: 1368, 12: 7, 16: 141, 24: 6, 32: 36}
+"""GPUs of a job: jobs in the Philly trace from 2017-09-04 to 2017-11-26."""
+
+DEFAULT_SPAN = 168
+"""Slots over which jobs arrive: one week."""
+
+Size = Annotated[int, Field(ge=1, le=1_000_000)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class SystemOptions(Document):
+    """What random and trace-driven instances have in common."""
+
+    types: Size = Field(9, description="worker types, and as many parameter-server types")
+    delay_model: Literal["job", "server"] = Field(
+        "job", description="delays drawn per job and server, or per server only"
+    )
+    time_scale: Positive = Field(
+        1.0, description="factor of the compute time m_j and of the communication time"
+    )
+    ps_per_worker: Annotated[int, Field(ge=0, le=100)] = Field(
+        2, description="edge parameter servers of a server, per worker of it"
+    )
+
+
+class GeneratorOptions(SystemOptions):
+    """Options of ``generate``."""
+
+    jobs: Size = Field(10, description="jobs")
+    servers: Size = Field(10, description="edge servers")
+    span: Size | None = Field(
+        None, description=f"slots over which jobs arrive; {DEFAULT_SPAN} if nothing is said"
+    )
+    jobs_per_slot: Positive | None = Field(
+        None, description="mean arrivals per slot, in place of a span"
+    )
+    machines: tuple[Size, ...] | None = Field(
+        None,
+        min_length=1,
+        description="GPUs (workers) of the machines that servers are drawn from; "
+        "by default Philly's: 231 with 8, 321 with 2",
+    )
+    rounded: bool = Field(True, description="round chunk times up to whole slots")
+
+    @model_validator(mode="after")
+    def _span_is_given_once(self) -> Self:
+        if self.span is not None and self.jobs_per_slot is not None:
+            raise ValueError("span and jobs_per_slot exclude each other")
+        return self
+
+    @property
+    def arrival_span(self) -> int:
+        """Slots over which jobs arrive."""
+        if self.jobs_per_slot is not None:
+            return max(1, round(self.jobs / self.jobs_per_slot))
+        return self.span or DEFAULT_SPAN
+
+
+class TraceOptions(SystemOptions):
+    """Options of ``from_trace``."""
+
+    calibrate: Literal["duration"] | None = Field(
+        None, description="duration: choose E_j B_j so that D_j p^0_j = GPUs x duration"
+    )
+    rounded: bool = Field(False, description="round chunk times up to whole slots")
+
+
+class TinyOptions(Document):
+    """Options of ``tiny``."""
+
+    jobs: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        None, description="jobs; 2 to 6 if not given"
+    )
+    types: Annotated[int, Field(ge=1, le=10)] = Field(1, description="worker and PS types")
+    delay_model: Literal["job", "server"] = Field(
+        "job", description="delays drawn per job and server, or per server only"
+    )
+    cloud: bool = Field(True, description="whether jobs may run in the cloud")
+
+
+def generate(rng: np.random.Generator, **options: Any) -> Instance:
+    """Draw an instance of the paper's simulations.
+
+    The draws do not depend on ``time_scale`` and ``rounded``: one seed gives the same jobs.
+
+    Args:
+        rng: source of all randomness.
+        options: the fields of ``GeneratorOptions``.
+
+    Returns:
+        Jobs in order of release, r_j in 1..span. Release times and delays are whole slots; so are
+        chunk times if rounded, and if not the instance keeps the physical parameters.
+
+    Raises:
+        InputError: an option is unknown or out of range.
+    """
+    chosen = _chosen(GeneratorOptions, options)
+    release = np.sort(rng.integers(1, chosen.arrival_span, chosen.jobs, endpoint=True))
+    machines = chosen.machines or _spelled_out(PHILLY_MACHINES)
+    gpus = rng.choice(machines, chosen.servers)
+    gang = rng.choice(_spelled_out(PHILLY_JOBS), chosen.jobs)
+    chunks, physical = _draw_jobs(rng, chosen.jobs, chosen)
+    slow, fast = _speed(physical)
+    instance = Instance.build(
+        release_time=release,
+        num_chunks=chunks,
+        chunk_time_slow=slow,
+        chunk_time_fast=fast,
+        gang_size=np.minimum(gang, chunks),
+        **_draw_system(rng, chosen.jobs, gpus, chosen),
+    )
+    if chosen.rounded:
+        return instance.rounded()
+    return replace(instance, jobs_document=_documents(instance, physical))
+
+
+def from_trace(
+    trace: TraceJobs, machines: Machines, rng: np.random.Generator, **options: Any
+) -> Instance:
+    """Turn the jobs and machines of a trace into an instance, one slot an hour.
+
+    A job is released in slot floor((submission - first submission) / 3600 s) + 1 and wants a gang
+    of as many workers as it had GPUs, at most D_j; a machine is an edge server with a worker per
+    GPU. What a trace does not know is drawn as in ``generate``.
+
+    Args:
+        trace: at least one job.
+        machines: the edge servers.
+        rng: source of all randomness.
+        options: the fields of ``TraceOptions``.
+
+    Raises:
+        InputError: an option is unknown or out of range, or the trace is empty.
+    """
+    chosen = _chosen(TraceOptions, options)
+    jobs = len(trace)
+    if jobs == 0:
+        raise InputError.of("trace", "no jobs", "at least one job")
+    chunks, physical = _draw_jobs(rng, jobs, chosen)
+    slow, fast = _speed(physical)
+    if chosen.calibrate == "duration":
+        share = fast / slow
+        slow = trace.gpus * trace.duration / 3600 / chunks
+        fast = slow * share
+    instance = Instance.build(
+        release_time=np.floor((trace.submit_time - trace.submit_time[0]) / 3600) + 1,
+        num_chunks=chunks,
+        chunk_time_slow=slow,
+        chunk_time_fast=fast,
+        gang_size=np.minimum(trace.gpus, chunks),
+        **_draw_system(rng, jobs, machines.gpus, chosen),
+    )
+    return instance.rounded() if chosen.rounded else instance
+
+
+def tiny(rng: np.random.Generator, **options: Any) -> Instance:
+    """Draw a contended integral instance small enough to be solved by enumeration.
+
+    Two edge servers with one or two workers and up to two parameter servers each; D_j <= 3,
+    p^1_j <= 3, p^0_j <= p^1_j + 3, edge delays 0 to 3 and cloud delays 8 to 16 slots.
+
+    Args:
+        rng: source of all randomness.
+        options: the fields of ``TinyOptions``.
+
+    Raises:
+        InputError: an option is unknown or out of range.
+    """
+    chosen = _chosen(TinyOptions, options)
+    jobs = chosen.jobs or int(rng.integers(2, 6, endpoint=True))
+    workers = rng.integers(1, 2, 2, endpoint=True)
+    parameter_servers = rng.integers(0, 2, 2, endpoint=True)
+    worker_type = rng.integers(0, chosen.types, workers.sum())
+    # without the cloud every job needs a worker of its type
+    wanted = range(chosen.types) if chosen.cloud else worker_type
+    chunks = rng.integers(1, 3, jobs, endpoint=True)
+    fast = rng.integers(1, 3, jobs, endpoint=True)
+    edge, cloud = _delays(rng, jobs, 2, chosen.delay_model, (0, 3), (8, 16))
+    return Instance.build(
+        release_time=np.sort(rng.integers(1, 3, jobs, endpoint=True)),
+        num_chunks=chunks,
+        chunk_time_slow=fast + rng.integers(0, 3, jobs, endpoint=True),
+        chunk_time_fast=fast,
+        upload_delay_edge=edge,
+        upload_delay_cloud=cloud if chosen.cloud else np.inf,
+        worker_server=np.repeat([0, 1], workers),
+        worker_type=worker_type,
+        ps_server=np.repeat([0, 1], parameter_servers),
+        ps_type=rng.integers(0, chosen.types, parameter_servers.sum()),
+        job_worker_type=rng.choice(wanted, jobs),
+        job_ps_type=rng.integers(0, chosen.types, jobs),
+        gang_size=rng.integers(1, chunks, endpoint=True),
+    )
+
+
+Options = TypeVar("Options", bound=Document)
+
+
+def _chosen(kind: type[Options], options: dict[str, Any]) -> Options:
+    try:
+        return kind.model_validate(options)
+    except ValidationError as error:
+        raise refusal(error) from None
+
+
+def _spelled_out(histogram: dict[int, int]) -> Integers:
+    """Every value as often as it was counted."""
+    return np.repeat(list(histogram), list(histogram.values()))
+
+
+def _draw_jobs(
+    rng: np.random.Generator, jobs: int, options: SystemOptions
+) -> tuple[Integers, dict[str, NDArray[Any]]]:
+    """D_j and the other job parameters, under the names of instance files; shape (jobs,)."""
+    chunks, batches = rng.choice(list(MODELS.values()), jobs).T
+    physical = {
+        "num_epochs": rng.integers(*EPOCHS, jobs, endpoint=True),
+        "batches_per_chunk": batches,
+        "batch_compute_time": rng.uniform(*BATCH_COMPUTE_TIME, jobs) * options.time_scale,
+        "ps_update_time": rng.uniform(*PS_UPDATE_TIME, jobs),
+        # communication time is proportional to the size of the gradients
+        "gradient_size_mb": rng.uniform(*GRADIENT_SIZE, jobs) * options.time_scale,
+        "bandwidth_mbps": rng.uniform(*BANDWIDTH, jobs),
+    }
+    return chunks, physical
+
+
+def _speed(physical: dict[str, NDArray[Any]]) -> tuple[Floats, Floats]:
+    """(p^0_j, p^1_j) in slots of one hour."""
+    return chunk_times(
+        num_batches=physical["num_epochs"] * physical["batches_per_chunk"],
+        batch_compute_time=physical["batch_compute_time"],
+        ps_update_time=physical["ps_update_time"],
+        gradient_size_mb=physical["gradient_size_mb"],
+        bandwidth_mbps=physical["bandwidth_mbps"],
+    )
+
+
+def _draw_system(
+    rng: np.random.Generator, jobs: int, gpus: Integers, options: SystemOptions
+) -> dict[str, NDArray[Any]]:
+    """Servers with a worker per GPU, the jobs' types and their delays."""
+    servers = np.arange(len(gpus))
+    worker_server = np.repeat(servers, gpus)
+    ps_server = np.repeat(servers, gpus * options.ps_per_worker)
+    edge, cloud = _delays(rng, jobs, len(gpus), options.delay_model, EDGE_DELAY, CLOUD_DELAY)
+    return {
+        "upload_delay_edge": edge,
+        "upload_delay_cloud": cloud,
+        "worker_server": worker_server,
+        "worker_type": rng.integers(0, options.types, len(worker_server)),
+        "ps_server": ps_server,
+        "ps_type": rng.integers(0, options.types, len(ps_server)),
+        "job_worker_type": rng.integers(0, options.types, jobs),
+        "job_ps_type": rng.integers(0, options.types, jobs),
+    }
+
+
+def _delays(
+    rng: np.random.Generator,
+    jobs: int,
+    servers: int,
+    model: str,
+    edge: tuple[int, int],
+    cloud: tuple[int, int],
+) -> tuple[Floats, Floats]:
+    """Delta_js, shape (jobs, servers), and Delta_jc, shape (jobs,); whole slots."""
+    rows = jobs if model == "job" else 1
+    to_edge = rng.integers(*edge, (rows, servers), endpoint=True).astype(np.float64)
+    to_cloud = rng.integers(*cloud, rows, endpoint=True).astype(np.float64)
+    return np.broadcast_to(to_edge, (jobs, servers)), np.broadcast_to(to_cloud, jobs)
+
+
+def _documents(instance: Instance, physical: dict[str, NDArray[Any]]) -> tuple[JobDocument, ...]:
+    """The jobs as files show them when their speed comes from physical parameters."""
+    columns = {name: column.tolist() for name, column in physical.items()} | {
+        "release_time": instance.release_time.tolist(),
+        "num_chunks": instance.num_chunks.tolist(),
+        "upload_delay_edge": instance.upload_delay_edge.tolist(),
+        "upload_delay_cloud": instance.upload_delay_cloud.tolist(),
+        "worker_type": instance.job_worker_type.tolist(),
+        "ps_type": instance.job_ps_type.tolist(),
+        "gang_size": instance.gang_size.tolist(),
+    }
+    return tuple(
+        JobDocument.model_validate({name: column[j] for name, column in columns.items()})
+        for j in range(instance.jobs)
+    )

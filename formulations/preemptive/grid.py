@@ -1,0 +1,212 @@
+"""Where work may be placed: the feasible (job, pool, slot) cells of the time-indexed models.
+
+Identical workers are counted, not named. Workers of one server that serve the same jobs form a
+*class*; classes that serve the same jobs form a *group* (with eligibility by type: all workers
+of a type). Once a job's data have reached every class it may use, nothing tells the classes of
+its group apart any more, and its work there goes to the group as a whole: the *hub*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from formulations.preemptive.instance import Booleans, Floats, Instance, Integers, whole_slots
+from optsched.arrays import compress, ranges
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Index sets of one instance; every array is aligned with its name's first word."""
+
+    instance: Instance
+    first_slot: Integers
+    """First slot at or after release, shape (jobs,)."""
+    end_slot: Integers
+    """H_j: slot before which some optimal schedule completes the job, shape (jobs,)."""
+    group_of_class: Integers
+    """Shape (classes,)."""
+    group_size: Integers
+    """Workers of each group, shape (groups,)."""
+    cell_job: Integers
+    cell_class: Integers
+    """Class of the cell; -1 for a hub cell."""
+    cell_group: Integers
+    cell_slot: Integers
+    cloud_job: Integers
+    cloud_slot: Integers
+    """Slots in which a job may use workers of the cloud."""
+
+    @property
+    def cells(self) -> int:
+        """Number of edge cells."""
+        return len(self.cell_job)
+
+    @cached_property
+    def window_start(self) -> Integers:
+        """Position of each job's first slot in the concatenated windows, shape (jobs,)."""
+        length = self.end_slot - self.first_slot
+        return np.asarray(np.cumsum(length) - length)
+
+    @cached_property
+    def windows(self) -> tuple[Integers, Integers]:
+        """Job and slot of every (job, slot) with first_slot <= slot < end_slot."""
+        return ranges(self.first_slot, self.end_slot)
+
+    def window(self, job: Integers, slot: Integers) -> Integers:
+        """Position of (job, slot) among the windows."""
+        return self.window_start[job] + slot - self.first_slot[job]
+
+    @cached_property
+    def cell_window(self) -> Integers:
+        """Window position of each edge cell."""
+        return self.window(self.cell_job, self.cell_slot)
+
+    @cached_property
+    def cloud_window(self) -> Integers:
+        """Window position of each cloud cell."""
+        return self.window(self.cloud_job, self.cloud_slot)
+
+    @cached_property
+    def named(self) -> Integers:
+        """Cells that name their class."""
+        return np.flatnonzero(self.cell_class >= 0)
+
+    @cached_property
+    def class_slots(self) -> tuple[Integers, Floats]:
+        """Row of each named cell among the used (class, slot), and the capacity C_k per row."""
+        slots = int(self.end_slot.max())
+        row, key = compress(self.cell_class[self.named] * slots + self.cell_slot[self.named])
+        return row, self.instance.worker_classes.size[key // slots].astype(float)
+
+    @cached_property
+    def group_slots(self) -> tuple[Integers, Floats]:
+        """Row of each cell among the used (group, slot), and the capacity per row."""
+        slots = int(self.end_slot.max())
+        row, key = compress(self.cell_group * slots + self.cell_slot)
+        return row, self.group_size[key // slots].astype(float)
+
+    @cached_property
+    def pool_size(self) -> Floats:
+        """Workers of the class, or hub, of each edge cell."""
+        return np.where(
+            self.cell_class >= 0,
+            self.instance.worker_classes.size[self.cell_class],
+            self.group_size[self.cell_group],
+        ).astype(float)
+
+    @cached_property
+    def cell_limit(self) -> Floats:
+        """min(D_j, workers of the pool): most units a cell can hold."""
+        return np.minimum(self.instance.num_chunks[self.cell_job], self.pool_size)
+
+    @cached_property
+    def cell_age(self) -> Floats:
+        """T - r_j of each edge cell, slots."""
+        return self.cell_slot - self.instance.release_time[self.cell_job]
+
+    @cached_property
+    def cloud_age(self) -> Floats:
+        """T - r_j of each cloud cell, slots."""
+        return self.cloud_slot - self.instance.release_time[self.cloud_job]
+
+    @cached_property
+    def fast_end(self) -> Floats:
+        """Completion time of each job run whole in the cloud; infinite where barred."""
+        return fast_completion(self.instance)
+
+    @cached_property
+    def earliest_slow_end(self) -> Floats:
+        """r_j + L_j: completion of each job alone with communication, shape (jobs,).
+
+        Infinite where that lies beyond ``end_slot``.
+        """
+        job, slot = self.windows
+        limit = self.instance.num_chunks[job]
+        rate = np.minimum(
+            limit, np.bincount(self.cell_window, weights=self.pool_size, minlength=len(job))
+        )
+        rate[self.cloud_window] = limit[self.cloud_window]
+        done = np.cumsum(rate)
+        before = np.where(self.window_start > 0, done[self.window_start - 1], 0.0)
+        enough = done - before[job] >= self.instance.work_slow[job] - 0.5
+        end = np.full(self.instance.jobs, np.inf)
+        np.minimum.at(end, job[enough], slot[enough] + 1.0)
+        return end
+
+
+def fast_completion(instance: Instance) -> Floats:
+    """r_j + Delta_jc + ceil(p^1_j) in whole slots: the job alone in the cloud, shape (jobs,)."""
+    arrival = instance.release_time + instance.upload_delay_cloud
+    end = np.full(instance.jobs, np.inf)
+    open_ = np.isfinite(arrival)
+    end[open_] = whole_slots(arrival[open_]) + whole_slots(instance.chunk_time_fast[open_])
+    return end
+
+
+def build_grid(instance: Instance, *, hub: bool = True, slow_only: bool = False) -> Grid:
+    """Index sets for the time-indexed models.
+
+    Args:
+        instance: release times and delays are taken up to whole slots.
+        hub: pool the classes of a group once a job's data have reached all of them; exact
+            where work may change workers, that is everywhere but without migration.
+        slow_only: leave room for the job to end in the cloud with communication, too (windows
+            otherwise end with the fast cloud).
+
+    Some optimal schedule completes every job within its window: a job that would end later is
+    better off whole in the cloud (sheet 3.1). Without the cloud the window holds all work after
+    the last arrival, one worker at a time; ``instance.horizon`` cuts it.
+    """
+    classes = instance.worker_classes
+    first = whole_slots(instance.release_time)
+    arrival = whole_slots(
+        instance.release_time[:, None] + instance.upload_delay_edge[:, classes.server]
+    )
+    end = _end_slots(instance, arrival, slow_only)
+    group_of_class, group_size = _groups(classes.eligible, classes.size)
+    job, klass = np.nonzero(classes.eligible)
+    start = arrival[job, klass]
+    latest = np.where(classes.eligible, arrival, 0).max(axis=1, initial=0)
+    stop = np.minimum(latest, end)[job] if hub else end[job]
+    pair, slot = ranges(start, stop)
+    parts = [(job[pair], klass[pair], group_of_class[klass[pair]], slot)]
+    if hub:
+        used = np.unique(np.stack([job, group_of_class[klass]]), axis=1)
+        pair, slot = ranges(np.maximum(latest, first)[used[0]], end[used[0]])
+        parts.append((used[0][pair], np.full(len(pair), -1), used[1][pair], slot))
+    cells = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    open_ = np.isfinite(instance.upload_delay_cloud)
+    cloud = whole_slots(instance.release_time + np.where(open_, instance.upload_delay_cloud, 0.0))
+    cloud_job, cloud_slot = ranges(np.where(open_, cloud, end), end)
+    return Grid(
+        instance, first, end, group_of_class, group_size,
+        cells[0], cells[1], cells[2], cells[3], cloud_job, cloud_slot,
+    )  # fmt: skip
+
+
+def _end_slots(instance: Instance, arrival: Integers, slow_only: bool) -> Integers:
+    fast = fast_completion(instance)
+    if slow_only:
+        fast += whole_slots(instance.chunk_time_slow) - whole_slots(instance.chunk_time_fast)
+    barred = np.isinf(fast)
+    everything = 0
+    if barred.any():
+        reachable = np.where(instance.worker_classes.eligible, arrival, 0)
+        work = instance.num_chunks * whole_slots(instance.chunk_time_slow)
+        everything = int(reachable.max(initial=0)) + int(work.sum())
+    end = np.where(barred, everything, fast).astype(np.int64)
+    if instance.horizon is not None:
+        # slots are 1..T in the paper: the last one ends at T + 1
+        end = np.minimum(end, instance.horizon + 1)
+    return np.maximum(end, whole_slots(instance.release_time))
+
+
+def _groups(eligible: Booleans, size: Integers) -> tuple[Integers, Integers]:
+    """Classes with one column of eligibility, and how many workers each group counts."""
+    if eligible.shape[1] == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    group = np.unique(eligible, axis=1, return_inverse=True)[1].reshape(-1)
+    return group, np.bincount(group, weights=size).astype(np.int64)

@@ -1,0 +1,220 @@
+"""Problem (2): minimise total job completion time, as printed: no chunks, work may migrate.
+
+Two models with one optimum:
+
+* ``problem_2`` is (2) row by row over classes of identical workers and parameter servers
+  (sheet 3.1, (A1)-(A8)); all its variables are integer, so CP-SAT takes it as well as HiGHS;
+* ``problem_2_compact`` states completion by monotone "not yet complete" binaries over hubs
+  (sheet 3.5a): its bound is strong and its size small. It leaves parameter servers out, which
+  never bind while those of the cloud may be used from release on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.preemptive.check import completion_times
+from formulations.preemptive.decode import fast_cloud_runs, slot_schedule, whole_units
+from formulations.preemptive.grid import Grid, build_grid
+from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
+from formulations.preemptive.network import whole_flow
+from formulations.preemptive.problem_4 import add_capacity
+from formulations.preemptive.schedule import Schedule
+from optsched.arrays import compress, ranges, rank_within
+from optsched.model import Model
+from optsched.solvers import Solution
+
+
+def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:
+    """(2) as printed, identical workers and parameter servers counted (sheet 3.1).
+
+    Args:
+        instance: times are taken up to whole slots.
+        ps_delay_applies: a parameter server, too, may serve only once the data would have
+            arrived at its server, as (2i) literally says (E6).
+    """
+    grid = build_grid(instance, hub=False)
+    jobs, chunks = instance.jobs, instance.num_chunks
+    window_job, window_slot = grid.windows
+    windows = len(window_job)
+    model = Model("problem (2)")
+    y = model.integer("y", grid.cells, upper=grid.cell_limit, formula="y_{jk}(t)")
+    x = model.integer("x", len(grid.cloud_job), upper=chunks[grid.cloud_job], formula="x_j(t)")
+    running = model.binary("running", windows, formula=r"\rho_j(t)")
+    together = model.binary("together", jobs, formula=r"\zeta_j")
+    latest = np.maximum(grid.end_slot, grid.first_slot)
+    completion = model.integer(
+        "completion", jobs, lower=grid.first_slot, upper=latest, formula="c_j"
+    )
+    busy = y.sum_by(grid.cell_window, windows) + x.sum_by(grid.cloud_window, windows)
+    done = y.sum_by(grid.cell_job, jobs) + x.sum_by(grid.cloud_job, jobs)
+    slow, fast = instance.work_slow, instance.work_fast
+    model.minimize(completion.sum() - instance.release_time.sum())
+    model.add(
+        "2b",
+        done + together * (slow - fast) >= slow,
+        formula=r"\sum_{k,t} y_{jk}(t) \ge N^0_j - (N^0_j - N^1_j) \zeta_j",
+    )
+    model.add("2c", busy <= chunks[window_job], formula=r"\sum_k y_{jk}(t) \le D_j")
+    add_capacity(model, "2d", grid)
+    model.add(
+        "2h:workers",
+        y + together[grid.cell_job] * grid.cell_limit <= grid.cell_limit,
+        formula=r"y_{jk}(t) \le C_k (1 - \zeta_j)",
+    )
+    model.add("running:edge", y <= running[grid.cell_window] * grid.cell_limit)
+    model.add("running:cloud", x <= running[grid.cloud_window] * chunks[grid.cloud_job])
+    _add_parameter_servers(model, grid, ps_delay_applies)
+    model.add(
+        "2j",
+        completion[window_job] >= running * (window_slot + 1),
+        formula=r"c_j \ge (t + 1) \rho_j(t)",
+    )
+    return model
+
+
+def _add_parameter_servers(model: Model, grid: Grid, ps_delay_applies: bool) -> None:
+    """(2e), (2f) and the parameter servers' part of (2h)."""
+    instance = grid.instance
+    window_job = grid.windows[0]
+    window, klass = _service_cells(grid, ps_delay_applies)
+    size = instance.ps_classes.size
+    z = model.binary("z", len(window), formula="z_{jq}(t)")
+    cloud = model.binary("z_cloud", len(window_job), formula="z_{jc}(t)")
+    model.add(
+        "2e",
+        z.sum_by(window, len(window_job)) + cloud == model["running"],
+        formula=r"\sum_q z_{jq}(t) = \rho_j(t)",
+    )
+    slots = int(grid.end_slot.max(initial=0)) + 1
+    row, key = compress(klass * slots + grid.windows[1][window])
+    model.add(
+        "2f", z.sum_by(row, len(key)) <= size[key // slots], formula=r"\sum_j z_{jq}(t) \le R_q"
+    )
+    model.add(
+        "2h:parameter servers",
+        z + model["together"][window_job[window]] <= 1,
+        formula=r"z_{jq}(t) \le 1 - \zeta_j",
+    )
+    if ps_delay_applies:
+        arrival = instance.release_time + instance.upload_delay_cloud
+        early = np.flatnonzero(grid.windows[1] < arrival[window_job])
+        model.add("2i", cloud[early] <= 0)
+
+
+def _service_cells(grid: Grid, ps_delay_applies: bool) -> tuple[Integers, Integers]:
+    """Window and class of every parameter-server variable."""
+    instance = grid.instance
+    classes = instance.ps_classes
+    job, klass = np.nonzero(classes.eligible)
+    start = grid.first_slot[job]
+    if ps_delay_applies:
+        delay = instance.upload_delay_edge[job, classes.server[klass]]
+        start = whole_slots(instance.release_time[job] + delay)
+    pair, slot = ranges(start, grid.end_slot[job])
+    return grid.window(job[pair], slot), klass[pair]
+
+
+def decode_problem_2(
+    instance: Instance, solution: Solution, *, ps_delay_applies: bool = False
+) -> Schedule:
+    """The schedule a solution of ``problem_2`` stands for, surplus work included."""
+    grid = build_grid(instance, hub=False)
+    window_job, window_slot = grid.windows
+    window, klass = _service_cells(grid, ps_delay_applies)
+    used = np.flatnonzero(whole_units(solution["z"], "z"))
+    window, klass = window[used], klass[used]
+    classes = instance.ps_classes
+    members = np.argsort(classes.of_worker, kind="stable")
+    first = np.cumsum(classes.size) - classes.size
+    slots = int(grid.end_slot.max(initial=0)) + 1
+    server = members[first[klass] + rank_within(klass * slots + window_slot[window])]
+    cloud = np.flatnonzero(whole_units(solution["z_cloud"], "z_cloud"))
+    served = np.concatenate([window, cloud])
+    server = np.concatenate([server, np.full(len(cloud), CLOUD)])
+    slot = window_slot[served]
+    return slot_schedule(
+        grid,
+        whole_units(solution["y"], "y"),
+        whole_units(solution["x"], "x"),
+        services=np.column_stack([window_job[served], server, slot, slot + 1]).astype(float),
+    )
+
+
+def problem_2_compact(instance: Instance) -> Model:
+    """(2) by monotone completion binaries over hubs (sheet 3.5a), parameter servers left out.
+
+    ``pending[j, t]`` is 1 until job j completes, so their sum is the total completion time. A job
+    still pending in its last slot is one run whole in the cloud, as that is when its window ends.
+    With ``pending`` fixed, what remains is a flow: whole units exist without being asked for.
+
+    Args:
+        instance: times are taken up to whole slots.
+    """
+    grid = build_grid(instance)
+    jobs, chunks = instance.jobs, instance.num_chunks.astype(float)
+    window_job, window_slot = grid.windows
+    windows = len(window_job)
+    earliest = np.minimum(grid.earliest_slow_end, grid.fast_end)
+    model = Model("problem (2), compact")
+    pending = model.integer(
+        "pending",
+        windows,
+        lower=(window_slot < earliest[window_job]).astype(float),
+        upper=1,
+        formula="A_j(t)",
+    )
+    y = model.continuous("y", grid.cells, upper=grid.cell_limit, formula="y_{jk}(t)")
+    x = model.continuous("x", len(grid.cloud_job), upper=chunks[grid.cloud_job], formula="x_j(t)")
+    fast_jobs, last = _last_windows(grid)
+    fast = pending[last].sum_by(fast_jobs, jobs)
+    busy = y.sum_by(grid.cell_window, windows) + x.sum_by(grid.cloud_window, windows)
+    done = y.sum_by(grid.cell_job, jobs) + x.sum_by(grid.cloud_job, jobs)
+    late = grid.first_slot - instance.release_time
+    model.minimize(pending.sum() + float(late.sum()))
+    work = instance.work_slow.astype(float)
+    model.add(
+        "2b", done + fast * work >= work, formula=r"\sum_{k,t} y_{jk}(t) \ge N^0_j (1 - \zeta_j)"
+    )
+    model.add(
+        "2c",
+        busy + (fast[window_job] - pending) * chunks[window_job] <= 0,
+        formula=r"\sum_k y_{jk}(t) \le D_j (A_j(t) - \zeta_j)",
+    )
+    add_capacity(model, "2d", grid)
+    follows = np.flatnonzero(window_job[1:] == window_job[:-1])
+    model.add("2j", pending[follows] >= pending[follows + 1], formula=r"A_j(t) \ge A_j(t + 1)")
+    return model
+
+
+def _last_windows(grid: Grid) -> tuple[Integers, Integers]:
+    """Jobs whose window ends with the fast cloud, and the position of their last slot."""
+    jobs = np.flatnonzero(grid.fast_end == grid.end_slot)
+    return jobs, grid.window(jobs, grid.end_slot[jobs] - 1)
+
+
+def decode_problem_2_compact(instance: Instance, solution: Solution) -> Schedule:
+    """The schedule a solution of ``problem_2_compact`` stands for.
+
+    The solver's fractions of units are replaced by whole ones: a maximum flow within the
+    completion times it chose.
+    """
+    grid = build_grid(instance)
+    window_job = grid.windows[0]
+    pending = whole_units(solution["pending"], "pending").astype(bool)
+    fast = np.zeros(instance.jobs, dtype=bool)
+    jobs, last = _last_windows(grid)
+    fast[jobs] = pending[last]
+    completion = grid.first_slot + np.bincount(window_job, weights=pending, minlength=instance.jobs)
+    cells, cloud = whole_flow(grid, instance.work_slow, np.where(fast, 0, completion))
+    return slot_schedule(
+        grid, cells, cloud, more_runs=fast_cloud_runs(instance, np.flatnonzero(fast))
+    )
+
+
+def encode_problem_2_compact(instance: Instance, schedule: Schedule) -> dict[str, Floats]:
+    """Completion times of a schedule as a start for ``problem_2_compact``."""
+    grid = build_grid(instance)
+    job, slot = grid.windows
+    completion = whole_slots(completion_times(instance, schedule))
+    return {"pending": (slot < completion[job]).astype(float)}

@@ -1,0 +1,194 @@
+"""Problem (4): average fractional flow time, the relaxation the paper's analysis rests on.
+
+Three models of one problem, from the paper's own to the one for scale:
+
+* ``problem_4`` names every chunk and worker, as printed;
+* ``problem_4_aggregated`` counts identical chunks and workers (exact, sheet 3.4 i-ii), with hubs
+  if asked (exact, sheet 3.5a);
+* ``network.problem_4_flow`` solves the latter as a min-cost flow where a job has one rate.
+
+Which of a job's two speeds applies is the option ``rates``: "exact" lets each job choose between
+the fast cloud alone and the slow speed everywhere (zeta_j); "fast" is the paper's simplification
+zeta = 1 with the fast speed everywhere, also at the edge; "slow" is zeta = 0.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from formulations.preemptive.grid import Grid, build_grid
+from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
+from optsched.arrays import compress, ranges
+from optsched.model import Model
+
+Rates = Literal["exact", "fast", "slow"]
+
+
+def work_units(instance: Instance, rates: Rates) -> Integers:
+    """N_j: worker-slots of each job at the speed it has at the edge, shape (jobs,)."""
+    return instance.work_fast if rates == "fast" else instance.work_slow
+
+
+def fast_cloud_mean_age(instance: Instance) -> Floats:
+    """Mean of t - r_j over the work of a job run whole in the cloud, shape (jobs,), slots.
+
+    Delta_jc + (p^1_j - 1) / 2 where chunk times are whole slots; 0 where the cloud is barred.
+    """
+    full, rest = np.divmod(instance.work_fast, instance.num_chunks)
+    total = instance.num_chunks * full * (full - 1) / 2 + rest * full
+    delay = instance.upload_delay_cloud
+    age = whole_slots(np.where(np.isfinite(delay), instance.release_time + delay, 0.0))
+    age = np.where(np.isfinite(delay), age - instance.release_time, 0.0)
+    return np.asarray(age + total / instance.work_fast)
+
+
+def problem_4_aggregated(
+    instance: Instance,
+    *,
+    rates: Rates = "exact",
+    hub: bool = True,
+    chunk_parallelism: bool = True,
+    integer: bool = True,
+) -> Model:
+    """(4) with identical chunks and workers counted, shape: one variable per feasible cell.
+
+    Args:
+        instance: times are taken up to whole slots.
+        rates: see the module.
+        hub: pool the classes of a group once all are reached.
+        chunk_parallelism: keep (4e); the paper drops it, which is a weaker bound (E24).
+        integer: whole units; False for the linear relaxation.
+    """
+    grid = build_grid(instance, hub=hub, slow_only=rates == "slow")
+    model = Model(f"problem (4), aggregated, {rates} rates")
+    jobs, chunks, work = instance.jobs, instance.num_chunks, work_units(instance, rates)
+    variable = model.integer if integer else model.continuous
+    y_limit, x_limit = grid.cell_limit, chunks[grid.cloud_job]
+    if not chunk_parallelism:
+        y_limit, x_limit = grid.pool_size, work[grid.cloud_job]
+    y = variable("y", grid.cells, upper=y_limit, formula="y_{jk}(t)")
+    x = variable("x", len(grid.cloud_job), upper=x_limit, formula="x_j(t)")
+    objective = (y * (grid.cell_age / work[grid.cell_job])).sum() + (
+        x * (grid.cloud_age / work[grid.cloud_job])
+    ).sum()
+    done = y.sum_by(grid.cell_job, jobs) + x.sum_by(grid.cloud_job, jobs)
+    busy = y.sum_by(grid.cell_window, len(grid.windows[0])) + x.sum_by(
+        grid.cloud_window, len(grid.windows[0])
+    )
+    limit = chunks[grid.windows[0]]
+    if rates == "exact":
+        fast = model.binary("fast", jobs) if integer else model.continuous("fast", jobs, upper=1)
+        model.add("barred", fast <= (grid.fast_end <= grid.end_slot).astype(float))
+        objective = objective + fast @ fast_cloud_mean_age(instance)
+        model.add("4a", done + fast * work >= work, formula=r"\sum_{k,t} y_{jk}(t) \ge N_j")
+        if chunk_parallelism:
+            model.add(
+                "4e",
+                busy + fast[grid.windows[0]] * limit <= limit,
+                formula=r"\sum_k y_{jk}(t) \le D_j",
+            )
+    else:
+        model.add("4a", done >= work, formula=r"\sum_{k,t} y_{jk}(t) \ge N_j")
+        if chunk_parallelism:
+            model.add("4e", busy <= limit, formula=r"\sum_k y_{jk}(t) \le D_j")
+    add_capacity(model, "4b", grid)
+    model.minimize(objective)
+    return model
+
+
+def add_capacity(model: Model, name: str, grid: Grid) -> None:
+    """Workers serve one unit a slot: rows per (class, slot) and, with hubs, per (group, slot)."""
+    y = model["y"]
+    row, capacity = grid.class_slots
+    model.add(
+        f"{name}:class",
+        y[grid.named].sum_by(row, len(capacity)) <= capacity,
+        formula=r"\sum_j y_{jk}(t) \le C_k",
+    )
+    if len(grid.named) < grid.cells:
+        row, capacity = grid.group_slots
+        model.add(
+            f"{name}:group",
+            y.sum_by(row, len(capacity)) <= capacity,
+            formula=r"\sum_j \sum_{k \in \tau} y_{jk}(t) \le C_\tau",
+        )
+
+
+def problem_4(
+    instance: Instance,
+    *,
+    rates: Rates = "exact",
+    weights: Literal["rounded", "printed"] = "rounded",
+    chunk_parallelism: bool = True,
+    integer: bool = True,
+) -> Model:
+    """(4) as printed: one variable per (job, chunk, worker, slot).
+
+    Parameter servers are left out: with the cloud's unlimited ones, (4c) and (4d) never bind
+    and the objective does not see them.
+
+    Args:
+        instance: times are taken up to whole slots.
+        rates: see the module.
+        weights: a unit of work costs (t - r_j) over the whole slots a chunk takes ("rounded"),
+            or over its real duration ("printed"), which is no lower bound of (2) in the integer
+            program when durations are not whole (sheet 5.2, Lemma 1).
+        chunk_parallelism: keep (4e).
+        integer: binary variables; False for the linear relaxation.
+    """
+    model = Model(f"problem (4), {rates} rates")
+    grid = build_grid(instance, hub=False, slow_only=rates == "slow")
+    job, worker, slot = worker_cells(grid)
+    owner, chunk = ranges(np.zeros(len(job)), instance.num_chunks[job])
+    job, worker, slot = job[owner], worker[owner], slot[owner]
+    duration = instance.chunk_time_fast if rates == "fast" else instance.chunk_time_slow
+    exact = duration if weights == "printed" or not integer else whole_slots(duration)
+    need = whole_slots(duration) if integer else duration
+    first_chunk = np.cumsum(instance.num_chunks) - instance.num_chunks
+    chunk_of = first_chunk[job] + chunk
+    chunks = int(instance.num_chunks.sum())
+    job_of_chunk = np.repeat(np.arange(instance.jobs), instance.num_chunks)
+    variable = model.binary("y", len(job)) if integer else model.continuous("y", len(job), upper=1)
+    age = slot - instance.release_time[job]
+    objective = variable @ (age / (exact[job] * instance.num_chunks[job]))
+    work = variable.sum_by(chunk_of, chunks)
+    horizon = int(grid.end_slot.max())
+    row, key = compress(chunk_of * horizon + slot)
+    together = variable.sum_by(row, len(key))
+    if rates == "exact":
+        fast = (
+            model.binary("fast", instance.jobs)
+            if integer
+            else (model.continuous("fast", instance.jobs, upper=1))
+        )
+        model.add("barred", fast <= (grid.fast_end <= grid.end_slot).astype(float))
+        objective = objective + fast @ fast_cloud_mean_age(instance)
+        here = fast[job_of_chunk]
+        model.add("4a", work + here * need[job_of_chunk] >= need[job_of_chunk])
+        if chunk_parallelism:
+            model.add("4e", together + here[key // horizon] <= 1)
+    else:
+        model.add("4a", work >= need[job_of_chunk])
+        if chunk_parallelism:
+            model.add("4e", together <= 1)
+    edge = np.flatnonzero(worker != CLOUD)
+    row, key = compress(worker[edge] * horizon + slot[edge])
+    model.add("4b", variable[edge].sum_by(row, len(key)) <= 1)
+    model.minimize(objective)
+    return model
+
+
+def worker_cells(grid: Grid) -> tuple[Integers, Integers, Integers]:
+    """(job, worker, slot) of every cell of a grid without hubs, and of the cloud's cells."""
+    of_worker = grid.instance.worker_classes.of_worker
+    order = np.argsort(of_worker, kind="stable")
+    size = np.bincount(of_worker, minlength=len(grid.group_of_class))
+    first = np.cumsum(size) - size
+    cell, place = ranges(first[grid.cell_class], (first + size)[grid.cell_class])
+    return (
+        np.concatenate([grid.cell_job[cell], grid.cloud_job]),
+        np.concatenate([order[place], np.full(len(grid.cloud_job), CLOUD)]),
+        np.concatenate([grid.cell_slot[cell], grid.cloud_slot]),
+    )

@@ -1,0 +1,74 @@
+"""Problem (6): the dual of the linear relaxation of (4), as printed and as it should be.
+
+Printed, it has two defects: a row for slots in which the primal variable does not exist (before
+the upload is done), and no variable for (4e), which the paper takes for redundant (E24).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.preemptive.grid import build_grid
+from formulations.preemptive.instance import CLOUD, Instance, Integers
+from formulations.preemptive.problem_4 import Rates, worker_cells
+from optsched.arrays import compress, ranges
+from optsched.model import Model
+
+
+def problem_6(
+    instance: Instance,
+    *,
+    rates: Rates = "fast",
+    chunk_parallelism: bool = True,
+    printed_rows: bool = False,
+) -> Model:
+    """(6'): maximise sum alpha - sum beta - sum delta, one row per (job, chunk, worker, slot).
+
+    Its optimum is that of the linear relaxation of ``problem_4`` at the same rates.
+
+    Args:
+        instance: times are taken up to whole slots.
+        rates: "fast" or "slow": the one speed of a job.
+        chunk_parallelism: keep the dual variable of (4e); without it, the dual of (4) less (4e).
+        printed_rows: rows for all t >= r_j as printed; with a cloud the optimum is then 0.
+    """
+    grid = build_grid(instance, hub=False, slow_only=rates == "slow")
+    job, worker, slot = worker_cells(grid)
+    if printed_rows:
+        job, worker, slot = _from_release(instance, job, worker, grid.end_slot)
+    duration = instance.chunk_time_fast if rates == "fast" else instance.chunk_time_slow
+    owner, chunk = ranges(np.zeros(len(job)), instance.num_chunks[job])
+    job, worker, slot = job[owner], worker[owner], slot[owner]
+    first_chunk = np.cumsum(instance.num_chunks) - instance.num_chunks
+    chunk = first_chunk[job] + chunk
+    horizon = int(grid.end_slot.max()) + 1
+    model = Model("problem (6)")
+    alpha = model.continuous("alpha", int(instance.num_chunks.sum()), formula=r"\alpha_{jd}")
+    edge = np.flatnonzero(worker != CLOUD)
+    price, keys = compress(worker[edge] * horizon + slot[edge])
+    beta = model.continuous("beta", len(keys), formula=r"\beta_w(t)")
+    # a row reads alpha <= w_j (t - r_j) + p_j (beta + delta); the cloud's beta is 0
+    priced = beta[price] * duration[job[edge]]
+    left = alpha[chunk] - priced.sum_by(edge, len(job))
+    model.maximize(alpha.sum() - beta.sum())
+    if chunk_parallelism:
+        pause, keys = compress(chunk * horizon + slot)
+        delta = model.continuous("delta", len(keys), formula=r"\delta_{jd}(t)")
+        left = left - delta[pause] * duration[job]
+        model.maximize(alpha.sum() - beta.sum() - delta.sum())
+    age = slot - instance.release_time[job]
+    model.add(
+        "6a",
+        left <= instance.weight[job] * age,
+        formula=r"\alpha_{jd} \le w_j (t - r_j) + p_{jw} (\beta_w(t) + \delta_{jd}(t))",
+    )
+    return model
+
+
+def _from_release(
+    instance: Instance, job: Integers, worker: Integers, end: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """(job, worker, slot) for every slot from release on, whatever the upload takes."""
+    pairs = np.unique(np.stack([job, worker]), axis=1)
+    owner, slot = ranges(np.ceil(instance.release_time[pairs[0]]), end[pairs[0]])
+    return pairs[0][owner], pairs[1][owner], slot

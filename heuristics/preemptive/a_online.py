@@ -1,0 +1,182 @@
+"""A_online: dispatch on arrival, preempt by density, never look ahead (Algorithm 1).
+
+The scheduler is made from the system alone and is handed one job at a time, so that it cannot
+know the future. Time is continuous and event driven; on instances whose release times, delays
+and chunk times are whole slots the result is a slot schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.preemptive.instance import CLOUD, Instance, Integers, Job
+from heuristics.preemptive.dispatch import Dispatch, greedy
+from heuristics.preemptive.online_run import OnlineRun, assemble
+from heuristics.preemptive.rules import PendingRule, Priority, PsPolicy, Rules
+from heuristics.preemptive.workers import Block, WorkerPool
+from optsched.errors import InputError
+
+
+@dataclass(frozen=True)
+class System:
+    """What an online algorithm knows before the first job."""
+
+    worker_server: Integers
+    """Edge server of each edge worker, shape (workers,)."""
+    parameter_servers: int
+    """Parameter servers at the edge."""
+
+    @classmethod
+    def of(cls, instance: Instance) -> System:
+        """The system of an instance, without its jobs."""
+        return cls(instance.worker_server, instance.parameter_servers)
+
+
+class OnlineScheduler:
+    """A_online on one system: ``arrive`` for each job as it comes, then ``finish``.
+
+    Args:
+        system: servers, workers and parameter servers.
+        rules: the variant.
+        rng: drawn from by the random choice of parameter servers only.
+    """
+
+    def __init__(self, system: System, rules: Rules, rng: np.random.Generator) -> None:
+        self._system = system
+        self._rules = rules
+        self._rng = rng
+        self._pool = WorkerPool(len(system.worker_server), residual=rules.priority == "residual")
+        self._arrived: list[tuple[Job, Dispatch]] = []
+
+    def arrive(self, job: Job) -> Dispatch:
+        """Dispatch every chunk of a job, irrevocably.
+
+        Raises:
+            InputError: the job was released before one that has already arrived, or may run
+                neither in the cloud nor at the edge.
+        """
+        if self._arrived and job.release_time < self._arrived[-1][0].release_time:
+            raise InputError.of(
+                f"release_time[{job.id}]", job.release_time, "jobs must arrive in order of release"
+            )
+        dispatch = greedy(job, self._pool, self._system.worker_server, self._rules)
+        self._arrived.append((job, dispatch))
+        duration = job.chunk_time_slow / self._rules.speed
+        for worker, chunks in _by_worker(dispatch.worker):
+            delay = float(job.upload_delay_edge[self._system.worker_server[worker]])
+            self._pool.send(
+                worker,
+                Block(
+                    arrival=job.release_time + delay,
+                    release_time=job.release_time,
+                    job=job.id,
+                    num_chunks=job.num_chunks,
+                    duration=duration,
+                    chunks=chunks,
+                ),
+            )
+        return dispatch
+
+    def finish(self) -> OnlineRun:
+        """The run if no other job arrives; more may be handed over afterwards.
+
+        Raises:
+            InputError: the jobs that arrived are not numbered 0, 1, ... in some order.
+        """
+        arrived = sorted(self._arrived, key=lambda pair: pair[0].id)
+        ids = [job.id for job, _ in arrived]
+        if ids != list(range(len(ids))) or not ids:
+            raise InputError.of("id", ids, "jobs numbered 0, 1, ..., each handed over once")
+        return assemble(
+            [job for job, _ in arrived],
+            [dispatch for _, dispatch in arrived],
+            self._pool.finish(),
+            rules=self._rules,
+            parameter_servers=self._system.parameter_servers,
+            rng=self._rng,
+        )
+
+
+def _by_worker(dispatched: Integers) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The chunks dispatched to each edge worker, in order of worker."""
+    order = np.argsort(dispatched, kind="stable")
+    order = order[np.searchsorted(dispatched[order], 0) :]  # the cloud comes first
+    starts = np.flatnonzero(np.diff(dispatched[order], prepend=CLOUD))
+    for chunks in np.split(order, starts[1:]) if len(order) else ():
+        yield int(dispatched[chunks[0]]), tuple(chunks.tolist())
+
+
+def _run(instance: Instance, rules: Rules, rng: np.random.Generator) -> OnlineRun:
+    scheduler = OnlineScheduler(System.of(instance), rules, rng)
+    for job in instance.arrivals():
+        scheduler.arrive(job)
+    return scheduler.finish()
+
+
+def a_online(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    priority: Priority = "static",
+    pending_rule: PendingRule = "arrived",
+    epsilon: float = 0.0,
+    edge_only: bool = False,
+    no_spill: bool = False,
+    ps_policy: PsPolicy = "lowest_index",
+) -> OnlineRun:
+    """A_online (Algorithms 1 to 5); the options are the fields of ``Rules``.
+
+    Args:
+        instance: storage limits are not looked at.
+        rng: drawn from by ``ps_policy="random"`` only.
+        priority: which chunk a worker runs.
+        pending_rule: how a place is priced.
+        epsilon: speed augmentation, >= 0.
+        edge_only: leave the cloud to jobs that no edge worker may serve.
+        no_spill: never split a job between edge and cloud.
+        ps_policy: which free parameter server is taken.
+
+    Raises:
+        InputError: an option out of range.
+    """
+    rules = Rules(priority, pending_rule, epsilon, edge_only, no_spill, ps_policy)
+    return _run(instance, rules, rng)
+
+
+def a_online_e(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    priority: Priority = "static",
+    pending_rule: PendingRule = "arrived",
+    epsilon: float = 0.0,
+    ps_policy: PsPolicy = "lowest_index",
+) -> OnlineRun:
+    """A_online-E: edge workers only.
+
+    Jobs that no edge worker may serve go to the cloud; they are those with ``together`` set.
+    Arguments and errors are those of ``a_online``.
+    """
+    rules = Rules(priority, pending_rule, epsilon, edge_only=True, ps_policy=ps_policy)
+    return _run(instance, rules, rng)
+
+
+def a_online_ns(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    priority: Priority = "static",
+    pending_rule: PendingRule = "arrived",
+    epsilon: float = 0.0,
+    ps_policy: PsPolicy = "lowest_index",
+) -> OnlineRun:
+    """A_online-NS, beyond the paper: a job goes wholly to the edge or wholly to the cloud.
+
+    Places at the edge are compared with the fast cloud throughout; a job of which any chunk
+    would go to the cloud goes there whole. Arguments and errors are those of ``a_online``.
+    """
+    rules = Rules(priority, pending_rule, epsilon, no_spill=True, ps_policy=ps_policy)
+    return _run(instance, rules, rng)

@@ -1,0 +1,50 @@
+"""Index arithmetic that sparse index sets are written with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+def ranges(start: NDArray[Any], end: NDArray[Any]) -> tuple[Integers, Integers]:
+    """All integers of every interval [start, end), one interval after the other.
+
+    Returns:
+        The interval each belongs to, and the integers; empty intervals give none.
+    """
+    length = np.maximum(0, np.asarray(end) - np.asarray(start)).astype(np.int64)
+    owner = np.repeat(np.arange(len(length)), length)
+    first = np.cumsum(length) - length
+    return owner, np.arange(len(owner)) - first[owner] + np.asarray(start, dtype=np.int64)[owner]
+
+
+def compress(keys: NDArray[np.integer[Any]]) -> tuple[Integers, Integers]:
+    """Renumber non-negative keys densely, in order.
+
+    Returns:
+        The new key of each entry, and the old key of each new one.
+    """
+    if len(keys) == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    used = np.zeros(int(keys.max()) + 1, dtype=bool)
+    used[keys] = True
+    return (np.cumsum(used) - 1)[keys], np.flatnonzero(used)
+
+
+def rank_within(groups: NDArray[np.integer[Any]]) -> Integers:
+    """Position of each entry among those of its group, in order of appearance."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    fresh = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    position = (
+        np.arange(len(groups)) - np.repeat(fresh, np.diff(np.append(fresh, len(groups))))
+        if len(groups)
+        else np.zeros(0, dtype=np.int64)
+    )
+    rank = np.empty(len(groups), dtype=np.int64)
+    rank[order] = position
+    return rank

@@ -1,0 +1,122 @@
+"""``optsched problems`` and ``optsched schema``: what there is."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from optsched.cli.console import Json, print_facts, print_json, print_table
+from optsched.cli.names import ProblemName, option_lines
+
+if TYPE_CHECKING:
+    from optsched.problem import Problem
+
+
+def problems(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[PROBLEM]", help="Show only this one.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List problems with their formulations, bounds and heuristics, and the solvers found."""
+    from optsched.problem import problem
+    from optsched.problem import problems as all_problems
+    from optsched.solvers import available
+
+    found = all_problems() if name is None else {name: problem(name)}
+    solvers = available()
+    if json:
+        listed = [{"name": solver, "version": version} for solver, version in solvers.items()]
+        print_json({"problems": [_card(p) for p in found.values()], "solvers": listed})
+        return
+    for one in found.values():
+        _show(one)
+    print_table(["solver", "version"], list(solvers.items()), title="solvers found")
+
+
+def _card(problem: Problem) -> dict[str, Any]:
+    return {
+        "name": problem.name,
+        "summary": problem.summary,
+        "source": problem.source,
+        "sense": problem.sense,
+        "unit": problem.unit,
+        "reference": problem.reference,
+        "formulations": [
+            {
+                "name": key,
+                "source": f.source,
+                "summary": f.summary,
+                "solver": f.solver,
+                "relaxation": f.decode is None,
+                "options": _options(f.call(), given=1),
+            }
+            for key, f in problem.formulations.items()
+        ],
+        "bounds": [
+            {"name": key, "source": b.source, "summary": b.summary}
+            for key, b in problem.bounds.items()
+        ],
+        "heuristics": [
+            {
+                "name": key,
+                "source": h.source,
+                "summary": h.summary,
+                "online": h.online,
+                "options": _options(h.run, given=2),
+            }
+            for key, h in problem.heuristics.items()
+        ],
+        "generator_options": [
+            dict(zip(("option", "type", "default", "description"), line, strict=True))
+            for line in option_lines(problem)
+        ],
+        "presets": [{"name": key, "summary": p.summary} for key, p in problem.presets.items()],
+    }
+
+
+def _options(function: Any, given: int) -> dict[str, str]:
+    from optsched.problem import call_options
+
+    options = call_options(function, given) or {}
+    return {
+        name: "required" if default is inspect.Parameter.empty else repr(default)
+        for name, default in options.items()
+    }
+
+
+def _show(problem: Problem) -> None:
+    card = _card(problem)
+    print_facts(
+        {key: card[key] for key in ("name", "summary", "source", "sense", "unit", "reference")}
+    )
+    lines = []
+    for kind in ("formulations", "bounds", "heuristics"):
+        for entry in card[kind]:
+            options = ", ".join(f"{k}={v}" for k, v in entry.get("options", {}).items())
+            lines.append(
+                (kind[:-1], entry["name"], options, f"{entry['summary']} ({entry['source']})")
+            )
+    print_table(["kind", "name", "options", "what it is"], lines)
+    print_table(
+        ["option", "type", "default", "meaning"], option_lines(problem), "options of its generator"
+    )
+    if problem.presets:
+        presets = [(key, preset.summary) for key, preset in problem.presets.items()]
+        print_table(["preset", "what it is"], presets, "studies of optsched ratio")
+
+
+def schema(problem_name: ProblemName, json: Json = False) -> None:
+    """Print the JSON schema of a problem's instance and schedule files."""
+    from optsched.document import schema as schema_of
+    from optsched.problem import problem
+
+    found = problem(problem_name)
+    print_json(
+        {
+            "instance": schema_of(found.instance_type),
+            "schedule": schema_of(found.schedule_type),
+        }
+    )

@@ -1,0 +1,115 @@
+"""What is typed on the command line, read: names, lists, options of a generator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.errors import InputError
+
+if TYPE_CHECKING:
+    from optsched.problem import Problem
+
+ProblemName = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROBLEM",
+        help='A problem, as listed by "optsched problems".',
+        show_default=False,
+    ),
+]
+
+
+def target(text: str) -> tuple[Problem, str]:
+    """The problem and the rest of ``problem.name(option=value)``.
+
+    Raises:
+        InputError: another form, or no such problem.
+    """
+    from optsched.problem import problem
+
+    name, dot, call = text.partition(".")
+    if not dot or not call:
+        raise InputError.of("name", text, "must read problem.name or problem.name(option=value)")
+    return problem(name), call
+
+
+def split_list(text: str) -> list[str]:
+    """The parts of a comma list; commas within brackets or quotes do not separate.
+
+    Raises:
+        InputError: brackets that do not match, or an empty part.
+    """
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        else:
+            depth += (letter in "([{") - (letter in ")]}")
+        if depth < 0:
+            break
+        if letter == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    parts = [part.strip() for part in parts]
+    if depth != 0 or quote or not all(parts):
+        raise InputError.of("list", text, "values separated by commas, brackets closed")
+    return parts
+
+
+def extra_options(arguments: Sequence[str], problem_name: str) -> dict[str, str]:
+    """Options a command does not know itself: ``--name value``, ``--name=value``, ``--flag``.
+
+    Raises:
+        InputError: something that is no option, or one given twice.
+    """
+    if problem_name.startswith("-"):
+        raise InputError.of("PROBLEM", problem_name, "the problem comes before its options")
+    options: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--") or len(word) == 2:
+            raise InputError.of("argument", word, "expected an option such as --jobs 10")
+        name, equals, value = word[2:].partition("=")
+        if not equals:
+            value = rest.pop(0) if rest and not rest[0].startswith("--") else "true"
+        name = name.replace("-", "_")
+        if name in options:
+            raise InputError.of(word, value, "may be given once")
+        options[name] = value
+    return options
+
+
+def option_lines(problem: Problem) -> list[tuple[str, str, str, str]]:
+    """(option, type, default, meaning) of everything the generator of a problem takes."""
+    properties = problem.generator_options.model_json_schema().get("properties", {})
+    lines = []
+    for name, about in properties.items():
+        field = problem.generator_options.model_fields[name]
+        default = "required" if field.is_required() else str(field.get_default())
+        lines.append(
+            (f"--{name.replace('_', '-')}", _kind(about), default, field.description or "")
+        )
+    return lines
+
+
+def _kind(about: dict[str, object]) -> str:
+    """Type and range of an option, from its JSON schema."""
+    if "enum" in about:
+        return "|".join(map(str, about["enum"]))  # type: ignore[call-overload]
+    options = about.get("anyOf")
+    kind = str(about.get("type", "value"))
+    if isinstance(options, list):
+        kinds = [str(option.get("type", "value")) for option in options]
+        kind = " or ".join(kind for kind in kinds if kind != "null")
+    low, high = about.get("minimum"), about.get("maximum")
+    above, below = about.get("exclusiveMinimum"), about.get("exclusiveMaximum")
+    limits = [(">=", low), (">", above), ("<=", high), ("<", below)]
+    shown = [f"{sign}{limit}" for sign, limit in limits if limit is not None]
+    return " ".join([kind, *shown])

@@ -1,0 +1,267 @@
+"""Commands on one instance: ``generate``, ``solve``, ``run``, ``check``."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from optsched.cli.console import (
+    INTERRUPTED,
+    NO,
+    YES,
+    InstanceFile,
+    Json,
+    Output,
+    Seed,
+    Solver,
+    TimeLimit,
+    check_target,
+    console,
+    print_facts,
+    print_json,
+    print_table,
+    say,
+)
+from optsched.cli.names import ProblemName, extra_options, target
+from optsched.errors import InputError
+
+if TYPE_CHECKING:
+    from optsched.problem import Violation
+
+SHOWN = 20
+"""Violations listed for people."""
+
+T = TypeVar("T")
+
+
+def generate(
+    context: typer.Context,
+    problem_name: ProblemName,
+    seed: Seed = 0,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """Make a random instance; the same seed and options give the same instance."""
+    from optsched.document import dumps, save
+    from optsched.problem import problem
+    from optsched.trial import instance_rng
+
+    typed = extra_options(context.args, problem_name)
+    found = problem(problem_name)
+    options = found.generator_call(typed)
+    check_target(output)
+    instance = found.generate(instance_rng(seed), **options)
+    if output is None:
+        typer.echo(dumps(instance))
+        return
+    save(instance, output)
+    facts = {"problem": problem_name, "seed": seed, "options": options, "file": str(output)}
+    if json:
+        print_json(facts)
+    else:
+        say(f"wrote {output}")
+
+
+def solve(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROBLEM.FORMULATION", help="What to solve, and how.", show_default=False
+        ),
+    ],
+    instance_file: InstanceFile,
+    solver: Solver = None,
+    time_limit: TimeLimit = None,
+    gap: Annotated[float, typer.Option(help="Relative gap to stop at; 0 asks for a proof.")] = 0.0,
+    threads: Annotated[int, typer.Option(help="Threads of the solver.")] = 1,
+    seed: Seed = 0,
+    start: Annotated[
+        Path | None, typer.Option(help="Schedule file to start from.", show_default=False)
+    ] = None,
+    output: Output = None,
+    log: Annotated[bool, typer.Option("--log", help="Show the solver's own log.")] = False,
+    json: Json = False,
+) -> None:
+    """Solve an instance to proven optimality, or as far as the limits allow.
+
+    Exits 0 with a feasible point, 1 without one.
+    """
+    from optsched.document import load, save
+    from optsched.ratio import check_solver
+    from optsched.solvers import Options
+
+    found, call = target(name)
+    formulation, _ = found.formulation(call)
+    check_solver(solver or formulation.solver)
+    stop = threading.Event()
+    options = Options(
+        time_limit=time_limit, gap=gap, threads=threads, seed=seed, stop=stop, log=log and not json
+    )
+    if output is not None and formulation.decode is None:
+        raise InputError.of("--output", str(output), f"{call} is a relaxation: it has no schedule")
+    check_target(output)
+    instance = load(found.instance_type, instance_file)
+    first = None if start is None else load(found.schedule_type, start)
+    answer = _stoppable(
+        lambda: found.solve(call, instance, solver=solver, options=options, start=first),
+        stop,
+        f"solving {name}",
+    )
+    solution = answer.solution
+    facts = {**solution.summary(), "limit": solution.limit, "message": solution.message}
+    if json:
+        print_json({**facts, "nodes": solution.nodes, "unit": found.unit})
+    else:
+        print_facts({**facts, "unit": found.unit})
+    if output is not None and answer.schedule is not None:
+        save(answer.schedule, output)
+        say(f"wrote {output}")
+    accepted = solution.status in ("optimal", "feasible", "interrupted") and solution.has_point
+    raise typer.Exit(YES if accepted else NO)
+
+
+def _stoppable(work: Callable[[], T], stop: threading.Event, title: str) -> T:
+    """Work in a thread of its own, so that Ctrl-C can ask it to end with what it has.
+
+    A second Ctrl-C ends the process at once.
+    """
+    outcome: list[T] = []
+    raised: list[BaseException] = []
+    done = threading.Event()
+
+    def body() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # handed to the caller's thread
+            raised.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=body, daemon=True).start()
+    err = console(error=True)
+    if not err.is_terminal:
+        say(title)
+    with err.status(title):
+        while not done.is_set():
+            try:
+                done.wait()
+            except KeyboardInterrupt:
+                if stop.is_set():
+                    os._exit(INTERRUPTED)  # the solver's own threads allow no orderly end
+                stop.set()
+                say("stopping with what is known; Ctrl-C again ends at once")
+    if raised:
+        raise raised[0]
+    return outcome[0]
+
+
+def run(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROBLEM.HEURISTIC",
+            help='What to run; options in brackets: "preemptive.a_online(epsilon=0.5)".',
+            show_default=False,
+        ),
+    ],
+    instance_file: InstanceFile,
+    seed: Seed = 0,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """Run a heuristic, and check and cost its schedule.
+
+    The check grants the schedule what the heuristic is entitled to, such as its speed.
+    Exits 0 where the schedule is feasible, 1 where it is not.
+    """
+    from optsched.document import load, save
+    from optsched.trial import attempt
+
+    found, call = target(name)
+    found.heuristic(call)
+    check_target(output)
+    instance = load(found.instance_type, instance_file)
+    trial = attempt(found, instance, call, seed)
+    if trial.error is not None:
+        raise trial.error
+    if output is not None:
+        save(trial.schedule, output)
+        say(f"wrote {output}")
+    facts = {
+        "heuristic": call,
+        "cost": trial.cost,
+        "feasible": not trial.status,
+        "feasible_offline": trial.offline,
+    }
+    _answer(facts, trial.violations, json, {"seconds": trial.seconds, "unit": found.unit})
+
+
+def check(
+    problem_name: ProblemName,
+    instance_file: InstanceFile,
+    schedule_file: Annotated[
+        Path, typer.Argument(metavar="SCHEDULE", help="Schedule file (JSON).", show_default=False)
+    ],
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            help="Speed granted to the schedule, for algorithms under speed augmentation.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List every constraint of the paper a schedule breaks, and evaluate its cost.
+
+    Exits 0 where it breaks none, 1 where it does.
+    """
+    from optsched.document import load
+    from optsched.problem import call_options, problem
+
+    found = problem(problem_name)
+    granted = {} if speed is None else {"speed": speed}
+    known = call_options(found.check, given=2)
+    if granted and known is not None and "speed" not in known:
+        raise InputError.of("--speed", speed, f"{problem_name} knows no speed augmentation")
+    instance = load(found.instance_type, instance_file)
+    schedule = load(found.schedule_type, schedule_file)
+    violations = found.check(instance, schedule, **granted)
+    claimed = found.check_options(schedule)
+    if violations and not granted and claimed and not found.check(instance, schedule, **claimed):
+        terms = ", ".join(f"{key}={value}" for key, value in claimed.items())
+        say(f"the schedule is feasible only with what it was made with: {terms}")
+    cost = found.cost(instance, schedule)
+    _answer({"feasible": not violations, "cost": cost}, violations, json, {"unit": found.unit})
+
+
+def _answer(
+    facts: dict[str, Any], violations: Sequence[Violation], json: bool, rest: dict[str, Any]
+) -> None:
+    """Print the verdict on a schedule and exit with it."""
+    listed: list[dict[str, Any]] = [
+        {"constraint": v.constraint, "index": dict(v.index), "amount": v.amount} for v in violations
+    ]
+    if json:
+        print_json({**facts, "violations": listed, **rest})
+    else:
+        print_facts({**facts, **rest})
+        if listed:
+            worst = sorted(listed, key=lambda v: -v["amount"])[:SHOWN]
+            print_table(
+                ["constraint", "where", "amount"],
+                [
+                    (
+                        v["constraint"],
+                        ", ".join(f"{k} {x}" for k, x in v["index"].items()),
+                        v["amount"],
+                    )
+                    for v in worst
+                ],
+                f"violations: {len(listed)}, the worst {len(worst)}",
+            )
+    raise typer.Exit(YES if facts["feasible"] else NO)

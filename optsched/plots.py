@@ -1,0 +1,199 @@
+"""Plots: each draws on the axis it is given and returns it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from optsched.report import CONFIDENCE, summarise
+
+COLOURS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933",
+)  # fmt: skip
+"""Told apart by the colour-blind, too."""
+
+MARKERS = "osD^vPX*"
+
+LINES = ("-", "--", "-.", ":")
+"""So that a curve shows through another that lies on it."""
+
+LEGEND_ENTRIES = 12
+"""Longest legend of a Gantt chart."""
+
+
+def ratio_against(ax: Axes, frame: pd.DataFrame, x: str, group: str = "heuristic") -> Axes:
+    """Mean ratio over seeds against a parameter, one line per group.
+
+    The thick bar spans the mean ratio against the best schedules to that against the proven
+    bounds; it shrinks to the marker where optima are proven. The thin bar is the confidence
+    interval of the mean. Rows without a ratio are left out.
+
+    Args:
+        ax: where to draw.
+        frame: rows of ratios, from ``optsched.report.frame``.
+        x: column on the horizontal axis; numbers, or names spaced evenly.
+        group: column that makes the lines.
+    """
+    table = summarise(frame, [group, x])
+    table = table[table["measured"] > 0]
+    ticks = list(pd.unique(table[x]))
+    numeric = pd.api.types.is_numeric_dtype(table[x])
+    place = {tick: float(tick) if numeric else float(i) for i, tick in enumerate(ticks)}
+    names = list(pd.unique(frame[group]))  # so that a group keeps its colour in every plot
+    places = sorted(place.values())
+    shift = dict(zip(names, _shifts(len(names), places), strict=True))
+    for index, name in enumerate(names):
+        line = table[table[group] == name]
+        if line.empty:
+            continue
+        at = np.array([place[tick] for tick in line[x]]) + shift[name]
+        order = np.argsort(at)
+        low, high, ci_low, ci_high = (
+            line[column].to_numpy(float)[order]
+            for column in ("mean_low", "mean_high", "ci_low", "ci_high")
+        )
+        at, middle = at[order], (low + high) / 2
+        colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
+        ax.vlines(at, ci_low, ci_high, color=colour, linewidth=1)
+        ax.vlines(at, low, high, color=colour, linewidth=5, alpha=0.5)
+        ax.plot(at, middle, color=colour, marker=marker, markersize=5, linewidth=1, label=str(name))
+    ax.axhline(1, color="grey", linewidth=0.8, linestyle=":")
+    ax.set_xticks(
+        [place[tick] for tick in ticks], [f"{tick:g}" if numeric else str(tick) for tick in ticks]
+    )
+    ax.set_xlabel(x.replace("_", " "))
+    ax.set_ylabel(f"mean ratio, {CONFIDENCE:.0%} interval")
+    _legend_above(ax)
+    return ax
+
+
+def _legend_above(ax: Axes) -> None:
+    """Outside the axis, where it hides nothing."""
+    entries = len(ax.get_legend_handles_labels()[0])
+    if entries:
+        ax.legend(
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=min(entries, 3),
+            fontsize="small",
+            frameon=False,
+        )
+
+
+def _shifts(groups: int, places: Sequence[float]) -> NDArray[np.floating]:
+    """Sideways shifts that keep the bars of several groups apart, in units of the axis."""
+    step = min(np.diff(places), default=1.0)
+    span = max(places, default=0.0) - min(places, default=0.0) or 1.0
+    width = min(0.08 * step, 0.02 * span, 0.5 * step / max(groups, 1))
+    return (np.arange(groups) - (groups - 1) / 2) * width
+
+
+def ratio_distribution(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") -> Axes:
+    """Share of the instances whose ratio is at most a value, one line per group.
+
+    The share lies within the band between the curve of the low ends and that of the high ends,
+    which are one where all optima are proven. Rows that lack an end are left out.
+    """
+    table = frame.dropna(subset=["ratio_low", "ratio_high"])
+    for index, name in enumerate(pd.unique(frame[group])):
+        rows = table[table[group] == name]
+        if rows.empty:
+            continue
+        low = np.sort(rows["ratio_low"].to_numpy(float))
+        high = np.sort(rows["ratio_high"].to_numpy(float))
+        at = np.unique(np.concatenate([low, high]))
+        best = np.searchsorted(low, at, side="right") / len(low)
+        worst = np.searchsorted(high, at, side="right") / len(high)
+        colour = COLOURS[index % len(COLOURS)]
+        ax.fill_between(at, worst, best, step="post", color=colour, alpha=0.25, linewidth=0)
+        ax.step(
+            np.concatenate([at[:1], at]),
+            np.concatenate([[0.0], worst]),
+            where="post",
+            color=colour,
+            linestyle=LINES[index % len(LINES)],
+            label=str(name),
+        )
+    ax.set_xlabel("ratio")
+    ax.set_ylabel("share of instances at most")
+    ax.set_ylim(0, 1.02)
+    _legend_above(ax)
+    return ax
+
+
+def gantt(
+    ax: Axes,
+    runs: Iterable[tuple[int, float, float, int]],
+    *,
+    rows: Mapping[int, str] | Sequence[str] | None = None,
+    jobs: Mapping[int, str] | Sequence[str] | None = None,
+    unit: str = "slots",
+) -> Axes:
+    """Gantt chart: resources from top to bottom, time to the right, a colour per job.
+
+    Args:
+        ax: where to draw.
+        runs: (row, start, end, job) of every bar.
+        rows: what to call the rows.
+        jobs: what to call the jobs in the legend, which names the first of them only.
+        unit: of time.
+    """
+    bars = pd.DataFrame(list(runs), columns=["row", "start", "end", "job"])
+    used = sorted(bars["row"].unique())
+    place = {row: index for index, row in enumerate(used)}
+    known = sorted(bars["job"].unique())
+    look = {job: _look(index) for index, job in enumerate(known)}
+    for (row, job), part in bars.groupby(["row", "job"]):
+        spans = np.stack([part["start"], part["end"] - part["start"]], axis=1)
+        colour, hatch = look[job]
+        ax.broken_barh(
+            [(float(start), float(length)) for start, length in spans],
+            (place[row] - 0.4, 0.8),
+            facecolor=colour,
+            hatch=hatch,
+            edgecolor="white",
+            linewidth=0.5,
+        )
+    ax.set_yticks(
+        range(len(used)), [str(rows[row]) if rows is not None else str(row) for row in used]
+    )
+    ax.set_ylim(len(used) - 0.4, -0.6)
+    ax.set_xlabel(f"time ({unit})")
+    shown = known[:LEGEND_ENTRIES]
+    handles = [
+        Patch(
+            facecolor=look[job][0],
+            hatch=look[job][1],
+            edgecolor="white",
+            label=str(jobs[job]) if jobs is not None else f"job {job}",
+        )
+        for job in shown
+    ]
+    if len(known) > len(shown):
+        handles.append(Patch(facecolor="none", label=f"and {len(known) - len(shown)} more"))
+    ax.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="small", frameon=False
+    )
+    return ax
+
+
+def _look(index: int) -> tuple[str, str]:
+    """Colour and hatching of a job: neighbours in number differ in colour."""
+    hatches = ("", "//", "..", "xx", "\\\\")
+    return COLOURS[index % len(COLOURS)], hatches[index // len(COLOURS) % len(hatches)]
+
+
+def study_figure(frame: pd.DataFrame, x: str | None = None) -> Figure:
+    """The picture of a study: ratios against a parameter that varies, and their distribution."""
+    figure = Figure(figsize=(11 if x else 6.5, 4.5), layout="constrained")
+    axes = figure.subplots(1, 2 if x else 1, squeeze=False)[0]
+    ratio_distribution(axes[-1], frame)
+    if x is not None:
+        ratio_against(axes[0], frame, x)
+    return figure

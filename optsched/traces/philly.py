@@ -1,0 +1,204 @@
+"""Jobs and machines of Microsoft's Philly clusters (Jeon et al., USENIX ATC 2019).
+
+Two formats of the jobs are read: the original ``cluster_job_log`` (JSON, one record per job with
+its scheduling attempts, https://github.com/msr-fiddle/philly-traces) and the table derived from it
+that many simulators share (CSV with the columns of ``COLUMNS``).
+
+A job's running time is the sum of its attempts' lengths, without the queueing between them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from optsched.errors import FieldProblem, InputError
+from optsched.traces.jobs import Machines, TraceJobs
+
+COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
+"""Columns needed in the CSV; any others are left alone."""
+
+_TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
+_TIME_ALLOWED = "a time written YYYY-MM-DD HH:MM:SS"
+_LISTED = 5  # bad values named in one error
+_JSON_NAMES: dict[type, str] = {list: "list", str: "text"}
+
+
+def load_jobs(path: str | Path) -> TraceJobs:
+    """Read the jobs from the derived CSV (``.csv``, ``.csv.gz``) or else from the JSON job log.
+
+    Raises:
+        InputError: the file cannot be read, or a value is refused; it names line and column of
+            a CSV, or the place in a JSON log.
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    return _from_csv(Path(path)) if ".csv" in suffixes[-2:] else _from_log(Path(path))
+
+
+def load_machines(path: str | Path) -> Machines:
+    """Read a machine list: CSV with the columns "machineId" and "number of GPUs".
+
+    Raises:
+        InputError: the file cannot be read, or a value is refused.
+    """
+    table = _table(Path(path), ("machineId", "number of GPUs"))
+    gpus = _numbers(Path(path), table, "number of GPUs", whole=True)
+    return Machines(tuple(table["machineId"].str.strip()), gpus.astype(np.int64))
+
+
+def _from_csv(path: Path) -> TraceJobs:
+    table = _table(path, COLUMNS)
+    submitted = pd.to_datetime(table["timestamp"], format=_TIME_FORMAT, errors="coerce")
+    _refuse(path, table, "timestamp", submitted.isna().to_numpy(), _TIME_ALLOWED)
+    return _trace(
+        submitted.to_numpy(dtype="datetime64[s]"),
+        _numbers(path, table, "duration", whole=False),
+        _numbers(path, table, "num_gpus", whole=True).astype(np.int64),
+        table["cluster"].to_numpy(dtype=np.str_),
+        Counter({"blank line": int(table.attrs["blank"])}),
+    )
+
+
+def _trace(
+    submitted: NDArray[np.datetime64],
+    duration: NDArray[np.float64],
+    gpus: NDArray[np.int64],
+    cluster: NDArray[np.str_],
+    dropped: Counter[str],
+) -> TraceJobs:
+    """Keep the jobs that ran, in order of submission; ties stay in the order of the file."""
+    dropped["no running time"] += int(np.sum(duration == 0))
+    dropped["no GPU"] += int(np.sum((duration > 0) & (gpus == 0)))
+    kept = np.flatnonzero((duration > 0) & (gpus > 0))
+    kept = kept[np.argsort(submitted[kept], kind="stable")]
+    seconds = (submitted[kept] - submitted[kept][:1]) / np.timedelta64(1, "s")
+    return TraceJobs(seconds, duration[kept], gpus[kept], cluster[kept], +dropped)
+
+
+def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    """The rows of a CSV as text, indexed by line number, without the blank lines."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                path,
+                dtype=str,
+                keep_default_na=False,
+                skip_blank_lines=False,
+                index_col=False,
+                skipinitialspace=True,
+            )
+    except (OSError, EOFError, zlib.error, ValueError, pd.errors.ParserWarning) as error:
+        raise InputError.of("file", str(path), f"cannot be read as CSV ({error})") from None
+    table.columns = table.columns.str.strip()
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise InputError.of(
+            f"{path}, header", list(table.columns), "must have " + ", ".join(map(repr, missing))
+        )
+    table.index = table.index + 2  # the header is line 1
+    blank = (table == "").all(axis=1)
+    table = table[~blank]
+    table.attrs["blank"] = int(blank.sum())
+    return table
+
+
+def _numbers(path: Path, table: pd.DataFrame, column: str, *, whole: bool) -> NDArray[np.float64]:
+    values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if whole:
+        bad |= ~bad & (values != np.round(values))
+    allowed = "a whole number >= 0" if whole else "a finite number >= 0"
+    _refuse(path, table, column, bad, allowed)
+    return values
+
+
+def _refuse(
+    path: Path, table: pd.DataFrame, column: str, bad: NDArray[np.bool_], allowed: str
+) -> None:
+    if bad.any():
+        raise InputError(
+            [
+                FieldProblem(f"{path}, line {line}, {column}", value, allowed)
+                for line, value in table[column][bad][:_LISTED].items()
+            ]
+        )
+
+
+def _from_log(path: Path) -> TraceJobs:
+    try:
+        raw = path.read_bytes()
+        records = json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise InputError.of("file", str(path), f"cannot be read as JSON ({error})") from None
+    if not isinstance(records, list):
+        raise InputError.of(str(path), type(records).__name__, "a list of jobs")
+    rows: list[tuple[datetime, float, int, str]] = []
+    dropped: Counter[str] = Counter()
+    for number, record in enumerate(records):
+        where = f"{path}, [{number}]"
+        attempts = _member(record, "attempts", list, where)
+        submitted = _time(record, "submitted_time", where)
+        if submitted is None:
+            raise InputError.of(f"{where}.submitted_time", None, _TIME_ALLOWED)
+        cluster = _member(record, "vc", str, where)
+        usable = list(_attempts(attempts, where))
+        if usable:
+            seconds, gpus = zip(*usable, strict=True)
+            rows.append((submitted, sum(seconds), max(gpus), cluster))
+        else:
+            dropped["no usable attempt" if attempts else "never scheduled"] += 1
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    return _trace(
+        np.array(columns[0], dtype="datetime64[s]"),
+        np.array(columns[1], dtype=np.float64),
+        np.array(columns[2], dtype=np.int64),
+        np.array(columns[3], dtype=np.str_),
+        dropped,
+    )
+
+
+def _attempts(attempts: list[Any], where: str) -> Iterator[tuple[float, int]]:
+    """Seconds and GPUs of each attempt with both its times and a GPU.
+
+    The log lacks times where logging failed or the job still ran at the snapshot.
+    """
+    for number, attempt in enumerate(attempts):
+        place = f"{where}.attempts[{number}]"
+        start, end = _time(attempt, "start_time", place), _time(attempt, "end_time", place)
+        machines = _member(attempt, "detail", list, place)
+        gpus = sum(
+            len(_member(machine, "gpus", list, f"{place}.detail[{m}]"))
+            for m, machine in enumerate(machines)
+        )
+        if start is not None and end is not None and end > start and gpus:
+            yield (end - start).total_seconds(), gpus
+
+
+def _member(record: Any, name: str, kind: type, where: str) -> Any:
+    value = record.get(name) if isinstance(record, Mapping) else record
+    if not isinstance(record, Mapping) or not isinstance(value, kind):
+        raise InputError.of(f"{where}.{name}", value, f"a {_JSON_NAMES[kind]}")
+    return value
+
+
+def _time(record: Any, name: str, where: str) -> datetime | None:
+    """A time of the log; None where it was not recorded."""
+    text = record.get(name) if isinstance(record, Mapping) else record
+    if isinstance(record, Mapping) and text in (None, "", "None"):
+        return None
+    try:
+        return datetime.strptime(str(text), _TIME_FORMAT)
+    except ValueError:
+        raise InputError.of(f"{where}.{name}", text, _TIME_ALLOWED) from None

@@ -1,0 +1,16 @@
+"""Makes the third-party problem in ``plugin`` importable, as if it were installed."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGIN = str(Path(__file__).parent / "plugin")
+sys.path.insert(0, PLUGIN)
+
+
+@pytest.fixture(scope="session")
+def plugin_environment() -> dict[str, str]:
+    """Environment in which a child process finds the third-party problem."""
+    return {**os.environ, "PYTHONPATH": PLUGIN}

@@ -1,0 +1,350 @@
+"""The command line: answers on standard output, exit status 0, 1 or 2, never a traceback."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import covering
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from optsched import __version__
+from optsched.cli import app
+from optsched.cli.names import extra_options, split_list
+from optsched.errors import InputError
+from optsched.ratio import FIELDS
+
+
+@pytest.fixture
+def cli():
+    """Run one command in this process."""
+
+    def run(*arguments):
+        return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+    return run
+
+
+@pytest.fixture
+def said(cli):
+    """Run one command with --json and read its answer, checking the exit status."""
+
+    def run(*arguments, status=0):
+        result = cli(*arguments, "--json")
+        assert result.exit_code == status, result.stderr
+        return json.loads(result.stdout)
+
+    return run
+
+
+@pytest.fixture
+def instance(tmp_path):
+    """An instance file whose optimum is 7."""
+    path = tmp_path / "instance.json"
+    path.write_text('{"price": [3, 4, 10], "size": [2, 3, 5], "demand": 5}')
+    return path
+
+
+@pytest.fixture
+def schedule(tmp_path):
+    """A schedule file that covers 3 of 5."""
+    path = tmp_path / "schedule.json"
+    path.write_text('{"taken": [1], "speed": 2.0}')
+    return path
+
+
+# answers
+
+
+def test_problems_lists_everything_a_user_can_name(said):
+    found = said("problems", "covering")
+    (card,) = found["problems"]
+    assert card["reference"] == "knapsack"
+    assert [f["name"] for f in card["formulations"]] == ["knapsack", "relaxed"]
+    assert [f["relaxation"] for f in card["formulations"]] == [False, True]
+    greedy = next(h for h in card["heuristics"] if h["name"] == "greedy")
+    assert greedy["options"] == {"epsilon": "0.0"}
+    assert "--tightness" in [o["option"] for o in card["generator_options"]]
+    assert "highs" in [s["name"] for s in found["solvers"]]
+
+
+def test_the_same_seed_generates_the_same_instance(cli, tmp_path):
+    for name in ("a.json", "b.json"):
+        made = cli("generate", "covering", "--items", 9, "--seed", 4, "-o", tmp_path / name)
+        assert made.exit_code == 0
+    first, second = (tmp_path / "a.json").read_text(), (tmp_path / "b.json").read_text()
+    assert first == second
+    assert len(json.loads(first)["price"]) == 9
+    printed = cli("generate", "covering", "--items=9", "--seed", 4)
+    assert json.loads(printed.stdout) == json.loads(first)
+    assert json.loads(cli("generate", "covering", "--seed", 5).stdout) != json.loads(first)
+
+
+def test_solve_reports_what_is_proven_and_writes_the_schedule(said, cli, instance, tmp_path):
+    target = tmp_path / "out" / "schedule.json"
+    answer = said("solve", "covering.knapsack", instance, "-o", target)
+    assert answer["status"] == "optimal"
+    assert answer["objective"] == answer["bound"] == 7
+    assert answer["gap"] == 0
+    assert {"seconds", "solver", "message", "limit"} <= set(answer)
+    assert said("check", "covering", instance, target)["cost"] == 7
+
+
+def test_solve_takes_build_options_and_a_start(said, instance, schedule):
+    answer = said("solve", "covering.knapsack(spare=3)", instance, "--start", schedule)
+    assert answer["objective"] == 14
+
+
+def test_an_infeasible_instance_is_a_no(said, tmp_path):
+    path = tmp_path / "impossible.json"
+    path.write_text('{"price": [3], "size": [2], "demand": 5}')
+    answer = said("solve", "covering.knapsack", path, status=1)
+    assert answer["status"] == "infeasible"
+    assert answer["objective"] is None
+
+
+def test_run_grants_a_heuristic_the_speed_it_asked_for(said, instance):
+    answer = said("run", "covering.greedy(epsilon=1.0)", instance)
+    assert (answer["cost"], answer["feasible"], answer["feasible_offline"]) == (4, True, False)
+    assert answer["violations"] == []
+    assert answer["seconds"] >= 0
+
+
+def test_a_schedule_that_breaks_the_problem_is_a_no(said, instance, tmp_path):
+    target = tmp_path / "empty.json"
+    answer = said("run", "covering.nothing", instance, "-o", target, status=1)
+    assert not answer["feasible"]
+    assert answer["violations"] == [{"constraint": "1", "index": {}, "amount": 5}]
+    checked = said("check", "covering", instance, target, status=1)
+    assert checked["violations"] == answer["violations"]
+
+
+def test_check_grants_speed_only_when_told(said, cli, instance, schedule):
+    assert said("check", "covering", instance, schedule, status=1)["feasible"] is False
+    assert said("check", "covering", instance, schedule, "--speed", 2)["feasible"] is True
+    told = cli("check", "covering", instance, schedule)
+    assert "speed=2.0" in told.stderr
+    assert "violations: 1" in told.stdout
+
+
+def test_ratio_prints_rows_and_summary(said):
+    answer = said(
+        *("ratio", "covering", "--items", "4,6", "--seeds", 3, "--workers", 1),
+        *("--heuristics", "greedy,greedy(epsilon=0.5)", "--bounds", "fractional"),
+    )
+    assert len(answer["rows"]) == 2 * 3 * 2
+    assert tuple(answer["rows"][0])[: len(FIELDS)] == FIELDS
+    assert {row["items"] for row in answer["rows"]} == {4, 6}
+    assert all(row["ratio_fractional"] >= row["ratio_high"] for row in answer["rows"])
+    assert len(answer["summary"]) == 4
+    assert all(line["proven"] == 3 for line in answer["summary"])
+
+
+def test_a_preset_runs_and_options_change_it(said):
+    whole = said("ratio", "covering", "--preset", "tiny", "--workers", 1)
+    assert len(whole["rows"]) == 2 * 2 * 2
+    part = said("ratio", "covering", "--preset", "tiny", "--items", 5, "--seeds", 1)
+    assert [row["instance"] for row in part["rows"]] == ["items=5,seed=0"] * 2
+
+
+def test_ratio_writes_rows_and_a_picture(cli, tmp_path):
+    rows, picture = tmp_path / "new" / "rows.csv", tmp_path / "new" / "picture.png"
+    done = cli(
+        *("ratio", "covering", "--preset", "tiny", "--workers", 1),
+        *("-o", rows, "--plot", picture),
+    )
+    assert done.exit_code == 0
+    assert "greedy" in done.stdout
+    table = pd.read_csv(rows)
+    assert tuple(table.columns[: len(FIELDS)]) == FIELDS
+    assert len(table) == 8
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_row_without_a_ratio_is_shown_and_makes_a_no(cli):
+    done = cli(
+        *("ratio", "covering", "--seeds", 2, "--workers", 1),
+        *("--heuristics", "greedy,nothing,crashing"),
+    )
+    assert done.exit_code == 1
+    assert "without a ratio" in done.stdout
+    assert "ZeroDivisionError" in done.stdout
+    assert "breaks (1)" in done.stdout
+
+
+def test_schema_describes_instance_and_schedule(said):
+    answer = said("schema", "covering")
+    assert set(answer["instance"]["properties"]) == set(covering.Cover.model_fields)
+    assert set(answer["schedule"]["properties"]) == set(covering.Choice.model_fields)
+
+
+def test_the_version_is_told(cli):
+    assert cli("--version").stdout.strip() == f"optsched {__version__}"
+
+
+@pytest.mark.parametrize("command", ["generate", "ratio"])
+def test_help_lists_the_options_of_the_generators(cli, command):
+    shown = cli(command, "--help")
+    assert shown.exit_code == 0
+    assert "--tightness" in shown.stdout
+    assert "Examples:" in shown.stdout
+
+
+@pytest.mark.parametrize("command", ["problems", "solve", "run", "check", "schema"])
+def test_help_teaches_by_example(cli, command):
+    assert f"optsched {command}" in cli(command, "--help").stdout
+
+
+# bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["generate", "uncovering"], ["uncovering", "covering"]),
+        (["generate", "covering", "--items", "0"], ["items", "0", "greater than or equal to 1"]),
+        (["generate", "covering", "--itens", "3"], ["itens", "items, tightness, prices"]),
+        (["generate", "covering", "--items", "3", "--items", "4"], ["--items", "once"]),
+        (["generate", "covering", "loose"], ["loose"]),
+        (["generate", "--items", "3", "covering"], ["the problem comes before"]),
+        (["solve", "covering", "{instance}"], ["problem.name"]),
+        (["solve", "covering.knapsac", "{instance}"], ["knapsac", "relaxed"]),
+        (["solve", "covering.knapsack(spair=1)", "{instance}"], ["spair", "spare"]),
+        (["solve", "covering.knapsack", "{absent}"], ["absent.json", "cannot be read"]),
+        (["solve", "covering.knapsack", "{schedule}"], ["price", "(missing)"]),
+        (["solve", "covering.knapsack", "{instance}", "--solver", "abacus"], ["abacus", "highs"]),
+        (["solve", "covering.knapsack", "{instance}", "--time-limit", "-1"], ["time_limit"]),
+        (["solve", "covering.relaxed", "{instance}", "-o", "s.json"], ["relaxation"]),
+        (["solve", "covering.knapsack", "{instance}", "-o", "{folder}"], ["folder"]),
+        (["run", "covering.greedee", "{instance}"], ["greedee", "greedy"]),
+        (["run", "covering.greedy(epsilom=1)", "{instance}"], ["epsilom", "epsilon"]),
+        (["check", "covering", "{instance}", "{instance}"], ["taken", "(missing)"]),
+        (["ratio", "covering", "--heuristics", "greedy,"], ["greedy,"]),
+        (["ratio", "covering", "--items", "4,x"], ["items", "'x'", "integer"]),
+        (["ratio", "covering", "--bounds", "tight"], ["tight", "fractional"]),
+        (["ratio", "covering", "--preset", "huge"], ["huge", "tiny"]),
+        (["ratio", "covering", "--plot", "picture.doc"], ["picture.doc", ".png"]),
+        (["ratio", "covering", "--workers", "0"], ["workers"]),
+        (["schema", "uncovering"], ["uncovering"]),
+    ],
+)
+def test_bad_input_is_named_and_exits_2(cli, instance, schedule, tmp_path, arguments, named):
+    places = {
+        "instance": instance,
+        "schedule": schedule,
+        "absent": tmp_path / "absent.json",
+        "folder": tmp_path,
+    }
+    result = cli(*(a.format(**places) for a in arguments))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    for word in named:
+        assert word in result.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a", ["a"]),
+        ("a,b(x=1,y=[2,3]), c", ["a", "b(x=1,y=[2,3])", "c"]),
+        ("a(x='1,)'),b", ["a(x='1,)')", "b"]),
+    ],
+)
+def test_commas_within_brackets_do_not_separate(text, parts):
+    assert split_list(text) == parts
+
+
+@pytest.mark.parametrize("text", ["", "a,,b", "a(x=1", "a)b(", "a('"])
+def test_a_list_that_is_not_closed_is_refused(text):
+    with pytest.raises(InputError):
+        split_list(text)
+
+
+def test_options_come_as_pairs_as_equations_or_alone():
+    given = ["--a-b", "-1", "--c=2", "--d", "--e", "x=y"]
+    assert extra_options(given, "p") == {"a_b": "-1", "c": "2", "d": "true", "e": "x=y"}
+
+
+# as a process of its own
+
+
+@pytest.fixture
+def command(plugin_environment):
+    """Start ``optsched`` as a process."""
+
+    def start(*arguments):
+        return subprocess.Popen(
+            [sys.executable, "-c", "from optsched.cli import main; main()", *map(str, arguments)],
+            env=plugin_environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    return start
+
+
+def test_a_process_keeps_standard_output_for_the_answer(command):
+    process = command("ratio", "covering", "--preset", "tiny", "--workers", 2, "--json")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert len(json.loads(out)["rows"]) == 8
+    assert "instances" in err
+
+
+def test_a_process_refuses_bad_input_without_a_traceback(command):
+    process = command("generate", "covering", "--items", "-3")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err.startswith("error: items = '-3'")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_keeps_the_rows_that_are_there(command, tmp_path, workers):
+    rows = tmp_path / "rows.csv"
+    process = command(
+        *("ratio", "covering", "--heuristics", "greedy", "--items", "5", "--seeds", "3000"),
+        *("--workers", workers, "-o", rows),
+    )
+    while "instances" not in process.stderr.readline():  # a tenth of them is measured
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert 0 < len(pd.read_csv(rows)) < 3000
+    assert "greedy" in out
+
+
+def test_ctrl_c_ends_a_solve_with_what_is_known(command, tmp_path):
+    sizes = [2 * n for n in random.Random(1).choices(range(10**7, 10**8), k=60)]
+    path = tmp_path / "hard.json"  # an even demand that hardly any choice meets exactly
+    path.write_text(json.dumps({"price": sizes, "size": sizes, "demand": sum(sizes) // 4 * 2}))
+    process = command("solve", "covering.knapsack", path, "--json")
+    assert "solving" in process.stderr.readline()
+    time.sleep(1)  # the solver needs far longer
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode in (0, 1), err
+    assert json.loads(out)["status"] == "interrupted"
+
+
+def test_help_is_quick_because_solvers_are_not_imported(plugin_environment):
+    heavy = ("highspy", "matplotlib", "ortools", "pandas")
+    script = f"import sys, optsched.cli; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=plugin_environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,88 @@
+"""Files are validated at the door, written whole, and errors name the field."""
+
+import json
+
+import covering
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched.document import dumps, load, parse, save, schema, write_text
+from optsched.errors import InputError
+
+GOOD = {"price": [1.0], "size": [2.0], "demand": 1.0}
+
+
+@given(
+    items=st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), max_size=5),
+    demand=st.floats(0, 1e9),
+)
+@settings(deadline=None, max_examples=50)
+def test_what_is_written_is_what_is_read(items, demand):
+    price, size = [p for p, _ in items], [s for _, s in items]
+    given_ = covering.Cover(price=price, size=size, demand=demand)
+    assert parse(covering.Cover, json.loads(dumps(given_))) == given_
+
+
+def test_a_file_survives_the_round_trip(tmp_path):
+    target = tmp_path / "new" / "cover.json"
+    save(parse(covering.Cover, GOOD), target)
+    assert load(covering.Cover, target) == covering.Cover(**GOOD)
+    assert [path.name for path in target.parent.iterdir()] == ["cover.json"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "allowed"),
+    [
+        ({"price": [1.0, "x"]}, "price[1]", "valid number"),
+        ({"demand": -1}, "demand", "greater than or equal to 0"),
+        ({"demand": float("nan")}, "demand", "finite"),
+        ({"colour": "red"}, "colour", "not permitted"),
+    ],
+)
+def test_a_refused_field_is_named_with_its_value_and_what_is_allowed(change, field, allowed):
+    with pytest.raises(InputError) as caught:
+        parse(covering.Cover, GOOD | change)
+    (refused,) = caught.value.problems
+    assert refused.field == field
+    assert allowed in refused.allowed
+
+
+def test_every_refused_field_is_listed_and_a_missing_one_says_so():
+    with pytest.raises(InputError) as caught:
+        parse(covering.Cover, {"price": "none", "demand": 1})
+    assert {p.field: p.value for p in caught.value.problems} == {
+        "price": "none",
+        "size": "(missing)",
+    }
+
+
+def test_a_document_that_is_no_object_is_refused():
+    with pytest.raises(InputError, match="document"):
+        parse(covering.Cover, [1, 2])
+
+
+def test_a_file_that_is_not_there_or_is_no_json_is_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        load(covering.Cover, tmp_path / "absent.json")
+    (tmp_path / "half.json").write_text('{"price": [')
+    with pytest.raises(InputError, match="is not JSON"):
+        load(covering.Cover, tmp_path / "half.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="cannot be read"):
+        load(covering.Cover, tmp_path / "binary.json")
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path):
+    target = tmp_path / "kept.txt"
+    write_text(target, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(target, "\ud800")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_the_schema_describes_the_fields():
+    properties = schema(covering.Cover)["properties"]
+    assert set(properties) == {"price", "size", "demand"}
+    assert properties["price"]["description"] == "of each item"

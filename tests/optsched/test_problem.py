@@ -1,0 +1,151 @@
+"""Problems are found by entry points, named with options, and trusted only as far as checked."""
+
+import sys
+from dataclasses import replace
+
+import covering
+import numpy as np
+import pytest
+
+from optsched.errors import InputError
+from optsched.problem import Answer, call_options, parse_call, problem, problems
+from optsched.solvers import Status
+
+INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
+
+
+def test_a_third_partys_problem_is_found_with_its_heuristics():
+    assert "covering" in problems()
+    found = problem("covering")
+    assert found.name == "covering"
+    assert set(covering.PROBLEM.heuristics) | set(covering.MORE) == set(found.heuristics)
+
+
+def test_an_unknown_problem_is_refused_with_what_there_is():
+    with pytest.raises(InputError, match=r"'uncovering'.*covering"):
+        problem("uncovering")
+
+
+def test_a_package_that_cannot_be_loaded_is_named_and_hides_no_other(tmp_path, monkeypatch):
+    (tmp_path / "rotten-1.0.dist-info").mkdir()
+    (tmp_path / "rotten-1.0.dist-info" / "METADATA").write_text("Name: rotten\nVersion: 1.0\n")
+    (tmp_path / "rotten-1.0.dist-info" / "entry_points.txt").write_text(
+        "[optsched.problems]\nrotten = rotten:PROBLEM\n"
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    with pytest.raises(InputError, match="rotten:PROBLEM"):
+        problem("rotten")
+    with pytest.warns(UserWarning, match="rotten:PROBLEM"):
+        found = problems()
+    assert "covering" in found
+    assert "rotten" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options"),
+    [
+        ("greedy", "greedy", {}),
+        (" greedy ( ) ", "greedy", {}),
+        ("greedy(epsilon=0.5)", "greedy", {"epsilon": 0.5}),
+        (
+            "las(limits=[1, 2], rule=lowest-index)",
+            "las",
+            {"limits": [1, 2], "rule": "lowest-index"},
+        ),
+        ("a(x='b, c', y=None, z=True)", "a", {"x": "b, c", "y": None, "z": True}),
+        ("a(x=-3)", "a", {"x": -3}),
+    ],
+)
+def test_a_call_splits_into_name_and_options(text, name, options):
+    assert parse_call(text) == (name, options)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a b", "a(", "a(0.5)", "a(x=)", "a(**y)", "a(x=1)(y=2)", "a(x=1, x=2)", "a)b("]
+)
+def test_a_text_that_is_no_call_is_refused(text):
+    with pytest.raises(InputError, match="must read name"):
+        parse_call(text)
+
+
+def test_a_heuristics_option_that_does_not_exist_is_refused_with_what_there_is():
+    with pytest.raises(InputError, match=r"'epsilom' is not known; there are epsilon"):
+        covering.PROBLEM.heuristic("greedy(epsilom=1)")
+    with pytest.raises(InputError, match="it takes none"):
+        covering.PROBLEM.heuristic("everything(epsilon=1)")
+
+
+def test_options_of_a_call_have_their_defaults():
+    assert call_options(covering.greedy, given=2) == {"epsilon": 0.0}
+    assert call_options(lambda instance, rng, **anything: None, given=2) is None
+
+
+def test_generator_options_are_read_and_validated():
+    read = covering.PROBLEM.generator_call({"items": "7", "tightness": 0.25})
+    assert read == {"items": 7, "tightness": 0.25}
+    assert covering.PROBLEM.generator_call({"prices": "[2, 9]"}) == {"prices": (2, 9)}
+    assert covering.PROBLEM.generator_call({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"items": "0"}, "items"),
+        ({"items": "many"}, "items"),
+        ({"itens": 3}, "itens"),
+        ({"prices": "[2,"}, "prices"),
+    ],
+)
+def test_a_generator_option_that_is_not_allowed_is_named(options, field):
+    with pytest.raises(InputError) as caught:
+        covering.PROBLEM.generator_call(options)
+    (refused,) = caught.value.problems
+    assert refused.field == field
+    assert refused.value == options[field]
+
+
+def test_all_unknown_generator_options_are_named_at_once():
+    with pytest.raises(InputError) as caught:
+        covering.PROBLEM.generator_call({"a": 1, "b": 2})
+    assert [refused.field for refused in caught.value.problems] == ["a", "b"]
+
+
+def test_a_formulation_takes_build_options_from_its_name():
+    plain = covering.PROBLEM.solve("knapsack", INSTANCE)
+    more = covering.PROBLEM.solve("knapsack(spare=3)", INSTANCE)
+    assert (plain.solution.objective, more.solution.objective) == (7, 14)
+    with pytest.raises(InputError, match="spare"):
+        covering.PROBLEM.solve("knapsack(spair=3)", INSTANCE)
+
+
+def test_an_optimum_whose_schedule_breaks_the_problem_is_an_error_that_keeps_its_bound():
+    lax = replace(
+        covering.PROBLEM.formulations["knapsack"],
+        decode=lambda instance, solution: covering.Choice(taken=[0]),
+    )
+    answer = replace(covering.PROBLEM, formulations={"knapsack": lax}).solve("knapsack", INSTANCE)
+    assert answer.solution.status is Status.ERROR
+    assert answer.schedule is answer.solution.objective is None
+    assert answer.solution.bound == 7
+    assert "(1)" in answer.solution.message
+
+
+def test_an_optimum_whose_schedule_costs_something_else_is_an_error():
+    answer = covering.PROBLEM.solve("knapsack", INSTANCE)
+    cheaper = replace(answer, solution=replace(answer.solution, objective=6.5))
+    verified = covering.PROBLEM.verify(INSTANCE, cheaper)
+    assert verified.solution.status is Status.ERROR
+    assert "costs 7, not 6.5" in verified.solution.message
+
+
+def test_an_answer_without_a_schedule_passes_through():
+    relaxed = covering.PROBLEM.solve("relaxed", INSTANCE)
+    assert relaxed.solution.status is Status.OPTIMAL
+    assert covering.PROBLEM.verify(INSTANCE, relaxed) is relaxed
+    assert isinstance(relaxed, Answer)
+    assert relaxed.schedule is None
+
+
+def test_a_heuristic_runs_by_name():
+    schedule = covering.PROBLEM.run("greedy(epsilon=1.0)", INSTANCE, np.random.default_rng(0))
+    assert (schedule.taken, schedule.speed) == ([1], 2.0)
