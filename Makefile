@@ -18,7 +18,8 @@ test: .venv/.test
 	$(BIN)/python -m pytest -n auto
 
 bench: .venv/.bench
-	$(BIN)/python -m benchmarks
+	@set -e; for script in benchmarks/[a-z]*.py; do \
+		echo "== $$script"; $(BIN)/python $$script; done
 
 clean:
 	rm -rf .venv out

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from optsched.report import CONFIDENCE, summarise
@@ -22,6 +24,9 @@ MARKERS = "osD^vPX*"
 
 LINES = ("-", "--", "-.", ":")
 """So that a curve shows through another that lies on it."""
+
+LOGARITHMIC = 4.0
+"""Largest over smallest ratio beyond which a study's axes are logarithmic."""
 
 LEGEND_ENTRIES = 12
 """Longest legend of a Gantt chart."""
@@ -74,16 +79,20 @@ def ratio_against(ax: Axes, frame: pd.DataFrame, x: str, group: str = "heuristic
 
 
 def _legend_above(ax: Axes) -> None:
-    """Outside the axis, where it hides nothing."""
-    entries = len(ax.get_legend_handles_labels()[0])
-    if entries:
-        ax.legend(
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=min(entries, 3),
-            fontsize="small",
-            frameon=False,
-        )
+    """Outside the axis, where it hides nothing; as many columns as its width takes."""
+    labels = ax.get_legend_handles_labels()[1]
+    if not labels:
+        return
+    figure = ax.get_figure(root=True)
+    inches = ax.get_position().width * (figure.get_figwidth() if figure is not None else 6.0)
+    entry = 0.55 + 0.06 * max(map(len, labels))  # a handle, and letters of the small font
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=max(1, min(int(inches / entry), len(labels))),
+        fontsize="small",
+        frameon=False,
+    )
 
 
 def _shifts(groups: int, places: Sequence[float]) -> NDArray[np.floating]:
@@ -148,7 +157,7 @@ def gantt(
     used = sorted(bars["row"].unique())
     place = {row: index for index, row in enumerate(used)}
     known = sorted(bars["job"].unique())
-    look = {job: _look(index) for index, job in enumerate(known)}
+    look = {job: _look(int(job)) for job in known}  # one look in every chart
     for (row, job), part in bars.groupby(["row", "job"]):
         spans = np.stack([part["start"], part["end"] - part["start"]], axis=1)
         colour, hatch = look[job]
@@ -194,6 +203,24 @@ def study_figure(frame: pd.DataFrame, x: str | None = None) -> Figure:
     figure = Figure(figsize=(11 if x else 6.5, 4.5), layout="constrained")
     axes = figure.subplots(1, 2 if x else 1, squeeze=False)[0]
     ratio_distribution(axes[-1], frame)
+    ratios = frame[["ratio_low", "ratio_high"]].to_numpy(float)
+    ratios = ratios[ratios > 0]
+    wide = bool(len(ratios)) and ratios.max() > LOGARITHMIC * ratios.min()
+    if wide:
+        _logarithmic(axes[-1], axes[-1].xaxis)
     if x is not None:
         ratio_against(axes[0], frame, x)
+        if wide:
+            _logarithmic(axes[0], axes[0].yaxis)
     return figure
+
+
+def _logarithmic(ax: Axes, axis: Axis) -> None:
+    """A logarithmic axis whose ticks are plain numbers."""
+    if axis is ax.xaxis:
+        ax.set_xscale("log")
+    else:
+        ax.set_yscale("log", nonpositive="clip")
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())

@@ -197,6 +197,8 @@ class Problem:
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
     check_options: Callable[[Any], Mapping[str, Any]] = lambda schedule: {}
     """Options of ``check`` that a heuristic's own schedule is entitled to."""
+    reference_check: Mapping[str, Any] = field(default_factory=dict)
+    """Options of ``check`` under which a schedule counts as a solution of the exact models."""
     presets: Mapping[str, Preset] = field(default_factory=dict)
     """Named studies of ``optsched ratio``, such as the paper's own figures."""
 
@@ -221,7 +223,7 @@ class Problem:
         if answer.schedule is None or solution.objective is None:
             return answer
         complaint = ""
-        violations = self.check(instance, answer.schedule)
+        violations = self.check(instance, answer.schedule, **self.reference_check)
         cost = self.cost(instance, answer.schedule)
         if violations:
             worst = max(violations, key=lambda v: v.amount)

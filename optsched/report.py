@@ -31,7 +31,7 @@ def summarise(table: pd.DataFrame, by: Sequence[str] = ("heuristic",)) -> pd.Dat
     ``mean_low`` and ``mean_high`` enclose the mean ratio of the rows that have both ends; how
     many these are stands in ``measured``, how many of them are points in ``proven``. ``ci_low``
     and ``ci_high`` are the outer ends of the two Student-t intervals, of the low ends' mean and
-    of the high ends' mean; they are missing for fewer than two rows.
+    of the high ends' mean, cut off at 0; they are missing for fewer than two rows.
 
     Args:
         table: what ``frame`` gives.
@@ -57,7 +57,7 @@ def _statistics(group: pd.DataFrame) -> dict[str, Any]:
         "proven": int((both["status"] == "optimal").sum()),
         "mean_low": low.mean(),
         "mean_high": high.mean(),
-        "ci_low": low.mean() - half["ratio_low"],
+        "ci_low": max(0.0, low.mean() - half["ratio_low"]) if len(both) > 1 else math.nan,
         "ci_high": high.mean() + half["ratio_high"],
         "max_low": low.max(),
         "max_high": high.max(),

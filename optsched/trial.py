@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from optsched.parallel import words
-from optsched.problem import Problem, Violation
+from optsched.problem import Problem, Violation, call_options
 from optsched.solvers import Status
 
 VIOLATED = "violated"
@@ -39,7 +39,7 @@ class Trial:
     cost: float | None = None
     violations: Sequence[Violation] = ()
     offline: bool = False
-    """Whether the schedule is feasible at speed 1, and so may serve as incumbent."""
+    """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
     status: str = ""
     """Set where there is no schedule to compare: "violated" or "error"."""
     message: str = ""
@@ -61,10 +61,13 @@ def attempt(problem: Problem, instance: Any, heuristic: str, seed: int) -> Trial
     try:
         schedule = chosen.run(instance, heuristic_rng(seed), **options)
         trial = Trial(heuristic, time.perf_counter() - began, schedule)
-        entitled = problem.check_options(schedule)
+        entitled = entitlement(problem, schedule)
         violations = problem.check(instance, schedule, **entitled)
         cost = float(problem.cost(instance, schedule))
-        offline = not violations and not (entitled and problem.check(instance, schedule))
+        strict = problem.reference_check
+        offline = not violations and (
+            not (entitled or strict) or not problem.check(instance, schedule, **strict)
+        )
     except Exception as error:  # a heuristic under test may do anything
         return replace(trial, status=Status.ERROR.value, message=words(error), error=error)
     trial = replace(trial, cost=cost if math.isfinite(cost) else None, offline=offline)
@@ -75,6 +78,17 @@ def attempt(problem: Problem, instance: Any, heuristic: str, seed: int) -> Trial
         message = f"the schedule passes the checker and costs {cost}"
         return replace(trial, offline=False, status=Status.ERROR.value, message=message)
     return trial
+
+
+def entitlement(problem: Problem, schedule: Any) -> dict[str, Any]:
+    """What the check grants a schedule beyond its defaults, such as the speed it was run at."""
+    defaults = call_options(problem.check, given=2) or {}
+    granted = problem.check_options(schedule)
+    return {
+        name: value
+        for name, value in granted.items()
+        if name not in defaults or defaults[name] != value
+    }
 
 
 def describe(violations: Sequence[Violation]) -> str:

@@ -147,6 +147,7 @@ PROBLEM = Problem(
     unit="slots",
     bounds={b.name: b for b in _BOUNDS},
     check_options=lambda schedule: {"speed": schedule.speed},
+    reference_check={"slotted": True},
     presets=_PRESETS,
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -19,7 +19,7 @@ from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError, ModelError
 from optsched.model import Expression, Model
-from optsched.solvers import Options, Status, solve
+from optsched.solvers import Options, Solution, Status, solve
 
 SLACK = 1e-6
 """Tolerance of the linear programs, allowed for before a bound is rounded up (slots)."""
@@ -29,8 +29,10 @@ def rounded_up(instance: Instance, bound: float) -> float:
     """The least total completion time of a slot schedule that is at least ``bound - SLACK``.
 
     Completion times are whole slots, so only values that differ from the sum of release times
-    by whole numbers can occur.
+    by whole numbers can occur. An infinite bound, that nothing is feasible, stays infinite.
     """
+    if math.isinf(bound):
+        return bound
     shift = float(instance.release_time.sum())
     return math.ceil(bound + shift - SLACK * max(1.0, abs(bound))) - shift
 
@@ -74,20 +76,18 @@ def lb_alone(instance: Instance) -> float:
 def lb_paper(instance: Instance) -> float:
     """LB-PAPER: (4) with the fast speed everywhere, the paper's own yardstick."""
     solution = problem_4_flow(instance, rates="fast")
-    if solution.bound is None:
-        raise ModelError(f"the flow ended {solution.status}: {solution.message}")
-    return solution.bound
+    return _proven(solution, "LB-PAPER")
 
 
 def lb_lp4(instance: Instance) -> float:
-    """LB-LP4: the linear relaxation of (4) with each job's choice of speed."""
-    return _optimum(problem_4_aggregated(instance, integer=False))
+    """LB-LP4: the linear relaxation of (4) with each job's choice of speed, windows cut."""
+    return _optimum(problem_4_aggregated(instance, integer=False, cut_windows=True))
 
 
 def lp4_plus(instance: Instance) -> Model:
     """LB-LP4+: LB-LP4 with the mean age of work corrected to the completion time."""
     grid = build_grid(instance)
-    model = problem_4_aggregated(instance, integer=False)
+    model = problem_4_aggregated(instance, integer=False, cut_windows=True)
     kappa = packing_correction(instance, grid)
     fast = model["fast"]
     saved = fast @ (fast_duration(instance, grid) - kappa) + float(kappa.sum())
@@ -98,7 +98,7 @@ def lp4_plus(instance: Instance) -> Model:
 def theta(instance: Instance) -> Model:
     """LB-THETA: per job the greater of the corrected mean age and the time it needs alone."""
     grid = build_grid(instance)
-    model = problem_4_aggregated(instance, integer=False)
+    model = problem_4_aggregated(instance, integer=False, cut_windows=True)
     kappa, fast = packing_correction(instance, grid), model["fast"]
     cloud, alone = fast_duration(instance, grid), slow_duration(instance, grid)
     bound = model.continuous("theta", instance.jobs, formula=r"\theta_j")
@@ -178,9 +178,15 @@ def lb_ext(instance: Instance) -> float:
 
 
 def _optimum(model: Model) -> float:
-    solution = solve(model, "highs", options=Options())
+    return _proven(solve(model, "highs", options=Options()), model.name)
+
+
+def _proven(solution: Solution, name: str) -> float:
+    """The optimum; infinite where the horizon leaves no schedule at all."""
+    if solution.status is Status.INFEASIBLE:
+        return math.inf
     if solution.status is not Status.OPTIMAL or solution.bound is None:
-        raise ModelError(f"{model.name} ended {solution.status}: {solution.message}")
+        raise ModelError(f"{name} ended {solution.status}: {solution.message}")
     return solution.bound
 
 

@@ -13,7 +13,14 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.preemptive.instance import Booleans, Floats, Instance, Integers, whole_slots
+from formulations.preemptive.instance import (
+    Booleans,
+    Floats,
+    Instance,
+    Integers,
+    WorkerClasses,
+    whole_slots,
+)
 from optsched.arrays import compress, ranges
 
 
@@ -130,7 +137,7 @@ class Grid:
         )
         rate[self.cloud_window] = limit[self.cloud_window]
         done = np.cumsum(rate)
-        before = np.where(self.window_start > 0, done[self.window_start - 1], 0.0)
+        before = np.concatenate([[0.0], done])[self.window_start]
         enough = done - before[job] >= self.instance.work_slow[job] - 0.5
         end = np.full(self.instance.jobs, np.inf)
         np.minimum.at(end, job[enough], slot[enough] + 1.0)
@@ -146,26 +153,34 @@ def fast_completion(instance: Instance) -> Floats:
     return end
 
 
-def build_grid(instance: Instance, *, hub: bool = True, slow_only: bool = False) -> Grid:
+def build_grid(
+    instance: Instance,
+    *,
+    hub: bool = True,
+    slow_cloud: bool = False,
+    ps_delay_applies: bool = False,
+) -> Grid:
     """Index sets for the time-indexed models.
 
     Args:
         instance: release times and delays are taken up to whole slots.
         hub: pool the classes of a group once a job's data have reached all of them; exact
             where work may change workers, that is everywhere but without migration.
-        slow_only: leave room for the job to end in the cloud with communication, too (windows
+        slow_cloud: leave room for the job to end in the cloud with communication, too (windows
             otherwise end with the fast cloud).
+        ps_delay_applies: leave room for parameter servers that may not serve from release on.
 
-    Some optimal schedule completes every job within its window: a job that would end later is
-    better off whole in the cloud (sheet 3.1). Without the cloud the window holds all work after
-    the last arrival, one worker at a time; ``instance.horizon`` cuts it.
+    Some optimal schedule of (2) completes every job within its window: a job that would end later
+    is better off whole in the cloud (sheet 3.1). That says nothing of the mean age of its work,
+    so (4) needs ``slow_cloud`` wherever a job may have the slow speed: then there is room in the
+    cloud, within the window, for every unit of work that would come after it. Without the cloud
+    the window holds all work after the last arrival, one worker at a time. ``instance.horizon``
+    cuts every window.
     """
     classes = instance.worker_classes
     first = whole_slots(instance.release_time)
-    arrival = whole_slots(
-        instance.release_time[:, None] + instance.upload_delay_edge[:, classes.server]
-    )
-    end = _end_slots(instance, arrival, slow_only)
+    arrival = arrivals(instance, classes)
+    end = _end_slots(instance, slow_cloud, ps_delay_applies)
     group_of_class, group_size = _groups(classes.eligible, classes.size)
     job, klass = np.nonzero(classes.eligible)
     start = arrival[job, klass]
@@ -187,16 +202,25 @@ def build_grid(instance: Instance, *, hub: bool = True, slow_only: bool = False)
     )  # fmt: skip
 
 
-def _end_slots(instance: Instance, arrival: Integers, slow_only: bool) -> Integers:
+def arrivals(instance: Instance, classes: WorkerClasses) -> Integers:
+    """First slot after each job's upload to each class of workers or parameter servers."""
+    delay = instance.upload_delay_edge[:, classes.server]
+    return whole_slots(instance.release_time[:, None] + delay)
+
+
+def _end_slots(instance: Instance, slow_cloud: bool, ps_delay_applies: bool) -> Integers:
     fast = fast_completion(instance)
-    if slow_only:
+    if slow_cloud:
         fast += whole_slots(instance.chunk_time_slow) - whole_slots(instance.chunk_time_fast)
     barred = np.isinf(fast)
     everything = 0
     if barred.any():
-        reachable = np.where(instance.worker_classes.eligible, arrival, 0)
+        pools = [instance.worker_classes]
+        if ps_delay_applies:
+            pools.append(instance.ps_classes)
+        reached = [np.where(p.eligible, arrivals(instance, p), 0).max(initial=0) for p in pools]
         work = instance.num_chunks * whole_slots(instance.chunk_time_slow)
-        everything = int(reachable.max(initial=0)) + int(work.sum())
+        everything = int(max(reached)) + int(work.sum())
     end = np.where(barred, everything, fast).astype(np.int64)
     if instance.horizon is not None:
         # slots are 1..T in the paper: the last one ends at T + 1

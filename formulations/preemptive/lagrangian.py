@@ -147,6 +147,8 @@ def lagrangian_bound(
     best, best_prices, pace, idle = -np.inf, prices, 1.0, 0
     for _ in range(steps):
         value, units = lagrangian(grid, *prices)
+        if np.isinf(value):
+            return LagrangianBound(value, prices[0], prices[1], steps)  # a job fits nowhere
         if value > best + 1e-9:
             best, best_prices, idle = value, prices, 0
         elif (idle := idle + 1) >= PATIENCE:

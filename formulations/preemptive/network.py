@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import Instance, Integers
-from formulations.preemptive.problem_4 import Rates, work_units
-from optsched.errors import InputError, ModelError
+from formulations.preemptive.problem_4 import Rates, refuse_unknown, work_units
+from optsched.errors import ModelError
 from optsched.solvers import Solution, Status
 
 
@@ -78,14 +78,13 @@ def problem_4_flow(instance: Instance, *, rates: Rates = "fast") -> Solution:
     that grid is a true lower bound; the objective is that flow's cost without rounding.
 
     Raises:
-        InputError: ``rates`` is "exact": the choice of speed is no flow.
+        InputError: ``rates`` is neither "fast" nor "slow": the choice of speed is no flow.
     """
-    if rates == "exact":
-        raise InputError.of("rates", rates, 'must be "fast" or "slow": one rate per job')
+    refuse_unknown(rates, ("fast", "slow"))
     from ortools.graph.python import min_cost_flow
 
     began = time.perf_counter()
-    grid = build_grid(instance, slow_only=rates == "slow")
+    grid = build_grid(instance, slow_cloud=rates == "slow")
     work = work_units(instance, rates)
     network = build_network(grid)
     unit = np.zeros(len(network.tail))

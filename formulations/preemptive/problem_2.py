@@ -15,7 +15,7 @@ import numpy as np
 
 from formulations.preemptive.check import completion_times
 from formulations.preemptive.decode import fast_cloud_runs, slot_schedule, whole_units
-from formulations.preemptive.grid import Grid, build_grid
+from formulations.preemptive.grid import Grid, arrivals, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from formulations.preemptive.network import whole_flow
 from formulations.preemptive.problem_4 import add_capacity
@@ -33,7 +33,7 @@ def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:
         ps_delay_applies: a parameter server, too, may serve only once the data would have
             arrived at its server, as (2i) literally says (E6).
     """
-    grid = build_grid(instance, hub=False)
+    grid = build_grid(instance, hub=False, ps_delay_applies=ps_delay_applies)
     jobs, chunks = instance.jobs, instance.num_chunks
     window_job, window_slot = grid.windows
     windows = len(window_job)
@@ -109,8 +109,7 @@ def _service_cells(grid: Grid, ps_delay_applies: bool) -> tuple[Integers, Intege
     job, klass = np.nonzero(classes.eligible)
     start = grid.first_slot[job]
     if ps_delay_applies:
-        delay = instance.upload_delay_edge[job, classes.server[klass]]
-        start = whole_slots(instance.release_time[job] + delay)
+        start = arrivals(instance, classes)[job, klass]
     pair, slot = ranges(start, grid.end_slot[job])
     return grid.window(job[pair], slot), klass[pair]
 
@@ -119,7 +118,7 @@ def decode_problem_2(
     instance: Instance, solution: Solution, *, ps_delay_applies: bool = False
 ) -> Schedule:
     """The schedule a solution of ``problem_2`` stands for, surplus work included."""
-    grid = build_grid(instance, hub=False)
+    grid = build_grid(instance, hub=False, ps_delay_applies=ps_delay_applies)
     window_job, window_slot = grid.windows
     window, klass = _service_cells(grid, ps_delay_applies)
     used = np.flatnonzero(whole_units(solution["z"], "z"))

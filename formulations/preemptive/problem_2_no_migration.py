@@ -210,17 +210,26 @@ def decode_no_migration(instance: Instance, solution: Solution) -> Schedule:
 
 
 def encode_no_migration(instance: Instance, schedule: Schedule) -> dict[str, Floats]:
-    """Dispatch and completion times of a schedule that names chunks, as a start."""
+    """Dispatch and completion times of a schedule that names chunks, as a start.
+
+    A job that completes after its window goes whole to the cloud, where the window ends: sooner,
+    and in nobody's way.
+    """
+    grid = build_grid(instance, hub=False)
     pair_job, pair_worker = _pairs(instance)
+    completion = completion_times(instance, schedule)
+    late = (completion > grid.end_slot) & (grid.fast_end <= grid.end_slot)
+    due = whole_slots(np.minimum(completion, grid.end_slot)).astype(float)
     chunk = np.unique(np.stack([schedule.run_job, schedule.run_chunk, schedule.run_worker]), axis=1)
     edge = chunk[:, chunk[2] != CLOUD]
     counts = np.zeros((instance.jobs, instance.workers))
     np.add.at(counts, (edge[0], edge[2]), 1.0)
     cloud = np.bincount(chunk[0, chunk[2] == CLOUD], minlength=instance.jobs)
+    counts[late], cloud[late] = 0.0, instance.num_chunks[late]
     return {
         "assigned": counts[pair_job, pair_worker],
         "cloud": cloud.astype(float),
         "in_cloud": (cloud > 0).astype(float),
         "together": (cloud == instance.num_chunks).astype(float),
-        "completion": whole_slots(completion_times(instance, schedule)).astype(float),
+        "completion": due,
     }

@@ -14,16 +14,27 @@ zeta = 1 with the fast speed everywhere, also at the edge; "slow" is zeta = 0.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from optsched.arrays import compress, ranges
+from optsched.errors import InputError
 from optsched.model import Model
 
 Rates = Literal["exact", "fast", "slow"]
+
+
+def refuse_unknown(rates: str, allowed: tuple[str, ...] = get_args(Rates)) -> None:
+    """Refuse a choice of speeds that a model does not know.
+
+    Raises:
+        InputError: ``rates`` is none of those allowed.
+    """
+    if rates not in allowed:
+        raise InputError.of("rates", rates, "must be one of " + ", ".join(allowed))
 
 
 def work_units(instance: Instance, rates: Rates) -> Integers:
@@ -51,6 +62,7 @@ def problem_4_aggregated(
     hub: bool = True,
     chunk_parallelism: bool = True,
     integer: bool = True,
+    cut_windows: bool = False,
 ) -> Model:
     """(4) with identical chunks and workers counted, shape: one variable per feasible cell.
 
@@ -60,8 +72,14 @@ def problem_4_aggregated(
         hub: pool the classes of a group once all are reached.
         chunk_parallelism: keep (4e); the paper drops it, which is a weaker bound (E24).
         integer: whole units; False for the linear relaxation.
+        cut_windows: leave out slots that no optimal schedule of (2) needs: a bound on (2) that
+            is at least as good, but no longer the optimum of (4).
+
+    Raises:
+        InputError: ``rates`` is none of the three.
     """
-    grid = build_grid(instance, hub=hub, slow_only=rates == "slow")
+    refuse_unknown(rates)
+    grid = build_grid(instance, hub=hub, slow_cloud=rates != "fast" and not cut_windows)
     model = Model(f"problem (4), aggregated, {rates} rates")
     jobs, chunks, work = instance.jobs, instance.num_chunks, work_units(instance, rates)
     variable = model.integer if integer else model.continuous
@@ -135,11 +153,18 @@ def problem_4(
         weights: a unit of work costs (t - r_j) over the whole slots a chunk takes ("rounded"),
             or over its real duration ("printed"), which is no lower bound of (2) in the integer
             program when durations are not whole (sheet 5.2, Lemma 1).
-        chunk_parallelism: keep (4e).
-        integer: binary variables; False for the linear relaxation.
+        chunk_parallelism: keep (4e); without it, a chunk may have as many workers of the cloud
+            in a slot as it can use.
+        integer: whole numbers; False for the linear relaxation.
+
+    Raises:
+        InputError: ``rates`` or ``weights`` is none of those named.
     """
+    refuse_unknown(rates)
+    if weights not in ("rounded", "printed"):
+        raise InputError.of("weights", weights, "must be one of rounded, printed")
     model = Model(f"problem (4), {rates} rates")
-    grid = build_grid(instance, hub=False, slow_only=rates == "slow")
+    grid = build_grid(instance, hub=False, slow_cloud=rates != "fast")
     job, worker, slot = worker_cells(grid)
     owner, chunk = ranges(np.zeros(len(job)), instance.num_chunks[job])
     job, worker, slot = job[owner], worker[owner], slot[owner]
@@ -150,7 +175,9 @@ def problem_4(
     chunk_of = first_chunk[job] + chunk
     chunks = int(instance.num_chunks.sum())
     job_of_chunk = np.repeat(np.arange(instance.jobs), instance.num_chunks)
-    variable = model.binary("y", len(job)) if integer else model.continuous("y", len(job), upper=1)
+    domain = model.integer if integer else model.continuous
+    most = 1.0 if chunk_parallelism else np.where(worker == CLOUD, need[job], 1.0)
+    variable = domain("y", len(job), upper=most, formula="y_{jdw}(t)")
     age = slot - instance.release_time[job]
     objective = variable @ (age / (exact[job] * instance.num_chunks[job]))
     work = variable.sum_by(chunk_of, chunks)
@@ -158,11 +185,7 @@ def problem_4(
     row, key = compress(chunk_of * horizon + slot)
     together = variable.sum_by(row, len(key))
     if rates == "exact":
-        fast = (
-            model.binary("fast", instance.jobs)
-            if integer
-            else (model.continuous("fast", instance.jobs, upper=1))
-        )
+        fast = domain("fast", instance.jobs, upper=1, formula=r"\zeta_j")
         model.add("barred", fast <= (grid.fast_end <= grid.end_slot).astype(float))
         objective = objective + fast @ fast_cloud_mean_age(instance)
         here = fast[job_of_chunk]

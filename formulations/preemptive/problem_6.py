@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import CLOUD, Instance, Integers
-from formulations.preemptive.problem_4 import Rates, worker_cells
+from formulations.preemptive.problem_4 import Rates, refuse_unknown, worker_cells
 from optsched.arrays import compress, ranges
 from optsched.model import Model
 
@@ -30,9 +30,14 @@ def problem_6(
         instance: times are taken up to whole slots.
         rates: "fast" or "slow": the one speed of a job.
         chunk_parallelism: keep the dual variable of (4e); without it, the dual of (4) less (4e).
-        printed_rows: rows for all t >= r_j as printed; with a cloud the optimum is then 0.
+        printed_rows: rows for all t >= r_j as printed; without ``chunk_parallelism``, as printed
+            too, the optimum is then 0 if every job may use the cloud.
+
+    Raises:
+        InputError: ``rates`` is neither "fast" nor "slow".
     """
-    grid = build_grid(instance, hub=False, slow_only=rates == "slow")
+    refuse_unknown(rates, ("fast", "slow"))
+    grid = build_grid(instance, hub=False, slow_cloud=rates == "slow")
     job, worker, slot = worker_cells(grid)
     if printed_rows:
         job, worker, slot = _from_release(instance, job, worker, grid.end_slot)

@@ -66,6 +66,11 @@ def _examples(*lines: str) -> str:
     return "\n\n".join(["Examples:", *lines])
 
 
+def _unwrapped(text: str | None) -> str:
+    """Paragraphs as single lines, for the terminal to break."""
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
@@ -81,17 +86,14 @@ def optsched(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """How far from optimal is this online algorithm, really?
-
-    Exact optima or certified bounds for scheduling problems, the algorithms of the papers on the
-    same instances, and ratios as intervals that are true.
-    """
+    """How far from optimal is this online algorithm, really?"""
 
 
 def _add(function: Callable[..., None], *examples: str, generator: bool = False) -> None:
     """Register a command under its function's name."""
     open_ended = {"allow_extra_args": True, "ignore_unknown_options": True}
     app.command(
+        help=_unwrapped(function.__doc__),
         epilog=_examples(*examples),
         cls=WithGeneratorOptions if generator else TyperCommand,
         context_settings=open_ended if generator else None,
@@ -125,7 +127,7 @@ _add(
 )
 _add(
     study.ratio,
-    'optsched ratio preemptive --jobs 5,10,15 --seeds 20 --heuristics "a_online,srtf"',
+    'optsched ratio preemptive --jobs 5,10,15 --seeds 20 --heuristics "a_online,all_cloud"',
     "optsched ratio preemptive --preset quick -o rows.csv --plot picture.png",
     generator=True,
 )

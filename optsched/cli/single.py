@@ -97,6 +97,9 @@ def solve(
 
     found, call = target(name)
     formulation, _ = found.formulation(call)
+    if formulation.build is None and (solver, time_limit, start) != (None, None, None):
+        allowed = "an algorithm of its own, which takes no solver, limit or start"
+        raise InputError.of("formulation", call, allowed)
     check_solver(solver or formulation.solver)
     stop = threading.Event()
     options = Options(
@@ -222,6 +225,7 @@ def check(
     """
     from optsched.document import load
     from optsched.problem import call_options, problem
+    from optsched.trial import entitlement
 
     found = problem(problem_name)
     granted = {} if speed is None else {"speed": speed}
@@ -231,7 +235,7 @@ def check(
     instance = load(found.instance_type, instance_file)
     schedule = load(found.schedule_type, schedule_file)
     violations = found.check(instance, schedule, **granted)
-    claimed = found.check_options(schedule)
+    claimed = entitlement(found, schedule)
     if violations and not granted and claimed and not found.check(instance, schedule, **claimed):
         terms = ", ".join(f"{key}={value}" for key, value in claimed.items())
         say(f"the schedule is feasible only with what it was made with: {terms}")

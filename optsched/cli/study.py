@@ -16,7 +16,6 @@ from optsched.cli.console import (
     Json,
     Output,
     Solver,
-    TimeLimit,
     check_target,
     console,
     print_json,
@@ -83,7 +82,14 @@ def ratio(
         typer.Option(help="Comma list of further bounds to compute.", show_default=False),
     ] = None,
     solver: Solver = None,
-    time_limit: TimeLimit = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help=f"Limit per instance; default {TIME_LIMIT:g}, or the preset's.",
+            show_default=False,
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Processes; default: one per core.", show_default=False)
     ] = None,
@@ -211,11 +217,13 @@ def _show(table: pd.DataFrame, summary: pd.DataFrame, keys: Sequence[str]) -> No
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
     columns = [*keys, "n", "proven", "mean ratio", f"{CONFIDENCE:.0%} interval", "worst"]
-    columns += [name.removeprefix("mean_").replace("ratio_", "ratio to ") for name in against]
+    for name in against:
+        source, _, bound = name.removeprefix("mean_").partition("ratio_")
+        columns.append(f"{source.replace('_', ' ')}ratio to {bound}")
     lines = [
         [
             *(line[key] for key in keys),
-            line["measured"],
+            _of(line["measured"], line["rows"]),
             line["proven"],
             _span(line["mean_low"], line["mean_high"]),
             _span(line["ci_low"], line["ci_high"]),
@@ -234,6 +242,10 @@ def _show(table: pd.DataFrame, summary: pd.DataFrame, keys: Sequence[str]) -> No
             counts.to_numpy().tolist(),
             "without a ratio",
         )
+
+
+def _of(part: int, whole: int) -> str:
+    return str(whole) if part == whole else f"{part} of {whole}"
 
 
 def _span(low: float, high: float) -> str:

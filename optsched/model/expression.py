@@ -281,6 +281,19 @@ class Expression:
             constant = np.bincount(flat, weights=weights, minlength=groups).astype(np.float64)
         return Expression(self.model, (groups,), tuple(t.moved(flat) for t in self.terms), constant)
 
+    # values
+
+    def at(self, x: Floats) -> Floats:
+        """Values at a point, a vector over all columns of the model."""
+        total = np.zeros(self.size)
+        for t in self.terms:
+            weights = t.coefficients * x[t.columns]
+            if t.entries is None:
+                total += weights
+            else:
+                total += np.bincount(t.entries, weights=weights, minlength=self.size)
+        return total.reshape(self.shape) + self.constant
+
     # relations
 
     def __le__(self, other: Expression | ArrayLike) -> Relation:

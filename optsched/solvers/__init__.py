@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import InputError
+from optsched.errors import InputError, ModelError
 from optsched.model import FEASIBILITY, Model
 from optsched.model.compiled import Compiled
 from optsched.model.evaluate import evaluate
@@ -31,6 +32,14 @@ AGREEMENT = 1e-6
 """Relative difference up to which objective and bound, or two solvers, count as equal."""
 
 _CLAIMS_POINT = (Status.OPTIMAL, Status.FEASIBLE)
+
+_PROVES = {
+    Status.OPTIMAL: {Status.OPTIMAL},
+    Status.INFEASIBLE: {Status.INFEASIBLE},
+    Status.UNBOUNDED: {Status.UNBOUNDED},
+    Status.INFEASIBLE_OR_UNBOUNDED: {Status.INFEASIBLE, Status.UNBOUNDED},
+}
+"""What may be true of a model when a solve ends so; other ways to end prove nothing of it."""
 
 
 def backend(name: str) -> Backend:
@@ -68,26 +77,38 @@ def solve(
     """Solve a model and check the answer.
 
     The point returned is evaluated by the model itself, integers rounded; one that breaks a row
-    is an error, not an optimum.
+    is an error, not an optimum. A solver that fails in any other way is an error too, with what
+    it said in ``message``.
 
     Args:
         model: what to solve.
         solver: name of a back end.
         options: limits and tolerances.
-        confirm: a second back end to solve with; where the two contradict each other the status
-            is "disagreement".
+        confirm: a second back end to solve with, under the same limits but without ``extra``;
+            where the two contradict each other the status is "disagreement".
         settings: single fields of ``Options``, such as ``time_limit=60``.
 
     Raises:
-        InputError: an option out of range, or an unknown solver.
+        InputError: an option out of range, or a solver that is unknown or not installed.
         UnsupportedError: the solver cannot take what the model contains.
         ModelError: the model cannot be compiled.
     """
     options = _merged(options, settings)
-    solution = _solve_once(model, backend(solver), options)
+    engines = [_installed(name) for name in (solver, confirm) if name is not None]
+    solution = _solve_once(model, *engines[0], options)
     if confirm is None:
         return solution
-    return _confirmed(solution, _solve_once(model, backend(confirm), options), model.maximise)
+    witness = _solve_once(model, *engines[1], replace(options, extra={}))
+    return _confirmed(solution, witness, model.maximise)
+
+
+def _installed(name: str) -> tuple[Backend, str]:
+    """A back end and its solver's version."""
+    try:
+        engine = backend(name)
+        return engine, engine.version()
+    except ImportError as missing:
+        raise InputError.of("solver", name, f"is not installed ({missing})") from missing
 
 
 def _merged(options: Options | None, settings: Mapping[str, Any]) -> Options:
@@ -98,12 +119,11 @@ def _merged(options: Options | None, settings: Mapping[str, Any]) -> Options:
     return replace(options or Options(), **settings)
 
 
-def _solve_once(model: Model, engine: Backend, options: Options) -> Solution:
+def _solve_once(model: Model, engine: Backend, version: str, options: Options) -> Solution:
     began = time.perf_counter()
-    compiled = model.compile(engine.native)
     start = None if options.warm_start is None else _start(model, options.warm_start)
-    raw = engine.solve(compiled, options, start)
-    checked, raw = _checked(compiled, raw, options)
+    compiled = model.compile(engine.native)
+    checked, raw = _checked(compiled, _answer(engine, compiled, options, start))
     seconds = time.perf_counter() - began
     return Solution(
         status=raw.status,
@@ -118,34 +138,57 @@ def _solve_once(model: Model, engine: Backend, options: Options) -> Solution:
         seconds=seconds,
         nodes=raw.nodes,
         solver=engine.name,
-        version=engine.version(),
+        version=version,
         message=raw.message,
     )
+
+
+def _answer(engine: Backend, compiled: Compiled, options: Options, start: Floats | None) -> Raw:
+    """What the solver says; a failure it did not foresee is an answer too."""
+    if not len(compiled.cost):  # nothing to decide, and solvers differ on what that means
+        x = np.zeros(0)
+        if evaluate(compiled, x, FEASIBILITY):
+            return Raw(Status.INFEASIBLE)
+        return Raw(Status.OPTIMAL, x, compiled.offset)
+    try:
+        return engine.solve(compiled, options, start)
+    except (InputError, ModelError):  # ModelError includes what a solver does not support
+        raise
+    except Exception as failure:
+        return Raw(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
 
 
 def _start(model: Model, values: Mapping[str, Any]) -> Floats:
     """Values by name as a vector, NaN where nothing was said."""
     x = np.full(model.columns, np.nan)
     for name, value in values.items():
+        field = f"warm_start[{name!r}]"
+        if name not in model.variables:
+            known = ", ".join(model.variables)
+            raise InputError.of(field, value, f"a variable of the model; there are: {known}")
         variable = model[name]
-        x[variable.start : variable.start + variable.size] = np.broadcast_to(
-            np.asarray(value, dtype=np.float64), variable.shape
-        ).reshape(-1)
+        try:
+            spread = np.broadcast_to(np.asarray(value, dtype=np.float64), variable.shape)
+        except (TypeError, ValueError):
+            allowed = f"numbers of shape {variable.shape}"
+            raise InputError.of(field, value, allowed) from None
+        x[variable.start : variable.start + variable.size] = spread.reshape(-1)
+    x[np.isinf(x)] = np.nan
     return x
 
 
-def _checked(compiled: Compiled, raw: Raw, options: Options) -> tuple[bool, Raw]:
+def _checked(compiled: Compiled, raw: Raw) -> tuple[bool, Raw]:
     """Whether the point survives our own evaluation, and the answer that leaves."""
+    if raw.bound is not None and not math.isfinite(raw.bound):
+        raw = replace(raw, bound=None)  # says nothing
     if raw.x is None:
         if raw.status in _CLAIMS_POINT:
             return False, replace(raw, status=Status.ERROR, message=f"{raw.status} without a point")
         return False, raw
     x = np.where(compiled.integer, np.round(raw.x), raw.x)
-    x = (
-        np.clip(x, compiled.lower, compiled.upper)
-        if np.allclose(x, np.clip(x, compiled.lower, compiled.upper), rtol=0, atol=FEASIBILITY)
-        else x
-    )
+    within = np.clip(x, compiled.lower, compiled.upper)
+    if np.allclose(x, within, rtol=0, atol=FEASIBILITY):
+        x = within
     broken = evaluate(compiled, x, FEASIBILITY)
     if broken:
         worst = max(broken, key=lambda v: v.amount)
@@ -156,26 +199,34 @@ def _checked(compiled: Compiled, raw: Raw, options: Options) -> tuple[bool, Raw]
         return True, raw
     objective = compiled.objective(x)
     over = (objective - raw.bound) if compiled.maximise else (raw.bound - objective)
-    within = AGREEMENT * max(1.0, abs(objective))
-    if over > within:
+    allowed = AGREEMENT * max(1.0, abs(objective))
+    if over > allowed:
         said = f"the bound {raw.bound:g} lies beyond the value {objective:g} of a feasible point"
         return True, replace(raw, status=Status.ERROR, message=said)
     if over > 0:  # rounding: a bound never passes a point in hand
         raw = replace(raw, bound=objective)
-    if raw.status is Status.OPTIMAL and -over > within:
+    if raw.status is Status.OPTIMAL and -over > allowed:
         raw = replace(raw, status=Status.FEASIBLE, limit=Limit.GAP)
     return True, raw
 
 
 def _confirmed(first: Solution, second: Solution, maximise: bool) -> Solution:
     """The first answer, unless the second contradicts it."""
-    complaint = _contradiction(first, second, maximise) or _contradiction(second, first, maximise)
-    witness = f"{second.solver} {second.version}"
-    if complaint:
+    witness = f"{second.solver} {second.version} ended {second.status}"
+    proofs = [one.status in _PROVES for one in (first, second)]
+    if Status.ERROR in (first.status, second.status):
+        said = f"nothing to confirm by: {witness}: {second.message}"
+    elif complaint := (
+        _contradiction(first, second, maximise) or _contradiction(second, first, maximise)
+    ):
         return replace(first, status=Status.DISAGREEMENT, message=complaint)
-    if Status.OPTIMAL in (first.status, second.status) or first.status is second.status:
-        return replace(first, message=f"confirmed by {witness}: {second.status}")
-    return replace(first, message=f"{witness} ended {second.status}: nothing to confirm by")
+    elif all(proofs):
+        said = f"confirmed: {witness}"
+    elif any(proofs):
+        said = f"proven by one solver, not contradicted by the other: {witness}"
+    else:
+        said = f"proven by neither solver: {witness}"
+    return replace(first, message=f"{first.message}; {said}".removeprefix("; "))
 
 
 def _contradiction(a: Solution, b: Solution, maximise: bool) -> str:
@@ -189,7 +240,8 @@ def _contradiction(a: Solution, b: Solution, maximise: bool) -> str:
                 f"{a.solver} bounds the optimum by {a.bound:g}, "
                 f"{b.solver} has a checked point of value {b.objective:g}"
             )
-    proves = {Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED}
-    if a.status in proves and b.status in proves and a.status is not b.status:
+    if a.bound is not None and b.status is Status.UNBOUNDED:
+        return f"{a.solver} bounds the optimum by {a.bound:g}, {b.solver} ends {b.status}"
+    if a.status in _PROVES and b.status in _PROVES and not _PROVES[a.status] & _PROVES[b.status]:
         return f"{a.solver} ends {a.status}, {b.solver} ends {b.status}"
     return ""

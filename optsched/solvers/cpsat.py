@@ -141,7 +141,7 @@ def _run(proto: Any, parameters: Any, options: Options) -> _Outcome:
 
     solver: Any = cp_model_helper.SolveWrapper()
     solver.set_parameters(parameters)
-    if options.log:
+    if parameters.log_search_progress:
         solver.add_log_callback(print)
     responses: list[Any] = []
     failures: list[str] = []
@@ -160,7 +160,7 @@ def _run(proto: Any, parameters: Any, options: Options) -> _Outcome:
         threading.Thread(target=work, daemon=True).start()
         while not done.is_set():
             try:
-                if stopped:  # again and again: a request before the search begins is lost
+                if stopped:  # more than once: the first may come before the search listens
                     solver.stop_search()
                 done.wait(_POLL)
                 stopped = stopped or (options.stop is not None and options.stop.is_set())
@@ -275,8 +275,8 @@ def _is_optimal(model: IntegerModel, x: Floats, proven: int | None) -> bool:
     objective = model.objective
     if objective is None or proven is None:
         return True
-    if objective.integer_value(x) == proven:
-        on_grid = objective.on_grid and objective.error * objective.multiplier < 0.5
-        if on_grid:  # no point of the objective's own grid lies between
-            return True
-    return objective.gap(x, proven) <= OPTIMALITY * abs(model.value(x))
+    if objective.gap(x, proven) <= OPTIMALITY * abs(model.value(x)):
+        return True
+    # the data mean multiples of 1/m: a value between two of them is noise
+    on_grid = objective.on_grid and objective.error * objective.multiplier < 0.5
+    return on_grid and objective.integer_value(x) == proven

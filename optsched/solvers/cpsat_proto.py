@@ -106,11 +106,8 @@ def build(model: IntegerModel) -> Any:
     Raises:
         UnsupportedError: a row cannot be scaled to integers finely enough.
     """
-    from ortools.sat.python import cp_model
-
     compiled = model.compiled
-    proto = cp_model.CpModel().proto
-    templates = cp_model.CpModel().proto
+    proto, templates = _empty(), _empty()
     _add_variables(proto, templates, model)
     names = [(first, name) for name, (first, _) in compiled.row_blocks.items()]
     scaled = _scaled(compiled.rows, model, names)
@@ -127,6 +124,16 @@ def build(model: IntegerModel) -> Any:
         proto.objective.offset = model.offset * model.unit
         proto.objective.scaling_factor = model.sign
     return proto
+
+
+def _empty() -> Any:
+    from ortools.sat.python import cp_model_helper
+
+    if not hasattr(cp_model_helper, "CpModelProto"):  # ortools 9.14
+        from ortools.sat import cp_model_pb2
+
+        return cp_model_pb2.CpModelProto()
+    return cp_model_helper.CpModelProto()
 
 
 def add_hint(proto: Any, model: IntegerModel, start: Floats) -> None:

@@ -44,7 +44,7 @@ class Highs:
         """
         _refuse_bad_version()
         _refuse_numbers(compiled)
-        engine = _engine(compiled, options)
+        engine = load(compiled, options)
         if start is not None and compiled.integer.any():
             given = np.flatnonzero(~np.isnan(start)).astype(np.int32)
             engine.setSolution(len(given), given, start[given])
@@ -107,7 +107,7 @@ def _refuse_numbers(compiled: Compiled) -> None:
             )
 
 
-def _engine(compiled: Compiled, options: Options) -> Any:
+def load(compiled: Compiled, options: Options) -> Any:
     import highspy
 
     engine = highspy.Highs()
@@ -166,15 +166,16 @@ def _run(engine: Any, stop: threading.Event | None) -> bool:
     """
     import highspy
 
-    def interrupt(_kind: Any, _message: str, _out: Any, answer: Any, _data: Any) -> None:
-        if answer is not None:
-            answer.user_interrupt = True
+    failures: list[Exception] = []
 
     def run() -> None:
-        engine.run()
-        highspy.Highs.resetGlobalScheduler(False)
+        try:
+            engine.run()
+            highspy.Highs.resetGlobalScheduler(False)
+        except Exception as failure:
+            failures.append(failure)
 
-    engine.setCallback(interrupt, None)
+    engine.setCallback(_interrupt, None)
     worker = threading.Thread(target=run, daemon=True)
     interrupted = False
     worker.start()
@@ -188,11 +189,19 @@ def _run(engine: Any, stop: threading.Event | None) -> bool:
             break
         except KeyboardInterrupt:
             interrupted = True
+    if failures:
+        raise failures[0]
     return interrupted
 
 
+def _interrupt(_kind: Any, _message: str, _out: Any, answer: Any, _data: Any) -> None:
+    """What HiGHS calls, once switched on, to hear whether to go on."""
+    if answer is not None:
+        answer.user_interrupt = True
+
+
 def _ask_to_stop(engine: Any) -> None:
-    """Let the callbacks through which HiGHS asks whether to go on answer no."""
+    """Switch on the callbacks through which HiGHS asks whether to go on."""
     import highspy
 
     kinds = highspy.cb.HighsCallbackType
@@ -213,7 +222,7 @@ def _result(engine: Any, compiled: Compiled, interrupted: bool) -> Raw:
     integer = bool(compiled.integer.any())
     solution = engine.getSolution()
     # an unfinished simplex point is not feasible in general
-    found = integer or status in (facts.kOptimal, facts.kModelEmpty)
+    found = integer or status == facts.kOptimal
     found = found and info.primal_solution_status == 2 and solution.value_valid  # 2: feasible
     x = np.array(solution.col_value) if found else None
     bound: float | None = None
@@ -222,9 +231,7 @@ def _result(engine: Any, compiled: Compiled, interrupted: bool) -> Raw:
     elif not integer and status == facts.kOptimal:
         bound = float(info.objective_function_value)
     nodes = int(info.mip_node_count) if integer else None
-    if status in (facts.kOptimal, facts.kModelEmpty):
-        if status == facts.kModelEmpty:
-            x, bound = np.array(solution.col_value), compiled.offset
+    if status == facts.kOptimal:
         duals: dict[str, Any] = {}
         if compiled.is_linear_program and solution.dual_valid:
             duals = {

@@ -65,8 +65,8 @@ def test_problems_lists_everything_a_user_can_name(said):
     found = said("problems", "covering")
     (card,) = found["problems"]
     assert card["reference"] == "knapsack"
-    assert [f["name"] for f in card["formulations"]] == ["knapsack", "relaxed"]
-    assert [f["relaxation"] for f in card["formulations"]] == [False, True]
+    assert [f["name"] for f in card["formulations"]] == ["knapsack", "relaxed", "cutting"]
+    assert [f["relaxation"] for f in card["formulations"]] == [False, True, True]
     greedy = next(h for h in card["heuristics"] if h["name"] == "greedy")
     assert greedy["options"] == {"epsilon": "0.0"}
     assert "--tightness" in [o["option"] for o in card["generator_options"]]
@@ -221,6 +221,7 @@ def test_help_teaches_by_example(cli, command):
         (["solve", "covering.knapsack", "{instance}", "--time-limit", "-1"], ["time_limit"]),
         (["solve", "covering.relaxed", "{instance}", "-o", "s.json"], ["relaxation"]),
         (["solve", "covering.knapsack", "{instance}", "-o", "{folder}"], ["folder"]),
+        (["solve", "covering.cutting", "{instance}", "--time-limit", "3"], ["cutting", "limit"]),
         (["run", "covering.greedee", "{instance}"], ["greedee", "greedy"]),
         (["run", "covering.greedy(epsilom=1)", "{instance}"], ["epsilom", "epsilon"]),
         (["check", "covering", "{instance}", "{instance}"], ["taken", "(missing)"]),

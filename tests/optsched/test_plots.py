@@ -78,6 +78,14 @@ def test_a_study_without_any_ratio_still_has_a_picture(tmp_path):
         assert (tmp_path / "empty.png").stat().st_size > 0
 
 
+def test_ratios_of_different_magnitude_get_logarithmic_axes(table):
+    wide = table.assign(ratio_high=table["ratio_high"] * 20)
+    against, distribution = study_figure(wide, "items").axes
+    assert (against.get_yscale(), distribution.get_xscale()) == ("log", "log")
+    narrow = table.assign(ratio_low=1.0, ratio_high=1.2)
+    assert study_figure(narrow, "items").axes[0].get_yscale() == "linear"
+
+
 def test_the_fake_problem_makes_intervals(table):
     measured = table.dropna(subset=["ratio_low"])
     assert (measured["ratio_low"] < measured["ratio_high"]).any()

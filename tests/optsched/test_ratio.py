@@ -16,7 +16,7 @@ from optsched.problem import Answer, Bound, Formulation, Heuristic, problem
 from optsched.ratio import FIELDS, measure, ratio, study
 from optsched.report import frame, plain, summarise
 from optsched.solvers import Options, Solution, Status
-from optsched.trial import attempt, instance_rng
+from optsched.trial import attempt, entitlement, instance_rng
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 EVERYTHING, GREEDY, CHEAT = "everything", "greedy", "greedy(epsilon=1.0)"
@@ -122,8 +122,9 @@ def test_a_bound_that_meets_a_schedule_proves_it():
     assert (row.status, row.optimum, row.ratio_low, row.ratio_high) == ("optimal", 7, 1, 1)
 
 
-def test_the_optimum_of_a_relaxation_is_only_a_bound():
-    row = one(covering.PROBLEM, EVERYTHING, reference="relaxed")
+@pytest.mark.parametrize("relaxation", ["relaxed", "cutting"])
+def test_the_optimum_of_a_relaxation_is_only_a_bound(relaxation):
+    row = one(covering.PROBLEM, EVERYTHING, reference=relaxation)
     assert row.optimum is None
     assert row.bound < row.incumbent == 17
     assert row.status == "feasible"
@@ -362,6 +363,18 @@ def test_a_summary_counts_rows_without_a_ratio_and_leaves_them_out_of_the_mean()
     (line,) = summarise(frame([good, bad])).to_dict("records")
     assert (line["rows"], line["measured"], line["mean_low"]) == (2, 1, 17 / 7)
     assert math.isnan(line["ci_low"])
+
+
+def test_the_interval_of_a_mean_ratio_never_reaches_below_zero():
+    rows = [replace(one(covering.PROBLEM, GREEDY), ratio_low=r, ratio_high=r) for r in (1, 1, 50)]
+    (line,) = summarise(frame(rows)).to_dict("records")
+    assert line["ci_low"] == 0
+
+
+def test_a_schedule_is_granted_only_what_differs_from_the_checks_defaults():
+    always = replace(covering.PROBLEM, check_options=lambda schedule: {"speed": schedule.speed})
+    assert entitlement(always, covering.Choice(taken=[])) == {}
+    assert entitlement(always, covering.Choice(taken=[], speed=2.0)) == {"speed": 2.0}
 
 
 def test_plain_values_hold_nothing_json_cannot_say():

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from optsched.document import Document
 from optsched.model import Model
 from optsched.problem import Bound, Formulation, Heuristic, Preset, Problem, Violation
+from optsched.solvers import Solution, Status
 
 
 class Cover(Document):
@@ -162,6 +163,13 @@ PROBLEM = Problem(
             lambda instance: knapsack(instance).relax(),
             "(1)",
             "items may be cut",
+        ),
+        "cutting": Formulation(
+            "cutting",
+            None,
+            "(1)",
+            "items may be cut, best value first",
+            method=lambda instance: Solution(Status.OPTIMAL, bound=fractional(instance)),
         ),
     },
     reference="knapsack",
