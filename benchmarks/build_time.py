@@ -34,7 +34,7 @@ import numpy as np
 TOOLS = ("raw", "optsched", "linopy", "pulp")
 CLASSES, WINDOW = 5, 40  # worker classes; slots in which a job may run
 SMALL = 20  # columns of the model whose cost is all fixed cost
-SMALL_RUNS = 300
+SMALL_RUNS = 100
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

@@ -77,7 +77,7 @@ def problem_2_no_migration_time_free(instance: Instance) -> Model:
     arrival = whole_slots(instance.release_time[pair_job] + delay)
     duration = whole_slots(instance.chunk_time_slow)
 
-    model.indicator("2i", used, completion[pair_job] >= arrival + duration[pair_job])
+    model.indicator(used, completion[pair_job] >= arrival + duration[pair_job], name="2i")
 
     # a load is the chunks of one job that count against another on the same worker
     one, other = _same_worker(pair_worker)
@@ -86,17 +86,17 @@ def problem_2_no_migration_time_free(instance: Instance) -> Model:
     before = model.integer(
         "before", len(met), lower=(i == k).astype(float), upper=1, formula=r"[c_i \le c_k]"
     )
-    model.indicator("before", before, completion[i] <= completion[k])
-    model.indicator("after", before, completion[i] >= completion[k] + 1, active=False)
+    model.indicator(before, completion[i] <= completion[k], name="before")
+    model.indicator(before, completion[i] >= completion[k] + 1, active=False, name="after")
     load = model.integer("load", len(one), upper=chunks[pair_job[one]], formula="P_{iwk}")
-    model.indicator("load", before[meeting.reshape(-1)], load >= assigned[one])
+    model.indicator(before[meeting.reshape(-1)], load >= assigned[one], name="load")
 
     # one row per pair (k, w) and arrival a at w, on where k has chunks at w and c_k >= a
     owner, since = np.unique(np.stack([other, arrival[one]]), axis=1)
     job = pair_job[owner]
     asked, which = np.unique(np.stack([job, since]), axis=1, return_inverse=True)
     late = model.integer("late", asked.shape[1], upper=1, formula=r"[c_k \ge a]")
-    model.indicator("late", late, completion[asked[0]] <= asked[1] - 1, active=False)
+    model.indicator(late, completion[asked[0]] <= asked[1] - 1, active=False, name="late")
     count = np.bincount(other, minlength=pairs)
     end = np.cumsum(count)
     row, term = ranges((end - count)[owner], end[owner])
@@ -104,10 +104,10 @@ def problem_2_no_migration_time_free(instance: Instance) -> Model:
     row, term = row[kept], term[kept]
     work = (load[term] * duration[pair_job[one[term]]]).sum_by(row, len(owner))
     model.indicator(
-        "demand",
         [used[owner], late[which.reshape(-1)]],
         work - completion[job] <= -since,
         formula=r"\sum_i p^0_i P_{iwk} \le c_k - a",
+        name="demand",
     )
     return model
 

@@ -1,51 +1,53 @@
-"""Indicator blocks as linear rows with the tightest constant bounds allow.
+"""Indicators: a row that holds where its literals are true, by the tightest constant.
 
-A row ``a x <= u`` that holds where the literals ``b_1 .. b_n`` are true becomes
-``a x <= u + M * (number of false literals)`` with ``M = max(0, max a x - u)`` over the bounds
-of ``x``: with all literals true it is the row itself, otherwise it excludes nothing.
+A row ``a x <= u`` becomes ``a x <= u + M * (number of false literals)`` with
+``M = max(0, max a x - u)`` over the bounds of ``x``: with all literals true it is the row
+itself, otherwise it excludes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from optsched.errors import ModelError
-from optsched.model.compiled import assemble
-from optsched.model.expression import Expression, Floats, Relation
+from optsched.model.blocks import Indicator
+from optsched.model.expression import Expression
+from optsched.model.ranges import raise_missing_bound, range_of
 
 if TYPE_CHECKING:
-    from optsched.model.model import Indicator
-
-_INTEGRALITY = 1e-6  # a bound this close to a whole number is taken for it
-
-Domains = tuple[Floats, Floats, NDArray[np.bool_]]
+    from optsched.model.model import Model
 
 
-def lower_indicator(
-    block: Indicator, domains: Domains, column_name: Callable[[int], str]
-) -> Iterator[tuple[str, Relation]]:
-    """The rows that stand for an indicator block, under names of their own.
+def lower_indicator(model: Model, block: Indicator) -> None:
+    """Replace an indicator by rows.
 
     Raises:
         ModelError: a variable lacks the bound the constant needs; the message names it.
     """
-    relation = block.relation
-    shape = relation.expression.shape
+    relation, shape = block.relation, block.shape
+    left = Expression(relation.expression.model, shape, relation.expression.terms)
     false = _false_literals(block)
-    linear_part = Expression(relation.expression.model, shape, relation.expression.terms)
-    least, most = _activity(block, domains, column_name)
-    upper = np.broadcast_to(relation.upper, shape)
-    if np.isfinite(upper).any():
-        slack = np.where(np.isfinite(upper), np.maximum(0.0, most.reshape(shape) - upper), 0.0)
-        yield f"{block.name}:upper", linear_part - false * slack <= upper
-    lower = np.broadcast_to(relation.lower, shape)
-    if np.isfinite(lower).any():
-        slack = np.where(np.isfinite(lower), np.maximum(0.0, lower - least.reshape(shape)), 0.0)
-        yield f"{block.name}:lower", linear_part + false * slack >= lower
+    domains = model.domains()
+    least, most = range_of(left, domains)
+    for word, side, sign, extreme in (
+        ("upper", relation.upper, 1.0, most),
+        ("lower", relation.lower, -1.0, least),
+    ):
+        side = np.broadcast_to(side, shape)
+        rows = np.isfinite(side).reshape(-1)
+        if not rows.any():
+            continue
+        part = left.reshape(left.size)[rows]
+        limit = side.reshape(-1)[rows]
+        reach = extreme.reshape(-1)[rows]
+        if not np.isfinite(reach).all():
+            open_ = part[~np.isfinite(reach)]
+            raise_missing_bound(block.name, open_, domains, model.column_name, sign)
+        slack = np.maximum(0.0, sign * (reach - limit))
+        off = false.reshape(false.size)[rows] * slack
+        row = part - off <= limit if sign > 0 else part + off >= limit
+        model.add(f"{block.name}:{word}", row)
 
 
 def _false_literals(block: Indicator) -> Expression:
@@ -55,33 +57,3 @@ def _false_literals(block: Indicator) -> Expression:
     for count in counts[1:]:
         total = total + count
     return total
-
-
-def _activity(
-    block: Indicator, domains: Domains, column_name: Callable[[int], str]
-) -> tuple[Floats, Floats]:
-    """Least and greatest value of each row over the domains of its variables."""
-    lower, upper, integer = domains
-    lower = np.where(integer, np.ceil(lower - _INTEGRALITY), lower)
-    upper = np.where(integer, np.floor(upper + _INTEGRALITY), upper)
-    relation = block.relation
-    matrix = assemble([relation], len(lower)).matrix
-    positive, negative = matrix.maximum(0), matrix.minimum(0)
-    most = positive @ upper + negative @ lower
-    least = positive @ lower + negative @ upper
-    for needed, activity, sides in (
-        (relation.upper, most, (positive, upper, negative, lower)),
-        (relation.lower, least, (positive, lower, negative, upper)),
-    ):
-        missing = np.isfinite(np.ravel(needed)) & ~np.isfinite(activity)
-        if missing.any():
-            row = [int(np.argmax(missing))]
-            for part, side in (sides[:2], sides[2:]):
-                columns = part[row].indices
-                unbounded = columns[~np.isfinite(side[columns])]
-                if len(unbounded):
-                    raise ModelError(
-                        f"block {block.name!r} cannot be lowered: "
-                        f"{column_name(int(unbounded[0]))} lacks a finite bound"
-                    )
-    return least, most

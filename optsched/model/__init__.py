@@ -1,18 +1,19 @@
 """The model object: arrays of linear expressions in named blocks."""
 
-from optsched.model.compiled import Compiled, CompiledIndicator, Rows
+from optsched.model.base import Kind, Variable
+from optsched.model.blocks import Block
+from optsched.model.compiled import Compiled, Rows
 from optsched.model.evaluate import BlockViolation
 from optsched.model.expression import Expression, Relation
-from optsched.model.model import FEASIBILITY, Block, Indicator, Kind, Model, Variable
+from optsched.model.model import EVERY_KIND, FEASIBILITY, Model
 
 __all__ = [
+    "EVERY_KIND",
     "FEASIBILITY",
     "Block",
     "BlockViolation",
     "Compiled",
-    "CompiledIndicator",
     "Expression",
-    "Indicator",
     "Kind",
     "Model",
     "Relation",

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.errors import ModelError
+from optsched.model.blocks import Block
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
 
 
@@ -64,12 +65,14 @@ class Compiled:
     column_blocks: dict[str, tuple[int, Shape]]
     """First column and shape of each variable block, by name."""
     indicators: tuple[CompiledIndicator, ...] = ()
-    """Blocks handed to the solver as they are."""
+    """Indicator blocks handed to the solver as they are."""
+    nonlinear: tuple[Block, ...] = ()
+    """Blocks of other kinds handed to the solver as they are."""
 
     @property
     def is_linear_program(self) -> bool:
         """Whether there is nothing but continuous variables and linear rows."""
-        return not self.integer.any() and not self.indicators
+        return not (self.integer.any() or self.indicators or self.nonlinear)
 
     def objective(self, x: Floats) -> float:
         """Objective value at a point."""

@@ -25,7 +25,7 @@ class BlockViolation:
     block: str
     """Name of the constraint block, or of the variable for a bound or integrality."""
     kind: str
-    """"row", "bound" or "integrality"."""
+    """"row", "bound", "integrality", or the kind of a nonlinear block."""
     index: tuple[int, ...]
     """Entry of the block that is broken most."""
     amount: float
@@ -54,6 +54,10 @@ def evaluate(compiled: Compiled, x: Floats, tolerance: float) -> list[BlockViola
         active = (np.round(x[indicator.literals]) == indicator.active).all(axis=1)
         excess = np.where(active, row_excess(indicator.rows, x, tolerance), 0.0)
         broken += _report("row", excess, excess > 0, {indicator.name: (0, indicator.shape)})
+    for block in compiled.nonlinear:
+        shape = block.shape
+        excess = block.excess(x).reshape(-1) if finite.all() else np.full(math.prod(shape), np.inf)
+        broken += _report(block.kind, excess, excess > tolerance, {block.name: (0, shape)})
     return broken
 
 

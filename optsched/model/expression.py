@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from optsched.errors import ModelError
 
 if TYPE_CHECKING:
-    from optsched.model.model import Model
+    from optsched.model.base import ModelBase
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int32]
@@ -77,7 +77,11 @@ class Expression:
     __iter__ = None  # a Python loop over single variables is never what is wanted
 
     def __init__(
-        self, model: Model, shape: Shape, terms: tuple[Terms, ...], constant: Floats | float = 0.0
+        self,
+        model: ModelBase,
+        shape: Shape,
+        terms: tuple[Terms, ...],
+        constant: Floats | float = 0.0,
     ) -> None:
         self.model = model
         self.shape = shape

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import InputError, ModelError
-from optsched.model import FEASIBILITY, Model
+from optsched.model import EVERY_KIND, FEASIBILITY, Model
 from optsched.model.compiled import Compiled
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
@@ -120,22 +120,33 @@ def _merged(options: Options | None, settings: Mapping[str, Any]) -> Options:
 
 
 def _solve_once(model: Model, engine: Backend, version: str, options: Options) -> Solution:
+    if "rotated_cone" not in engine.native and any(
+        block.kind == "rotated_cone" for block in model.blocks.values()
+    ):
+        from optsched.decomposition import solve_by_outer_approximation
+
+        return solve_by_outer_approximation(model, engine.name, options)
     began = time.perf_counter()
     start = None if options.warm_start is None else _start(model, options.warm_start)
     compiled = model.compile(engine.native)
-    checked, raw = _checked(compiled, _answer(engine, compiled, options, start))
-    seconds = time.perf_counter() - began
+    # what the point must satisfy: the model as written, not what it was lowered to
+    stated = compiled if len(compiled.cost) == model.columns else model.compile(EVERY_KIND)
+    raw = _answer(engine, compiled, options, start)
+    if raw.x is not None:
+        raw = replace(raw, x=raw.x[: model.columns])
+    checked, raw = _checked(stated, raw)
+    duals, costs = raw.row_duals, raw.reduced_costs
     return Solution(
         status=raw.status,
-        objective=None if raw.x is None else compiled.objective(raw.x),
+        objective=None if raw.x is None else stated.objective(raw.x),
         bound=raw.bound,
-        values={} if raw.x is None else compiled.split(raw.x),
-        duals={} if raw.row_duals is None else compiled.split_rows(raw.row_duals),
-        reduced_costs={} if raw.reduced_costs is None else compiled.split(raw.reduced_costs),
+        values={} if raw.x is None else stated.split(raw.x),
+        duals={} if duals is None else compiled.split_rows(duals),
+        reduced_costs={} if costs is None else stated.split(costs[: model.columns]),
         limit=raw.limit,
         checked=checked,
         scaling_error=raw.scaling_error,
-        seconds=seconds,
+        seconds=time.perf_counter() - began,
         nodes=raw.nodes,
         solver=engine.name,
         version=version,
@@ -150,6 +161,8 @@ def _answer(engine: Backend, compiled: Compiled, options: Options, start: Floats
         if evaluate(compiled, x, FEASIBILITY):
             return Raw(Status.INFEASIBLE)
         return Raw(Status.OPTIMAL, x, compiled.offset)
+    if start is not None:  # of variables that lowering added nothing is known
+        start = np.append(start, np.full(len(compiled.cost) - len(start), np.nan))
     try:
         return engine.solve(compiled, options, start)
     except (InputError, ModelError):  # ModelError includes what a solver does not support

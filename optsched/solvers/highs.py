@@ -108,6 +108,12 @@ def _refuse_numbers(compiled: Compiled) -> None:
 
 
 def load(compiled: Compiled, options: Options) -> Any:
+    """An engine with the options set and the model handed over, ready to run.
+
+    Raises:
+        InputError: an unknown option in ``options.extra``.
+        UnsupportedError: HiGHS refuses the model.
+    """
     import highspy
 
     engine = highspy.Highs()
@@ -167,6 +173,7 @@ def _run(engine: Any, stop: threading.Event | None) -> bool:
     import highspy
 
     failures: list[Exception] = []
+    ended = threading.Event()  # Ctrl-C during Thread.join makes a running thread look ended
 
     def run() -> None:
         try:
@@ -174,19 +181,18 @@ def _run(engine: Any, stop: threading.Event | None) -> bool:
             highspy.Highs.resetGlobalScheduler(False)
         except Exception as failure:
             failures.append(failure)
+        finally:
+            ended.set()
 
     engine.setCallback(_interrupt, None)
-    worker = threading.Thread(target=run, daemon=True)
     interrupted = False
-    worker.start()
-    while True:
+    threading.Thread(target=run, daemon=True).start()
+    while not ended.is_set():
         try:
-            while worker.is_alive():
-                worker.join(_POLL)
-                if interrupted or (stop is not None and stop.is_set()):
-                    interrupted = True
-                    _ask_to_stop(engine)
-            break
+            ended.wait(_POLL)
+            if not ended.is_set() and (interrupted or (stop is not None and stop.is_set())):
+                interrupted = True
+                _ask_to_stop(engine)
         except KeyboardInterrupt:
             interrupted = True
     if failures:

@@ -350,12 +350,9 @@ def random_model(seed: int, kind: str) -> Model:
     x = m.integer("x", 3, lower=lower, upper=lower + rng.integers(0, 4, 3))
     b = m.binary("b", 2)
     m.add("rows", numbers(rng, kind, 2, 3) @ x <= numbers(rng, kind, 2) + 3)
-    m.indicator(
-        "if",
-        [b[0], b[1]],
+    m.indicator([b[0], b[1]],
         x @ numbers(rng, kind, 3) >= numbers(rng, kind, 1)[0],
-        active=[bool(v) for v in rng.random(2) < 0.5],
-    )
+        active=[bool(v) for v in rng.random(2) < 0.5], name="if")
     objective = x @ numbers(rng, kind, 3) + b @ numbers(rng, kind, 2) + numbers(rng, kind, 1)[0]
     (m.maximize if rng.random() < 0.5 else m.minimize)(objective)
     return m
@@ -415,8 +412,8 @@ def test_many_indicators_at_once_agree_with_enumeration(seed):
     x = m.integer("x", 3, lower=-1, upper=1)
     active = bool(rng.random() < 0.5)
     rhs = rng.integers(-3, 4, 3).astype(float)
-    m.indicator("each", on, x * 2.0 <= rhs, active=active)
-    m.indicator("equal", on[:2], x[1:] == x[:2], active=not active)
+    m.indicator(on, x * 2.0 <= rhs, active=active, name="each")
+    m.indicator(on[:2], x[1:] == x[:2], active=not active, name="equal")
     m.maximize(x.sum() + on @ rng.integers(-3, 4, 3).astype(float))
     raw = run(m)
     best = optimum(m, 0.0)

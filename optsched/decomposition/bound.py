@@ -1,0 +1,109 @@
+"""The Lagrangian bound of a set of prices, and the smoothing of prices between iterations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optsched.decomposition.columns import ColumnBlock
+from optsched.model.expression import Floats
+
+_UNIT = float(np.finfo(np.float64).eps)
+
+
+def lagrangian_value(
+    duals: Floats,
+    sides: tuple[Floats, Floats],
+    least_price: Floats,
+    numbers: tuple[Floats, Floats],
+    blocks: Sequence[ColumnBlock],
+    weight: float = 1.0,
+) -> float:
+    """A lower bound on the (weighted) cost of every choice of columns, whatever the prices.
+
+    The value of the rows at these prices plus, for each block, its least price times the number
+    of columns that makes this smallest. Where a block without upper limit has a negative least
+    price, all prices are first scaled down until it has none (Farley's bound), for which every
+    block concerned must have a least cost; without it the bound is minus infinity.
+
+    Args:
+        duals: price per row, shape (rows,); positive only where there is a finite lower side,
+            negative only where there is a finite upper side.
+        sides: of the rows.
+        least_price: a lower bound on the price of each block's columns, shape (blocks,);
+            infinity where a block has no column.
+        numbers: least and largest number of columns of each block.
+        blocks: for their least costs.
+        weight: how much costs count: 1, or 0.
+    """
+    lower, upper = sides
+    side = np.where(duals > 0, lower, np.where(duals < 0, upper, 0.0))
+    rows = duals * side
+    shrink, least = _scaled(least_price, numbers[1], blocks, weight)
+    if shrink is None:
+        return -math.inf
+    few, many = numbers
+    number = np.where(least >= 0, few, many)
+    if (np.isinf(least) & (number > 0)).any():
+        return math.inf  # a block that needs a column has none
+    with np.errstate(invalid="ignore"):
+        bought = np.where(number > 0, least * number, 0.0)
+    terms = np.concatenate([shrink * rows, bought])
+    if not np.isfinite(terms).all():
+        return -math.inf
+    # the sum itself is exact; its terms, and the prices under them, carry rounding errors
+    return math.fsum(terms) - 4 * _UNIT * math.fsum(np.abs(terms))
+
+
+def _scaled(
+    least_price: Floats, many: Floats, blocks: Sequence[ColumnBlock], weight: float
+) -> tuple[float | None, Floats]:
+    """The factor that makes prices bear an unlimited number, and least prices after it.
+
+    Scaling prices by s turns the price p of a column of cost c into (1 - s) c + s p.
+    """
+    endless = np.isinf(many) & (least_price < 0)
+    if not endless.any():
+        return 1.0, least_price
+    floor = np.array([-np.inf if b.least_cost is None else weight * b.least_cost for b in blocks])
+    if (floor[endless] <= 0).any() or np.isinf(least_price[endless]).any():
+        return None, least_price
+    shrink = float((floor[endless] / (floor[endless] - least_price[endless])).min())
+    scaled = np.where(
+        np.isinf(least_price), least_price, (1 - shrink) * floor + shrink * least_price
+    )
+    # zero up to rounding, by the choice of the factor
+    return shrink, np.where(endless, np.maximum(scaled, 0.0), scaled)
+
+
+@dataclass
+class Smoothing:
+    """Prices between those of the master problem and the best ones so far (Wentges, 1997).
+
+    Pricing at a point between the two steadies the path of the prices. When it yields no column
+    that improves the master problem (mis-pricing), the next trial lies nearer to the master's
+    prices, and reaches them after finitely many.
+    """
+
+    factor: float
+    """Weight of the best prices, in [0, 1)."""
+    best: float = -math.inf
+    """Largest Lagrangian value seen."""
+    _centre: Floats | None = field(default=None, repr=False)
+    _misses: int = 0
+
+    def trial(self, duals: Floats) -> tuple[Floats, bool]:
+        """Where to price, and whether that is the master's own point."""
+        pull = max(0.0, 1.0 - (self._misses + 1) * (1.0 - self.factor))
+        if self._centre is None or pull == 0.0:
+            return duals, True
+        return pull * self._centre + (1.0 - pull) * duals, False
+
+    def learn(self, trial: Floats, value: float | None, *, missed: bool) -> None:
+        """Take in the Lagrangian value of a trial and whether it missed."""
+        self._misses = self._misses + 1 if missed else 0
+        if value is not None and value > self.best:
+            self.best, self._centre = value, trial

@@ -1,0 +1,398 @@
+"""Column generation at one node: master problem and pricing in turn until a bound is proven."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.decomposition.bound import Smoothing, lagrangian_value
+from optsched.decomposition.columns import (
+    Column,
+    ColumnBlock,
+    Duals,
+    Price,
+    Priced,
+    PricingError,
+    Term,
+    check_column,
+)
+from optsched.decomposition.limits import Limits
+from optsched.decomposition.master import Ending, MasterPoint, Phase, RestrictedMaster
+from optsched.model.expression import Floats
+
+IMPROVES = 1e-9
+"""A column improves the master problem when its price undercuts by this, relative to
+``max(1, largest cost)``."""
+
+SATISFIED = 1e-6
+"""A row counts as satisfied up to this, relative to ``max(1, |side|)``; rows that must miss by
+more in all are proven unsatisfiable."""
+
+ROUNDING = 1e-6
+"""Bounds are rounded up to whole numbers, where the objective is whole, beyond this."""
+
+CONVERGED = 1e-9
+"""Bound and value of the relaxation have met at this distance, relative to ``max(1, |value|)``."""
+
+
+class Outcome(StrEnum):
+    """How column generation at a node ended."""
+
+    CONVERGED = "converged"
+    """The relaxation is solved, or its bound can no longer matter."""
+    CUT_OFF = "cut_off"
+    """No solution of the node is better than the one in hand."""
+    INFEASIBLE = "infeasible"
+    """Proven: no choice of columns satisfies the node."""
+    UNBOUNDED = "unbounded"
+    LIMIT = "limit"
+    STOPPED = "stopped"
+    OPEN = "open"
+    """Pricing gave no bound when an exact one was needed, or the master problem failed."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One round of master problem and pricing."""
+
+    node: int
+    phase: Phase
+    value: float
+    """Optimum of the master problem over the columns known."""
+    bound: float | None
+    """Lagrangian bound of this round's prices on the node; None in the feasibility phase."""
+    columns: int
+    """Columns added."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeResult:
+    """What is known of a node."""
+
+    outcome: Outcome
+    bound: float
+    """Proven lower bound on every integer solution of the node."""
+    weights: Floats | None
+    """A fractional solution that satisfies the rows; None where none is known."""
+    value: float = math.nan
+    """Cost of ``weights``."""
+
+
+@dataclass
+class Budget:
+    """What is left of time and iterations, over the whole solve."""
+
+    deadline: float = math.inf
+    """In ``time.perf_counter`` seconds."""
+    iterations: float = math.inf
+    stop: threading.Event | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Wall time left, not negative."""
+        return max(0.0, self.deadline - time.perf_counter())
+
+    @property
+    def spent(self) -> Outcome | None:
+        """Why to end now, if there is a reason."""
+        if self.stop is not None and self.stop.is_set():
+            return Outcome.STOPPED
+        return Outcome.LIMIT if self.seconds <= 0 or self.iterations <= 0 else None
+
+    def within(self, seconds: float) -> Budget:
+        """The same, but ending in so many seconds at the latest."""
+        deadline = min(self.deadline, time.perf_counter() + seconds)
+        return Budget(deadline, self.iterations, self.stop)
+
+
+@dataclass
+class Generator:
+    """Column generation over one master problem, from node to node."""
+
+    master: RestrictedMaster
+    blocks: Sequence[ColumnBlock]
+    price: Price
+    budget: Budget
+    smoothing: float
+    integral_objective: bool
+    history: list[Iteration] = field(default_factory=list)
+
+    def rounded(self, bound: float) -> float:
+        """A bound, raised to a whole number where every solution has a whole cost."""
+        if not self.integral_objective or not math.isfinite(bound):
+            return bound
+        return float(math.ceil(bound - ROUNDING))
+
+    def solve(
+        self, limits: Limits, *, node: int = 0, cutoff: float = math.inf, known: float = -math.inf
+    ) -> NodeResult:
+        """Solve the relaxation of a node.
+
+        Args:
+            limits: what branching asks for.
+            node: its number, for the history.
+            cutoff: solutions of this cost or more are of no interest; bounds may rely on that.
+            known: a lower bound on the node proven before.
+        """
+        if limits.empty:
+            return NodeResult(Outcome.INFEASIBLE, math.inf, None)
+        self.master.enter(limits)
+        return _NodeRun(self, limits, node, cutoff, known).run()
+
+    def improve(self, rounds: int) -> MasterPoint:
+        """Solve the master problem as it stands, adding columns a few times; for dives.
+
+        Nothing is proven: a dive has fixed columns that the node has not.
+        """
+        point = self.master.solve(self.budget.seconds)
+        limits = self.master.limits
+        for _ in range(rounds):
+            if point.ending is not Ending.OPTIMAL or self.budget.spent:
+                break
+            answers = self.ask(limits, point.duals, point.thresholds, exact=False)
+            if not self.master.add(self.improving(answers, point)):
+                break
+            self.budget.iterations -= 1
+            point = self.master.solve(self.budget.seconds)
+        return point
+
+    def ask(
+        self, limits: Limits, duals: Floats, thresholds: Floats, *, exact: bool
+    ) -> list[Priced]:
+        """What every block offers at these prices.
+
+        Raises:
+            PricingError: a bound exceeds the price of a column the block is known to have.
+            InputError: a column that does not fit.
+        """
+        master = self.master
+        terms = self._terms(duals[master.pool.coupling :])
+        answers = []
+        for b in range(len(self.blocks)):
+            if limits.upper[b] <= 0:
+                answers.append(Priced(bound=math.inf))
+                continue
+            question = Duals(
+                rows=duals[: master.pool.coupling],
+                weight=master.weight,
+                threshold=float(thresholds[b]),
+                terms=tuple(terms.get(b, ())),
+                lower=limits.least.get(b, {}),
+                upper=limits.most.get(b, {}),
+                exact=exact,
+                seconds=self.budget.seconds,
+            )
+            answer = self.price(b, question)
+            self._check(b, question, answer)
+            answers.append(answer)
+        self._check_bounds(limits, duals, answers)
+        return answers
+
+    def _terms(self, duals: Floats) -> dict[int, list[Term]]:
+        terms: dict[int, list[Term]] = {}
+        for (block, conditions), dual in zip(self.master.pool.counted, duals, strict=True):
+            if dual:
+                terms.setdefault(block, []).append(Term(conditions, float(dual)))
+        return terms
+
+    def _check(self, block: int, question: Duals, answer: Priced) -> None:
+        for column in answer.columns:
+            check_column(column, len(self.blocks), self.master.pool.coupling)
+            if column.block != block or not question.allows(column):
+                raise PricingError(
+                    f"block {block}: a column was offered that is not one of those allowed"
+                )
+            if answer.bound is None:
+                continue
+            price = question.price_of(column)
+            if price < answer.bound - SATISFIED * max(1.0, abs(price)):
+                raise PricingError(
+                    f"block {block}: the bound {answer.bound:g} exceeds the price {price:g} "
+                    "of a column offered with it"
+                )
+
+    def _check_bounds(self, limits: Limits, duals: Floats, answers: Sequence[Priced]) -> None:
+        """No known column may be cheaper than its block's bound."""
+        pool = self.master.pool
+        bounds = np.array([-np.inf if a.bound is None else a.bound for a in answers])
+        prices = pool.prices(self.master.weight, duals)
+        slack = prices + SATISFIED * np.maximum(1.0, np.abs(prices)) - bounds[pool.block]
+        wrong = limits.allowed(pool) & (limits.upper[pool.block] > 0) & (slack < 0)
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise PricingError(
+                f"block {pool.block[k]}: the bound {bounds[pool.block[k]]:g} exceeds the price "
+                f"{prices[k]:g} of a column that is known"
+            )
+
+    def improving(self, answers: Sequence[Priced], point: MasterPoint) -> list[Column]:
+        """The columns offered that the master problem, at its own prices, would take."""
+        pool, weight = self.master.pool, self.master.weight
+        least = IMPROVES * max(1.0, weight * float(np.abs(pool.cost).max(initial=0.0)))
+        taken = []
+        for column in (column for answer in answers for column in answer.columns):
+            rows, values = pool.entries(column)
+            price = weight * column.cost - float(point.duals[rows] @ values)
+            if price < point.thresholds[column.block] - least:
+                taken.append(column)
+        return taken
+
+
+class _NodeRun:
+    """One node, from entering it to its result."""
+
+    def __init__(
+        self, generator: Generator, limits: Limits, node: int, cutoff: float, known: float
+    ) -> None:
+        self.g = generator
+        self.limits = limits
+        self.node = node
+        self.cutoff = cutoff
+        self.bound = known
+        self.smoothing = Smoothing(generator.smoothing)
+        self.numbers = (limits.lower, self._capped(limits.upper))
+
+    def _capped(self, upper: NDArray[np.float64]) -> Floats:
+        """Limits on numbers that follow from wanting less than the cutoff."""
+        floor = np.array([np.nan if b.least_cost is None else b.least_cost for b in self.g.blocks])
+        endless = np.isinf(upper)
+        if not (endless.any() and math.isfinite(self.cutoff)) or np.isnan(floor).any():
+            return upper
+        if (floor[endless] <= 0).any():
+            return upper
+        least = np.where(floor >= 0, floor * self.limits.lower, 0.0)
+        least[floor < 0] = (floor * np.where(endless, 0.0, upper))[floor < 0]
+        others = least.sum() - least[endless]
+        capped = upper.copy()
+        capped[endless] = np.maximum(
+            np.floor((self.cutoff - others) / floor[endless] + ROUNDING),
+            self.limits.lower[endless],
+        )
+        return capped
+
+    def run(self) -> NodeResult:
+        while True:
+            if reason := self.g.budget.spent:
+                return self._ended(reason, None)
+            point = self.g.master.solve(self.g.budget.seconds)
+            if point.ending is not Ending.OPTIMAL:
+                return self._failed(point.ending)
+            if point.shortfall <= SATISFIED and self.g.master.phase is Phase.FEASIBILITY:
+                self._change_phase(Phase.STRICT)
+                continue
+            if self._closed(point):
+                return self._ended(Outcome.CONVERGED, point)
+            result = self._price(point)
+            if result is not None:
+                return result
+
+    def _failed(self, ending: Ending) -> NodeResult:
+        if ending is Ending.UNBOUNDED:
+            return self._ended(Outcome.UNBOUNDED, None)
+        if ending is Ending.LIMIT:
+            return self._ended(Outcome.LIMIT, None)
+        return self._ended(Outcome.OPEN, None)
+
+    def _ended(self, outcome: Outcome, point: MasterPoint | None) -> NodeResult:
+        satisfied = (
+            point is not None
+            and point.shortfall <= SATISFIED
+            and self.g.master.phase is not Phase.FEASIBILITY
+        )
+        if point is None or not satisfied:
+            return NodeResult(outcome, self.bound, None)
+        return NodeResult(outcome, self.bound, point.weights, point.value)
+
+    def _closed(self, point: MasterPoint) -> bool:
+        """Whether the bound has met the relaxation's value, rounding included."""
+        if self.g.master.phase is Phase.FEASIBILITY or point.shortfall > SATISFIED:
+            return False
+        apart = self.g.rounded(point.value) - self.bound
+        return apart <= CONVERGED * max(1.0, abs(point.value))
+
+    def _change_phase(self, phase: Phase) -> None:
+        self.g.master.enter_phase(phase)
+        self.smoothing = Smoothing(self.g.smoothing)
+
+    def _price(self, point: MasterPoint) -> NodeResult | None:
+        """Price until the master problem has a new column, or the node is decided."""
+        exact = False
+        while True:
+            trial, own = self.smoothing.trial(point.duals)
+            answers = self.g.ask(self.limits, trial, point.thresholds, exact=exact)
+            value = self._value(trial, answers)
+            before = len(self.g.master.pool)
+            phase = self.g.master.phase
+            if decided := self._learn(value):
+                self._record(point, value, phase, 0)
+                return decided
+            self.g.master.add(self.g.improving(answers, point))
+            added = len(self.g.master.pool) - before
+            self.smoothing.learn(trial, value, missed=not added)
+            self.g.budget.iterations -= 1
+            self._record(point, value, phase, added)
+            if added:
+                return None
+            if self._closed(point):
+                return self._ended(Outcome.CONVERGED, point)
+            if reason := self.g.budget.spent:
+                return self._ended(reason, point)
+            if not own:
+                continue
+            if value is None and not exact:
+                exact = True
+                continue
+            return self._without_columns(point, value)
+
+    def _without_columns(self, point: MasterPoint, value: float | None) -> NodeResult | None:
+        """No column improves the master problem at its own prices."""
+        phase = self.g.master.phase
+        if value is None:
+            return self._ended(Outcome.OPEN, point)  # and nothing says that none exists
+        if phase is Phase.PENALISED and point.shortfall > SATISFIED:
+            self._change_phase(Phase.FEASIBILITY)
+            return None
+        if phase is Phase.FEASIBILITY:
+            return self._ended(Outcome.OPEN, None)  # missing its rows, yet without a proof
+        return self._ended(Outcome.CONVERGED, point)
+
+    def _value(self, trial: Floats, answers: Sequence[Priced]) -> float | None:
+        bounds = [answer.bound for answer in answers]
+        if any(bound is None for bound in bounds):
+            return None
+        return lagrangian_value(
+            trial,
+            self.g.master.sides,
+            np.array(bounds, dtype=np.float64),
+            self.numbers,
+            self.g.blocks,
+            self.g.master.weight,
+        )
+
+    def _learn(self, value: float | None) -> NodeResult | None:
+        """What a Lagrangian value decides about the node."""
+        if value is None:
+            return None
+        if self.g.master.phase is Phase.FEASIBILITY:
+            if value > SATISFIED:
+                return NodeResult(Outcome.INFEASIBLE, math.inf, None)
+            return None
+        self.bound = max(self.bound, self.g.rounded(value))
+        if self.bound == math.inf:
+            return NodeResult(Outcome.INFEASIBLE, math.inf, None)
+        if self.bound >= self.cutoff:
+            return NodeResult(Outcome.CUT_OFF, self.bound, None)
+        return None
+
+    def _record(
+        self, point: MasterPoint, value: float | None, phase: Phase, columns: int
+    ) -> None:
+        bound = None if phase is Phase.FEASIBILITY else value
+        self.g.history.append(Iteration(self.node, phase, point.value, bound, columns))

@@ -1,0 +1,267 @@
+"""The restricted master problem: one HiGHS object that columns and rows are added to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.decomposition.columns import Column, ColumnBlock
+from optsched.decomposition.limits import Limits
+from optsched.decomposition.pool import ColumnPool
+from optsched.model import Model
+from optsched.model.expression import Floats
+from optsched.solvers.highs import load
+from optsched.solvers.options import Options
+
+_PENALTY = 10.0  # price of leaving a row unsatisfied, over the largest cost of a column
+_NO_ENTRIES = np.zeros(0, dtype=np.int32)
+
+
+class Phase(StrEnum):
+    """What the master problem minimises."""
+
+    PENALISED = "penalised"
+    """Cost, rows being left unsatisfied at a penalty."""
+    FEASIBILITY = "feasibility"
+    """How far the rows are from being satisfied."""
+    STRICT = "strict"
+    """Cost, every row satisfied."""
+
+
+class Ending(StrEnum):
+    """How a solve of the master problem ended."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    LIMIT = "limit"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, eq=False)
+class MasterPoint:
+    """An optimum of the master problem's relaxation over the columns known."""
+
+    ending: Ending
+    value: float = math.nan
+    weights: Floats = np.zeros(0)
+    """Of each column, shape (columns,)."""
+    shortfall: float = 0.0
+    """How far rows are from being satisfied in all, each relative to ``max(1, |side|)``."""
+    duals: Floats = np.zeros(0)
+    """Of coupling rows and counting rows, of the sign their sides allow; as HiGHS says it."""
+    thresholds: Floats = np.zeros(0)
+    """Dual of each block's number of columns, shape (blocks,)."""
+
+
+class RestrictedMaster:
+    """min cost of columns, subject to coupling rows, numbers per block, and branching's rows.
+
+    Rows in HiGHS: coupling, blocks, counting. A row that no column at all leaves unsatisfied
+    has an artificial column of its own, so that the problem is always feasible until
+    :attr:`phase` is strict. A node's limits are entered by bounds alone; nothing is rebuilt.
+    """
+
+    def __init__(self, lower: Floats, upper: Floats, blocks: Sequence[ColumnBlock]) -> None:
+        self.pool = ColumnPool(len(lower))
+        self.limits = Limits.of(blocks)
+        self.phase = Phase.PENALISED
+        self._lower, self._upper = lower.copy(), upper.copy()  # of coupling and counting rows
+        self._engine = load(Model("master").compile(), Options())
+        self._position = np.zeros(0, dtype=np.int32)  # of each column of the pool in HiGHS
+        self._artificial: list[int] = []  # positions in HiGHS
+        self._per_unit: list[float] = []  # what one unit of an artificial adds to its row
+        self._columns = 0
+        self._add_rows(lower, upper)
+        self._add_rows(self.limits.lower, self.limits.upper)
+        for row, (least, most) in enumerate(
+            zip(
+                np.concatenate([lower, self.limits.lower]),
+                np.concatenate([upper, self.limits.upper]),
+                strict=True,
+            )
+        ):
+            if least > 0 or most < 0:
+                self._add_artificial(row, least if least > 0 else most)
+            elif row >= len(lower):
+                self._add_artificial(row, 1.0)  # branching may ask for a column of the block
+
+    @property
+    def sides(self) -> tuple[Floats, Floats]:
+        """Sides of the coupling rows and the counting rows at this node."""
+        return self._lower, self._upper
+
+    # what there is to choose from
+
+    def add(self, columns: Iterable[Column]) -> int:
+        """Add the columns that are new; returns how many were."""
+        new = self.pool.extend(columns)
+        if not new:
+            return 0
+        blocks = len(self.limits.lower)
+        parts = []
+        for column in new:
+            rows, values = self.pool.entries(column)
+            rows = np.where(rows < self.pool.coupling, rows, rows + blocks)
+            parts.append(
+                (np.append(rows, self.pool.coupling + column.block), np.append(values, 1.0))
+            )
+        length = np.array([len(rows) for rows, _ in parts])
+        self._engine.addCols(
+            len(new),
+            self._costs(np.array([column.cost for column in new])),
+            np.zeros(len(new)),
+            np.full(len(new), np.inf),
+            int(length.sum()),
+            (np.cumsum(length) - length).astype(np.int32),
+            np.concatenate([rows for rows, _ in parts]).astype(np.int32),
+            np.concatenate([values for _, values in parts]),
+        )
+        positions = np.arange(self._columns, self._columns + len(new), dtype=np.int32)
+        self._position = np.concatenate([self._position, positions])
+        self._columns += len(new)
+        if self.phase is Phase.PENALISED:
+            self._price_artificials()
+        return len(new)
+
+    def _add_rows(self, lower: Floats, upper: Floats) -> None:
+        none = np.zeros(len(lower), dtype=np.int32)
+        self._engine.addRows(len(lower), lower, upper, 0, none, _NO_ENTRIES, np.zeros(0))
+
+    def _add_artificial(self, row: int, side: float) -> None:
+        """A column that satisfies a row in units of ``max(1, |side|)``."""
+        unit = math.copysign(max(1.0, abs(side)), side)
+        index = np.array([row], dtype=np.int32)
+        self._engine.addCols(
+            1, np.zeros(1), np.zeros(1), np.full(1, np.inf), 1,
+            np.zeros(1, dtype=np.int32), index, np.array([unit]),
+        )  # fmt: skip
+        self._artificial.append(self._columns)
+        self._per_unit.append(abs(unit))
+        self._columns += 1
+
+    # nodes and phases
+
+    def enter(self, limits: Limits) -> None:
+        """Move to a node of the tree; dives are undone, the phase is penalised again."""
+        self.limits = limits
+        first, blocks = self.pool.coupling, len(limits.lower)
+        for block, conditions in limits.rows:
+            if (block, conditions) not in self.pool.counted:
+                self._count(block, conditions)
+        if self.pool.counted:
+            sides = [limits.rows.get(key, (-np.inf, np.inf)) for key in self.pool.counted]
+            self._lower = np.append(self._lower[:first], [lower for lower, _ in sides])
+            self._upper = np.append(self._upper[:first], [upper for _, upper in sides])
+        self._change_rows(first, limits.lower, limits.upper)
+        self._change_rows(first + blocks, self._lower[first:], self._upper[first:])
+        self.fix(np.zeros(len(self.pool)))
+        self.enter_phase(Phase.PENALISED)
+
+    def _count(self, block: int, conditions: frozenset[Any]) -> None:
+        row = self.pool.height + len(self.limits.lower)
+        members = self._position[self.pool.count(block, conditions)]
+        self._engine.addRows(
+            1, np.array([-np.inf]), np.array([np.inf]), len(members),
+            np.zeros(1, dtype=np.int32), members.astype(np.int32), np.ones(len(members)),
+        )  # fmt: skip
+        self._add_artificial(row, 1.0)
+
+    def _change_rows(self, first: int, lower: Floats, upper: Floats) -> None:
+        if len(lower):
+            rows = np.arange(first, first + len(lower), dtype=np.int32)
+            self._engine.changeRowsBounds(len(rows), rows, lower, upper)
+
+    def fix(self, least: Floats) -> None:
+        """Ask for at least so much of each column; what the node forbids stays forbidden."""
+        upper = np.where(self.limits.allowed(self.pool), np.inf, 0.0)
+        if len(upper):
+            self._engine.changeColsBounds(len(upper), self._position, least, upper)
+
+    def enter_phase(self, phase: Phase) -> None:
+        """Change what is minimised."""
+        self.phase = phase
+        if len(self.pool):
+            costs = self._costs(self.pool.cost)
+            self._engine.changeColsCost(len(costs), self._position, costs)
+        self._price_artificials()
+        if self._artificial:
+            ceiling = 0.0 if phase is Phase.STRICT else np.inf
+            artificial = np.array(self._artificial, dtype=np.int32)
+            zero = np.zeros(len(artificial))
+            self._engine.changeColsBounds(len(artificial), artificial, zero, zero + ceiling)
+
+    @property
+    def weight(self) -> float:
+        """How much the cost of a column counts in this phase."""
+        return 0.0 if self.phase is Phase.FEASIBILITY else 1.0
+
+    def _costs(self, cost: Floats) -> Floats:
+        return self.weight * cost
+
+    def _price_artificials(self) -> None:
+        if not self._artificial:
+            return
+        unit = np.array(self._per_unit)
+        largest = np.abs(self.pool.cost).max(initial=1.0)
+        cost = np.ones(len(unit)) if self.weight == 0.0 else _PENALTY * largest * unit
+        artificial = np.array(self._artificial, dtype=np.int32)
+        self._engine.changeColsCost(len(unit), artificial, cost)
+
+    # solving
+
+    def solve(self, seconds: float = math.inf) -> MasterPoint:
+        """Optimise over the columns known, from the last basis."""
+        import highspy
+
+        engine = self._engine
+        limit = engine.getRunTime() + seconds  # the clock runs on from solve to solve
+        engine.setOptionValue("time_limit", min(limit, 1e30))
+        facts = highspy.HighsModelStatus
+        known = {
+            facts.kOptimal: Ending.OPTIMAL,
+            facts.kInfeasible: Ending.INFEASIBLE,
+            facts.kUnbounded: Ending.UNBOUNDED,
+            facts.kUnboundedOrInfeasible: Ending.UNBOUNDED,
+            facts.kTimeLimit: Ending.LIMIT,
+        }
+        for _ in range(2):
+            if engine.run() == highspy.HighsStatus.kError:  # its threads were set up otherwise
+                highspy.Highs.resetGlobalScheduler(True)
+            ending = known.get(engine.getModelStatus(), Ending.FAILED)
+            if ending is not Ending.FAILED:
+                break
+            engine.clearSolver()  # from scratch, once
+        if ending is not Ending.OPTIMAL:
+            return MasterPoint(ending)
+        return self._read(engine.getSolution(), engine.getInfo().objective_function_value)
+
+    def _read(self, solution: Any, value: float) -> MasterPoint:
+        x, y = np.array(solution.col_value), np.array(solution.row_dual)
+        coupling, blocks = self.pool.coupling, len(self.limits.lower)
+        duals = np.concatenate([y[:coupling], y[coupling + blocks :]])
+        return MasterPoint(
+            Ending.OPTIMAL,
+            float(value),
+            np.maximum(x[self._position], 0.0),
+            float(x[self._artificial].sum()) if self._artificial else 0.0,
+            self.project(duals),
+            y[coupling : coupling + blocks],
+        )
+
+    def project(self, duals: Floats) -> Floats:
+        """The nearest prices of the sign that the rows' sides allow."""
+        low = np.where(np.isfinite(self._upper), -np.inf, 0.0)
+        high = np.where(np.isfinite(self._lower), np.inf, 0.0)
+        return np.clip(duals, low, high)
+
+
+def integral(weights: Floats, tolerance: float) -> NDArray[np.bool_]:
+    """Which weights are whole numbers."""
+    return np.abs(weights - np.round(weights)) <= tolerance

@@ -1,0 +1,155 @@
+"""Every column generated so far, in arrays that grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from optsched.decomposition.columns import Column, Condition, Feature
+from optsched.model.expression import Floats
+
+
+class _Growing:
+    """An array with room at its end, so that appending costs little on average."""
+
+    def __init__(self, dtype: type) -> None:
+        self._room: NDArray[np.generic] = np.empty(256, dtype=dtype)
+        self._used = 0
+
+    def extend(self, values: NDArray[np.generic]) -> None:
+        end = self._used + len(values)
+        if end > len(self._room):
+            room = np.empty(max(end, 2 * len(self._room)), dtype=self._room.dtype)
+            room[: self._used] = self._room[: self._used]
+            self._room = room
+        self._room[self._used : end] = values
+        self._used = end
+
+    @property
+    def values(self) -> NDArray[np.generic]:
+        return self._room[: self._used]
+
+
+class ColumnPool:
+    """Columns without duplicates, their prices and their features.
+
+    Rows are numbered as in the master problem's duals: coupling rows first, then one row per
+    (block, conditions) that branching counts.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.columns: list[Column] = []
+        self.counted: list[tuple[int, frozenset[Condition]]] = []
+        """What each row after the coupling rows counts."""
+        self.coupling = rows
+        self._known: set[tuple[object, ...]] = set()
+        self._units: dict[tuple[int, Feature], tuple[list[int], list[int]]] = {}
+        self._cost, self._block = _Growing(np.float64), _Growing(np.int64)
+        self._entry_row, self._entry_column = _Growing(np.int64), _Growing(np.int64)
+        self._entry_value = _Growing(np.float64)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def cost(self) -> Floats:
+        """Shape (columns,)."""
+        return self._cost.values  # type: ignore[return-value]
+
+    @property
+    def block(self) -> NDArray[np.int64]:
+        """Shape (columns,)."""
+        return self._block.values  # type: ignore[return-value]
+
+    @property
+    def height(self) -> int:
+        """Coupling rows and counting rows."""
+        return self.coupling + len(self.counted)
+
+    def extend(self, columns: Iterable[Column]) -> list[Column]:
+        """Take in what is new; returns it."""
+        new = []
+        for column in columns:
+            key = _key(column)
+            if key not in self._known:
+                self._known.add(key)
+                new.append(column)
+        first = len(self.columns)
+        self.columns += new
+        self._cost.extend(np.array([c.cost for c in new], dtype=np.float64))
+        self._block.extend(np.array([c.block for c in new], dtype=np.int64))
+        for position, column in enumerate(new, start=first):
+            for feature, units in column.features.items():
+                if units:
+                    where, how_many = self._units.setdefault((column.block, feature), ([], []))
+                    where.append(position)
+                    how_many.append(units)
+        for position, (rows, values) in enumerate(map(self.entries, new), start=first):
+            self._entry_row.extend(rows)
+            self._entry_column.extend(np.full(len(rows), position))
+            self._entry_value.extend(values)
+        return new
+
+    def entries(self, column: Column) -> tuple[NDArray[np.int64], Floats]:
+        """Rows and coefficients of a column, counting rows included."""
+        extra = [
+            self.coupling + r
+            for r, (block, conditions) in enumerate(self.counted)
+            if block == column.block and all(c.holds(column) for c in conditions)
+        ]
+        rows = np.concatenate([np.asarray(column.rows), extra]).astype(np.int64)
+        return rows, np.concatenate([column.values, np.ones(len(extra))])
+
+    def count(self, block: int, conditions: frozenset[Condition]) -> NDArray[np.int64]:
+        """Begin to count the columns of a block that meet all conditions; returns which do."""
+        members = np.flatnonzero(self.meeting(block, conditions))
+        self._entry_row.extend(np.full(len(members), self.height))
+        self._entry_column.extend(members)
+        self._entry_value.extend(np.ones(len(members)))
+        self.counted.append((block, conditions))
+        return members
+
+    def meeting(self, block: int, conditions: Iterable[Condition]) -> NDArray[np.bool_]:
+        """Which columns belong to the block and meet all conditions."""
+        chosen = self.block == block
+        for condition in conditions:
+            chosen &= self.units(block, condition.feature) >= condition.at_least
+        return chosen
+
+    def units(self, block: int, feature: Feature) -> NDArray[np.int64]:
+        """Units of a feature in each column; 0 in columns of other blocks."""
+        units = np.zeros(len(self), dtype=np.int64)
+        where, how_many = self._units.get((block, feature), ((), ()))
+        units[list(where)] = how_many
+        return units
+
+    def prices(self, weight: float, duals: Floats) -> Floats:
+        """Price of every column, the block's own convexity row left out; shape (columns,)."""
+        worth = self._entry_value.values * duals[self._entry_row.values]  # type: ignore[operator,index]
+        paid = np.bincount(self._entry_column.values, weights=worth, minlength=len(self))  # type: ignore[arg-type]
+        return weight * self.cost - paid
+
+    def matrix(self) -> sp.csr_array:
+        """Coefficients of the coupling rows, shape (rows, columns)."""
+        row, column = self._entry_row.values, self._entry_column.values
+        coupling = row < self.coupling  # type: ignore[operator]
+        value = self._entry_value.values[coupling]
+        shape = (self.coupling, len(self))
+        return sp.csr_array((value, (row[coupling], column[coupling])), shape=shape)
+
+
+def _key(column: Column) -> tuple[object, ...]:
+    """Two columns of one key are the same to the master problem and to branching."""
+    order = np.argsort(column.rows, kind="stable")
+    rows = np.asarray(column.rows, dtype=np.int64)[order]
+    values = np.asarray(column.values, dtype=np.float64)[order]
+    features = frozenset((f, units) for f, units in column.features.items() if units)
+    return column.block, column.cost, rows.tobytes(), values.tobytes(), features
+
+
+def support(weights: Floats, tolerance: float) -> Sequence[int]:
+    """Columns of positive weight."""
+    return [int(k) for k in np.flatnonzero(weights > tolerance)]

@@ -1,0 +1,103 @@
+"""What the bounds of variables say about expressions: ranges and integrality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from optsched.errors import ModelError
+from optsched.model.expression import Expression, Floats
+
+_INTEGRALITY = 1e-6  # a bound of an integer this close to a whole number is taken for it
+
+Domains = tuple[Floats, Floats, NDArray[np.bool_]]
+"""Lower bounds, upper bounds and integrality of every column."""
+
+
+def affine(expression: Expression, columns: int) -> tuple[sp.csr_array, Floats]:
+    """Coefficients, shape (entries, columns), and constants, shape (entries,)."""
+    spelled = [t.spelled_out() for t in expression.terms]
+    entries, cols, values = (
+        np.concatenate([part[i] for part in spelled]) if spelled else np.zeros(0, dtype=np.int32)
+        for i in range(3)
+    )
+    matrix = sp.csr_array((values, (entries, cols)), shape=(expression.size, columns))
+    matrix.eliminate_zeros()
+    constant = np.broadcast_to(expression.constant, expression.shape).reshape(-1)
+    return matrix, constant
+
+
+def range_of(expression: Expression, domains: Domains) -> tuple[Floats, Floats]:
+    """Least and greatest value of each entry over the bounds of its variables; may be infinite."""
+    lower, upper, integer = domains
+    lower = np.where(integer, np.ceil(lower - _INTEGRALITY), lower)
+    upper = np.where(integer, np.floor(upper + _INTEGRALITY), upper)
+    matrix, constant = affine(expression, len(lower))
+    least, most = activity_range(matrix, lower, upper)
+    shape = expression.shape
+    return (least + constant).reshape(shape), (most + constant).reshape(shape)
+
+
+def activity_range(matrix: sp.csr_array, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """Least and greatest value of each row of ``matrix @ x`` over the bounds of x."""
+    column, value = matrix.indices, matrix.data
+    at_least = np.where(value > 0, value * lower[column], value * upper[column])
+    at_most = np.where(value > 0, value * upper[column], value * lower[column])
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    count = matrix.shape[0]
+    least = np.bincount(row, weights=at_least, minlength=count).astype(np.float64)
+    return least, np.bincount(row, weights=at_most, minlength=count).astype(np.float64)
+
+
+def is_integral(expression: Expression, domains: Domains) -> NDArray[np.bool_]:
+    """Whether each entry takes whole values only, shape of the expression."""
+    matrix, constant = affine(expression, len(domains[0]))
+    whole = (matrix.data == np.round(matrix.data)) & domains[2][matrix.indices]
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    broken = np.bincount(row, weights=~whole, minlength=matrix.shape[0])
+    answer: NDArray[np.bool_] = (broken == 0) & (constant == np.round(constant))
+    return answer.reshape(expression.shape)
+
+
+def is_binary(expression: Expression, domains: Domains) -> bool:
+    """Whether every entry takes the values 0 and 1 only."""
+    least, most = range_of(expression, domains)
+    return bool(np.all(is_integral(expression, domains) & (least >= 0) & (most <= 1)))
+
+
+def finite_range(
+    block: str, expression: Expression, domains: Domains, column_name: Callable[[int], str]
+) -> tuple[Floats, Floats]:
+    """``range_of``, both ends finite.
+
+    Raises:
+        ModelError: naming a variable that lacks the bound.
+    """
+    least, most = range_of(expression, domains)
+    for end, sign in ((least, -1.0), (most, 1.0)):
+        if not np.isfinite(end).all():
+            raise_missing_bound(block, expression, domains, column_name, sign)
+    return least, most
+
+
+def raise_missing_bound(
+    block: str,
+    expression: Expression,
+    domains: Domains,
+    column_name: Callable[[int], str],
+    sign: float,
+) -> NoReturn:
+    """Say which variable makes ``sign * expression`` unbounded above.
+
+    Raises:
+        ModelError: always.
+    """
+    lower, upper, _ = domains
+    matrix, _ = affine(expression, len(lower))
+    towards = np.where(sign * matrix.data > 0, upper[matrix.indices], lower[matrix.indices])
+    column = int(matrix.indices[np.argmax(np.isinf(towards))])
+    raise ModelError(f"block {block!r}: {column_name(column)} lacks a finite bound")

@@ -1,0 +1,119 @@
+"""A point against a model: decided as exact arithmetic decides."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched import Model
+from optsched.model import FEASIBILITY
+
+INF = np.inf
+
+
+def kinds(model: Model, tolerance: float = FEASIBILITY, **values) -> dict[str, str]:
+    return {v.block: v.kind for v in model.violations(values, tolerance)}
+
+
+def test_a_feasible_point_breaks_nothing():
+    m = Model()
+    x = m.integer("x", 2, upper=3)
+    m.add("row", x.sum() == 4)
+    assert m.violations({"x": [1, 3]}) == []
+    assert m.violations({"x": [1 + 1e-7, 3 - 1e-7]}) == []
+
+
+def test_bounds_integrality_and_rows_are_told_apart_with_the_worst_entry():
+    m = Model()
+    x = m.integer("x", (2, 2), lower=1, upper=3)
+    m.continuous("free", lower=-INF)
+    m.add("rows", x.sum(axis=0) <= np.array([4, 4]))
+    point = {"x": [[0, 1.5], [3, 5]], "free": 7.0}
+    by_kind = {v.kind: v for v in m.violations(point)}
+    assert set(by_kind) == {"bound", "integrality", "row"}
+    bound, row = by_kind["bound"], by_kind["row"]
+    assert (bound.block, bound.index, bound.amount, bound.entries) == ("x", (1, 1), 2.0, 2)
+    assert (row.block, row.index, row.amount, row.entries) == ("rows", (1,), 2.5, 1)
+    assert by_kind["integrality"].index == (0, 1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, INF, -INF])
+def test_a_value_that_is_no_number_breaks_its_bound_and_every_row_it_is_in(bad):
+    m = Model()
+    x = m.continuous("x", 2, lower=-INF)
+    m.add("with", x.sum() <= 1)
+    m.add("without", x[1] <= 1)
+    assert kinds(m, x=np.array([bad, 0.0])) == {"x": "bound", "with": "row"}
+    assert kinds(m.relax(), x=np.array([bad, 0.0])) == {"x": "bound", "with": "row"}
+
+
+def test_an_indicator_binds_only_where_all_its_literals_are_true():
+    m = Model()
+    x = m.integer("x", (2, 2), upper=9)
+    a, b = m.binary("a", (2, 2)), m.binary("b", 2)
+    m.indicator([a, b], x <= 3, active=[True, False], name="when")
+    x_value = np.array([[1, 9], [9, 9]])
+    assert kinds(m, x=x_value, a=np.ones((2, 2)), b=np.ones(2)) == {}
+    assert kinds(m, x=x_value, a=np.zeros((2, 2)), b=np.zeros(2)) == {}
+    (broken,) = m.violations({"x": x_value, "a": np.ones((2, 2)), "b": [1, 0]})
+    assert (broken.block, broken.kind, broken.amount, broken.entries) == ("when", "row", 6.0, 2)
+    assert broken.index == (0, 1)
+    # a literal off by a solver's tolerance is still the literal it was meant to be
+    nearly = np.full((2, 2), 1 - 1e-7)
+    assert kinds(m, x=x_value, a=nearly, b=np.zeros(2)) == {"when": "row"}
+
+
+def test_a_row_with_a_large_side_is_held_to_the_digits_it_has():
+    m = Model()
+    m.add("row", m.continuous("x") <= 1e9)
+    assert kinds(m, x=1e9 + 500) == {}
+    assert kinds(m, x=1e9 + 2000) == {"row": "row"}
+
+
+def exactly_broken(a, x, side, tolerance, sign) -> bool:
+    total = sum((Fraction(p) * Fraction(q) for p, q in zip(a, x, strict=True)), Fraction(0))
+    over = sign * (total - Fraction(side))
+    return over > Fraction(tolerance) * max(Fraction(1), abs(Fraction(side)))
+
+
+@settings(deadline=None, max_examples=300)
+@given(data=st.data())
+def test_rows_near_their_tolerance_are_decided_exactly(data):
+    n = data.draw(st.integers(1, 5))
+    size = data.draw(st.sampled_from([1.0, 1e3, 1e9, 1e15]))
+    number = st.floats(-size, size, allow_subnormal=False)
+    a = data.draw(st.lists(number, min_size=n, max_size=n))
+    x = data.draw(st.lists(number, min_size=n, max_size=n))
+    tolerance = data.draw(st.sampled_from([0.0, 1e-9, FEASIBILITY]))
+    at_least = data.draw(st.booleans())
+    sign = -1 if at_least else 1
+    # a side at which the row is just about broken, then a few floats to and fro
+    total = sum((Fraction(p) * Fraction(q) for p, q in zip(a, x, strict=True)), Fraction(0))
+    side = float(total - sign * Fraction(tolerance) * max(Fraction(1), abs(total)))
+    for _ in range(data.draw(st.integers(0, 3))):
+        side = float(np.nextafter(side, data.draw(st.sampled_from([-INF, INF]))))
+    m = Model()
+    v = m.continuous("v", n, lower=-INF)
+    row = np.array(a) @ v
+    m.add("row", row >= side if at_least else row <= side)
+    broken = bool(m.violations({"v": np.array(x)}, tolerance))
+    assert broken == exactly_broken(a, x, side, tolerance, sign)
+
+
+def test_a_sum_that_floating_point_gets_wrong_is_decided_right():
+    m = Model()
+    x = m.continuous("x", 3, lower=-INF)
+    m.add("row", x.sum() <= 0)
+    point = {"x": np.array([1e16, 1.0, -1e16])}  # numpy says 0, the truth is 1
+    (broken,) = m.violations(point)
+    assert broken.amount == 1.0
+
+
+def test_an_exact_tolerance_of_zero_sees_the_smallest_excess():
+    m = Model()
+    x = m.continuous("x", 2)
+    m.add("row", x[0] - x[1] <= 0)
+    assert kinds(m, tolerance=0.0, x=np.array([1.0, 1.0])) == {}
+    assert kinds(m, tolerance=0.0, x=np.array([np.nextafter(1.0, 2.0), 1.0])) == {"row": "row"}

@@ -1,0 +1,295 @@
+"""solve(): every answer is checked, and no failure is lost."""
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from optsched import InputError, Model, ModelError, UnsupportedError, solve
+from optsched.solvers import BACKENDS, Limit, Options, Status, available, backend
+from optsched.solvers.backend import Raw
+
+
+def knapsack() -> Model:
+    m = Model("knapsack")
+    take = m.integer("take", 3, upper=1)
+    m.maximize(take @ np.array([6.0, 5.0, 4.0]))
+    m.add("weight", take @ np.array([3.0, 2.0, 2.0]) <= 4)
+    return m
+
+
+BEST = np.array([0.0, 1.0, 1.0])
+
+
+class Fake:
+    """A back end that answers what it is told to."""
+
+    native = frozenset[str]()
+
+    def __init__(self, name: str, answer: Raw | BaseException) -> None:
+        self.name = name
+        self.answer = answer
+        self.options: Options | None = None
+
+    def version(self) -> str:
+        return "0.1"
+
+    def solve(self, compiled, options, start) -> Raw:
+        self.options = options
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """Register a fake back end under a name."""
+    module = ModuleType("fake_back_ends")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    def register(answer: Raw | BaseException, name: str = "fake") -> Fake:
+        engine = Fake(name, answer)
+        setattr(module, name, lambda: engine)
+        monkeypatch.setitem(BACKENDS, name, f"{module.__name__}:{name}")
+        return engine
+
+    return register
+
+
+# the check
+
+
+def test_a_right_answer_passes(fake):
+    fake(Raw(Status.OPTIMAL, BEST, 9.0, nodes=4))
+    solution = solve(knapsack(), "fake")
+    assert (solution.status, solution.objective, solution.bound) == (Status.OPTIMAL, 9.0, 9.0)
+    assert solution.checked
+    assert (solution.solver, solution.version, solution.nodes) == ("fake", "0.1", 4)
+
+
+@pytest.mark.parametrize(
+    ("x", "broken"),
+    [
+        ([1, 1, 1], "row 'weight' by 3"),
+        ([0, 2, 0], "bound 'take' by 1"),
+        ([np.nan, 0, 0], "'take' by inf"),
+        ([np.inf, 0, 0], "'take' by inf"),
+    ],
+)
+def test_a_point_that_breaks_the_model_is_an_error_and_not_returned(fake, x, broken):
+    fake(Raw(Status.OPTIMAL, np.array(x, dtype=float), 9.0))
+    solution = solve(knapsack(), "fake")
+    assert solution.status is Status.ERROR
+    assert broken in solution.message
+    assert not solution.checked
+    assert not solution.has_point
+
+
+def test_whole_values_are_rounded_before_anything_is_said_of_them(fake):
+    fake(Raw(Status.OPTIMAL, BEST + np.array([4e-7, -4e-7, 3e-7]), 9.0000001))
+    solution = solve(knapsack(), "fake")
+    np.testing.assert_array_equal(solution["take"], BEST)
+    assert (solution.status, solution.objective, solution.bound) == (Status.OPTIMAL, 9.0, 9.0000001)
+
+
+def test_rounding_that_breaks_a_row_is_an_error(fake):
+    m = Model()
+    b, x = m.binary("b"), m.continuous("x", upper=1e6)
+    m.maximize(x)
+    m.add("switch", x <= 1e6 * b)
+    fake(Raw(Status.OPTIMAL, np.array([1e-7, 0.1]), 0.1))
+    solution = solve(m, "fake")
+    assert solution.status is Status.ERROR
+    assert "'switch'" in solution.message
+
+
+def test_a_bound_beyond_a_checked_point_is_an_error(fake):
+    fake(Raw(Status.OPTIMAL, BEST, 8.0))
+    solution = solve(knapsack(), "fake")
+    assert solution.status is Status.ERROR
+    assert "bound 8 lies beyond the value 9" in solution.message
+
+
+def test_a_bound_never_passes_the_point_in_hand_by_rounding(fake):
+    fake(Raw(Status.OPTIMAL, BEST, 9.0 - 1e-9))
+    solution = solve(knapsack(), "fake")
+    assert (solution.status, solution.bound) == (Status.OPTIMAL, 9.0)
+
+
+def test_optimal_with_an_open_gap_is_only_feasible(fake):
+    fake(Raw(Status.OPTIMAL, BEST, 9.5))
+    solution = solve(knapsack(), "fake")
+    assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.GAP)
+
+
+@pytest.mark.parametrize("status", [Status.OPTIMAL, Status.FEASIBLE])
+def test_a_claim_without_a_point_is_an_error(fake, status):
+    fake(Raw(status, None, 9.0))
+    solution = solve(knapsack(), "fake")
+    assert solution.status is Status.ERROR
+    assert f"{status} without a point" in solution.message
+
+
+@pytest.mark.parametrize("bound", [np.inf, -np.inf, np.nan])
+def test_a_bound_that_says_nothing_is_no_bound(fake, bound):
+    fake(Raw(Status.FEASIBLE, BEST, bound, Limit.TIME))
+    solution = solve(knapsack(), "fake")
+    assert (solution.status, solution.bound, solution.gap) == (Status.FEASIBLE, None, None)
+
+
+# failures
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("out of luck"), MemoryError("too big")])
+def test_a_solver_that_raises_is_an_error_with_its_words(fake, failure):
+    fake(failure)
+    solution = solve(knapsack(), "fake")
+    assert solution.status is Status.ERROR
+    assert solution.message == f"{type(failure).__name__}: {failure}"
+    assert (solution.solver, solution.version) == ("fake", "0.1")
+    assert solution.values == {}
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        UnsupportedError("no"),
+        ModelError("no"),
+        InputError.of("extra", 1, "no"),
+        KeyboardInterrupt(),
+        SystemExit(),
+    ],
+)
+def test_what_the_caller_must_mend_or_asked_for_is_raised(fake, failure):
+    fake(failure)
+    with pytest.raises(type(failure)):
+        solve(knapsack(), "fake")
+
+
+def test_unknown_names_and_values_are_input_errors_before_anything_runs(fake):
+    engine = fake(Raw(Status.OPTIMAL, BEST, 9.0))
+    for settings, named in (
+        ({"time_limits": 3}, "time_limits"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"gap": -1}, "gap"),
+        ({"threads": 0}, "threads"),
+        ({"seed": -1}, "seed"),
+        ({"warm_start": {"y": 1}}, "warm_start"),
+        ({"warm_start": {"take": [1, 2]}}, r"\(3,\)"),
+        ({"warm_start": {"take": "all"}}, "warm_start"),
+        ({"confirm": "no such"}, "solver"),
+    ):
+        with pytest.raises(InputError, match=named):
+            solve(knapsack(), "fake", **settings)
+    with pytest.raises(InputError, match="must be one of"):
+        solve(knapsack(), "gurobbi")
+    assert engine.options is None
+
+
+def test_a_solver_that_is_not_installed_is_an_input_error(fake, monkeypatch):
+    engine = fake(Raw(Status.OPTIMAL, BEST, 9.0))
+
+    def missing() -> str:
+        raise ImportError("no package of that name")
+
+    engine.version = missing
+    with pytest.raises(InputError, match="not installed"):
+        solve(knapsack(), "fake")
+    assert "fake" not in available()
+    monkeypatch.setitem(BACKENDS, "gone", "no_such_module:Gone")
+    with pytest.raises(InputError, match="not installed"):
+        solve(knapsack(), "gone")
+    assert "highs" in available()
+
+
+def test_single_settings_override_the_options_given(fake):
+    engine = fake(Raw(Status.OPTIMAL, BEST, 9.0))
+    solve(knapsack(), "fake", options=Options(seed=4, threads=2), threads=3)
+    assert engine.options == Options(seed=4, threads=3)
+
+
+def test_a_model_without_variables_needs_no_solver(fake):
+    fake(RuntimeError("never asked"))
+    m = Model()
+    m.minimize(3)
+    solution = solve(m, "fake")
+    assert (solution.status, solution.objective, solution.bound) == (Status.OPTIMAL, 3.0, 3.0)
+
+
+# a second opinion
+
+
+def opinion(fake, first: Raw | BaseException, second: Raw | BaseException):
+    fake(first, "one")
+    fake(second, "two")
+    return solve(knapsack(), "one", confirm="two")
+
+
+RIGHT = Raw(Status.OPTIMAL, BEST, 9.0)
+WORSE = Raw(Status.OPTIMAL, np.array([1.0, 0.0, 0.0]), 6.0)
+INFEASIBLE, UNBOUNDED = Raw(Status.INFEASIBLE), Raw(Status.UNBOUNDED)
+NEITHER = Raw(Status.INFEASIBLE_OR_UNBOUNDED)
+STOPPED = Raw(Status.NO_SOLUTION, limit=Limit.TIME)
+
+
+def test_two_proofs_that_agree_confirm_each_other(fake):
+    solution = opinion(fake, RIGHT, RIGHT)
+    assert solution.status is Status.OPTIMAL
+    assert solution.message == "confirmed: two 0.1 ended optimal"
+    assert opinion(fake, INFEASIBLE, INFEASIBLE).message.startswith("confirmed")
+    assert opinion(fake, NEITHER, UNBOUNDED).message.startswith("confirmed")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (WORSE, RIGHT),
+        (INFEASIBLE, RIGHT),
+        (INFEASIBLE, Raw(Status.FEASIBLE, BEST, limit=Limit.TIME)),
+        (UNBOUNDED, RIGHT),
+        (UNBOUNDED, INFEASIBLE),
+        (NEITHER, RIGHT),
+        (UNBOUNDED, Raw(Status.FEASIBLE, BEST, 10.0, Limit.TIME)),
+        (Raw(Status.NO_SOLUTION, None, 8.0, Limit.TIME), RIGHT),
+    ],
+)
+def test_proofs_that_contradict_each_other_are_a_disagreement_in_either_order(fake, first, second):
+    for pair in ((first, second), (second, first)):
+        solution = opinion(fake, *pair)
+        assert solution.status is Status.DISAGREEMENT
+        assert "one" in solution.message
+        assert "two" in solution.message
+
+
+def test_a_witness_that_proves_nothing_leaves_the_answer_unconfirmed(fake):
+    solution = opinion(fake, RIGHT, STOPPED)
+    assert solution.status is Status.OPTIMAL
+    assert "not contradicted" in solution.message
+    solution = opinion(fake, STOPPED, STOPPED)
+    assert solution.status is Status.NO_SOLUTION
+    assert "neither" in solution.message
+
+
+def test_a_failure_on_either_side_keeps_its_words_and_confirms_nothing(fake):
+    solution = opinion(fake, RuntimeError("first fell"), RIGHT)
+    assert solution.status is Status.ERROR
+    assert "first fell" in solution.message
+    solution = opinion(fake, RIGHT, RuntimeError("second fell"))
+    assert solution.status is Status.OPTIMAL
+    assert "second fell" in solution.message
+    assert "nothing to confirm by" in solution.message
+
+
+def test_options_under_a_solvers_own_names_go_to_that_solver_only(fake):
+    first, second = fake(RIGHT, "one"), fake(RIGHT, "two")
+    solve(knapsack(), "one", confirm="two", time_limit=5, extra={"own": 1})
+    assert first.options.extra == {"own": 1}
+    assert second.options == Options(time_limit=5)
+
+
+def test_real_solvers_confirm_each_other():
+    solution = solve(knapsack(), "highs", confirm="cpsat")
+    assert (solution.status, solution.objective) == (Status.OPTIMAL, 9.0)
+    assert solution.message.startswith("confirmed: cpsat")
+    assert backend("cpsat").name == "cpsat"
