@@ -95,8 +95,14 @@ _SPEEDS = ("a_online", *(f"a_online(epsilon={e / 10})" for e in range(1, 6)), "a
 
 _PRESETS = {
     "quick": Preset(
-        grid={"jobs": [5, 10, 15], "servers": [5], "span": [10], "time_scale": [0.1]},
-        seeds=3,
+        grid={
+            "jobs": [5, 10, 15],
+            "servers": [5],
+            "types": [2],
+            "span": [10],
+            "time_scale": [0.03],
+        },
+        seeds=5,
         heuristics=("a_online", "a_online_ns", "a_online_e", "all_cloud"),
         bounds=("lb_lagrangian",),
         time_limit=20.0,

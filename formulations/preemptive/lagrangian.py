@@ -15,9 +15,7 @@ import numpy as np
 from formulations.preemptive.bounds import fast_duration
 from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import Floats, Instance, Integers
-
-PATIENCE = 10
-"""Steps without improvement after which the step length is halved."""
+from optsched.decomposition import maximise_dual
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,32 +140,18 @@ def lagrangian_bound(
             the step length and does not enter the bound.
     """
     grid = build_grid(instance)
-    rows = [grid.class_slots, grid.group_slots]
-    prices: list[Floats] = [np.zeros(len(capacity)) for _, capacity in rows]
-    best, best_prices, pace, idle = -np.inf, prices, 1.0, 0
-    for _ in range(steps):
-        value, units = lagrangian(grid, *prices)
-        if np.isinf(value):
-            return LagrangianBound(value, prices[0], prices[1], steps)  # a job fits nowhere
-        if value > best + 1e-9:
-            best, best_prices, idle = value, prices, 0
-        elif (idle := idle + 1) >= PATIENCE:
-            prices, pace, idle = best_prices, pace / 2, 0
-            continue
-        excess = [
-            np.bincount(rows[0][0], weights=units[grid.named], minlength=len(rows[0][1])),
-            np.bincount(rows[1][0], weights=units, minlength=len(rows[1][1])),
-        ]
-        slope = [e - capacity for e, (_, capacity) in zip(excess, rows, strict=True)]
-        # a worker-slot nobody pays for and nobody overuses stays free: no direction to go
-        slope = [np.where((p <= 0) & (s < 0), 0.0, s) for p, s in zip(prices, slope, strict=True)]
-        length = float(sum(s @ s for s in slope))
-        if length <= 0:
-            break  # prices that no job overuses are optimal
-        aim = target if target is not None and target > best else best * 1.02 + 1.0
-        step = pace * (aim - value) / length
-        prices = [np.maximum(0.0, p + step * s) for p, s in zip(prices, slope, strict=True)]
-    return LagrangianBound(best, best_prices[0], best_prices[1], steps)
+    (class_row, class_capacity), (group_row, group_capacity) = grid.class_slots, grid.group_slots
+    classes = len(class_capacity)
+
+    def evaluate(price: Floats) -> tuple[float, Floats]:
+        value, units = lagrangian(grid, price[:classes], price[classes:])
+        of_class = np.bincount(class_row, weights=units[grid.named], minlength=classes)
+        of_group = np.bincount(group_row, weights=units, minlength=len(group_capacity))
+        return value, np.concatenate([of_class - class_capacity, of_group - group_capacity])
+
+    start = np.zeros(classes + len(group_capacity))
+    best = maximise_dual(evaluate, start, steps=steps, target=target)
+    return LagrangianBound(best.value, best.prices[:classes], best.prices[classes:], best.steps)
 
 
 def lb_lagrangian(instance: Instance) -> float:

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.decomposition.columns import ColumnBlock
 from optsched.model.expression import Floats
+
+ENDLESS = 1e9
+"""Most columns of a block without upper limit that a bound must allow for."""
 
 _UNIT = float(np.finfo(np.float64).eps)
 
@@ -26,8 +30,9 @@ def lagrangian_value(
 
     The value of the rows at these prices plus, for each block, its least price times the number
     of columns that makes this smallest. Where a block without upper limit has a negative least
-    price, all prices are first scaled down until it has none (Farley's bound), for which every
-    block concerned must have a least cost; without it the bound is minus infinity.
+    price, all prices are first scaled down until it has none (Farley's bound). That takes least
+    costs, positive for the blocks concerned and known for all; where they are missing, "without
+    limit" means ``ENDLESS`` columns, which leaves a weaker bound.
 
     Args:
         duals: price per row, shape (rows,); positive only where there is a finite lower side,
@@ -42,12 +47,12 @@ def lagrangian_value(
     lower, upper = sides
     side = np.where(duals > 0, lower, np.where(duals < 0, upper, 0.0))
     rows = duals * side
-    shrink, least = _scaled(least_price, numbers[1], blocks, weight)
-    if shrink is None:
-        return -math.inf
-    few, many = numbers
+    few, many = numbers[0], np.minimum(numbers[1], ENDLESS)
+    endless = np.isinf(numbers[1]) & (least_price < 0)
+    scaled = _scaled(least_price, endless, blocks, weight) if endless.any() else None
+    shrink, least = (1.0, least_price) if scaled is None else scaled
     number = np.where(least >= 0, few, many)
-    if (np.isinf(least) & (number > 0)).any():
+    if (np.isposinf(least) & (number > 0)).any():
         return math.inf  # a block that needs a column has none
     with np.errstate(invalid="ignore"):
         bought = np.where(number > 0, least * number, 0.0)
@@ -59,23 +64,18 @@ def lagrangian_value(
 
 
 def _scaled(
-    least_price: Floats, many: Floats, blocks: Sequence[ColumnBlock], weight: float
-) -> tuple[float | None, Floats]:
-    """The factor that makes prices bear an unlimited number, and least prices after it.
+    least_price: Floats, endless: NDArray[np.bool_], blocks: Sequence[ColumnBlock], weight: float
+) -> tuple[float, Floats] | None:
+    """The factor on prices that some blocks can bear without end, and least prices after it.
 
     Scaling prices by s turns the price p of a column of cost c into (1 - s) c + s p.
     """
-    endless = np.isinf(many) & (least_price < 0)
-    if not endless.any():
-        return 1.0, least_price
     floor = np.array([-np.inf if b.least_cost is None else weight * b.least_cost for b in blocks])
-    if (floor[endless] <= 0).any() or np.isinf(least_price[endless]).any():
-        return None, least_price
+    if np.isinf(floor).any() or (floor[endless] <= 0).any() or np.isneginf(least_price).any():
+        return None
     shrink = float((floor[endless] / (floor[endless] - least_price[endless])).min())
-    scaled = np.where(
-        np.isinf(least_price), least_price, (1 - shrink) * floor + shrink * least_price
-    )
-    # zero up to rounding, by the choice of the factor
+    scaled = (1.0 - shrink) * floor + shrink * least_price
+    # of the blocks concerned none is negative any more, but for rounding
     return shrink, np.where(endless, np.maximum(scaled, 0.0), scaled)
 
 

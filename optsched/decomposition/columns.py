@@ -42,14 +42,15 @@ class ColumnBlock:
 
     A job that must be scheduled once is ``ColumnBlock()``, one that may be rejected
     ``ColumnBlock(lower=0)``, n identical vehicles ``ColumnBlock(lower=0, upper=n)``, and rolls
-    to cut from stock ``ColumnBlock(lower=0, upper=math.inf, least_cost=1.0)``.
+    to cut from stock ``ColumnBlock(lower=0, upper=math.inf, least_cost=1.0)``. No upper limit
+    means a billion columns (``optsched.decomposition.bound.ENDLESS``) where proofs need a number.
     """
 
     lower: float = 1.0
     upper: float = 1.0
     least_cost: float | None = None
-    """A proven lower bound on the cost of every column. A block without an upper limit needs a
-    positive one for a bound to exist before the prices have converged."""
+    """A proven lower bound on the cost of every column. Where a block has no upper limit, good
+    bounds need a positive one of it, and one of every other block (0 will often do)."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.lower <= self.upper and math.isfinite(self.lower)):
@@ -155,7 +156,7 @@ def check_column(column: Column, blocks: int, rows: int) -> None:
         problems.append(FieldProblem("column.values", values.shape, f"shape {index.shape}"))
     elif len(index) and not (
         index.dtype.kind in "iu"
-        and 0 <= index.min()
+        and index.min() >= 0
         and index.max() < rows
         and len(np.unique(index)) == len(index)
     ):

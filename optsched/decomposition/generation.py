@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.decomposition.bound import Smoothing, lagrangian_value
 from optsched.decomposition.columns import (
@@ -79,10 +78,8 @@ class NodeResult:
     outcome: Outcome
     bound: float
     """Proven lower bound on every integer solution of the node."""
-    weights: Floats | None
+    point: MasterPoint | None
     """A fractional solution that satisfies the rows; None where none is known."""
-    value: float = math.nan
-    """Cost of ``weights``."""
 
 
 @dataclass
@@ -258,23 +255,21 @@ class _NodeRun:
         self.bound = known
         self.smoothing = Smoothing(generator.smoothing)
         self.numbers = (limits.lower, self._capped(limits.upper))
+        self.capped = self.numbers[1] is not limits.upper
 
-    def _capped(self, upper: NDArray[np.float64]) -> Floats:
-        """Limits on numbers that follow from wanting less than the cutoff."""
-        floor = np.array([np.nan if b.least_cost is None else b.least_cost for b in self.g.blocks])
+    def _capped(self, upper: Floats) -> Floats:
+        """Limits on numbers that follow from wanting to cost less than the cutoff."""
         endless = np.isinf(upper)
-        if not (endless.any() and math.isfinite(self.cutoff)) or np.isnan(floor).any():
+        if not endless.any() or math.isinf(self.cutoff):
             return upper
-        if (floor[endless] <= 0).any():
+        floor = np.array([-np.inf if b.least_cost is None else b.least_cost for b in self.g.blocks])
+        if np.isinf(floor).any() or (floor[endless] <= 0).any():
             return upper
-        least = np.where(floor >= 0, floor * self.limits.lower, 0.0)
-        least[floor < 0] = (floor * np.where(endless, 0.0, upper))[floor < 0]
-        others = least.sum() - least[endless]
+        number = np.where(floor >= 0, self.limits.lower, np.where(endless, 0.0, upper))
+        others = (floor * number).sum() - floor * number
+        most = np.floor((self.cutoff - others[endless]) / floor[endless] + ROUNDING)
         capped = upper.copy()
-        capped[endless] = np.maximum(
-            np.floor((self.cutoff - others) / floor[endless] + ROUNDING),
-            self.limits.lower[endless],
-        )
+        capped[endless] = np.maximum(most, self.limits.lower[endless])
         return capped
 
     def run(self) -> NodeResult:
@@ -306,9 +301,7 @@ class _NodeRun:
             and point.shortfall <= SATISFIED
             and self.g.master.phase is not Phase.FEASIBILITY
         )
-        if point is None or not satisfied:
-            return NodeResult(outcome, self.bound, None)
-        return NodeResult(outcome, self.bound, point.weights, point.value)
+        return NodeResult(outcome, self.bound, point if satisfied else None)
 
     def _closed(self, point: MasterPoint) -> bool:
         """Whether the bound has met the relaxation's value, rounding included."""
@@ -346,22 +339,25 @@ class _NodeRun:
                 return self._ended(reason, point)
             if not own:
                 continue
-            if value is None and not exact:
-                exact = True
-                continue
-            return self._without_columns(point, value)
+            if exact or (value is not None and point.value - value <= self._noise(point)):
+                return self._without_columns(point, value)
+            exact = True
+
+    def _noise(self, point: MasterPoint) -> float:
+        """Distance between the master problem's value and its bound that duals may cause."""
+        return SATISFIED * max(1.0, abs(point.value))
 
     def _without_columns(self, point: MasterPoint, value: float | None) -> NodeResult | None:
-        """No column improves the master problem at its own prices."""
+        """No column improves the master problem at its own prices, even by exact pricing."""
         phase = self.g.master.phase
         if value is None:
-            return self._ended(Outcome.OPEN, point)  # and nothing says that none exists
+            return self._ended(Outcome.OPEN, point)  # nothing says that no column exists
         if phase is Phase.PENALISED and point.shortfall > SATISFIED:
             self._change_phase(Phase.FEASIBILITY)
             return None
-        if phase is Phase.FEASIBILITY:
-            return self._ended(Outcome.OPEN, None)  # missing its rows, yet without a proof
-        return self._ended(Outcome.CONVERGED, point)
+        # in the feasibility phase: rows are missed, yet there is no proof that they must be
+        proven = phase is not Phase.FEASIBILITY and point.value - value <= self._noise(point)
+        return self._ended(Outcome.CONVERGED if proven else Outcome.OPEN, point)
 
     def _value(self, trial: Floats, answers: Sequence[Priced]) -> float | None:
         bounds = [answer.bound for answer in answers]
@@ -381,9 +377,9 @@ class _NodeRun:
         if value is None:
             return None
         if self.g.master.phase is Phase.FEASIBILITY:
-            if value > SATISFIED:
-                return NodeResult(Outcome.INFEASIBLE, math.inf, None)
-            return None
+            value = math.inf if value > SATISFIED else self.bound
+        if self.capped:  # nothing is proven of solutions that cost more
+            value = min(value, self.cutoff)
         self.bound = max(self.bound, self.g.rounded(value))
         if self.bound == math.inf:
             return NodeResult(Outcome.INFEASIBLE, math.inf, None)
@@ -391,8 +387,6 @@ class _NodeRun:
             return NodeResult(Outcome.CUT_OFF, self.bound, None)
         return None
 
-    def _record(
-        self, point: MasterPoint, value: float | None, phase: Phase, columns: int
-    ) -> None:
+    def _record(self, point: MasterPoint, value: float | None, phase: Phase, columns: int) -> None:
         bound = None if phase is Phase.FEASIBILITY else value
         self.g.history.append(Iteration(self.node, phase, point.value, bound, columns))

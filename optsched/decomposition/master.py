@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.decomposition.columns import Column, ColumnBlock
 from optsched.decomposition.limits import Limits
@@ -21,6 +20,10 @@ from optsched.solvers.options import Options
 
 _PENALTY = 10.0  # price of leaving a row unsatisfied, over the largest cost of a column
 _NO_ENTRIES = np.zeros(0, dtype=np.int32)
+
+
+def _nothing() -> Floats:
+    return np.zeros(0)
 
 
 class Phase(StrEnum):
@@ -50,13 +53,13 @@ class MasterPoint:
 
     ending: Ending
     value: float = math.nan
-    weights: Floats = np.zeros(0)
+    weights: Floats = field(default_factory=_nothing)
     """Of each column, shape (columns,)."""
     shortfall: float = 0.0
     """How far rows are from being satisfied in all, each relative to ``max(1, |side|)``."""
-    duals: Floats = np.zeros(0)
+    duals: Floats = field(default_factory=_nothing)
     """Of coupling rows and counting rows, of the sign their sides allow; as HiGHS says it."""
-    thresholds: Floats = np.zeros(0)
+    thresholds: Floats = field(default_factory=_nothing)
     """Dual of each block's number of columns, shape (blocks,)."""
 
 
@@ -260,8 +263,3 @@ class RestrictedMaster:
         low = np.where(np.isfinite(self._upper), -np.inf, 0.0)
         high = np.where(np.isfinite(self._lower), np.inf, 0.0)
         return np.clip(duals, low, high)
-
-
-def integral(weights: Floats, tolerance: float) -> NDArray[np.bool_]:
-    """Which weights are whole numbers."""
-    return np.abs(weights - np.round(weights)) <= tolerance

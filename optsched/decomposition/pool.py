@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,10 +17,10 @@ class _Growing:
     """An array with room at its end, so that appending costs little on average."""
 
     def __init__(self, dtype: type) -> None:
-        self._room: NDArray[np.generic] = np.empty(256, dtype=dtype)
+        self._room: NDArray[Any] = np.empty(256, dtype=dtype)
         self._used = 0
 
-    def extend(self, values: NDArray[np.generic]) -> None:
+    def extend(self, values: NDArray[Any]) -> None:
         end = self._used + len(values)
         if end > len(self._room):
             room = np.empty(max(end, 2 * len(self._room)), dtype=self._room.dtype)
@@ -29,7 +30,7 @@ class _Growing:
         self._used = end
 
     @property
-    def values(self) -> NDArray[np.generic]:
+    def values(self) -> NDArray[Any]:
         return self._room[: self._used]
 
 
@@ -57,12 +58,12 @@ class ColumnPool:
     @property
     def cost(self) -> Floats:
         """Shape (columns,)."""
-        return self._cost.values  # type: ignore[return-value]
+        return self._cost.values
 
     @property
     def block(self) -> NDArray[np.int64]:
         """Shape (columns,)."""
-        return self._block.values  # type: ignore[return-value]
+        return self._block.values
 
     @property
     def height(self) -> int:
@@ -114,7 +115,7 @@ class ColumnPool:
 
     def meeting(self, block: int, conditions: Iterable[Condition]) -> NDArray[np.bool_]:
         """Which columns belong to the block and meet all conditions."""
-        chosen = self.block == block
+        chosen = np.asarray(self.block == block)
         for condition in conditions:
             chosen &= self.units(block, condition.feature) >= condition.at_least
         return chosen
@@ -128,14 +129,14 @@ class ColumnPool:
 
     def prices(self, weight: float, duals: Floats) -> Floats:
         """Price of every column, the block's own convexity row left out; shape (columns,)."""
-        worth = self._entry_value.values * duals[self._entry_row.values]  # type: ignore[operator,index]
-        paid = np.bincount(self._entry_column.values, weights=worth, minlength=len(self))  # type: ignore[arg-type]
-        return weight * self.cost - paid
+        worth = self._entry_value.values * duals[self._entry_row.values]
+        paid = np.bincount(self._entry_column.values, weights=worth, minlength=len(self))
+        return np.asarray(weight * self.cost - paid)
 
     def matrix(self) -> sp.csr_array:
         """Coefficients of the coupling rows, shape (rows, columns)."""
         row, column = self._entry_row.values, self._entry_column.values
-        coupling = row < self.coupling  # type: ignore[operator]
+        coupling = row < self.coupling
         value = self._entry_value.values[coupling]
         shape = (self.coupling, len(self))
         return sp.csr_array((value, (row[coupling], column[coupling])), shape=shape)
@@ -148,8 +149,3 @@ def _key(column: Column) -> tuple[object, ...]:
     values = np.asarray(column.values, dtype=np.float64)[order]
     features = frozenset((f, units) for f, units in column.features.items() if units)
     return column.block, column.cost, rows.tobytes(), values.tobytes(), features
-
-
-def support(weights: Floats, tolerance: float) -> Sequence[int]:
-    """Columns of positive weight."""
-    return [int(k) for k in np.flatnonzero(weights > tolerance)]

@@ -13,7 +13,7 @@ import numpy as np
 from optsched.errors import ModelError
 from optsched.model.blocks import Cumulative, Intervals
 from optsched.model.expression import Expression
-from optsched.model.ranges import finite_range, is_integral
+from optsched.model.ranges import finite_range, is_integral, range_of
 
 if TYPE_CHECKING:
     from optsched.model.model import Model
@@ -41,6 +41,8 @@ def lower_cumulative(model: Model, block: Cumulative) -> None:
     for part in (block.start, block.end):
         if not is_integral(part, domains).all():
             raise ModelError(f"block {block.name!r}: starts and ends must be integer")
+    if (range_of(block.capacity, domains)[0] < 0).any():  # no task under way needs zero
+        model.add(f"{block.name}:idle", block.capacity >= 0)
     first, _ = finite_range(block.name, block.start, domains, model.column_name)
     _, last = finite_range(block.name, block.end, domains, model.column_name)
     tasks = block.start.size

@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.model.blocks import Indicator
 from optsched.model.expression import Expression
-from optsched.model.ranges import raise_missing_bound, range_of
+from optsched.model.ranges import raise_missing_bound, range_of, without_noise
 
 if TYPE_CHECKING:
     from optsched.model.model import Model
@@ -44,7 +44,7 @@ def lower_indicator(model: Model, block: Indicator) -> None:
         if not np.isfinite(reach).all():
             open_ = part[~np.isfinite(reach)]
             raise_missing_bound(block.name, open_, domains, model.column_name, sign)
-        slack = np.maximum(0.0, sign * (reach - limit))
+        slack = np.maximum(0.0, without_noise(sign * (reach - limit), limit))
         off = false.reshape(false.size)[rows] * slack
         row = part - off <= limit if sign > 0 else part + off >= limit
         model.add(f"{block.name}:{word}", row)

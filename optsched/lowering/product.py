@@ -43,11 +43,14 @@ def lower_product(model: Model, block: Product) -> None:
     least = sides[first][0]
     digits = int(np.ceil(np.log2(widths[first] + 1)))
     powers = 2.0 ** np.arange(digits)
-    digit = model.binary(f"{block.name}:digit", (*block.shape, digits))
-    part = model.continuous(f"{block.name}:part", (*block.shape, digits), lower=-np.inf)
-    spread = other.reshape(*other.shape, 1).broadcast_to((*block.shape, digits))
-    ends = [np.broadcast_to(end[..., None], (*block.shape, digits)) for end in (low, high)]
-    _mccormick(model, block.name, part, digit, spread, ends[0], ends[1])
+    shape = (*block.shape, digits)
+    digit = model.binary(f"{block.name}:digit", shape)
+    spread = other.reshape(*other.shape, 1).broadcast_to(shape)
+    low, high = (np.broadcast_to(end[..., None], shape) for end in (low, high))
+    part = model.continuous(
+        f"{block.name}:part", shape, lower=np.minimum(low, 0.0), upper=np.maximum(high, 0.0)
+    )
+    _mccormick(model, block.name, part, digit, spread, low, high)
     model.add(f"{block.name}:digits", narrow == (digit * powers).sum(axis=-1) + least)
     total = (part * powers).sum(axis=-1) + other * least
     model.add(f"{block.name}:sum", block.result == total)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -67,14 +68,16 @@ def row_excess(rows: Rows, x: Floats, tolerance: float) -> Floats:
     Floating point decides unless its error bound leaves the answer open; those rows, few if
     any, are decided with rationals.
     """
-    size = abs(rows.matrix)
+    matrix = rows.matrix
     if not np.isfinite(x).all():
-        touched = size @ (~np.isfinite(x)).astype(float)
+        touched = _row_sums(matrix, (matrix.data != 0) & ~np.isfinite(x)[matrix.indices])
         x = np.where(np.isfinite(x), x, 0.0)
         return np.where(touched > 0, np.inf, row_excess(rows, x, tolerance))
-    activity = rows.matrix @ x
-    length = np.diff(rows.matrix.indptr)
-    error = (length + 2) * _UNIT * (size @ np.abs(x))  # standard bound on a rounded dot product
+    terms = matrix.data * x[matrix.indices]
+    activity = _row_sums(matrix, terms)
+    length = np.diff(matrix.indptr)
+    # standard bound on a rounded dot product
+    error = (length + 2) * _UNIT * _row_sums(matrix, np.abs(terms))
     excess = np.zeros(rows.count)
     for side, sign in ((rows.lower, -1.0), (rows.upper, 1.0)):
         finite = np.isfinite(side)
@@ -87,6 +90,15 @@ def row_excess(rows: Rows, x: Floats, tolerance: float) -> Floats:
             clear[row] = _exact_excess(rows.matrix, x, int(row), float(side[row]), sign, tolerance)
         excess = np.maximum(excess, clear)
     return excess
+
+
+def _row_sums(matrix: sp.csr_array, terms: NDArray[Any]) -> Floats:
+    """Sum of a value per entry over each row; for small models much faster than scipy."""
+    sums = np.zeros(matrix.shape[0])
+    filled = np.flatnonzero(np.diff(matrix.indptr))
+    if len(filled):
+        sums[filled] = np.add.reduceat(terms, matrix.indptr[filled], dtype=np.float64)
+    return sums
 
 
 def _exact_excess(

@@ -177,6 +177,10 @@ class Expression:
             self.ndim in (1, 2) and matrix.ndim in (1, 2) and matrix.shape[-1] == self.shape[0]
         ):
             raise ModelError(f"@ does not fit shapes {matrix.shape} and {self.shape}")
+        if matrix.ndim == 1 and self.ndim == 1:  # much faster than a sparse matrix of one row
+            used = np.flatnonzero(matrix)
+            product: Expression = self[used] * matrix[used]
+            return product.sum()
         factor = sp.csr_array(matrix if matrix.ndim == 2 else matrix[None, :], dtype=np.float64)
         if self.ndim == 2:
             factor = sp.csr_array(sp.kron(factor, sp.eye_array(self.shape[1])))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +23,10 @@ from optsched.model.compiled import (
 from optsched.model.evaluate import BlockViolation, evaluate
 from optsched.model.expression import Expression, Floats, Relation
 from optsched.model.nonlinear import NonlinearModel
+from optsched.model.view import html_view, text_view
+
+if TYPE_CHECKING:
+    from optsched.export.arguments import ScipyArguments
 
 EVERY_KIND = frozenset(
     {
@@ -183,13 +189,47 @@ class Model(NonlinearModel):
         cost = linear(self.objective, self.columns)
         return float(cost @ x) + _single(self.objective.constant)
 
+    # towards other tools
+
+    def write(self, path: str | Path) -> dict[str, str]:
+        """Write an MPS or LP file; see :func:`optsched.export.write`.
+
+        Returns:
+            From each name in the file to the model's own.
+
+        Raises:
+            InputError: the path ends in neither ".mps" nor ".lp".
+        """
+        from optsched.export import write
+
+        return write(self, path)
+
+    def to_scipy(self) -> ScipyArguments:
+        """Arguments of ``scipy.optimize.milp`` and ``linprog``."""
+        from optsched.export import to_scipy
+
+        return to_scipy(self)
+
+    def to_pulp(self) -> Any:
+        """A ``pulp.LpProblem`` with the same optimum."""
+        from optsched.export import to_pulp
+
+        return to_pulp(self)
+
+    def to_mathopt(self) -> Any:
+        """An ``ortools.math_opt.python.mathopt.Model`` with the same optimum."""
+        from optsched.export import to_mathopt
+
+        return to_mathopt(self)
+
+    # views
+
     def __repr__(self) -> str:
-        lines = [
-            f"{self.name}: {self.columns} variables, {'maximise' if self.maximise else 'minimise'}"
-        ]
-        lines += [f"  {v.kind:<12} {v.name} {v.shape}" for v in self.variables.values()]
-        lines += [f"  {b.kind:<12} ({b.name}) {b.shape}" for b in self.blocks.values()]
-        return "\n".join(lines)
+        return text_view(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return html_view(self)
 
 
 def _single(constant: Floats | float) -> float:

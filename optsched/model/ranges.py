@@ -13,6 +13,7 @@ from optsched.errors import ModelError
 from optsched.model.expression import Expression, Floats
 
 _INTEGRALITY = 1e-6  # a bound of an integer this close to a whole number is taken for it
+_NOISE = 1e-13  # relative; what sums such as 0.1 + 0.2 - 0.3 leave over
 
 Domains = tuple[Floats, Floats, NDArray[np.bool_]]
 """Lower bounds, upper bounds and integrality of every column."""
@@ -37,9 +38,18 @@ def range_of(expression: Expression, domains: Domains) -> tuple[Floats, Floats]:
     lower = np.where(integer, np.ceil(lower - _INTEGRALITY), lower)
     upper = np.where(integer, np.floor(upper + _INTEGRALITY), upper)
     matrix, constant = affine(expression, len(lower))
-    least, most = activity_range(matrix, lower, upper)
+    ends = activity_range(matrix, lower, upper)
     shape = expression.shape
-    return (least + constant).reshape(shape), (most + constant).reshape(shape)
+    least, most = (without_noise(end + constant, constant).reshape(shape) for end in ends)
+    return least, most
+
+
+def without_noise(value: Floats, scale: Floats) -> Floats:
+    """Differences of numbers of this scale, zero where nothing but their rounding is left.
+
+    Solvers take a coefficient of 1e-17 for an error, and rightly so.
+    """
+    return np.where(np.abs(value) <= _NOISE * np.abs(scale), 0.0, value)
 
 
 def activity_range(matrix: sp.csr_array, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

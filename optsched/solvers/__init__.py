@@ -25,8 +25,16 @@ __all__ = ["BACKENDS", "Limit", "Options", "Solution", "Status", "available", "b
 BACKENDS: dict[str, str] = {
     "highs": "optsched.solvers.highs:Highs",
     "cpsat": "optsched.solvers.cpsat:CpSat",
+    "scip": "optsched.solvers.mathopt:scip",
+    "glop": "optsched.solvers.mathopt:glop",
+    "pdlp": "optsched.solvers.mathopt:pdlp",
+    "mathopt-highs": "optsched.solvers.mathopt:highs",
+    "cbc": "optsched.solvers.cbc:Cbc",
+    "scipy": "optsched.solvers.scipy_solvers:Scipy",
 }
-"""Where each back end lives; imported when first asked for, as they need not all be installed."""
+"""Where each back end lives; imported when first asked for, as they need not all be installed.
+
+"pulp:NAME" is a back end, too, for every NAME of a solver that PuLP drives."""
 
 AGREEMENT = 1e-6
 """Relative difference up to which objective and bound, or two solvers, count as equal."""
@@ -48,8 +56,12 @@ def backend(name: str) -> Backend:
     Raises:
         InputError: no such back end.
     """
+    if name.startswith("pulp:"):
+        from optsched.solvers.pulp_solvers import PulpSolver
+
+        return PulpSolver(name.removeprefix("pulp:"))
     if name not in BACKENDS:
-        raise InputError.of("solver", name, "must be one of " + ", ".join(sorted(BACKENDS)))
+        raise InputError.of("solver", name, "must be one of " + ", ".join([*sorted(BACKENDS), "pulp:NAME"]))
     module, _, attribute = BACKENDS[name].partition(":")
     factory: Callable[[], Backend] = getattr(import_module(module), attribute)
     return factory()
@@ -93,8 +105,8 @@ def solve(
         UnsupportedError: the solver cannot take what the model contains.
         ModelError: the model cannot be compiled.
     """
-    options = _merged(options, settings)
-    engines = [_installed(name) for name in (solver, confirm) if name is not None]
+    options = merged(options, settings)
+    engines = [installed(name) for name in (solver, confirm) if name is not None]
     solution = _solve_once(model, *engines[0], options)
     if confirm is None:
         return solution
@@ -102,8 +114,12 @@ def solve(
     return _confirmed(solution, witness, model.maximise)
 
 
-def _installed(name: str) -> tuple[Backend, str]:
-    """A back end and its solver's version."""
+def installed(name: str) -> tuple[Backend, str]:
+    """A back end and its solver's version.
+
+    Raises:
+        InputError: it is unknown or not installed.
+    """
     try:
         engine = backend(name)
         return engine, engine.version()
@@ -111,7 +127,12 @@ def _installed(name: str) -> tuple[Backend, str]:
         raise InputError.of("solver", name, f"is not installed ({missing})") from missing
 
 
-def _merged(options: Options | None, settings: Mapping[str, Any]) -> Options:
+def merged(options: Options | None, settings: Mapping[str, Any]) -> Options:
+    """Options with single fields replaced.
+
+    Raises:
+        InputError: a field that does not exist, or a value out of range.
+    """
     known = Options.__dataclass_fields__
     for name, value in settings.items():
         if name not in known:
@@ -131,9 +152,26 @@ def _solve_once(model: Model, engine: Backend, version: str, options: Options) -
     compiled = model.compile(engine.native)
     # what the point must satisfy: the model as written, not what it was lowered to
     stated = compiled if len(compiled.cost) == model.columns else model.compile(EVERY_KIND)
-    raw = _answer(engine, compiled, options, start)
+    raw = answer(engine, compiled, options, start)
+    return checked_solution(raw, compiled, stated, engine.name, version, began)
+
+
+def checked_solution(
+    raw: Raw, compiled: Compiled, stated: Compiled, solver: str, version: str, began: float
+) -> Solution:
+    """A solver's answer, judged by the model.
+
+    Args:
+        raw: the answer.
+        compiled: what the solver was given; it may have more columns than the model.
+        stated: the model as written.
+        solver: name of the back end.
+        version: of the solver.
+        began: ``time.perf_counter()`` when work on the model started.
+    """
+    columns = len(stated.cost)
     if raw.x is not None:
-        raw = replace(raw, x=raw.x[: model.columns])
+        raw = replace(raw, x=raw.x[:columns])
     checked, raw = _checked(stated, raw)
     duals, costs = raw.row_duals, raw.reduced_costs
     return Solution(
@@ -142,19 +180,19 @@ def _solve_once(model: Model, engine: Backend, version: str, options: Options) -
         bound=raw.bound,
         values={} if raw.x is None else stated.split(raw.x),
         duals={} if duals is None else compiled.split_rows(duals),
-        reduced_costs={} if costs is None else stated.split(costs[: model.columns]),
+        reduced_costs={} if costs is None else stated.split(costs[:columns]),
         limit=raw.limit,
         checked=checked,
         scaling_error=raw.scaling_error,
         seconds=time.perf_counter() - began,
         nodes=raw.nodes,
-        solver=engine.name,
+        solver=solver,
         version=version,
         message=raw.message,
     )
 
 
-def _answer(engine: Backend, compiled: Compiled, options: Options, start: Floats | None) -> Raw:
+def answer(engine: Backend, compiled: Compiled, options: Options, start: Floats | None) -> Raw:
     """What the solver says; a failure it did not foresee is an answer too."""
     if not len(compiled.cost):  # nothing to decide, and solvers differ on what that means
         x = np.zeros(0)
@@ -164,6 +202,10 @@ def _answer(engine: Backend, compiled: Compiled, options: Options, start: Floats
     if start is not None:  # of variables that lowering added nothing is known
         start = np.append(start, np.full(len(compiled.cost) - len(start), np.nan))
     try:
+        if options.isolate:
+            from optsched.solvers.isolation import solve_isolated
+
+            return solve_isolated(engine, compiled, options, start)
         return engine.solve(compiled, options, start)
     except (InputError, ModelError):  # ModelError includes what a solver does not support
         raise
@@ -200,7 +242,9 @@ def _checked(compiled: Compiled, raw: Raw) -> tuple[bool, Raw]:
         return False, raw
     x = np.where(compiled.integer, np.round(raw.x), raw.x)
     within = np.clip(x, compiled.lower, compiled.upper)
-    if np.allclose(x, within, rtol=0, atol=FEASIBILITY):
+    with np.errstate(invalid="ignore"):  # infinite less infinite
+        close = np.abs(x - within).max(initial=0.0) <= FEASIBILITY
+    if close:
         x = within
     broken = evaluate(compiled, x, FEASIBILITY)
     if broken:

@@ -16,7 +16,9 @@ from optsched.model.compiled import Compiled
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 from optsched.solvers.backend import Raw
-from optsched.solvers.cpsat_proto import IntegerModel, add_hint, build, integer_model
+from optsched.solvers.cpsat_blocks import NATIVE
+from optsched.solvers.cpsat_integer import IntegerModel, integer_model
+from optsched.solvers.cpsat_proto import build
 from optsched.solvers.options import Options
 from optsched.solvers.scaling import SIDE_NOISE, ScaledObjective
 from optsched.solvers.solution import Limit, Status
@@ -45,7 +47,7 @@ class CpSat:
     """
 
     name = "cpsat"
-    native = frozenset({"indicator"})
+    native = NATIVE
 
     def version(self) -> str:
         """Version of OR-tools, raising ImportError where there is none."""
@@ -76,9 +78,7 @@ def _solve(compiled: Compiled, options: Options, start: Floats | None) -> Raw:
     if (model.lower > model.upper).any():
         name = compiled.column_name(int(np.argmax(model.lower > model.upper)))
         return Raw(Status.INFEASIBLE, message=f"no integer lies within the bounds of {name}")
-    proto = build(model)
-    if start is not None:
-        add_hint(proto, model, start)
+    proto = build(model, start)
     parameters = _parameters(options, model, began)
     if options.log and model.unit != 1.0:
         print(f"objective in units of {1.0 / model.unit:g}")
@@ -187,7 +187,9 @@ def _read(model: IntegerModel, outcome: _Outcome, options: Options, start: Float
     nodes = int(response.num_branches)
     if code == _INFEASIBLE:
         return Raw(Status.INFEASIBLE, nodes=nodes)
-    x = np.array(list(response.solution), dtype=np.float64) if len(response.solution) else None
+    x = None
+    if len(response.solution):  # columns that blocks needed come after the model's own
+        x = np.array(list(response.solution), dtype=np.float64)[: len(model.lower)]
     proven = None if model.objective is None else _integer_bound(model, model.objective, response)
     x = _better(model, x, _usable(model, start, proven))
     status, limit, message = _status(model, x, proven, code, outcome, options)

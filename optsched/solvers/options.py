@@ -6,12 +6,15 @@ import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import FieldProblem, InputError
+
+Profile = Literal["default", "tiny"]
+PROFILES: tuple[str, ...] = get_args(Profile)
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,19 @@ class Options:
     """Values by variable name; blocks may be missing. A hint: it need not be feasible."""
     stop: threading.Event | None = None
     """Set it from another thread to end the solve with what is known so far."""
+    profile: Profile = "default"
+    """"tiny" is for many models of a few dozen variables: a back end that knows how leaves out
+    what takes longer than they do, such as listening to Ctrl-C while it solves."""
     log: bool = False
     """Show the solver's own log."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Options under the solver's own names, for experts; an unknown one is an error."""
+    isolate: bool = False
+    """Run the solver in a process of its own: a crash is an error, not an end of this process,
+    and a solver that overruns its time limit by more than 5 seconds, or does not heed ``stop``
+    or Ctrl-C, is killed. Costs about a second."""
+    memory_limit: float | None = None
+    """Memory of that process in GiB, ``isolate`` only; None: no limit."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -49,7 +61,17 @@ class Options:
                 problems.append(FieldProblem(name, value, "a finite number >= 0"))
         if self.threads < 1:
             problems.append(FieldProblem("threads", self.threads, "an integer >= 1"))
+        if self.profile not in PROFILES:
+            allowed = "one of " + ", ".join(PROFILES)
+            problems.append(FieldProblem("profile", self.profile, allowed))
+        if self.profile == "tiny" and (self.stop is not None or self.threads != 1):
+            given = "with a stop event" if self.stop is not None else f"threads={self.threads}"
+            allowed = f'"default", as {given} needs a thread of its own'
+            problems.append(FieldProblem("profile", self.profile, allowed))
         if not 0 <= self.seed < 2**31:
             problems.append(FieldProblem("seed", self.seed, "an integer in 0..2^31-1"))
+        if self.memory_limit is not None and not (self.isolate and self.memory_limit > 0):
+            allowed = "GiB > 0 with isolate=True, or None"
+            problems.append(FieldProblem("memory_limit", self.memory_limit, allowed))
         if problems:
             raise InputError(problems)

@@ -18,7 +18,8 @@ from optsched.model import FEASIBILITY, Model
 from optsched.model.evaluate import evaluate
 from optsched.solvers.backend import Raw
 from optsched.solvers.cpsat import CpSat
-from optsched.solvers.cpsat_proto import add_hint, build, integer_model
+from optsched.solvers.cpsat_integer import integer_model
+from optsched.solvers.cpsat_proto import build
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
@@ -304,9 +305,7 @@ def test_a_wrong_or_partial_start_does_no_harm():
 
 
 def test_only_known_values_of_a_start_become_hints():
-    model = integer_model(knapsack().compile())
-    proto = build(model)
-    add_hint(proto, model, np.array([np.nan, 1.0, 0.0]))
+    proto = build(integer_model(knapsack().compile()), np.array([np.nan, 1.0, 0.0]))
     assert list(proto.solution_hint.vars) == [1, 2]
     assert list(proto.solution_hint.values) == [1, 0]
 

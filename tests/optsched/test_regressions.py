@@ -9,7 +9,9 @@ import scipy.sparse as sp
 
 from optsched import Model, solve
 
-RESTART = Path(__file__).resolve().parents[1] / "data" / "highs_restart_wrong_optimum.mps"
+DATA = Path(__file__).resolve().parents[1] / "data"
+RESTART = DATA / "highs_restart_wrong_optimum.mps"
+PRESOLVE = DATA / "highs_presolve_wrong_optimum.mps"
 
 
 def read_mps(file: Path, *, whole_only: bool = False) -> Model:
@@ -64,3 +66,10 @@ def test_a_second_solver_confirms_the_optimum():
     assert solution.status == "optimal"
     assert solution.objective == pytest.approx(3.0)
     assert solution.message.startswith("confirmed")
+
+
+@pytest.mark.parametrize("solver", ["highs", "cpsat"])
+def test_the_optimum_that_presolve_of_later_versions_loses_is_found(solver):
+    solution = solve(read_mps(PRESOLVE), solver)
+    assert solution.status == "optimal"
+    assert solution.objective == pytest.approx(3.5)

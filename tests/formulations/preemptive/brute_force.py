@@ -95,9 +95,13 @@ def _slot_units(instance: Instance, active: Sequence[int], t: int) -> Iterator[d
         units = dict(edge)
         if any(units[j] > instance.num_chunks[j] for j in active):
             continue
-        spare = [j for j in active if t >= instance.release_time[j] + instance.upload_delay_cloud[j]]
+        spare = [
+            j for j in active if t >= instance.release_time[j] + instance.upload_delay_cloud[j]
+        ]
         for extra in product([False, True], repeat=len(spare)):
-            more = {j: int(instance.num_chunks[j]) for j, on in zip(spare, extra, strict=True) if on}
+            more = {
+                j: int(instance.num_chunks[j]) for j, on in zip(spare, extra, strict=True) if on
+            }
             yield units | more
 
 
@@ -168,7 +172,9 @@ def no_migration(instance: Instance) -> float:
 
         for chosen in product(*options):
             finish = [
-                (fast[j] if sum(where) == 0 else slow[j]) if sum(where) < instance.num_chunks[j] else 0
+                (fast[j] if sum(where) == 0 else slow[j])
+                if sum(where) < instance.num_chunks[j]
+                else 0
                 for j, where in enumerate(chosen)
             ]
             if sum(finish) >= best:

@@ -6,6 +6,7 @@ from math import comb, prod
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from formulations.preemptive.generator import tiny
@@ -13,6 +14,11 @@ from formulations.preemptive.instance import Instance
 
 OPTIMUM = 1e-6
 """Absolute difference allowed between two optima."""
+
+
+def examples(count: int) -> settings:
+    """So many examples, the same ones every time: exact solving has rare instances that last."""
+    return settings(max_examples=count, deadline=None, derandomize=True)
 
 
 def worked_example(times: float = 1) -> Instance:

@@ -3,9 +3,9 @@
 import brute_force
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from preemptive_cases import instances
+from preemptive_cases import examples, instances
 
 from formulations.preemptive.bounds import lb_alone, lb_ext
 from formulations.preemptive.grid import Grid, build_grid
@@ -24,7 +24,7 @@ def prices(grid: Grid, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
 
 @pytest.mark.parametrize("hub", [False, True])
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_at_any_prices_it_stays_below_the_completion_indexed_bound(hub, data):
     instance = data.draw(
         instances(fractional=data.draw(st.booleans()), tables=data.draw(st.booleans()))
@@ -39,7 +39,7 @@ def test_at_any_prices_it_stays_below_the_completion_indexed_bound(hub, data):
 
 @pytest.mark.parametrize("hub", [False, True])
 @given(instance=instances(jobs=(2, 4)))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_without_prices_every_job_runs_as_if_alone(hub, instance):
     grid = build_grid(instance, hub=hub)
     free = np.zeros(len(grid.class_slots[1])), np.zeros(len(grid.group_slots[1]))
@@ -47,14 +47,12 @@ def test_without_prices_every_job_runs_as_if_alone(hub, instance):
 
 
 @given(instance=instances())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_hubs_change_nothing_at_prices_per_group(instance):
     """A price per (group, slot) alone costs a job the same whether it names classes or not."""
     with_hub, without = build_grid(instance), build_grid(instance, hub=False)
     slots = int(max(with_hub.end_slot.max(), without.end_slot.max())) + 1
-    price = np.random.default_rng(instance.jobs).exponential(
-        0.3, (len(with_hub.group_size), slots)
-    )
+    price = np.random.default_rng(instance.jobs).exponential(0.3, (len(with_hub.group_size), slots))
     charged = []
     for grid in (with_hub, without):
         row, _ = grid.group_slots
@@ -66,7 +64,7 @@ def test_hubs_change_nothing_at_prices_per_group(instance):
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_units_asked_for_are_a_subgradient(data):
     """L at other prices lies below the plane that use minus capacity spans."""
     instance = data.draw(instances())
@@ -88,7 +86,7 @@ def test_the_units_asked_for_are_a_subgradient(data):
 
 
 @given(instance=instances())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_bound_found_is_proven_by_its_prices(instance):
     found = lagrangian_bound(instance, steps=40)
     proof, _ = lagrangian(build_grid(instance), found.class_price, found.group_price)
@@ -97,7 +95,7 @@ def test_the_bound_found_is_proven_by_its_prices(instance):
 
 
 @given(instance=instances(), target=st.floats(0, 200))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_wrong_target_steers_but_never_enters_the_bound(instance, target):
     found = lagrangian_bound(instance, steps=20, target=target)
     assert found.value <= brute_force.problem_2(instance) + 1e-7

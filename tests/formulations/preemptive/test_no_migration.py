@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import brute_force
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from preemptive_cases import OPTIMUM, instances
+from preemptive_cases import OPTIMUM, examples, instances
 
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.edf import Task, earliest_deadline_first
@@ -57,7 +58,7 @@ def test_the_worked_example_without_migration_costs_15_and_21_at_half_speed(
 
 @pytest.mark.parametrize("build", MODELS)
 @given(data=st.data())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_cpsat_solves_both_models_to_the_enumerated_optimum(build, data):
     fractional, tables = data.draw(st.booleans()), data.draw(st.booleans())
     agree(data.draw(instances(fractional=fractional, tables=tables)), build, "cpsat")
@@ -65,7 +66,7 @@ def test_cpsat_solves_both_models_to_the_enumerated_optimum(build, data):
 
 @pytest.mark.parametrize("build", MODELS)
 @given(instance=instances(jobs=(2,)))
-@settings(max_examples=12, deadline=None)
+@examples(12)
 def test_highs_solves_both_models_to_the_enumerated_optimum(build, instance):
     agree(instance, build, "highs")
 
@@ -80,13 +81,13 @@ def test_with_and_without_slots_four_jobs_have_the_same_optimum(seed: int) -> No
 
 @pytest.mark.parametrize("build", MODELS)
 @given(instance=instances(jobs=(2,)), horizon=st.integers(1, 14))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_horizon_cuts_both_models_as_it_cuts_enumeration(build, instance, horizon):
     agree(replace(instance, horizon=horizon), build, "cpsat")
 
 
 @given(instance=instances())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_migration_never_costs_anything(instance):
     assert brute_force.problem_2(instance) <= brute_force.no_migration(instance)
 
@@ -144,7 +145,7 @@ def test_a_horizon_too_short_for_chunks_that_stay_is_a_status(
 
 @pytest.mark.parametrize("build", MODELS)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_dispatch_and_completion_times_of_a_schedule_are_a_feasible_start(build, data):
     """Fixed as they are, they extend to a point that costs no more than the schedule."""
     instance = data.draw(instances(tables=data.draw(st.booleans())))
@@ -178,7 +179,7 @@ def test_a_start_that_ends_after_the_fast_cloud_is_moved_there(example: Instance
     ),
     order=st.randoms(use_true_random=False),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_earliest_deadline_first_meets_deadlines_that_any_priorities_meet(tasks, order):
     """Deadlines are taken from a run by arbitrary fixed priorities."""
     priority = list(range(len(tasks)))
@@ -192,11 +193,9 @@ def test_earliest_deadline_first_meets_deadlines_that_any_priorities_meet(tasks,
             left[ready[0]] -= 1
             due[ready[0]] = now
     runs = list(
-        earliest_deadline_first(
-            [Task(a, due[i], p, n, i, 0) for i, (a, p, n) in enumerate(tasks)]
-        )
+        earliest_deadline_first([Task(a, due[i], p, n, i, 0) for i, (a, p, n) in enumerate(tasks)])
     )
-    for (_, _, _, end), (_, _, start, _) in zip(runs, runs[1:], strict=False):
+    for (_, _, _, end), (_, _, start, _) in pairwise(runs):
         assert end <= start
     for i, (arrival, duration, chunks) in enumerate(tasks):
         mine = [run for run in runs if run[0] == i]

@@ -1,17 +1,17 @@
 """Problem (4): enumeration, the literal model, the aggregated ones and the flow agree."""
 
 from dataclasses import replace
-from importlib.metadata import version
 
 import brute_force
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from preemptive_cases import instances
+from preemptive_cases import examples, instances
 
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.decode import fast_cloud_runs, slot_schedule, whole_units
+from formulations.preemptive.generator import tiny
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.network import problem_4_flow
@@ -31,12 +31,8 @@ ONE_SPEED = ("fast", "slow")
 
 
 def solved(model: Model, solver: str = "highs") -> Solution:
-    """An optimal solution that the model itself finds feasible.
-
-    Presolve stays out of integer programs: that of HiGHS 1.13 cuts off optima of the class model.
-    """
-    settings = {"extra": {"presolve": "off"}} if solver == "highs" else {}
-    solution = solve(model, solver, **settings)
+    """An optimal solution that the model itself finds feasible."""
+    solution = solve(model, solver)
     assert solution.status is Status.OPTIMAL
     assert model.violations(solution.values) == []
     return solution
@@ -51,7 +47,7 @@ def optimum(model: Model, solver: str = "highs") -> float:
 
 @pytest.mark.parametrize("rates", RATES)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_every_model_of_problem_4_has_the_enumerated_optimum(rates, data):
     instance = data.draw(instances(chunk_states=3000, tables=data.draw(st.booleans())))
     expected = pytest.approx(brute_force.problem_4(instance, rates), rel=1e-7, abs=1e-9)
@@ -63,16 +59,16 @@ def test_every_model_of_problem_4_has_the_enumerated_optimum(rates, data):
 
 
 @pytest.mark.parametrize("rates", RATES)
-@given(instance=instances(jobs=(2,), chunk_states=500))
-@settings(max_examples=12, deadline=None)
-def test_cpsat_solves_problem_4_to_the_enumerated_optimum(rates, instance):
+@pytest.mark.parametrize("seed", range(4))
+def test_cpsat_solves_problem_4_to_the_enumerated_optimum(rates: str, seed: int) -> None:
+    instance = tiny(np.random.default_rng(seed), jobs=2)
     expected = pytest.approx(brute_force.problem_4(instance, rates), rel=1e-6, abs=1e-9)
     assert optimum(problem_4_aggregated(instance, rates=rates), "cpsat") == expected
 
 
 @pytest.mark.parametrize("rates", ONE_SPEED)
 @given(instance=instances(chunk_states=1000), horizon=st.integers(1, 14))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_horizon_cuts_the_flow_as_it_cuts_enumeration(rates, instance, horizon):
     instance = replace(instance, horizon=horizon)
     expected = brute_force.problem_4(instance, rates)
@@ -86,7 +82,7 @@ def test_a_horizon_cuts_the_flow_as_it_cuts_enumeration(rates, instance, horizon
 
 @pytest.mark.parametrize("rates", RATES)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_relaxations_of_problem_4_agree(rates, data):
     instance = data.draw(instances(jobs=(2, 3, 5), tables=data.draw(st.booleans())))
     for kept in (True, False):
@@ -98,7 +94,7 @@ def test_the_relaxations_of_problem_4_agree(rates, data):
 
 @pytest.mark.parametrize("rates", ONE_SPEED)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_with_one_speed_and_whole_times_the_relaxation_of_4_has_whole_optima(rates, data):
     instance = data.draw(instances(jobs=(2, 3, 5), tables=data.draw(st.booleans())))
     relaxed = pytest.approx(
@@ -182,7 +178,7 @@ def test_an_optimum_of_4_may_end_after_the_fast_cloud_would():
 
 @pytest.mark.parametrize("rates", ["exact", "slow"])
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_solutions_of_4_are_schedules_of_2(rates, data):
     """Units on named workers, fast jobs whole in the cloud: nothing of (2) is broken."""
     instance, hub = data.draw(instances()), data.draw(st.booleans())
@@ -204,7 +200,7 @@ def as_schedule(instance: Instance, solution: Solution, *, rates: str, hub: bool
 
 
 @given(instance=instances())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_flows_at_the_slow_speed_are_schedules_of_2(instance):
     solution = problem_4_flow(instance, rates="slow")
     schedule = as_schedule(instance, solution, rates="slow", hub=True)
@@ -245,7 +241,7 @@ def test_rounded_weights_and_the_relaxation_bound_a_job_that_is_not_whole():
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_relaxation_of_4_never_exceeds_problem_2_whatever_the_durations(data):
     instance = data.draw(instances(fractional=data.draw(st.booleans())))
     optimum_2 = brute_force.problem_2(instance)
@@ -276,11 +272,8 @@ def test_a_horizon_too_short_for_problem_4_is_a_status(example: Instance, rates:
         assert problem_4_flow(instance, rates=rates).status is Status.INFEASIBLE
 
 
-@pytest.mark.xfail(
-    version("highspy").startswith("1.13."), strict=True, reason="HiGHS 1.13: presolve is wrong"
-)
 def test_highs_finds_the_whole_optimum_of_a_transport_model() -> None:
-    """Its relaxation has a whole optimum, 9.5; HiGHS 1.13 answers 10, proven."""
+    """Its relaxation has a whole optimum, 9.5; HiGHS from 1.13 on answers 10, proven."""
     instance = Instance.build(
         release_time=[1, 2, 3],
         num_chunks=[3, 2, 1],

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from preemptive_cases import instances
+from preemptive_cases import examples, instances
 
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.problem_4 import problem_4
@@ -18,7 +18,7 @@ RATES = ("fast", "slow")
 @pytest.mark.parametrize("rates", RATES)
 @pytest.mark.parametrize("chunk_parallelism", [True, False])
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_the_corrected_dual_has_the_value_of_the_relaxation_of_4(rates, chunk_parallelism, data):
     instance = data.draw(instances(fractional=data.draw(st.booleans())))
     primal = solve(
@@ -47,14 +47,14 @@ def test_the_printed_dual_of_the_worked_example_is_0(
 
 
 @given(instance=instances(cloud=True), rates=st.sampled_from(RATES))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_printed_dual_is_0_wherever_there_is_a_cloud(instance, rates):
     printed = problem_6(instance, rates=rates, chunk_parallelism=False, printed_rows=True)
     assert solve(printed).objective == pytest.approx(0, abs=1e-9)
 
 
 @given(instance=instances(cloud=False), rates=st.sampled_from(RATES))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_rows_before_the_upload_only_ever_lower_the_dual(instance, rates):
     values = [
         solve(problem_6(instance, rates=rates, printed_rows=printed)).objective
@@ -77,7 +77,7 @@ def test_without_a_cloud_rows_before_the_upload_lower_the_dual_by_the_delay():
 
 
 @given(instance=instances(), rates=st.sampled_from(RATES))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_leaving_4e_out_never_raises_the_relaxation(instance, rates):
     """It is dropped, not redundant."""
     values = [

@@ -1,0 +1,89 @@
+"""Random small models with every kind of block, against enumeration and every back end.
+
+The test run sees a sample of these; this is the nightly run. Every model is enumerated and solved
+by all back ends that are installed. Anything wrong is shrunk to its smallest form and written as
+JSON, ready to be placed in ``tests/data/regressions``.
+
+    python benchmarks/conformance.py --models 20000 --workers 2
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from optsched.parallel import run_each
+from optsched.solvers import available
+from optsched.testing.campaign import Finding, examine
+from optsched.testing.random_models import RANDOM_KINDS
+from optsched.testing.verdict import Word
+
+BATCH = 50  # models per task, so that handing them over costs nothing
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive seeds, and whom to ask."""
+
+    seeds: range
+    solvers: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+    def run(self) -> list[Finding]:
+        """Examine every model."""
+        return [examine(seed, self.solvers, self.kinds) for seed in self.seeds]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run, print a table; 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1_000_000, help="of the first model")
+    parser.add_argument("--solvers", default=",".join(available()))
+    parser.add_argument("--kinds", default=",".join(RANDOM_KINDS))
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("reproducers"), help="where to put them")
+    given = parser.parse_args(arguments)
+    solvers, kinds = tuple(given.solvers.split(",")), tuple(given.kinds.split(","))
+    last = given.seed + given.models
+    batches = [
+        Batch(range(first, min(first + BATCH, last)), solvers, kinds)
+        for first in range(given.seed, last, BATCH)
+    ]
+    began, words, shown = time.perf_counter(), Counter[tuple[str, Word]](), Counter[str]()
+    failed = 0
+    for outcome in run_each(Batch.run, batches, given.workers):
+        if outcome.value is None:
+            print(f"{batches[outcome.index].seeds}: {outcome.error}")
+            failed += 1
+            continue
+        for finding in outcome.value:
+            words.update((v.solver, v.word) for v in finding.verdicts)
+            shown.update(finding.kinds)
+            if finding.wrong:
+                report(finding, given.out)
+    print(f"{given.models} models in {time.perf_counter() - began:.0f} s")
+    print("holding: " + ", ".join(f"{kind} {count}" for kind, count in sorted(shown.items())))
+    for solver in sorted({name for name, _ in words}):
+        counts = ", ".join(f"{words[solver, word]} {word}" for word in Word)
+        print(f"{solver:<12} {counts}")
+    return int(failed > 0 or any(word is Word.WRONG for _, word in words))
+
+
+def report(finding: Finding, folder: Path) -> None:
+    """Print what was wrong and keep the smallest model that shows it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"model_{finding.seed}.json"
+    said = [str(v) for v in finding.wrong]
+    file.write_text(json.dumps({"why": said, "recipe": finding.recipe}, indent=1) + "\n")
+    print("\n".join(said), f"-> {file}", sep="\n", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

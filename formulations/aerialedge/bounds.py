@@ -1,0 +1,115 @@
+"""Lower bounds that need no solver: volume, pairs that cannot share a node, dual feasible steps.
+
+All are in whole units of weight (``VectorPacking.weight``), which is why they may be rounded up.
+A bound of ``INFEASIBLE`` proves that the items do not fit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from formulations.aerialedge.instance import Floats, Instance, Integers
+from formulations.aerialedge.vector_packing import VectorPacking, aggregate
+
+INFEASIBLE = math.inf
+_ROUNDING = 1e-9  # relative; quotients of whole numbers are as close as that to theirs
+_PAIRS = 1500  # largest number of item types for which pairs are compared
+
+
+def lower_bound(packing: VectorPacking) -> float:
+    """The best of the bounds below, in units of weight."""
+    if len(packing.stranded):
+        return INFEASIBLE
+    return max(volume_bound(packing), conflict_bound(packing), step_bound(packing))
+
+
+def covering(demand: float, supply: Floats | Integers, packing: VectorPacking) -> float:
+    """Least weight of nodes whose supplies add up to a demand, each in part if need be, rounded up.
+
+    Args:
+        demand: to be covered.
+        supply: of one node of each type, shape (node types,).
+        packing: for the weights and numbers of nodes.
+    """
+    if demand <= 0:
+        return 0.0
+    with np.errstate(divide="ignore"):
+        order = np.argsort(packing.weight / np.asarray(supply, dtype=np.float64))
+    total = np.asarray(supply, dtype=np.float64)[order] * packing.available[order]
+    before = np.cumsum(total) - total
+    taken = np.clip(demand - before, 0.0, total)
+    if taken.sum() < demand * (1 - _ROUNDING):
+        return INFEASIBLE
+    used = supply[order] > 0
+    value = float((taken[used] / supply[order][used] * packing.weight[order][used]).sum())
+    return float(math.ceil(value - _ROUNDING * max(1.0, value)))
+
+
+def volume_bound(packing: VectorPacking) -> float:
+    """L_0: per resource, the nodes that can hold all demand together.
+
+    For identical nodes this is the ceiling of the linear relaxation of [AE2]; for different ones
+    under "count", the smallest k such that the k largest nodes suffice.
+    """
+    return max(
+        covering(float(packing.number @ packing.least_size[:, r]), packing.capacity[:, r], packing)
+        for r in range(packing.resources)
+    )
+
+
+def conflict_bound(packing: VectorPacking) -> float:
+    """Items of which no two fit any node together need a node each (a greedy clique)."""
+    if packing.task_types > _PAIRS:
+        return 0.0
+    least, number = packing.least_size, packing.number
+    together = least[:, None, :] + least[None, :, :]
+    fit = np.zeros(together.shape[:2], dtype=bool)
+    for capacity in packing.capacity:
+        fit |= (together <= capacity).all(axis=2)
+    alone = ~fit
+    degree = alone @ number
+    best = 0
+    for start in np.argsort(-degree, kind="stable")[:20].tolist():
+        members, candidates = 0, np.ones(packing.task_types, dtype=bool)
+        current: int | None = start
+        while current is not None:
+            members += int(number[current]) if alone[current, current] else 1
+            candidates &= alone[current]
+            candidates[current] = False
+            current = int(np.argmax(np.where(candidates, degree, -1))) if candidates.any() else None
+        best = max(best, members)
+    order = np.argsort(packing.weight, kind="stable")
+    cheapest = np.repeat(packing.weight[order], np.minimum(packing.available[order], best))
+    if len(cheapest) < best:
+        return INFEASIBLE
+    return float(cheapest[:best].sum())
+
+
+def step_bound(packing: VectorPacking) -> float:
+    """Per resource, the dual feasible function of Martello and Toth's L_2 (identical nodes only).
+
+    At a threshold q, items larger than C - q count whole, those smaller than q not at all.
+    """
+    if packing.node_types > 1:
+        return 0.0
+    best = 0.0
+    for r in range(packing.resources):
+        size, capacity = packing.least_size[:, r], int(packing.capacity[0, r])
+        for q in np.unique(size[size <= capacity // 2]):
+            value = np.where(size > capacity - q, capacity, np.where(size < q, 0, size))
+            demand = float(packing.number @ value)
+            best = max(best, covering(demand, packing.capacity[:, r], packing))
+    return best
+
+
+def in_objective(packing: VectorPacking, weight: float) -> float:
+    """A weight as a value of the objective."""
+    return weight * packing.weight_unit
+
+
+def volume(instance: Instance, deployment: int = 0) -> float:
+    """L_0 of one deployment as a value of the objective."""
+    packing = aggregate(instance, deployment)
+    return in_objective(packing, volume_bound(packing))

@@ -1,0 +1,102 @@
+"""[AE1]: which deployment takes the multi-job; (6), (7), (11), (13) to (15), (16) to (20)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from formulations.aerialedge.check import order_of_travel, within_reach
+from formulations.aerialedge.instance import Floats, Instance
+from optsched.errors import InputError
+from optsched.model import Model
+from optsched.solvers import Solution
+
+Horizon = Literal["sum", "dag"]
+
+
+def closest(instance: Instance) -> int:
+    """The first deployment in order of travel that passes (7), (13) and (14), packing aside.
+
+    Where none passes, the first in that order: whatever is packed there breaks what it breaks.
+    """
+    order = order_of_travel(instance).tolist()
+    return next((i for i in order if not within_reach(instance, i)), order[0])
+
+
+def longest_path(instance: Instance) -> float:
+    """Longest path through the dependencies, weighted by execution times (seconds)."""
+    end = np.zeros(instance.tasks)
+    for t in instance.topological_order.tolist():
+        before = instance.parents[t]
+        end[t] = (end[before].max() if len(before) else 0.0) + instance.exec_time[t]
+    return float(end.max())
+
+
+def eligible(instance: Instance, *, round_trip: bool = False, horizon: Horizon = "sum") -> Floats:
+    """Which deployments (7) and (14) allow, shape (deployments,): 1 or 0.
+
+    Args:
+        instance: the deployments and the multi-job.
+        round_trip: 2 f_i^l + H <= f_i in place of f_i^l < f_i and H <= f_i.
+        horizon: H is the sum of execution times, as printed, or the longest path ("dag").
+
+    Raises:
+        InputError: another horizon.
+    """
+    if horizon not in get_args(Horizon):
+        raise InputError.of("horizon", horizon, "must be one of " + ", ".join(get_args(Horizon)))
+    time = float(instance.exec_time.sum()) if horizon == "sum" else longest_path(instance)
+    travel, flight = instance.travel_time, instance.flight_time
+    if round_trip:
+        return np.asarray(2 * travel + time <= flight, dtype=np.float64)
+    return np.asarray((travel < flight) & (time <= flight), dtype=np.float64)
+
+
+def dispatch(instance: Instance, *, round_trip: bool = False, horizon: Horizon = "sum") -> Model:
+    """[AE1] for one multi-job: the least travel time (seconds) that meets the aggregate rows."""
+    return dispatch_together([instance], round_trip=round_trip, horizon=horizon)
+
+
+def dispatch_together(
+    instances: Sequence[Instance], *, round_trip: bool = False, horizon: Horizon = "sum"
+) -> Model:
+    """[AE1] for several multi-jobs at once: they share the deployments' capacities.
+
+    Args:
+        instances: one per multi-job, over the same deployments (travel times may differ).
+        round_trip: see ``eligible``.
+        horizon: see ``eligible``.
+
+    Raises:
+        InputError: no instance, or instances over different nodes.
+    """
+    if not instances:
+        raise InputError.of("instances", [], "at least one")
+    fleet = instances[0]
+    for g, other in enumerate(instances):
+        if not np.array_equal(other.capacity_units, fleet.capacity_units) or not np.array_equal(
+            other.node_deployment, fleet.node_deployment
+        ):
+            raise InputError.of(f"instances[{g}]", "other nodes", "the nodes of instances[0]")
+    allowed = np.stack([eligible(one, round_trip=round_trip, horizon=horizon) for one in instances])
+    model = Model("[AE1] closest dispatch")
+    chosen = model.integer("w", allowed.shape, upper=allowed, formula="w_{gi}")
+    model.minimize((chosen * np.stack([one.travel_time for one in instances])).sum())
+    model.add("22", chosen.sum(axis=1) == 1, formula=r"\sum_i w_{gi} = 1")
+    need = np.stack([one.least_demand_units.sum(axis=0) for one in instances])
+    offer = np.zeros((fleet.deployments, len(fleet.resources)), dtype=np.int64)
+    np.add.at(offer, fleet.node_deployment, fleet.capacity_units)
+    for r, name in enumerate(fleet.resources):
+        step = max(int(np.gcd(np.gcd.reduce(need[:, r]), np.gcd.reduce(offer[:, r]))), 1)
+        load = (chosen * (need[:, r] // step)[:, None]).sum(axis=0)
+        model.add(
+            f"13:{name}", load <= offer[:, r] // step, formula=r"\sum_g T_g^r w_{gi} \le D_i^r"
+        )
+    return model
+
+
+def decode_dispatch(solution: Solution) -> list[int]:
+    """Deployment of each multi-job."""
+    return [int(i) for i in np.argmax(solution["w"], axis=1)]

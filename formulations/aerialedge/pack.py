@@ -1,0 +1,301 @@
+"""One call that packs: quick rules and bounds first, then whichever exact method suits.
+
+Column generation with branch-and-price is tried first; where it leaves a gap, arc-flow follows if
+its graphs are small, or else assignment in CP-SAT. Whatever any of them finds or proves counts.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from formulations.aerialedge.arc_flow import decode_flow, packing_flow
+from formulations.aerialedge.assignment import (
+    assignment,
+    decode_assignment,
+    encode_assignment,
+)
+from formulations.aerialedge.bounds import lower_bound
+from formulations.aerialedge.check import order_of_travel, within_reach
+from formulations.aerialedge.construct import best_start
+from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.patterns import solve_patterns
+from formulations.aerialedge.schedule import Schedule
+from formulations.aerialedge.vector_packing import (
+    Bin,
+    VectorPacking,
+    aggregate,
+    to_bins,
+    to_schedule,
+    total_weight,
+)
+from optsched.errors import InputError, ModelError
+from optsched.problem import Answer, Formulation
+from optsched.solvers import Limit, Options, Solution, Status, solve
+
+Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
+"""What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""
+
+_PATTERN_SHARE = 0.6  # of the time limit, before something else is tried
+_ROUNDING = 1e-6  # absolute; bounds are in whole units of weight
+
+
+@dataclass
+class _Search:
+    """What is known of one packing problem so far, in units of weight."""
+
+    instance: Instance
+    packing: VectorPacking
+    deployment: int
+    deadline: float
+    stop: threading.Event | None
+    threads: int
+    bins: list[Bin] | None = None
+    bound: float = 0.0
+    infeasible: bool = False
+    by: list[str] = field(default_factory=list)
+
+    @property
+    def weight(self) -> float:
+        return math.inf if self.bins is None else total_weight(self.packing, self.bins)
+
+    @property
+    def closed(self) -> bool:
+        return self.infeasible or self.bound >= self.weight - 0.5
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, self.deadline - time.perf_counter())
+
+    @property
+    def stopped(self) -> bool:
+        return self.stop is not None and self.stop.is_set()
+
+    def offer(self, bins: list[Bin] | None) -> None:
+        """A packing, which counts if it is lighter than the best one."""
+        if bins is not None and total_weight(self.packing, bins) < self.weight:
+            self.bins = bins
+
+    def raise_bound(self, bound: float | None) -> None:
+        """A proven bound; weights are whole."""
+        if bound is not None and math.isfinite(bound):
+            self.bound = max(self.bound, float(math.ceil(bound - _ROUNDING * max(1.0, bound))))
+
+    def schedule(self) -> Schedule | None:
+        if self.bins is None:
+            return None
+        return to_schedule(self.instance, self.packing, self.bins, self.deployment)
+
+
+def pack(
+    instance: Instance,
+    *,
+    deployment: int | None = None,
+    method: Method = "auto",
+    time_limit: float | None = None,
+    start: Schedule | None = None,
+    stop: threading.Event | None = None,
+    threads: int = 1,
+) -> Answer:
+    """Pack all tasks on the nodes of one deployment at the least weight, or bracket that weight.
+
+    Args:
+        instance: its objective decides the weights.
+        deployment: None: the closest one that can take them, by Algorithm 2 with packing check.
+        method: "auto" chooses by structure.
+        time_limit: wall seconds; None: until proven.
+        start: a schedule to start from.
+        stop: set it from another thread to end with what is known.
+        threads: of solvers that can use several.
+
+    Returns:
+        Solution and schedule; the status is "infeasible" where no deployment takes the tasks.
+
+    Raises:
+        InputError: an unknown method or deployment, or a time limit that is not positive.
+    """
+    if method not in get_args(Method):
+        raise InputError.of("method", method, "must be one of " + ", ".join(get_args(Method)))
+    if time_limit is not None and not time_limit > 0:
+        raise InputError.of("time_limit", time_limit, "seconds > 0, or None")
+    began = time.perf_counter()
+    deadline = began + (math.inf if time_limit is None else time_limit)
+    last: Answer | None = None
+    for i in _candidates(instance, deployment):
+        search = _Search(instance, aggregate(instance, i), i, deadline, stop, threads)
+        _run(search, method, start)
+        last = _answer(search, time.perf_counter() - began)
+        if last.solution.status is not Status.INFEASIBLE:
+            return last
+    message = "no deployment can take the multi-job"
+    return last or Answer(Solution(Status.INFEASIBLE, solver="pack", message=message))
+
+
+def _candidates(instance: Instance, deployment: int | None) -> Iterator[int]:
+    """Deployments in the order Algorithm 2 tries them."""
+    if deployment is not None:
+        yield deployment
+        return
+    for i in order_of_travel(instance).tolist():
+        if not within_reach(instance, i):
+            yield i
+
+
+def _run(search: _Search, method: Method, start: Schedule | None) -> None:
+    packing = search.packing
+    bound = lower_bound(packing)
+    if math.isinf(bound):
+        search.infeasible = True
+        return
+    search.raise_bound(bound)
+    if start is not None and start.deployment == search.deployment:
+        search.offer(to_bins(search.instance, packing, start))
+    search.offer(best_start(packing))
+    steps: dict[str, Callable[[_Search], None]] = {
+        "patterns": _by_patterns,
+        "arc_flow": _by_arc_flow,
+        "cpsat": lambda s: _by_assignment(s, "cpsat"),
+        "highs": lambda s: _by_assignment(s, "highs"),
+    }
+    names = ["patterns", "arc_flow", "cpsat"] if method == "auto" else [method]
+    for name in names:
+        if search.closed or search.seconds <= 0 or search.stopped:
+            return
+        if name == "patterns" and method == "auto" and math.isfinite(search.deadline):
+            whole = search.deadline
+            search.deadline = time.perf_counter() + _PATTERN_SHARE * search.seconds
+            steps[name](search)
+            search.deadline = whole
+        else:
+            steps[name](search)
+        search.by.append(name)
+
+
+def _limit(search: _Search) -> float | None:
+    return None if math.isinf(search.deadline) else max(search.seconds, 1e-3)
+
+
+def _by_patterns(search: _Search) -> None:
+    limit = _limit(search)
+    outcome = solve_patterns(
+        search.packing,
+        start=search.bins or (),
+        time_limit=limit,
+        stop=search.stop,
+        heuristic_seconds=10.0 if limit is None else max(1.0, 0.3 * limit),
+    )
+    if outcome.solution.status is Status.INFEASIBLE:
+        search.infeasible = search.bins is None
+        return
+    search.raise_bound(outcome.solution.bound)
+    search.offer(outcome.bins)
+
+
+def _by_arc_flow(search: _Search) -> None:
+    try:
+        model = packing_flow(search.packing)
+    except ModelError:  # too large: somebody else's turn
+        return
+    solution = solve(model, "highs", time_limit=_limit(search), stop=search.stop)
+    unit = search.packing.weight_unit
+    if solution.status is Status.INFEASIBLE:
+        search.infeasible = search.bins is None
+        return
+    search.raise_bound(None if solution.bound is None else solution.bound / unit)
+    if solution.has_point:
+        search.offer(decode_flow(search.packing, solution))
+
+
+def _by_assignment(search: _Search, solver: str) -> None:
+    unit = search.packing.weight_unit
+    model = assignment(
+        search.instance, deployment=search.deployment, at_least=search.bound * unit
+    )
+    schedule = search.schedule()
+    warm = None if schedule is None else encode_assignment(search.instance, schedule)
+    solution = solve(
+        model,
+        solver,
+        time_limit=_limit(search),
+        stop=search.stop,
+        threads=search.threads if solver == "cpsat" else 1,
+        warm_start=warm,
+    )
+    if solution.status is Status.INFEASIBLE:
+        search.infeasible = search.bins is None
+        return
+    search.raise_bound(None if solution.bound is None else solution.bound / unit)
+    if solution.has_point:
+        found = decode_assignment(search.instance, solution, deployment=search.deployment)
+        search.offer(to_bins(search.instance, search.packing, found))
+
+
+def _answer(search: _Search, seconds: float) -> Answer:
+    packing = search.packing
+    message = "settled by " + (", ".join(["quick rules and bounds", *search.by]))
+    if search.infeasible:
+        solution = Solution(Status.INFEASIBLE, seconds=seconds, solver="pack", message=message)
+        return Answer(solution)
+    bound = min(search.bound, search.weight) * packing.weight_unit
+    open_limit = Limit.TIME if search.seconds <= 0 else None
+    status = Status.OPTIMAL
+    if not search.closed:
+        status = Status.NO_SOLUTION if search.bins is None else Status.FEASIBLE
+        status = Status.INTERRUPTED if search.stopped else status
+    solution = Solution(
+        status=status,
+        objective=None if search.bins is None else search.weight * packing.weight_unit,
+        bound=bound,
+        limit=None if search.closed else open_limit,
+        checked=search.bins is not None,
+        seconds=seconds,
+        solver="pack",
+        message=message,
+    )
+    return Answer(solution, search.schedule())
+
+
+@dataclass(frozen=True)
+class PackFormulation(Formulation):
+    """The portfolio ``pack`` in the place of a single model; it takes limits and a start."""
+
+    def solve(
+        self,
+        instance: Any,
+        *,
+        solver: str | None = None,
+        options: Options | None = None,
+        start: Any | None = None,
+        **build_options: Any,
+    ) -> Answer:
+        """Pack; ``solver`` names one exact method instead of the portfolio.
+
+        Raises:
+            InputError: a solver that is no method of ``pack``.
+        """
+        options = options or Options()
+        methods: dict[str | None, Method] = {None: "auto", "highs": "highs", "cpsat": "cpsat"}
+        if solver not in methods:
+            allowed = "highs or cpsat (the assignment model), or none for the portfolio"
+            raise InputError.of("solver", solver, allowed)
+        answer = pack(
+            instance,
+            deployment=build_options.get("deployment"),
+            method=methods[solver],
+            time_limit=options.time_limit,
+            start=start,
+            stop=options.stop,
+            threads=options.threads,
+        )
+        return replace(answer, solution=replace(answer.solution, values=np_values(answer)))
+
+
+def np_values(answer: Answer) -> dict[str, Any]:
+    """The node of each task, as values of the solution."""
+    return {} if answer.schedule is None else {"node": answer.schedule.node.astype(np.float64)}

@@ -1,0 +1,228 @@
+"""Data collection and resource allocation for training at the edge (Chen et al.): DRP and DSRP.
+
+``PROBLEM`` is DRP (5), ``DSRP`` the same with services that take storage (22); both share the
+instance. The modules beside it are meant to be read next to the paper.
+"""
+
+from functools import partial
+
+from formulations.drp.check import check, check_dsrp, cost
+from formulations.drp.decode import decode, decode_share, encode, encode_services
+from formulations.drp.exact import BoundAndPack
+from formulations.drp.generator import GeneratorOptions, generate
+from formulations.drp.instance import Instance
+from formulations.drp.problem_5 import (
+    drp_eps,
+    drp_lin,
+    lin,
+    lp1,
+    problem_5,
+    problem_5_cone,
+    problem_5_projected,
+    soc,
+)
+from formulations.drp.problem_22 import (
+    dsrp_eps,
+    dsrp_lin,
+    lin_services,
+    lp2,
+    problem_22,
+    problem_22_cone,
+    problem_22_projected,
+    soc_services,
+)
+from formulations.drp.relaxation import soc_bound
+from formulations.drp.schedule import Schedule
+from optsched.problem import Bound, Formulation, Preset, Problem
+
+__all__ = ["DSRP", "PROBLEM", "Instance", "Schedule"]
+
+_PAPER = (
+    "Chen et al., Joint Data Collection and Resource Allocation for Distributed Machine Learning "
+    "at the Edge"
+)
+_decode_services = partial(decode, services=True)
+
+_DRP = (
+    BoundAndPack(
+        "problem_5_projected", problem_5_projected, "problem (5), [P4]",
+        "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
+        "relaxation, choice of jobs and local search first, branch and bound for what is left",
+        decode, encode,
+    ),
+    Formulation("problem_5_oa", problem_5_projected, "problem (5), [P4]",
+                "the same model, handed to the solver or to outer approximation as it is",
+                decode, encode),
+    Formulation("problem_5_cone", problem_5_cone, "problem (5), (C1)",
+                "a second-order cone per job and server", decode, encode),
+    Formulation("problem_5", problem_5, "problem (5)",
+                "as printed, the deadline rational", decode, encode),
+    Formulation("drp_eps", drp_eps, "problem (5) with (12), (13)",
+                "one communication share for all jobs: a restriction of (5)",
+                decode_share, encode),
+    Formulation("drp_lin", drp_lin, "[LIN]",
+                "a_j + b_j <= 1: a restriction of (5) without a parameter", decode, encode),
+    Formulation("lp1", lp1, "LP1, (6) to (13)",
+                "relaxation of drp_eps; no bound on (5)"),
+    Formulation("lin", lin, "[LIN]", "relaxation of drp_lin; no bound on (5)"),
+    Formulation("soc", None, "[P3]", "second-order-cone relaxation of (5)", method=soc),
+)  # fmt: skip
+
+_SERVICES = (
+    BoundAndPack(
+        "problem_22_projected", problem_22_projected, "problem (22), [P5]",
+        "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
+        "relaxation, choice of jobs and local search first, branch and bound for what is left",
+        _decode_services, encode_services, services=True,
+    ),
+    Formulation("problem_22_oa", problem_22_projected, "problem (22), [P5]",
+                "the same model, handed to the solver or to outer approximation as it is",
+                _decode_services, encode_services),
+    Formulation("problem_22_cone", problem_22_cone, "problem (22), (C1)",
+                "a second-order cone per job (or node) and server",
+                _decode_services, encode_services),
+    Formulation("problem_22", problem_22, "problem (22)",
+                "as printed, the deadline rational", _decode_services, encode_services),
+    Formulation("dsrp_eps", dsrp_eps, "problem (22) with (30), (31)",
+                "one communication share for all jobs: a restriction of (22)",
+                partial(decode_share, services=True), encode_services),
+    Formulation("dsrp_lin", dsrp_lin, "[LIN]",
+                "a_j + b_j <= 1: a restriction of (22) without a parameter",
+                _decode_services, encode_services),
+    Formulation("lp2", lp2, "LP2, (23) to (31)", "relaxation of dsrp_eps; no bound on (22)"),
+    Formulation("lin", lin_services, "[LIN]", "relaxation of dsrp_lin; no bound on (22)"),
+    Formulation("soc", None, "[P5] relaxed", "second-order-cone relaxation of (22)",
+                method=soc_services),
+)  # fmt: skip
+
+_METHODS = ("r_dr", 'r_dr(mode="exact")', "greedy", "nearest", "nearest_literal", "random")
+_JOBS = [10, 20, 30, 40, 50, 60]
+
+_DRP_PRESETS = {
+    "quick": Preset(
+        grid={"jobs": [20, 40]},
+        seeds=3,
+        heuristics=_METHODS,
+        time_limit=30.0,
+        x="jobs",
+        summary="hexagon, uniform data, balanced profile: a first look in seconds",
+    ),
+    "figures_2_4": Preset(
+        grid={
+            "jobs": _JOBS,
+            "topology": ["hexagon"],
+            "distribution": ["uniform", "normal", "pareto"],
+        },
+        seeds=10,
+        heuristics=_METHODS,
+        time_limit=60.0,
+        x="jobs",
+        summary="throughput against the number of jobs, hexagon",
+    ),
+    "figures_9_11": Preset(
+        grid={
+            "jobs": _JOBS,
+            "topology": ["grid"],
+            "distribution": ["uniform", "normal", "pareto"],
+        },
+        seeds=10,
+        heuristics=_METHODS,
+        time_limit=60.0,
+        x="jobs",
+        summary="throughput against the number of jobs, grid",
+    ),
+    "profiles": Preset(
+        grid={
+            "jobs": [40],
+            "topology": ["hexagon", "grid"],
+            "distribution": ["uniform", "normal", "pareto"],
+            "profile": ["bandwidth_bound", "balanced", "physical"],
+        },
+        seeds=3,
+        heuristics=_METHODS,
+        time_limit=60.0,
+        x="profile",
+        summary="every topology, distribution and profile at 40 jobs",
+    ),
+}
+
+_DSRP_METHODS = ("r_dsr", "r_dsr_raw", "r_dr_storage")
+_DSRP_PRESETS = {
+    "quick": Preset(
+        grid={"jobs": [10, 20]},
+        seeds=3,
+        heuristics=_DSRP_METHODS,
+        time_limit=30.0,
+        x="jobs",
+        summary="hexagon, uniform data, balanced profile: a first look",
+    ),
+    "figures_15_17": Preset(
+        grid={
+            "jobs": _JOBS,
+            "topology": ["hexagon"],
+            "distribution": ["uniform", "normal", "pareto"],
+        },
+        seeds=10,
+        heuristics=_DSRP_METHODS,
+        time_limit=60.0,
+        x="jobs",
+        summary="throughput with services against the number of jobs, hexagon",
+    ),
+    "figures_21_23": Preset(
+        grid={
+            "jobs": _JOBS,
+            "topology": ["grid"],
+            "distribution": ["uniform", "normal", "pareto"],
+        },
+        seeds=10,
+        heuristics=_DSRP_METHODS,
+        time_limit=60.0,
+        x="jobs",
+        summary="throughput with services against the number of jobs, grid",
+    ),
+}
+
+PROBLEM = Problem(
+    name="drp",
+    summary="data collection and resource allocation for training at the edge",
+    source=_PAPER,
+    instance_type=Instance,
+    schedule_type=Schedule,
+    check=check,
+    cost=cost,
+    generate=generate,
+    generator_options=GeneratorOptions,
+    formulations={f.name: f for f in _DRP},
+    reference="problem_5_projected",
+    unit="jobs",
+    sense="maximise",
+    bounds={
+        "soc": Bound("soc", soc_bound, "[P3]", "whole jobs of the second-order-cone relaxation")
+    },
+    presets=_DRP_PRESETS,
+)
+"""DRP; its heuristics come from an entry point of their own."""
+
+DSRP = Problem(
+    name="dsrp",
+    summary="data collection, resource allocation and service placement at the edge",
+    source=_PAPER,
+    instance_type=Instance,
+    schedule_type=Schedule,
+    check=check_dsrp,
+    cost=cost,
+    generate=generate,
+    generator_options=GeneratorOptions,
+    formulations={f.name: f for f in _SERVICES},
+    reference="problem_22_projected",
+    unit="jobs",
+    sense="maximise",
+    bounds={
+        "soc": Bound(
+            "soc", partial(soc_bound, services=True), "[P5] relaxed",
+            "whole jobs of the second-order-cone relaxation",
+        )
+    },  # fmt: skip
+    presets=_DSRP_PRESETS,
+)
+"""DSRP; its heuristics come from an entry point of their own."""

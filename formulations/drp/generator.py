@@ -1,0 +1,190 @@
+"""Random instances with the paper's parameters (Section 5), and tiny ones for enumeration.
+
+The order of the draws is fixed: positions, rates, data, models, E, tau, inbound bandwidth, storage,
+service sizes. So one seed gives the same system whatever the profile.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from formulations.drp.instance import Floats, Instance
+from formulations.drp.topology import Topology, draw_layout
+from optsched.document import Document, refusal
+
+Distribution = Literal["uniform", "normal", "pareto"]
+Profile = Literal["bandwidth_bound", "balanced", "physical"]
+
+FLOPS_FACTOR: dict[str, float] = {"bandwidth_bound": 1.0, "balanced": 4.0, "physical": 120.0}
+"""Multiply-adds of one image times this is the work per mini-batch: one forward image; the middle,
+where inbound bandwidth and compute bind alike; 40 images forward and backward."""
+
+
+class NeuralNetwork(NamedTuple):
+    """One model that jobs train."""
+
+    name: str
+    megabytes: float
+    """h_k, 10^6 bytes: four per parameter."""
+    giga: float
+    """Multiply-adds of one forward pass over a 224 x 224 image, 10^9."""
+
+
+MODELS = (
+    NeuralNetwork("DenseNet-121", 31.9, 2.90),
+    NeuralNetwork("ResNet-18", 46.8, 1.82),
+    NeuralNetwork("ResNet-34", 87.2, 3.68),
+    NeuralNetwork("ResNet-50", 102.2, 4.13),
+    NeuralNetwork("ResNet-101", 178.2, 7.87),
+    NeuralNetwork("ResNet-152", 240.8, 11.60),
+    NeuralNetwork("AlexNet", 244.4, 0.71),
+    NeuralNetwork("VGG-16", 553.4, 15.47),
+    NeuralNetwork("VGG-19", 574.7, 19.63),
+)
+
+RATE = (300e6, 360e6)
+"""u_i, bit/s."""
+SYNC_PERIOD = (3, 8)
+"""E_k."""
+DEADLINE = (3600.0, 7200.0)
+"""tau_k, seconds."""
+INBOUND = (8e9, 12e9)
+"""r^d_j, bit/s."""
+COMPUTE = 150e9
+"""r^c_j, FLOP/s."""
+OUTBOUND = 10e9
+"""r^b_j, bit/s."""
+STORAGE = (100e9, 200e9)
+"""r^o_j, bytes."""
+SERVICE_SIZE = (20e9, 40e9)
+"""s^o_l, bytes."""
+BATCH = 6e6
+"""f_k, bytes."""
+LEAST_DATA = 0.1
+"""GB at which the normal distribution of data amounts is cut off."""
+
+Size = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class GeneratorOptions(Document):
+    """Options of ``generate``."""
+
+    jobs: Size = Field(20, description="jobs, a service each")
+    topology: Topology = Field("hexagon", description="where servers and nodes stand")
+    distribution: Distribution = Field("uniform", description="of the data amount per node")
+    profile: Profile = Field(
+        "balanced", description="work per mini-batch: which resource is the scarce one"
+    )
+    flops_factor: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="work per mini-batch over one forward image; null is the profile's"
+    )
+    nodes_per_job: Size = Field(15, description="data nodes of a job")
+    comm_share: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.5, description="epsilon of LP1 and LP2"
+    )
+
+
+class TinyOptions(Document):
+    """Options of ``tiny``."""
+
+    jobs: Annotated[int, Field(ge=1, le=10)] = Field(3, description="jobs")
+    servers: Annotated[int, Field(ge=1, le=10)] = Field(2, description="servers")
+    most_nodes: Annotated[int, Field(ge=1, le=10)] = Field(2, description="most nodes of a job")
+    storage: bool = Field(False, description="whether storage binds")
+    shared_services: bool = Field(False, description="whether jobs may share a service")
+
+
+def generate(rng: np.random.Generator, **options: Any) -> Instance:
+    """Draw an instance of the paper's simulations.
+
+    Args:
+        rng: source of all randomness.
+        options: the fields of ``GeneratorOptions``.
+
+    Raises:
+        InputError: an option is unknown or out of range.
+    """
+    chosen = _chosen(GeneratorOptions, options)
+    jobs, nodes = chosen.jobs, chosen.jobs * chosen.nodes_per_job
+    layout = draw_layout(chosen.topology, rng, nodes)
+    servers = len(layout.server_xy)
+    rate = rng.uniform(*RATE, nodes)
+    data = _data(rng, chosen.distribution, nodes)
+    model = rng.integers(0, len(MODELS), jobs)
+    factor = chosen.flops_factor or FLOPS_FACTOR[chosen.profile]
+    return Instance.build(
+        node_job=np.repeat(np.arange(jobs), chosen.nodes_per_job),
+        node_rate_bps=rate,
+        node_data_bytes=data * 1e9,
+        node_servers=[np.flatnonzero(row).tolist() for row in layout.reach],
+        job_model_bytes=np.array([m.megabytes for m in MODELS])[model] * 1e6,
+        job_flops_per_batch=np.array([m.giga for m in MODELS])[model] * factor * 1e9,
+        job_batch_bytes=BATCH,
+        job_sync_period=rng.integers(*SYNC_PERIOD, jobs, endpoint=True),
+        job_deadline_s=rng.uniform(*DEADLINE, jobs),
+        server_inbound_bps=rng.uniform(*INBOUND, servers),
+        server_compute_flops=COMPUTE,
+        server_outbound_bps=OUTBOUND,
+        server_storage_bytes=rng.uniform(*STORAGE, servers),
+        service_size_bytes=rng.uniform(*SERVICE_SIZE, jobs),
+        comm_share=chosen.comm_share,
+        node_xy=layout.node_xy,
+        server_xy=layout.server_xy,
+    )
+
+
+def _data(rng: np.random.Generator, distribution: str, nodes: int) -> Floats:
+    """d_i in GB: uniform 2 to 8, normal around 5, or Pareto from 2 on with shape 2."""
+    if distribution == "uniform":
+        return rng.uniform(2.0, 8.0, nodes)
+    if distribution == "normal":
+        return np.maximum(LEAST_DATA, rng.normal(5.0, 1.0, nodes))
+    return 2.0 * (1.0 + rng.pareto(2.0, nodes))
+
+
+def tiny(rng: np.random.Generator, **options: Any) -> Instance:
+    """Draw a contended instance small enough to be solved by enumeration, in units of one.
+
+    Args:
+        rng: source of all randomness.
+        options: the fields of ``TinyOptions``.
+
+    Raises:
+        InputError: an option is unknown or out of range.
+    """
+    chosen = _chosen(TinyOptions, options)
+    jobs, servers = chosen.jobs, chosen.servers
+    job = np.repeat(np.arange(jobs), rng.integers(1, chosen.most_nodes, jobs, endpoint=True))
+    nodes = len(job)
+    reach = rng.random((nodes, servers)) < 0.7
+    reach[np.arange(nodes), rng.integers(0, servers, nodes)] = True
+    services = rng.integers(0, jobs, jobs) if chosen.shared_services else np.arange(jobs)
+    return Instance.build(
+        node_job=job,
+        node_rate_bps=rng.integers(1, 4, nodes),
+        node_data_bytes=rng.uniform(0.5, 2.0, nodes),
+        node_servers=[np.flatnonzero(row).tolist() for row in reach],
+        job_flops_per_batch=rng.uniform(0.05, 0.6, jobs),
+        job_model_bytes=rng.uniform(0.05, 0.6, jobs) / 8,
+        job_sync_period=rng.integers(1, 2, jobs, endpoint=True),
+        job_deadline_s=rng.uniform(0.7, 1.5, jobs),
+        job_service=services,
+        server_inbound_bps=rng.integers(3, 8, servers),
+        server_compute_flops=rng.uniform(0.7, 1.5, servers),
+        server_outbound_bps=rng.uniform(0.7, 1.5, servers),
+        server_storage_bytes=rng.integers(2, 6, servers) if chosen.storage else np.inf,
+        service_size_bytes=rng.integers(1, 4, jobs) if chosen.storage else np.zeros(jobs),
+    )
+
+
+Options = TypeVar("Options", bound=Document)
+
+
+def _chosen(kind: type[Options], options: dict[str, Any]) -> Options:
+    try:
+        return kind.model_validate(options)
+    except ValidationError as error:
+        raise refusal(error) from None

@@ -1,0 +1,191 @@
+"""Random, Greedy and Nearest: jobs one after the other, smallest total data first.
+
+A job is admitted if each of its nodes, in index order, finds a server on which it fits; otherwise
+its placements are undone and the next job is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from formulations.drp.decode import needed_placements, schedule_of
+from formulations.drp.instance import NO_SERVER, Booleans, Instance, Integers
+from formulations.drp.room import Mode, Room
+from formulations.drp.schedule import Schedule
+from heuristics.drp.options import checked_share
+from heuristics.drp.servers import Servers
+from optsched.errors import InputError
+
+Rule: TypeAlias = Callable[[Servers, int], Integers]
+"""(servers, node) -> pairs of the node to try, in order."""
+
+
+def random(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    mode: Mode = "eps",
+    comm_share: float | None = None,
+    stop_at_first_failure: bool = False,
+    services: bool = False,
+) -> Schedule:
+    """Random: one uniformly drawn server of V_i per node, no second try.
+
+    Args:
+        instance: the system.
+        rng: one draw per node tried.
+        mode: how resources are tested.
+        comm_share: epsilon of mode "eps"; None: the instance's.
+        stop_at_first_failure: end with the first job that does not fit.
+        services: storage binds (DSRP).
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    def one(servers: Servers, node: int) -> Integers:
+        pairs = servers.candidates(node)
+        return pairs[rng.integers(0, len(pairs)) :][:1]
+
+    servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
+    return _one_after_the_other(servers, one, stop_at_first_failure)
+
+
+def greedy(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    mode: Mode = "eps",
+    comm_share: float | None = None,
+    stop_at_first_failure: bool = False,
+    services: bool = False,
+) -> Schedule:
+    """Greedy: the server of V_i that stores least, the first on which the node fits.
+
+    Stored is the data of the nodes placed, or with ``services`` the services; see ``random`` for
+    the options. Nothing is drawn.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    def emptiest(servers: Servers, node: int) -> Integers:
+        pairs = servers.candidates(node)
+        at = instance.pair_server[pairs]
+        stored = servers.now.storage if services else servers.now.data
+        return pairs[np.lexsort((at, stored[at]))]
+
+    servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
+    return _one_after_the_other(servers, emptiest, stop_at_first_failure)
+
+
+def nearest(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    mode: Mode = "eps",
+    comm_share: float | None = None,
+    stop_at_first_failure: bool = False,
+    services: bool = False,
+) -> Schedule:
+    """Nearest, sequential: the nearest server of V_i only; see ``random`` for the options.
+
+    Raises:
+        InputError: an option out of range, or an instance without positions.
+    """
+    closest = nearest_pairs(instance)
+    servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
+    return _one_after_the_other(
+        servers, lambda _, node: closest[node : node + 1], stop_at_first_failure
+    )
+
+
+def nearest_literal(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    mode: Mode = "eps",
+    comm_share: float | None = None,
+    services: bool = False,
+) -> Schedule:
+    """Nearest, literal: all jobs at their nearest servers; while anything is violated, the job of
+    greatest total rate goes.
+
+    Raises:
+        InputError: an option out of range, or an instance without positions.
+    """
+    share = checked_share(instance, mode, comm_share)
+    pairs = nearest_pairs(instance)
+    rate = np.bincount(instance.node_job, weights=instance.node_rate_bps)
+    order = np.lexsort((np.arange(instance.num_jobs), -rate))
+    gone = np.zeros(instance.num_jobs, dtype=bool)
+    for job in [-1, *order.tolist()]:
+        if job >= 0:
+            gone[job] = True
+        kept = pairs[~gone[instance.pair_job[pairs]]]
+        full = Room.empty(instance).with_pairs(instance, kept)
+        if full.fits(mode, share).all() and not (services and _overfull(instance, kept).any()):
+            break
+    assoc = np.full(instance.num_data_nodes, NO_SERVER)
+    assoc[instance.pair_node[kept]] = instance.pair_server[kept]
+    return schedule_of(instance, assoc, services=services, mode=mode, comm_share=share)
+
+
+def nearest_pairs(instance: Instance) -> Integers:
+    """The pair of each node with its nearest server (ties: index), shape (nodes,).
+
+    Raises:
+        InputError: the instance has no positions.
+    """
+    for name in ("node_xy", "server_xy"):
+        if getattr(instance, name) is None:
+            raise InputError.of(name, None, "positions: Nearest needs them")
+    assert instance.node_xy is not None
+    assert instance.server_xy is not None
+    apart = instance.node_xy[instance.pair_node] - instance.server_xy[instance.pair_server]
+    order = np.lexsort((instance.pair_server, np.hypot(*apart.T), instance.pair_node))
+    return order[instance.first_pair[:-1]]
+
+
+def _overfull(instance: Instance, pairs: Integers) -> Booleans:
+    """Servers whose storage the services of these pairs exceed, shape (servers,)."""
+    assoc = np.full(instance.num_data_nodes, NO_SERVER)
+    assoc[instance.pair_node[pairs]] = instance.pair_server[pairs]
+    service, server = needed_placements(instance, assoc).T
+    used = np.bincount(
+        server, weights=instance.service_load[service, server], minlength=instance.num_servers
+    )
+    return np.asarray(used > 1 + 1e-12)
+
+
+def _one_after_the_other(
+    servers: Servers, rule: Rule, stop_at_first_failure: bool
+) -> Schedule:
+    instance = servers.instance
+    data = np.bincount(instance.node_job, weights=instance.node_data_bytes)
+    for job in np.lexsort((np.arange(instance.num_jobs), data)).tolist():
+        before = servers.now.copy()
+        if not _place_job(servers, job, rule):
+            servers.now = before
+            if stop_at_first_failure:
+                break
+    return schedule_of(
+        instance,
+        servers.now.assoc,
+        services=servers.services,
+        mode=servers.mode,
+        comm_share=servers.comm_share,
+    )
+
+
+def _place_job(servers: Servers, job: int, rule: Rule) -> bool:
+    for node in servers.instance.job_nodes[job].tolist():
+        pairs = rule(servers, node)
+        good = servers.fits(pairs)
+        if not good.any():
+            return False
+        servers.place(int(pairs[np.argmax(good)]))
+    return True

@@ -1,0 +1,208 @@
+"""R-DSR (Algorithm 2): relax, admit at random, round each job's nodes around few servers.
+
+As printed its decision may exceed capacities and storage; ``utilisation`` says by how much. The
+repaired variant makes it feasible and fills what is left.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.drp.check import utilisation
+from formulations.drp.decode import schedule_of
+from formulations.drp.fixed_share import lp1
+from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
+from formulations.drp.relaxation import COARSE, soc_relaxation
+from formulations.drp.room import Mode
+from formulations.drp.schedule import Schedule
+from heuristics.drp.centres import around_centres, filtered
+from heuristics.drp.options import checked_share
+from heuristics.drp.servers import Servers
+from optsched.errors import InputError, ModelError
+from optsched.solvers import solve
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlacementRun(Schedule):
+    """The decision of R-DSR, with its relaxation and what it was before the repair."""
+
+    relaxation: float
+    """Value of LP2, or of the second-order-cone relaxation, jobs."""
+    raw_throughput: int
+    """Jobs admitted before the repair."""
+    raw_load: dict[str, float]
+    """Largest load over capacity before the repair: inbound, compute, outbound, storage."""
+
+
+class Relaxed(NamedTuple):
+    """The relaxation's point and the costs it implies."""
+
+    value: float
+    x: Floats
+    """Shape (pairs,)."""
+    admit: Floats
+    """Shape (jobs,)."""
+    cost: Floats
+    """c_ij, shape (pairs,)."""
+    service_price: Floats
+    """price_o_j, shape (servers,)."""
+
+
+def r_dsr(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    mode: Mode = "eps",
+    comm_share: float | None = None,
+    lam: float = 1 / 3,
+    repair: bool = True,
+) -> PlacementRun:
+    """Run R-DSR.
+
+    Args:
+        instance: the system.
+        rng: one uniform number per job.
+        mode: "eps", the paper's LP2; "exact", the second-order-cone relaxation.
+        comm_share: epsilon of mode "eps"; None: the instance's.
+        lam: lambda of (28), > 0.
+        repair: move what does not fit and fill up; False gives the printed algorithm, whose
+            decision in general breaks capacities.
+
+    Raises:
+        InputError: an option out of range.
+        ModelError: the relaxation fails.
+    """
+    share = checked_share(instance, mode, comm_share)
+    if not (lam > 0 and math.isfinite(lam)):
+        raise InputError.of("lam", lam, "a finite number > 0")
+    relaxed = relax(instance, mode, share)
+    admitted = np.flatnonzero(rng.random(instance.num_jobs) < relaxed.admit)
+    assoc = round_jobs(instance, relaxed, admitted, lam)
+    raw = schedule_of(instance, assoc, services=True, mode=mode, comm_share=share)
+    made = raw
+    if repair:
+        assoc = repaired(instance, assoc, relaxed.admit, mode, share)
+        made = schedule_of(instance, assoc, services=True, mode=mode, comm_share=share)
+    return PlacementRun(
+        **{f.name: getattr(made, f.name) for f in fields(Schedule)},
+        relaxation=relaxed.value,
+        raw_throughput=int(raw.admit.sum()),
+        raw_load=utilisation(instance, raw),
+    )
+
+
+def r_dsr_raw(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    mode: Mode = "eps",
+    comm_share: float | None = None,
+    lam: float = 1 / 3,
+) -> PlacementRun:
+    """R-DSR as printed: its decision in general breaks capacities, and the checker says so."""
+    return r_dsr(instance, rng, mode=mode, comm_share=comm_share, lam=lam, repair=False)
+
+
+def relax(instance: Instance, mode: Mode, comm_share: float) -> Relaxed:
+    """Solve the relaxation and price every resource by its utilisation there.
+
+    Raises:
+        ModelError: the relaxation fails.
+    """
+    if mode == "eps":
+        solution = solve(lp1(instance, services=True, comm_share=comm_share), "highs")
+        parts = (1 - comm_share, comm_share)
+    else:
+        solution = soc_relaxation(instance, services=True, tolerance=COARSE)
+        parts = (1.0, 1.0)
+    if not solution.has_point:
+        raise ModelError(f"the relaxation ended {solution.status}: {solution.message}")
+    x, admit = solution["x"], solution["y"]
+    server, servers = instance.pair_server, instance.num_servers
+    cost = np.zeros(instance.num_pairs)
+    for load in (
+        instance.inbound_load,
+        instance.compute_load / parts[0],
+        instance.comm_load / parts[1],
+    ):
+        price = np.bincount(server, weights=load * x, minlength=servers)
+        cost += price[server] * load
+    placed = np.zeros((instance.num_services, servers))
+    np.maximum.at(placed, (instance.job_service[instance.pair_job], server), x)
+    return Relaxed(
+        float(admit.sum()), x, admit, cost, (placed * instance.service_load).sum(axis=0)
+    )
+
+
+def round_jobs(
+    instance: Instance, relaxed: Relaxed, jobs: Integers, lam: float
+) -> Integers:
+    """Server of each node of the admitted jobs, ``NO_SERVER`` for all others; shape (nodes,)."""
+    assoc = np.full(instance.num_data_nodes, NO_SERVER)
+    for job in jobs.tolist():
+        x, cost, reach = job_tables(instance, relaxed, job)
+        part = filtered(x / x.sum(axis=1, keepdims=True), cost, lam)
+        size = instance.service_load[instance.job_service[job]]
+        price = relaxed.service_price * size
+        assoc[instance.job_nodes[job]] = around_centres(part.theta, part.near, reach, price)
+    return assoc
+
+
+def job_tables(
+    instance: Instance, relaxed: Relaxed, job: int
+) -> tuple[Floats, Floats, Booleans]:
+    """x_ij, c_ij and whether j is in V_i, each of shape (nodes of the job, servers)."""
+    pairs, nodes = instance.job_pairs[job], instance.job_nodes[job]
+    row = np.searchsorted(nodes, instance.pair_node[pairs])
+    at = (row, instance.pair_server[pairs])
+    shape = (len(nodes), instance.num_servers)
+    x, cost, reach = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=bool)
+    x[at] = np.maximum(relaxed.x[pairs], 0.0)
+    cost[at] = relaxed.cost[pairs]
+    reach[at] = True
+    return x, cost, reach
+
+
+def repaired(
+    instance: Instance, assoc: Integers, admit: Floats, mode: Mode, comm_share: float
+) -> Integers:
+    """A feasible association near a given one, then other jobs where there is room.
+
+    Args:
+        instance: the system.
+        assoc: server of each node of the jobs to keep, shape (nodes,).
+        admit: y of the relaxation, by which jobs take precedence, shape (jobs,).
+        mode: how resources are tested.
+        comm_share: epsilon.
+    """
+    servers = Servers(instance, mode, comm_share, services=True)
+    order = np.lexsort((np.arange(instance.num_jobs), -np.round(admit, 9)))
+    kept = np.bincount(
+        instance.node_job, weights=assoc == NO_SERVER, minlength=instance.num_jobs
+    )[order] == 0
+    for job in np.concatenate([order[kept], order[~kept]]).tolist():
+        before = servers.now.copy()
+        if not _place_job(servers, job, assoc):
+            servers.now = before
+    return servers.now.assoc
+
+
+def _place_job(servers: Servers, job: int, preferred: Integers) -> bool:
+    """Place every node of a job, the least flexible first; whether all found a server."""
+    instance = servers.instance
+    nodes = instance.job_nodes[job]
+    for node in nodes[np.lexsort((nodes, instance.degree[nodes]))].tolist():
+        pairs = servers.candidates(node)
+        at = instance.pair_server[pairs]
+        order = np.lexsort(
+            (at, servers.utilisation(at), servers.new_service(pairs), at != preferred[node])
+        )
+        good = servers.fits(pairs[order])
+        if not good.any():
+            return False
+        servers.place(int(pairs[order[np.argmax(good)]]))
+    return True

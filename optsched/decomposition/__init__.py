@@ -1,0 +1,34 @@
+"""Exact methods for models too large to write down: columns by pricing, cuts by separation."""
+
+from optsched.decomposition.column_generation import ColumnGeneration
+from optsched.decomposition.columns import (
+    Column,
+    ColumnBlock,
+    Condition,
+    Duals,
+    Priced,
+    PricingError,
+    Term,
+)
+from optsched.decomposition.cuts import CutResult, solve_with_cuts
+from optsched.decomposition.lagrangian import PriceSearch, maximise_dual
+from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
+from optsched.decomposition.outer_approximation import solve_by_outer_approximation
+
+__all__ = [
+    "Column",
+    "ColumnBlock",
+    "ColumnGeneration",
+    "ColumnSolution",
+    "Condition",
+    "CutResult",
+    "Duals",
+    "GenerationOptions",
+    "PriceSearch",
+    "Priced",
+    "PricingError",
+    "Term",
+    "maximise_dual",
+    "solve_by_outer_approximation",
+    "solve_with_cuts",
+]

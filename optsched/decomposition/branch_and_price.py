@@ -1,0 +1,317 @@
+"""Branch-and-price: a tree of restrictions, each node solved by column generation."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from optsched.decomposition.branching import INTEGRAL, Branching, find_branching
+from optsched.decomposition.columns import PricingError
+from optsched.decomposition.generation import Budget, Generator, NodeResult, Outcome
+from optsched.decomposition.limits import Limits, Restriction
+from optsched.decomposition.master import RestrictedMaster
+from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
+from optsched.decomposition.primal import Incumbent, Master, dive
+from optsched.model.expression import Floats
+from optsched.solvers import AGREEMENT
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Status
+
+if TYPE_CHECKING:
+    from optsched.decomposition.column_generation import ColumnGeneration
+
+_NOISE = 1e-9  # relative difference in cost that is rounding
+_HEURISTIC_SHARE = 0.25  # of the time so far; at the root they run in any case
+_PLUNGE = 50  # children followed one after the other; without an incumbent nothing else ends it
+_ROOT_SHARE = 0.7  # of the time limit, before the columns at hand are tried as they are
+
+
+@dataclass(frozen=True, order=True)
+class Node:
+    """A part of the solutions still to be searched; ordered by bound, deep ones first."""
+
+    bound: float
+    """Proven lower bound on every solution in it."""
+    height: int
+    """Minus the depth in the tree."""
+    number: int
+    restrictions: tuple[Restriction, ...] = field(compare=False)
+
+
+class Search:
+    """Best bound first, following each branching down into the child rounded up."""
+
+    def __init__(self, problem: ColumnGeneration, options: GenerationOptions) -> None:
+        self.problem = problem
+        self.options = options
+        self.began = time.perf_counter()
+        seconds = math.inf if options.time_limit is None else options.time_limit
+        self.budget = Budget(
+            self.began + seconds,
+            math.inf if options.iteration_limit is None else options.iteration_limit,
+            options.stop,
+        )
+        master = RestrictedMaster(problem.lower, problem.upper, problem.blocks)
+        master.add(problem.initial)
+        self.generator = Generator(
+            master,
+            problem.blocks,
+            problem.price,
+            self.budget,
+            options.smoothing,
+            options.integral_objective,
+        )
+        self.integer = Master(problem.lower, problem.upper, problem.blocks)
+        self.incumbent: Incumbent | None = None
+        self.open: list[Node] = []
+        self.closed_bound = math.inf
+        """Least bound among nodes put aside for being no better than the incumbent."""
+        self.root_bound = -math.inf
+        self.nodes = 0
+        self.heuristic_seconds = 0.0
+        self.unresolved = ""
+        """Why some node could be neither solved nor branched on."""
+        self._numbers = itertools.count()
+
+    # the relaxation alone
+
+    def relaxation(self) -> ColumnSolution:
+        """Column generation at the root, without branching."""
+        self.generator.integral_objective = False
+        limits = Limits.of(self.problem.blocks)
+        try:
+            result = self.generator.solve(limits)
+        except PricingError as error:
+            return self._answer(Status.ERROR, None, message=str(error))
+        except KeyboardInterrupt:
+            result = NodeResult(Outcome.STOPPED, -math.inf, None)
+        self.nodes, self.root_bound = 1, result.bound
+        if result.point is None:
+            return self._answer(_without_point(result.outcome), result.bound, self._limit(result))
+        weights, value = result.point.weights, result.point.value
+        met = value - result.bound <= AGREEMENT * max(1.0, abs(value))
+        status = Status.OPTIMAL if met else Status.FEASIBLE
+        if result.outcome is Outcome.STOPPED:
+            status = Status.INTERRUPTED
+        pool = self.generator.master.pool
+        chosen = [(pool.columns[k], float(weights[k])) for k in np.flatnonzero(weights)]
+        return self._answer(
+            status,
+            min(result.bound, value),
+            None if met else self._limit(result),
+            Incumbent(tuple(chosen), value),
+        )
+
+    def _limit(self, result: NodeResult) -> Limit | None:
+        if result.outcome is not Outcome.LIMIT:
+            return None
+        return Limit.TIME if self.budget.seconds <= 0 else Limit.NODES
+
+    # the tree
+
+    def run(self) -> ColumnSolution:
+        """Search until the proof is complete or a limit is reached."""
+        root = Node(-math.inf, 0, next(self._numbers), ())
+        self.open = [root]
+        reason: Outcome | None = None
+        try:
+            reason = self._search()
+        except PricingError as error:
+            return self._answer(Status.ERROR, None, message=str(error), incumbent=self.incumbent)
+        except KeyboardInterrupt:
+            reason = Outcome.STOPPED
+        return self._finished(reason)
+
+    def _search(self) -> Outcome | None:
+        """Process nodes; the one under way stays open until its children are."""
+        follow: Node | None = None
+        steps = 0
+        while self.open:
+            if reason := self.budget.spent:
+                return reason
+            if self.options.node_limit is not None and self.nodes >= self.options.node_limit:
+                return Outcome.LIMIT
+            steps = steps + 1 if follow in self.open and steps < _PLUNGE else 0
+            node = follow if follow is not None and steps else self.open[0]
+            if node.bound >= self.cutoff:
+                self._close(node, node.bound)
+                continue
+            result = self._solve(node)
+            if result.outcome in (Outcome.LIMIT, Outcome.STOPPED):
+                self._close(node)
+                self._push(node.restrictions, result.bound, node.height)
+                if node.restrictions or self.budget.spent:
+                    continue
+                self._try_columns(result)  # the root took its share of the time
+                continue
+            if result.outcome is Outcome.UNBOUNDED and not node.restrictions:
+                return Outcome.UNBOUNDED
+            follow = self._branch(node, result)
+        return None
+
+    @property
+    def cutoff(self) -> float:
+        """Cost from which on solutions are of no interest."""
+        if self.incumbent is None:
+            return math.inf
+        cost, options = self.incumbent.cost, self.options
+        slack = max(options.absolute_gap, options.gap * abs(cost), _NOISE * max(1.0, abs(cost)))
+        return cost - slack
+
+    def _solve(self, node: Node) -> NodeResult:
+        limits = Limits.of(self.problem.blocks, node.restrictions)
+        first = self.nodes == 0
+        if first and self.options.time_limit is not None:
+            self.generator.budget = self.budget.within(_ROOT_SHARE * self.options.time_limit)
+        result = self.generator.solve(limits, node=self.nodes, cutoff=self.cutoff, known=node.bound)
+        self.budget.iterations = min(self.budget.iterations, self.generator.budget.iterations)
+        self.generator.budget = self.budget
+        self.nodes += 1
+        if not node.restrictions:
+            self.root_bound = max(self.root_bound, result.bound)
+        return result
+
+    def _branch(self, node: Node, result: NodeResult) -> Node | None:
+        """Close a solved node, leaving its children open; the child to go on with."""
+        if result.outcome is Outcome.INFEASIBLE:
+            self._close(node)
+            return None
+        if result.outcome is Outcome.CUT_OFF or result.bound >= self.cutoff:
+            self._close(node, result.bound)
+            return None
+        if result.outcome is Outcome.OPEN:
+            self.unresolved = "pricing, or the master problem, did not prove a node's bound"
+        if result.point is None:
+            self._close(node, result.bound)
+            return None
+        weights = result.point.weights
+        self._offer(self.integer.accept(self.generator.master.pool, weights))
+        whole = (np.abs(weights - np.round(weights)) <= INTEGRAL).all()
+        branching = None if whole else self._branching(weights)
+        self._try_heuristics(node, result)
+        if branching is None:
+            if not whole and result.bound < self.cutoff:
+                self.unresolved = "a node was left open: no branching that pricing supports"
+            self._close(node, result.bound)
+            return None
+        self._close(node)
+        self._push((*node.restrictions, branching.down), result.bound, node.height - 1)
+        return self._push((*node.restrictions, branching.up), result.bound, node.height - 1)
+
+    def _branching(self, weights: Floats) -> Branching | None:
+        if self.problem.branching == 0:
+            return None
+        pool = self.generator.master.pool
+        return find_branching(pool, weights, self.problem.blocks, self.problem.branching)
+
+    def _push(self, restrictions: tuple[Restriction, ...], bound: float, height: int) -> Node:
+        node = Node(bound, height, next(self._numbers), restrictions)
+        heapq.heappush(self.open, node)
+        return node
+
+    def _close(self, node: Node, bound: float = math.inf) -> None:
+        self.open.remove(node)
+        heapq.heapify(self.open)
+        self.closed_bound = min(self.closed_bound, bound)
+
+    # incumbents
+
+    def _offer(self, candidate: Incumbent | None) -> None:
+        if candidate is not None and (
+            self.incumbent is None or candidate.cost < self.incumbent.cost
+        ):
+            self.incumbent = candidate
+
+    def _try_heuristics(self, node: Node, result: NodeResult) -> None:
+        """Look for a better incumbent, as long as that takes a small part of the time."""
+        now = time.perf_counter()
+        if self.nodes > 1 and self.heuristic_seconds > _HEURISTIC_SHARE * (now - self.began):
+            return
+        if self._due(self.options.dive_every):
+            limits = Limits.of(self.problem.blocks, node.restrictions)
+            seconds = self.options.heuristic_seconds
+            self._offer(dive(self.generator, self.integer, limits, seconds))
+        if self._due(self.options.master_every):
+            self._try_columns(result)
+        self.heuristic_seconds += time.perf_counter() - now
+
+    def _due(self, every: int | None) -> bool:
+        wanted = every is not None and (self.nodes - 1) % every == 0
+        return wanted and self.open[0].bound < self.cutoff and not self.budget.spent
+
+    def _try_columns(self, result: NodeResult) -> None:
+        """The master problem over the columns known that may be part of something better."""
+        pool = self.generator.master.pool
+        candidates = np.arange(len(pool))
+        if result.point is not None and self.incumbent is not None:
+            reduced = pool.prices(1.0, result.point.duals)
+            reduced -= result.point.thresholds[pool.block]
+            candidates = np.flatnonzero(reduced <= self.incumbent.cost - result.bound)
+        if not len(candidates):
+            return
+        seconds = min(self.options.heuristic_seconds, max(1e-3, self.budget.seconds))
+        options = Options(time_limit=seconds, stop=self.options.stop)
+        self._offer(self.integer.best_of(pool, candidates, self.incumbent, options))
+
+    # the answer
+
+    def _finished(self, reason: Outcome | None) -> ColumnSolution:
+        if reason is Outcome.UNBOUNDED:
+            return self._answer(Status.INFEASIBLE_OR_UNBOUNDED, None)
+        bound = min([self.closed_bound, *(node.bound for node in self.open)])
+        limit = None
+        if reason is Outcome.LIMIT:
+            limit = Limit.TIME if self.budget.seconds <= 0 else Limit.NODES
+        if self.incumbent is None:
+            if reason is None and not self.unresolved:
+                return self._answer(Status.INFEASIBLE, None)
+            status = _without_point(reason or Outcome.OPEN)
+            return self._answer(status, bound, limit, message=self.unresolved)
+        cost = self.incumbent.cost
+        bound = min(self.generator.rounded(bound), cost)
+        if cost - bound <= AGREEMENT * max(1.0, abs(cost)):
+            return self._answer(Status.OPTIMAL, bound, incumbent=self.incumbent)
+        status = Status.INTERRUPTED if reason is Outcome.STOPPED else Status.FEASIBLE
+        if reason is None and not self.unresolved:
+            limit = Limit.GAP
+        return self._answer(status, bound, limit, self.incumbent, self.unresolved)
+
+    def _answer(
+        self,
+        status: Status,
+        bound: float | None,
+        limit: Limit | None = None,
+        incumbent: Incumbent | None = None,
+        message: str = "",
+    ) -> ColumnSolution:
+        def finite(value: float | None) -> float | None:
+            return value if value is not None and math.isfinite(value) else None
+
+        return ColumnSolution(
+            status=status,
+            objective=None if incumbent is None else incumbent.cost,
+            bound=finite(bound),
+            chosen=() if incumbent is None else incumbent.chosen,
+            limit=limit,
+            root_bound=None if status is Status.ERROR else finite(self.root_bound),
+            nodes=self.nodes,
+            columns=len(self.generator.master.pool),
+            iterations=tuple(self.generator.history),
+            seconds=time.perf_counter() - self.began,
+            message=message,
+        )
+
+
+def _without_point(outcome: Outcome) -> Status:
+    """The status where no solution is known."""
+    return {
+        Outcome.INFEASIBLE: Status.INFEASIBLE,
+        Outcome.UNBOUNDED: Status.INFEASIBLE_OR_UNBOUNDED,
+        Outcome.STOPPED: Status.INTERRUPTED,
+    }.get(outcome, Status.NO_SOLUTION)

@@ -1,0 +1,122 @@
+"""Column generation and branch-and-price, as a researcher states them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from optsched.decomposition.branch_and_price import Search
+from optsched.decomposition.columns import Column, ColumnBlock, Price, check_column
+from optsched.decomposition.outcome import ColumnSolution, GenerationOptions, merged
+from optsched.errors import InputError
+from optsched.model.expression import Floats
+
+
+class ColumnGeneration:
+    """min total cost of columns: rows within their sides, numbers per block within theirs.
+
+    Each column is used a whole number of times. Columns are not listed but priced: for every
+    block the caller solves "which column is cheapest at these prices?", exactly where a proof is
+    wanted. What is returned as ``bound`` is the Lagrangian bound of prices actually used,
+    computed from what pricing proved; it is true at every moment, before convergence too.
+
+    What pricing must support:
+
+    * ``duals.rows`` of any sign, and ``duals.weight``: with weight 0 (asked when rows seem
+      impossible to satisfy) costs do not count. :meth:`Duals.price_of` defines the price.
+    * ``bound``: a proven lower bound on the price of all columns of the block. Heuristic
+      pricing returns None and is asked again with ``duals.exact`` once it finds nothing.
+    * ``duals.lower`` and ``duals.upper``, if ``branching >= 1`` and the block has ``upper <= 1``:
+      only columns within these bounds on features may be offered or counted in the bound.
+    * ``duals.terms``, if ``branching >= 1`` and the block has ``upper > 1``: a price more or less
+      for columns with at least so many units of up to ``branching`` features together. One
+      condition is enough where features are arcs of a path or binary and disjoint; pairs
+      (``branching=2``) include Ryan and Foster's rule. Branching is complete when columns of a
+      block that differ in coefficients or cost differ in features and ``branching`` is as large
+      as the number of features (one, for blocks with ``upper <= 1``); where it is not, the
+      search ends with what is proven and says so.
+
+    Args:
+        lower: left-hand sides of the coupling rows, shape (rows,); -inf for none.
+        upper: right-hand sides, shape (rows,); inf for none.
+        blocks: how many columns of each block are chosen.
+        price: cheapest columns of a block; what it raises is not caught.
+        initial: columns to begin with; none are needed.
+        branching: how many conditions on features pricing supports in one term; 0: none at all.
+
+    Raises:
+        InputError: sides that do not fit, no block, or an initial column that does not fit.
+
+    Example:
+        Two rolls of length 10 give four pieces of length 5, or pieces of 6 and 4:
+
+        >>> import numpy as np
+        >>> from optsched.decomposition import Column, ColumnBlock, ColumnGeneration, Priced
+        >>> patterns = [(0, 0, 2), (1, 1, 0), (0, 1, 1)]      # pieces of 6, 4 and 5
+        >>> columns = [Column(0, 1.0, np.arange(3), np.array(p, float)) for p in patterns]
+        >>> def price(block, duals):
+        ...     best = min(columns, key=duals.price_of)
+        ...     return Priced([best], bound=duals.price_of(best))
+        >>> rolls = [ColumnBlock(lower=0, upper=np.inf, least_cost=1.0)]
+        >>> problem = ColumnGeneration([1, 1, 4], [np.inf] * 3, rolls, price)
+        >>> problem.solve(integral_objective=True).objective
+        3.0
+    """
+
+    def __init__(
+        self,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        blocks: Sequence[ColumnBlock],
+        price: Price,
+        *,
+        initial: Sequence[Column] = (),
+        branching: int = 0,
+    ) -> None:
+        self.lower = _sides("lower", lower)
+        self.upper = _sides("upper", upper)
+        self.blocks = tuple(blocks)
+        self.price = price
+        self.initial = tuple(initial)
+        self.branching = branching
+        if self.lower.shape != self.upper.shape:
+            raise InputError.of("upper", self.upper.shape, f"shape {self.lower.shape}")
+        wrong = ~(self.lower <= self.upper) | np.isposinf(self.lower) | np.isneginf(self.upper)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            sides = (float(self.lower[row]), float(self.upper[row]))
+            raise InputError.of(f"row {row}", sides, "lower <= upper, neither out of reach")
+        if not self.blocks:
+            raise InputError.of("blocks", blocks, "at least one")
+        if branching < 0:
+            raise InputError.of("branching", branching, "an integer >= 0")
+        for column in self.initial:
+            check_column(column, len(self.blocks), len(self.lower))
+
+    def solve(self, options: GenerationOptions | None = None, **settings: Any) -> ColumnSolution:
+        """Branch-and-price: the best whole numbers of columns.
+
+        Args:
+            options: limits and tolerances.
+            settings: single fields of the options, such as ``time_limit=60``.
+
+        Raises:
+            InputError: an option, or a column offered by pricing, that cannot be accepted.
+        """
+        return Search(self, merged(options, settings)).run()
+
+    def solve_relaxation(
+        self, options: GenerationOptions | None = None, **settings: Any
+    ) -> ColumnSolution:
+        """The relaxation in which columns may be used a fraction of a time; no branching."""
+        return Search(self, merged(options, settings)).relaxation()
+
+
+def _sides(name: str, values: ArrayLike) -> Floats:
+    array = np.array(values, dtype=np.float64)
+    if array.ndim != 1 or np.isnan(array).any():
+        raise InputError.of(name, values, "a vector of numbers, one per row")
+    return array

@@ -1,0 +1,106 @@
+"""What branch-and-price is asked for, and what it answers."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from optsched.decomposition.columns import Column
+from optsched.decomposition.generation import Iteration
+from optsched.errors import FieldProblem, InputError
+from optsched.solvers.solution import Limit, Status
+
+
+@dataclass(frozen=True)
+class GenerationOptions:
+    """How to generate and to search. The defaults ask for a proof, without a limit.
+
+    Raises:
+        InputError: a value out of range.
+    """
+
+    time_limit: float | None = None
+    """Wall seconds; None: no limit. A pricing call under way is not cut short."""
+    node_limit: int | None = None
+    iteration_limit: int | None = None
+    """Rounds of pricing, over all nodes."""
+    gap: float = 0.0
+    """Relative gap |objective - bound| / |objective| at which the search may stop."""
+    absolute_gap: float = 0.0
+    integral_objective: bool = False
+    """Whether every integer solution has a whole cost, so that bounds may be rounded up."""
+    smoothing: float = 0.5
+    """Weight of the best prices against the master problem's in pricing; 0: no smoothing."""
+    dive_every: int | None = 25
+    """A dive at the root and every so many nodes; None: never."""
+    master_every: int | None = 50
+    """The master problem over the columns known solved as an integer program at the root and
+    every so many nodes; None: never."""
+    heuristic_seconds: float = 10.0
+    """Longest time of one such solve or dive."""
+    stop: threading.Event | None = None
+    """Set it from another thread to end with what is known so far."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        for name in ("time_limit", "heuristic_seconds"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                problems.append(FieldProblem(name, value, "seconds > 0"))
+        for name in ("node_limit", "iteration_limit", "dive_every", "master_every"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                problems.append(FieldProblem(name, value, "an integer >= 1, or None"))
+        for name in ("gap", "absolute_gap"):
+            value = getattr(self, name)
+            if not (value >= 0 and math.isfinite(value)):
+                problems.append(FieldProblem(name, value, "a finite number >= 0"))
+        if not 0 <= self.smoothing < 1:
+            problems.append(FieldProblem("smoothing", self.smoothing, "0 <= smoothing < 1"))
+        if problems:
+            raise InputError(problems)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSolution:
+    """The outcome: what is proven beside what is known."""
+
+    status: Status
+    objective: float | None = None
+    """Cost of the columns chosen."""
+    bound: float | None = None
+    """Proven lower bound on the optimum; None where nothing finite is proven."""
+    chosen: tuple[tuple[Column, float], ...] = field(default=(), repr=False)
+    """Columns and how often each is used; whole numbers unless the relaxation was asked for."""
+    limit: Limit | None = None
+    root_bound: float | None = None
+    """Proven lower bound before branching."""
+    nodes: int = 0
+    columns: int = 0
+    """Columns known in the end."""
+    iterations: tuple[Iteration, ...] = field(default=(), repr=False)
+    seconds: float = 0.0
+    message: str = ""
+
+    @property
+    def gap(self) -> float | None:
+        """|objective - bound| / max(1, |objective|); None unless both are known."""
+        if self.objective is None or self.bound is None:
+            return None
+        return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
+
+
+def merged(options: GenerationOptions | None, settings: Mapping[str, Any]) -> GenerationOptions:
+    """Options with single fields changed.
+
+    Raises:
+        InputError: no such field, or a value out of range.
+    """
+    known = GenerationOptions.__dataclass_fields__
+    for name, value in settings.items():
+        if name not in known:
+            raise InputError.of(name, value, "not an option; there are: " + ", ".join(known))
+    return replace(options or GenerationOptions(), **settings)

@@ -1,0 +1,393 @@
+"""Why a model has no solution: few of its rows and bounds that cannot all hold, in words.
+
+First a minimal set of blocks is found, then within them a minimal set of entries, then of the
+bounds they need. Each step is the divide and conquer of QuickXplain (Junker, AAAI 2004): it asks a
+solver about few subsets when the conflict is small, works for any kind of block, and keeps what
+cannot be decided in time. Rows of linear relaxations are first narrowed to the support of a Farkas
+certificate.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.errors import InputError, UnsupportedError
+from optsched.model import Kind, Model, Variable
+from optsched.model.blocks import (
+    ActiveSlot,
+    Block,
+    Indicator,
+    Intervals,
+    Linear,
+    Maximum,
+    Product,
+    RotatedCone,
+    Table,
+)
+from optsched.model.expression import Expression, Floats, Relation, Shape
+from optsched.model.words import Writer, index_text, number
+from optsched.solvers import Options, Status, solve
+from optsched.solvers.highs_proof import farkas_rows
+
+Entries = NDArray[np.int64]
+Bound = tuple[int, int]
+"""Column, and 0 for its lower or 1 for its upper bound."""
+Item = TypeVar("Item")
+
+_SHOWN = 40  # members listed by ``str``
+
+
+@dataclass(frozen=True)
+class Member:
+    """One statement of a conflict."""
+
+    block: str
+    """Name of the constraint block, or of the variable whose bound it is."""
+    kind: str
+    """Kind of the block, or "bound"."""
+    index: tuple[int, ...]
+    text: str
+    """Such as ``2d[3]: y[0] + y[4] <= 1``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What was found out about a model's feasibility."""
+
+    status: Literal["infeasible", "feasible", "undecided"]
+    members: tuple[Member, ...] = ()
+    """Statements that cannot all hold; integrality of variables goes without saying."""
+    irreducible: bool = False
+    """Whether it is proven that without any one member the others can hold."""
+    core: Model | None = field(default=None, repr=False)
+    """The model of the members alone, without objective; None unless infeasible."""
+    solver: str = ""
+    solves: int = 0
+    """Subsets a solver was asked about."""
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Names of the constraint blocks involved."""
+        return tuple(dict.fromkeys(m.block for m in self.members if m.kind != "bound"))
+
+    def __str__(self) -> str:
+        if self.status == "feasible":
+            return "The model is feasible: there is nothing to explain."
+        if self.status == "undecided":
+            return "\n".join(
+                [f"{self.solver} did not decide whether the model is feasible.", *self.notes]
+            )
+        size = len(self.members)
+        what = "This cannot hold:" if size == 1 else f"These {size} cannot all hold:"
+        lines = [what, *(f"  {m.text}" for m in self.members[:_SHOWN])]
+        if size > _SHOWN:
+            lines.append(f"  ... and {size - _SHOWN} more")
+        proof = (
+            "Irreducible: without any one of them the others can hold"
+            if self.irreducible
+            else "Not proven minimal: some of them may not be needed"
+        )
+        lines.append(f"{proof} ({self.solver}, {self.solves} solves, {self.seconds:.2g} s).")
+        return "\n".join([*lines, *self.notes])
+
+
+def explain(model: Model, solver: str = "highs", *, time_limit: float | None = 60.0) -> Explanation:
+    """Find few rows and bounds of an infeasible model that cannot all hold.
+
+    Args:
+        model: its objective does not matter.
+        solver: name of a back end that takes what the model contains.
+        time_limit: wall seconds for all solves together; what they leave open is kept.
+
+    Raises:
+        InputError: an unknown solver, or a time limit that is not positive.
+        UnsupportedError: the solver cannot take what the model contains.
+    """
+    if time_limit is not None and not time_limit > 0:
+        raise InputError.of("time_limit", time_limit, "seconds > 0, or None")
+    search = _Search(model, solver, time_limit)
+    status = search.whole()
+    if status is not Status.INFEASIBLE:
+        word: Literal["feasible", "undecided"] = (
+            "feasible" if status in (Status.OPTIMAL, Status.FEASIBLE) else "undecided"
+        )
+        return Explanation(
+            word,
+            solver=solver,
+            solves=search.solves,
+            seconds=search.elapsed(),
+            notes=tuple(search.notes),
+        )
+    return search.explain()
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A subset of a model: entries by block, and bounds."""
+
+    entries: dict[str, Entries]
+    lower: Floats
+    """Shape (columns,)."""
+    upper: Floats
+    """Shape (columns,)."""
+    bounds: tuple[Bound, ...] = ()
+    """Bounds that are members of the conflict."""
+
+
+class _Search:
+    def __init__(self, model: Model, solver: str, time_limit: float | None) -> None:
+        self.model = model
+        self.solver = solver
+        self.time_limit = math.inf if time_limit is None else time_limit
+        self.began = time.perf_counter()
+        self.solves = 0
+        self.undecided = 0
+        self.notes: dict[str, None] = {}
+        self.lower, self.upper, self.integer = model.domains()
+
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.began
+
+    def whole(self) -> Status:
+        """How solving the whole model without its objective ends."""
+        model = self.model.copy()
+        model.minimize(0.0)
+        self.solves += 1
+        solution = solve(model, self.solver, options=self._options(self.time_limit))
+        if solution.message:
+            self.notes[solution.message] = None
+        return solution.status
+
+    def explain(self) -> Explanation:
+        blocks = _minimal(list(self.model.blocks), lambda names: self._infeasible(self._of(names)))
+        part = self._minimal_bounds(self._minimal_entries(self._of(blocks)))
+        return Explanation(
+            "infeasible",
+            self._members(part),
+            self.undecided == 0,
+            self._build(part),
+            self.solver,
+            self.solves,
+            self.elapsed(),
+            tuple(self.notes),
+        )
+
+    # the three steps
+
+    def _of(self, names: Sequence[str]) -> _Part:
+        """Whole blocks."""
+        sizes = {name: math.prod(self.model.blocks[name].shape) for name in names}
+        return self._part({name: np.arange(n, dtype=np.int64) for name, n in sizes.items()})
+
+    def _part(self, entries: Mapping[str, Entries]) -> _Part:
+        ordered = {name: entries[name] for name in self.model.blocks if name in entries}
+        return _Part(ordered, self.lower, self.upper)
+
+    def _picked(self, places: Sequence[tuple[str, int]]) -> _Part:
+        entries: dict[str, list[int]] = {}
+        for name, entry in places:
+            entries.setdefault(name, []).append(entry)
+        return self._part({name: np.array(sorted(e)) for name, e in entries.items()})
+
+    def _minimal_entries(self, part: _Part) -> _Part:
+        part = self._narrowed(part)
+        places = [(name, int(e)) for name, entries in part.entries.items() for e in entries]
+        return self._picked(_minimal(places, lambda some: self._infeasible(self._picked(some))))
+
+    def _narrowed(self, part: _Part) -> _Part:
+        """Rows with a weight in a proof that the linear relaxation is infeasible, if it is."""
+        if not all(isinstance(self.model.blocks[name], Linear) for name in part.entries):
+            return part
+        compiled = self._build(part).compile()
+        rows = farkas_rows(compiled, self._left())
+        if rows is None:
+            return part
+        kept = {
+            name: part.entries[name][rows[first : first + len(part.entries[name])]]
+            for name, (first, _) in compiled.row_blocks.items()
+        }
+        narrow = self._part({name: entries for name, entries in kept.items() if len(entries)})
+        return narrow if self._status(narrow) is Status.INFEASIBLE else part
+
+    def _minimal_bounds(self, part: _Part) -> _Part:
+        """Drop bounds; those of variables in nonlinear blocks stay, as rows are made from them."""
+        used = np.zeros(self.model.columns, dtype=bool)
+        given = np.zeros(self.model.columns, dtype=bool)
+        for name, entries in part.entries.items():
+            block = self.model.blocks[name]
+            for expression in restricted(block, entries).expressions():
+                for terms in expression.terms:
+                    used[terms.columns] = True
+                    given[terms.columns] |= not isinstance(block, Linear)
+        if not part.entries:  # no integer lies within the bounds of some variable
+            used = self.integer & (np.ceil(self.lower) > np.floor(self.upper))
+        if given.any():
+            self.notes["Bounds of variables in nonlinear blocks are taken as given."] = None
+        ends = (self.lower, self.upper)
+        free = [np.flatnonzero(used & ~given & np.isfinite(end)).tolist() for end in ends]
+        bounds = [(column, side) for side in (0, 1) for column in free[side]]
+
+        def bounded(kept: Sequence[Bound]) -> _Part:
+            fixed = given | ~used
+            new = (np.where(fixed, ends[0], -np.inf), np.where(fixed, ends[1], np.inf))
+            for column, side in kept:
+                new[side][column] = ends[side][column]
+            return replace(part, lower=new[0], upper=new[1], bounds=tuple(sorted(kept)))
+
+        return bounded(_minimal(bounds, lambda kept: self._infeasible(bounded(kept))))
+
+    # asking
+
+    def _left(self) -> float:
+        return self.time_limit - self.elapsed()
+
+    def _infeasible(self, part: _Part) -> bool:
+        """Whether a solver proves it. What stays open counts as feasible, so nothing is lost."""
+        status = self._status(part)
+        self.undecided += status not in (Status.INFEASIBLE, Status.OPTIMAL, Status.FEASIBLE)
+        return status is Status.INFEASIBLE
+
+    def _status(self, part: _Part) -> Status:
+        if self._left() <= 0:
+            self.notes["The time limit was reached."] = None
+            return Status.NO_SOLUTION
+        self.solves += 1
+        # no single question may use up the time of all
+        options = self._options(min(self._left(), max(1.0, self.time_limit / 10)))
+        model = self._build(part)
+        try:
+            return solve(model, self.solver, options=options).status
+        except UnsupportedError:  # the whole model was accepted: a bound it needs is gone
+            self.notes[f"Some questions went to highs, as {self.solver} needs all bounds."] = None
+            return solve(model, "highs", options=options).status
+
+    def _options(self, seconds: float) -> Options:
+        return Options(time_limit=seconds if math.isfinite(seconds) else None)
+
+    def _build(self, part: _Part) -> Model:
+        """The model of a subset, without objective."""
+        model = self.model.copy(f"{self.model.name} (conflict)")
+        model.minimize(0.0)
+        model.blocks = {
+            name: restricted(self.model.blocks[name], entries)
+            for name, entries in part.entries.items()
+        }
+        if part.lower is not self.lower:
+            model.variables = {
+                name: _with_bounds(v, part.lower, part.upper) for name, v in model.variables.items()
+            }
+        return model
+
+    # words
+
+    def _members(self, part: _Part) -> tuple[Member, ...]:
+        writer = Writer(self.model)
+        members = []
+        for name, entries in part.entries.items():
+            block = self.model.blocks[name]
+            for entry, text in zip(entries.tolist(), writer.entries(block, entries), strict=True):
+                label = name + index_text(entry, block.shape)
+                index = _index(entry, block.shape)
+                members.append(Member(name, block.kind, index, f"{label}: {text}"))
+        for column, side in part.bounds:
+            value = (self.lower, self.upper)[side][column]
+            text = f"{writer.column(column)} {('>=', '<=')[side]} {number(float(value))}"
+            v = writer.variable(column)
+            if getattr(self.model.blocks.get(v.name), "result", None) is v:
+                text += f" (follows from block {v.name!r})"
+            index = _index(column - v.start, v.shape)
+            members.append(Member(v.name, "bound", index, f"bound: {text}"))
+        return tuple(members)
+
+
+def restricted(block: Block, entries: Entries) -> Block:
+    """The block of these entries alone, in one axis; a cumulative has but one."""
+
+    def one(expression: Expression) -> Expression:
+        return expression.reshape(expression.size)[entries]
+
+    def many(expression: Expression) -> Expression:
+        return expression.reshape(math.prod(block.shape), expression.shape[-1])[entries]
+
+    if len(entries) == math.prod(block.shape):
+        return block
+    match block:
+        case Linear():
+            return replace(block, relation=_restricted_relation(block.relation, entries))
+        case Indicator():
+            literals = tuple(one(literal) for literal in block.literals)
+            relation = _restricted_relation(block.relation, entries)
+            return replace(block, literals=literals, relation=relation)
+        case Product():
+            return replace(
+                block, result=one(block.result), left=one(block.left), right=one(block.right)
+            )
+        case Table():
+            return replace(block, result=one(block.result), index=one(block.index))
+        case ActiveSlot():
+            return replace(block, result=one(block.result), activity=many(block.activity))
+        case Maximum():
+            return replace(block, result=one(block.result), arguments=many(block.arguments))
+        case RotatedCone():
+            return replace(block, u=one(block.u), v=one(block.v), w=many(block.w))
+        case Intervals():
+            return replace(
+                block,
+                start=one(block.start),
+                duration=one(block.duration),
+                end=one(block.end),
+                presence=one(block.presence),
+            )
+        case _:
+            return block
+
+
+def _restricted_relation(relation: Relation, entries: Entries) -> Relation:
+    expression = relation.expression
+    lower, upper = (
+        np.broadcast_to(side, expression.shape).reshape(-1)[entries]
+        for side in (relation.lower, relation.upper)
+    )
+    return Relation(expression.reshape(expression.size)[entries], lower, upper)
+
+
+def _with_bounds(v: Variable, lower: Floats, upper: Floats) -> Variable:
+    part = slice(v.start, v.start + v.size)
+    kind = Kind.CONTINUOUS if v.kind is Kind.CONTINUOUS else Kind.INTEGER
+    low, high = (np.reshape(bound[part], v.shape) for bound in (lower, upper))
+    return Variable(v.model, v.name, v.shape, v.start, kind, low, high, v.formula)
+
+
+def _index(entry: int, shape: Shape) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(entry, shape)) if shape else ()
+
+
+def _minimal(items: Sequence[Item], infeasible: Callable[[Sequence[Item]], bool]) -> list[Item]:
+    """A subset that is infeasible while none of its proper subsets is known to be.
+
+    Args:
+        items: infeasible together.
+        infeasible: asked about subsets.
+    """
+
+    def conflict(background: list[Item], grown: bool, rest: Sequence[Item]) -> list[Item]:
+        if grown and infeasible(background):
+            return []
+        if len(rest) <= 1:
+            return list(rest)
+        middle = len(rest) // 2
+        first, second = rest[:middle], rest[middle:]
+        of_second = conflict([*background, *first], True, second)
+        of_first = conflict([*background, *of_second], bool(of_second), first)
+        return of_first + of_second
+
+    return conflict([], True, items)

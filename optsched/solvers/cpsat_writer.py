@@ -1,0 +1,210 @@
+"""Writing CP-SAT's protocol buffer from arrays.
+
+What costs here is the number of calls into the buffer, so whatever is alike is written once and
+copied.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import UnsupportedError
+from optsched.model.compiled import Rows, assemble
+from optsched.model.expression import Expression, Floats, Relation, Terms
+from optsched.model.model import FEASIBILITY
+from optsched.model.ranges import activity_range, affine
+from optsched.solvers.cpsat_integer import LARGEST_VALUE, IntegerModel
+from optsched.solvers.scaling import LARGEST, Integers, ScaledRows, scale_rows
+
+Line = tuple[list[int], list[int], int]
+"""A linear function: columns, coefficients, constant."""
+
+
+class Writer:
+    """CP-SAT's model being written.
+
+    What a block says may need columns beyond the model's own; they come after those.
+    """
+
+    def __init__(self, model: IntegerModel, start: Floats | None) -> None:
+        self.proto: Any = _empty()
+        self._templates: Any = _empty()
+        self.lower = model.lower
+        """Shape (columns,), integers, added columns included."""
+        self.upper = model.upper
+        known = np.full(len(model.lower), np.nan) if start is None else start
+        self.point = np.clip(np.rint(known), model.lower, model.upper)
+        """Values to begin from, shape (columns,), NaN where none is known."""
+
+    # linear functions
+
+    def lines(self, block: str, expression: Expression) -> list[Line]:
+        """Each entry as the solver writes it.
+
+        Raises:
+            UnsupportedError: a number is not whole, or values need more than 53 bits.
+        """
+        self.range_of(block, expression)
+        matrix, constant = affine(expression, len(self.lower))
+        pointer, columns = matrix.indptr.tolist(), matrix.indices.tolist()
+        values, offsets = (v.astype(np.int64).tolist() for v in (matrix.data, constant))
+        spans = zip(pointer[:-1], pointer[1:], offsets, strict=True)
+        return [(columns[a:b], values[a:b], offset) for a, b, offset in spans]
+
+    def range_of(self, block: str, expression: Expression) -> tuple[Floats, Floats]:
+        """Least and greatest value of each entry, exact as all are whole and small.
+
+        Raises:
+            UnsupportedError: a number is not whole, or values need more than 53 bits.
+        """
+        matrix, constant = affine(expression, len(self.lower))
+        if (matrix.data != np.rint(matrix.data)).any() or (constant != np.rint(constant)).any():
+            raise UnsupportedError(f"cpsat takes whole numbers only, not those of block {block!r}")
+        size = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        if not (abs(matrix) @ size + np.abs(constant) <= LARGEST_VALUE).all():
+            raise UnsupportedError(
+                f"cpsat needs values of magnitude at most 2^53 in block {block!r}: use tighter "
+                "bounds, other units, or another solver"
+            )
+        least, most = activity_range(matrix, self.lower, self.upper)
+        shape = expression.shape
+        return (least + constant).reshape(shape), (most + constant).reshape(shape)
+
+    def single(self, block: str, expression: Expression) -> Expression:
+        """The same values, flat, each of one column at most: a sum gets a column of its own."""
+        flat = expression.reshape(expression.size)
+        matrix, _ = affine(flat, len(self.lower))
+        wide = np.diff(matrix.indptr) > 1
+        if not wide.any():
+            return flat
+        entries = np.flatnonzero(wide)
+        sums = flat[entries]
+        column = self.add_columns(sums, *self.range_of(block, sums), sums.at(self.point))
+        self.add_rows(block, sums == column)
+        return flat * ~wide + column.sum_by(entries, flat.size)
+
+    # columns and rows
+
+    def add_columns(
+        self, like: Expression, lower: Floats | float, upper: Floats | float, point: Floats
+    ) -> Expression:
+        """New integer columns, in the model and shape of ``like``."""
+        first = len(self.lower)
+        self.lower = np.append(self.lower, np.broadcast_to(lower, like.shape))
+        self.upper = np.append(self.upper, np.broadcast_to(upper, like.shape))
+        self.point = np.append(self.point, point)
+        columns = np.arange(first, len(self.lower), dtype=np.int32)
+        return Expression(like.model, like.shape, (Terms(None, columns, 1.0),))
+
+    def add_rows(self, block: str, relation: Relation, literals: Integers | None = None) -> None:
+        """A linear relation, enforced by its literals, shape (rows, literals), where given."""
+        self.add_compiled_rows(assemble([relation], len(self.lower)), [(0, block)], literals)
+
+    def add_compiled_rows(
+        self, rows: Rows, names: list[tuple[int, str]], literals: Integers | None = None
+    ) -> None:
+        """Rows, each enforced by its literals, shape (rows, literals), where there are any.
+
+        Args:
+            rows: over the first columns, all or some.
+            names: first row and name of each block, for messages.
+            literals: as the solver writes them.
+
+        Raises:
+            UnsupportedError: a row cannot be scaled to integers finely enough.
+        """
+        scaled = _scaled(rows, self.lower, self.upper, names)
+        kept = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
+        pointer = rows.matrix.indptr
+        spans = list(zip(pointer[kept].tolist(), pointer[kept + 1].tolist(), strict=True))
+        domains = list(zip(scaled.lower[kept].tolist(), scaled.upper[kept].tolist(), strict=True))
+        columns, coefficients = rows.matrix.indices.tolist(), scaled.coefficients.tolist()
+        raw = scaled.coefficients.tobytes()
+        alike = [(d, raw[8 * a : 8 * b]) for d, (a, b) in zip(domains, spans, strict=True)]
+        whole = 2 * len(set(alike)) < len(alike)  # else templates hold the domain alone
+        if not whole:
+            alike = [(d, b"") for d in domains]
+        known: dict[tuple[tuple[int, int], bytes], Any] = {}
+        for key, (a, b) in zip(alike, spans, strict=True):
+            if key not in known:
+                known[key] = self._templates.constraints.add()
+                known[key].linear.domain.extend(key[0])
+                if whole:
+                    known[key].linear.coeffs.extend(coefficients[a:b])
+        added = self.add_copies([known[key] for key in alike])
+        for constraint, (a, b) in zip(added, spans, strict=True):
+            linear = constraint.linear
+            linear.vars.extend(columns[a:b])
+            if not whole:
+                linear.coeffs.extend(coefficients[a:b])
+        if literals is not None:
+            for constraint, enforced in zip(added, literals[kept].tolist(), strict=True):
+                constraint.enforcement_literal.extend(enforced)
+
+    # constraints of other kinds
+
+    def template(self) -> Any:
+        """An empty constraint outside the model, to be filled and copied."""
+        return self._templates.constraints.add()
+
+    def add_copies(self, templates: list[Any]) -> list[Any]:
+        """Constraints of the model, copied from templates."""
+        first = len(self.proto.constraints)
+        self.proto.constraints.extend(templates)
+        return list(islice(self.proto.constraints, first, None))
+
+    def finish(self) -> Any:
+        """The solver's model, with its columns and the point to begin from."""
+        domains = list(
+            zip(*(side.astype(np.int64).tolist() for side in (self.lower, self.upper)), strict=True)
+        )
+        known = {}
+        for domain in set(domains):
+            known[domain] = self._templates.variables.add()
+            known[domain].domain.extend(domain)
+        self.proto.variables.extend([known[domain] for domain in domains])
+        given = np.flatnonzero(~np.isnan(self.point))
+        if len(given):
+            self.proto.solution_hint.vars.extend(given.tolist())
+            self.proto.solution_hint.values.extend(self.point[given].astype(np.int64).tolist())
+        return self.proto
+
+
+def write(target: Any, line: Line) -> None:
+    """Fill an empty linear expression of the protocol buffer."""
+    columns, coefficients, offset = line
+    target.vars.extend(columns)
+    target.coeffs.extend(coefficients)
+    target.offset = offset
+
+
+def _empty() -> Any:
+    from ortools.sat.python import cp_model_helper
+
+    if not hasattr(cp_model_helper, "CpModelProto"):  # ortools 9.14
+        from ortools.sat import cp_model_pb2
+
+        return cp_model_pb2.CpModelProto()
+    return cp_model_helper.CpModelProto()
+
+
+def _scaled(rows: Rows, lower: Floats, upper: Floats, names: list[tuple[int, str]]) -> ScaledRows:
+    """Rows as integers, refused where they would admit points that the model's check rejects."""
+    too_large = np.abs(rows.matrix.data) > LARGEST
+    if too_large.any():
+        row = int(np.searchsorted(rows.matrix.indptr, np.argmax(too_large), side="right")) - 1
+    else:
+        scaled = scale_rows(rows, lower, upper)
+        side = np.minimum(np.abs(rows.lower), np.abs(rows.upper))
+        allowed = 0.9 * FEASIBILITY * np.where(np.isfinite(side), np.maximum(1.0, side), 1.0)
+        if (scaled.slack <= allowed).all():
+            return scaled
+        row = int(np.argmin(scaled.slack <= allowed))
+    name = [name for first, name in names if first <= row][-1]
+    raise UnsupportedError(
+        f"cpsat counts in 64-bit integers, which do not hold the coefficients and bounds of block "
+        f"{name!r} to within {FEASIBILITY:g}: use tighter bounds, other units, or another solver"
+    )

@@ -1,0 +1,74 @@
+"""A HiGHS engine kept between solves of one structure with changing numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.model.compiled import Compiled
+from optsched.solvers.backend import Raw
+from optsched.solvers.highs import Highs, hand_over, load, read, refuse, run
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
+
+_DECIDED = (Status.OPTIMAL, Status.FEASIBLE, Status.NO_SOLUTION, Status.INFEASIBLE)
+
+
+class HighsSession:
+    """Linear programs start from the last basis; mixed-integer models are spared the hand-over."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._engine: Any = None
+
+    def forget(self) -> None:
+        """Hand over anew at the next solve."""
+        self._engine = None
+
+    def solve(self, compiled: Compiled, changed: set[str]) -> Raw:
+        """Solve; an end that a kept engine could be blamed for is tried again with a new one.
+
+        Args:
+            compiled: of the same structure at every call.
+            changed: which of "cost", "offset", "rows", "columns" and "matrix" differ from the
+                last call.
+
+        Raises:
+            UnsupportedError: numbers HiGHS would change without a word.
+        """
+        refuse(compiled)
+        if self._engine is None:
+            self._engine = load(compiled, self._options)
+        else:
+            self._change(compiled, changed)
+        if self._options.time_limit is not None:  # its clock runs on from solve to solve
+            limit = self._engine.getRunTime() + self._options.time_limit
+            self._engine.setOptionValue("time_limit", limit)
+        stopped = run(self._engine, self._options)
+        raw = read(self._engine, compiled, stopped)
+        if raw.status in _DECIDED:
+            return raw
+        self.forget()
+        return Highs().solve(compiled, self._options, None)
+
+    def _change(self, compiled: Compiled, changed: set[str]) -> None:
+        engine, rows = self._engine, compiled.rows
+        if "matrix" in changed:
+            basis = None if compiled.integer.any() else engine.getBasis()
+            hand_over(engine, compiled)
+            if basis is not None and basis.valid:
+                engine.setBasis(basis)
+            return
+        columns = np.arange(len(compiled.cost), dtype=np.int32)
+        if "cost" in changed:
+            engine.changeColsCost(len(columns), columns, compiled.cost)
+        if "offset" in changed:
+            engine.changeObjectiveOffset(compiled.offset)
+        if "columns" in changed:
+            engine.changeColsBounds(len(columns), columns, compiled.lower, compiled.upper)
+        if "rows" in changed:
+            every = np.arange(rows.count, dtype=np.int32)
+            engine.changeRowsBounds(rows.count, every, rows.lower, rows.upper)
+        if compiled.integer.any():
+            engine.clearSolver()

@@ -1,0 +1,101 @@
+"""Numbers that a solver would change without a word, and models that no solver need see."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optsched.errors import UnsupportedError
+from optsched.model.compiled import Compiled
+from optsched.model.expression import Floats
+from optsched.solvers.backend import Raw
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
+
+
+def refuse_numbers(
+    solver: str, compiled: Compiled, *, smallest: float, largest: float, infinite: float
+) -> None:
+    """Refuse what a solver drops or takes for infinite.
+
+    Args:
+        solver: its name, for the message.
+        compiled: the model.
+        smallest: coefficients other than 0 up to here are dropped.
+        largest: coefficients from here on are not taken.
+        infinite: finite bounds, sides and costs from here on count as infinite.
+
+    Raises:
+        UnsupportedError: there is such a number.
+    """
+    for rows in (compiled.rows, *(block.rows for block in compiled.indicators)):
+        size = abs(rows.matrix.data)
+        if ((size <= smallest) & (size > 0)).any():
+            raise UnsupportedError(
+                f"{solver} drops coefficients up to {smallest:g}; rescale the model"
+            )
+        if (size >= largest).any():
+            raise UnsupportedError(
+                f"{solver} takes no coefficient from {largest:g} on; rescale the model"
+            )
+        _refuse_infinite(solver, infinite, rows.lower, rows.upper)
+    _refuse_infinite(solver, infinite, compiled.cost, compiled.lower, compiled.upper)
+
+
+def _refuse_infinite(solver: str, infinite: float, *vectors: object) -> None:
+    for values in vectors:
+        size = abs(values)  # type: ignore[arg-type]
+        if ((size >= infinite) & (size < math.inf)).any():
+            raise UnsupportedError(
+                f"{solver} takes finite bounds and costs from {infinite:g} on for infinite; "
+                "rescale the model"
+            )
+
+
+def refuse_options(
+    solver: str, options: Options, *, threads: bool, seed: bool, stop: bool, gaps: bool = True
+) -> None:
+    """Refuse options that a solver does not honour; False stands for one it does not.
+
+    Raises:
+        UnsupportedError: such an option is not at its default.
+    """
+    asked = {
+        "threads": (threads, options.threads != 1),
+        "seed": (seed, options.seed != 0),
+        "stop": (stop, options.stop is not None),
+        "absolute_gap": (gaps, options.absolute_gap != 0),
+    }
+    for name, (honoured, given) in asked.items():
+        if given and not honoured:
+            hint = "; isolate=True makes it heard" if name == "stop" else ""
+            raise UnsupportedError(f"{solver} does not honour the option {name}{hint}")
+
+
+def contradiction(compiled: Compiled) -> Raw | None:
+    """Infeasible at sight: a row whose sides exclude each other, which some solvers refuse."""
+    rows = compiled.rows
+    if (rows.lower > rows.upper).any():
+        return Raw(Status.INFEASIBLE, message="the sides of a row exclude each other")
+    return None
+
+
+def may_be_unbounded(compiled: Compiled) -> bool:
+    """Whether HiGHS's word "infeasible" needs a second look.
+
+    Its presolve has been seen (1.12, 1.13.1) to call a feasible, unbounded linear program
+    infeasible. A model without objective or with bounds on all columns is no such model.
+    """
+    finite = np.isfinite(compiled.lower).all() and np.isfinite(compiled.upper).all()
+    return bool(compiled.cost.any() and not finite)
+
+
+def has_endless_column(compiled: Compiled, cost: Floats) -> bool:
+    """Whether a column in no row has no best value when ``cost`` is minimised.
+
+    CBC (2.10) calls 0 the optimum of such a column where it is free.
+    """
+    alone = np.bincount(compiled.rows.matrix.indices, minlength=len(cost)) == 0
+    endless = np.where(cost < 0, np.isinf(compiled.upper), np.isinf(compiled.lower) & (cost > 0))
+    return bool((alone & endless).any())

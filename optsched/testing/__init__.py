@@ -1,0 +1,56 @@
+"""For authors of back ends and of new kinds of block: what they must get right, ready to run.
+
+``check_backend("mine")`` runs every case of the catalogue, random models judged by enumeration
+and solves that are cut short, and reports what came of each. In pytest, parametrise over
+``conformance_cases()`` and ``ENDINGS`` with ``ids=str`` and assert on ``check_case`` and
+``check_ending``.
+"""
+
+from optsched.testing.capabilities import CAPABILITIES, Capabilities, Feature
+from optsched.testing.case import Case, complaint
+from optsched.testing.catalogue import conformance_cases
+from optsched.testing.conformance import (
+    check_backend,
+    check_case,
+    counted_case,
+    random_case,
+    registered,
+)
+from optsched.testing.endings import ENDINGS, Ending, check_ending, check_endings
+from optsched.testing.enumeration import Optimum, enumerate_optimum
+from optsched.testing.projection import Projection, project
+from optsched.testing.random_models import RANDOM_KINDS, random_model, random_recipe
+from optsched.testing.recipe import Recipe, build
+from optsched.testing.shrink import shrink
+from optsched.testing.verdict import Report, Verdict, Word
+
+__all__ = [
+    "CAPABILITIES",
+    "ENDINGS",
+    "RANDOM_KINDS",
+    "Capabilities",
+    "Case",
+    "Ending",
+    "Feature",
+    "Optimum",
+    "Projection",
+    "Recipe",
+    "Report",
+    "Verdict",
+    "Word",
+    "build",
+    "check_backend",
+    "check_case",
+    "check_ending",
+    "check_endings",
+    "complaint",
+    "conformance_cases",
+    "counted_case",
+    "enumerate_optimum",
+    "project",
+    "random_case",
+    "random_model",
+    "random_recipe",
+    "registered",
+    "shrink",
+]

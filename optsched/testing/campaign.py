@@ -1,0 +1,78 @@
+"""Many random models, each against enumeration and several back ends; disagreements shrunk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import ModelError
+from optsched.testing.conformance import check_case, counted_case
+from optsched.testing.random_models import RANDOM_KINDS, random_recipe
+from optsched.testing.recipe import Recipe, build
+from optsched.testing.shrink import shrink
+from optsched.testing.verdict import Verdict, Word
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one model showed."""
+
+    seed: int
+    verdicts: tuple[Verdict, ...]
+    kinds: frozenset[str] = field(default_factory=frozenset)
+    """Kinds of block in it."""
+    recipe: Recipe | None = None
+    """The model, shrunk, where something was wrong."""
+
+    @property
+    def wrong(self) -> list[Verdict]:
+        """What was wrong, if anything."""
+        return [v for v in self.verdicts if v.word is Word.WRONG]
+
+
+def recipe_of(seed: int, kinds: Sequence[str] = RANDOM_KINDS) -> Recipe:
+    """The model of that number: with continuous variables and fractions in turn."""
+    settings: dict[str, Any] = {"continuous": seed % 3 == 1, "fractional": seed % 4 == 3}
+    return random_recipe(np.random.default_rng(seed), kinds=kinds, **settings)
+
+
+def examine(seed: int, solvers: Sequence[str], kinds: Sequence[str] = RANDOM_KINDS) -> Finding:
+    """Draw a model, enumerate it and ask every solver named.
+
+    An enumeration that the model's own check contradicts is a verdict too.
+    """
+    recipe = recipe_of(seed, kinds)
+    verdicts = judge(recipe, solvers, f"model {seed}")
+    shown = frozenset(block.kind for block in build(recipe).blocks.values())
+    wrong = {v.solver for v in verdicts if v.word is Word.WRONG}
+    if not wrong:
+        return Finding(seed, verdicts, shown)
+
+    def still_wrong(smaller: Recipe) -> bool:
+        return any(v.word is Word.WRONG for v in judge(smaller, sorted(wrong & set(solvers)), ""))
+
+    return Finding(seed, verdicts, shown, shrink(recipe, still_wrong))
+
+
+def judge(recipe: Recipe, solvers: Sequence[str], name: str) -> tuple[Verdict, ...]:
+    """Every solver's answer against enumeration.
+
+    Raises:
+        ModelError: the recipe cannot be built or enumerated.
+    """
+    try:
+        one = counted_case(name, build(recipe))
+    except ModelError:
+        raise
+    except AssertionError as contradiction:
+        return (Verdict(name, "enumeration", Word.WRONG, str(contradiction)),)
+    return tuple(check_case(one, solver) for solver in solvers)
+
+
+def rotation(solvers: Sequence[str], seed: int) -> list[str]:
+    """The first solver and one of the others in turn."""
+    first, others = solvers[0], solvers[1:]
+    return [first, others[seed % len(others)]] if others else [first]

@@ -1,0 +1,86 @@
+"""What a model asks of a back end, and what a back end says it does not take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from optsched.errors import ModelError
+from optsched.model import Model
+from optsched.solvers.backend import Backend
+
+
+class Feature(StrEnum):
+    """What a back end may refuse."""
+
+    INTEGER = "integer variables"
+    """Stated as such, or brought in by lowering a block that is not taken natively."""
+    CONTINUOUS = "continuous variables"
+    UNBOUNDED = "variables without a finite bound"
+    NOISE = "coefficients up to 1e-12"
+    """Left over where decimals cancel; a solver that would drop them in silence refuses them."""
+    CONE = "rotated cones"
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What to expect of a back end beyond ``Backend.native``."""
+
+    refuses: frozenset[Feature] = frozenset()
+    """Refused with ``UnsupportedError`` before solving; everything else is solved."""
+    proves: bool = True
+    """Whether it ends with a proof where no limit is set; if not, what it says is still true."""
+    tolerance: float = 1e-5
+    """Relative difference at which an objective value counts as right: solvers satisfy rows over
+    continuous variables to some 1e-6, and coefficients multiply that."""
+
+
+CAPABILITIES: dict[str, Capabilities] = {
+    "highs": Capabilities(frozenset({Feature.NOISE})),
+    "cpsat": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED, Feature.CONE})),
+    "glop": Capabilities(frozenset({Feature.INTEGER})),
+    "pdlp": Capabilities(frozenset({Feature.INTEGER}), proves=False, tolerance=1e-4),
+}
+"""Of the back ends that come with the package and do not take everything."""
+
+
+def features(model: Model, native: frozenset[str]) -> frozenset[Feature]:
+    """What solving a model asks for, given the kinds of block taken natively."""
+    found = set()
+    lower, upper, integer = model.domains()
+    if not integer.all():
+        found.add(Feature.CONTINUOUS)
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        found.add(Feature.UNBOUNDED)
+    if any(block.kind == "rotated_cone" for block in model.blocks.values()):
+        found.add(Feature.CONE)
+    try:
+        compiled = model.compile(native | {"rotated_cone"})
+    except ModelError:
+        return frozenset(found)
+    size = np.abs(compiled.rows.matrix.data)
+    if ((size > 0) & (size <= 1e-12)).any():
+        found.add(Feature.NOISE)
+    if compiled.integer.any():
+        found.add(Feature.INTEGER)
+    return frozenset(found)
+
+
+def refusal(
+    model: Model, needs: frozenset[str], engine: Backend, capabilities: Capabilities
+) -> str:
+    """Why the back end must refuse a model, in words; empty: it must solve it.
+
+    Args:
+        model: the model.
+        needs: kinds of block in it that cannot be lowered, so have to be taken natively.
+        engine: the back end.
+        capabilities: of the back end.
+    """
+    missing = needs - engine.native
+    if missing:
+        return f"{', '.join(sorted(missing))} without the bounds that linear rows need"
+    refused = features(model, engine.native) & capabilities.refuses
+    return ", ".join(sorted(refused))

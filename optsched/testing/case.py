@@ -1,0 +1,105 @@
+"""A small model with a known answer, and what an answer is judged by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from optsched.model import Model
+from optsched.solvers.solution import Solution, Status
+
+
+@dataclass(frozen=True)
+class Case:
+    """A named model whose answer is known by construction."""
+
+    name: str
+    build: Callable[[], Model]
+    status: Status = Status.OPTIMAL
+    """Optimal, infeasible or unbounded."""
+    optimum: float | None = None
+    """Objective value at the optimum."""
+    needs: frozenset[str] = frozenset()
+    """Kinds of block a back end has to take natively, as no linear rows say the same."""
+    countable: bool = True
+    """Whether ``enumerate_optimum`` can confirm the answer."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CASES: dict[str, Case] = {}
+"""Every case by name; modules of the catalogue fill it."""
+
+
+def case(
+    optimum: float | None = None,
+    *,
+    status: Status = Status.OPTIMAL,
+    needs: str = "",
+    countable: bool = True,
+) -> Callable[[Callable[[], Model]], Callable[[], Model]]:
+    """Register a function that builds a model; its name, spaced, names the case."""
+
+    def register(build: Callable[[], Model]) -> Callable[[], Model]:
+        name = build.__name__.replace("_", " ")
+        if name in CASES:
+            raise ValueError(f"case {name!r} exists already")
+        kinds = frozenset(needs.split())
+        CASES[name] = Case(name, build, status, optimum, kinds, countable)
+        return build
+
+    return register
+
+
+def complaint(
+    model: Model, status: Status, optimum: float | None, answer: Solution, tolerance: float
+) -> str:
+    """What is false in an answer, in words; empty: everything it claims is true.
+
+    An answer that proves less than it might is not false.
+
+    Args:
+        model: what was solved.
+        status: what is true: optimal, infeasible or unbounded.
+        optimum: the true optimum where there is one.
+        answer: what was said.
+        tolerance: relative to ``max(1, |optimum|)``.
+    """
+    if answer.status in (Status.ERROR, Status.DISAGREEMENT):
+        return f"{answer.status}: {answer.message}"
+    claims = {
+        Status.INFEASIBLE: (Status.INFEASIBLE,),
+        Status.UNBOUNDED: (Status.UNBOUNDED,),
+        Status.INFEASIBLE_OR_UNBOUNDED: (Status.INFEASIBLE, Status.UNBOUNDED),
+        Status.OPTIMAL: (Status.OPTIMAL,),
+    }
+    if answer.status in claims and status not in claims[answer.status]:
+        return f"claims {answer.status}, the model is {status} ({optimum})"
+    if answer.has_point:
+        if status is Status.INFEASIBLE:
+            return "has a point for an infeasible model"
+        broken = model.violations(answer.values)
+        if broken:
+            return f"its point breaks {broken}"
+        if not math.isclose(
+            model.value(answer.values), answer.objective or 0.0, rel_tol=1e-9, abs_tol=1e-9
+        ):
+            return f"its point is worth {model.value(answer.values)}, not {answer.objective}"
+    elif answer.status in (Status.OPTIMAL, Status.FEASIBLE):
+        return f"{answer.status} without a point"
+    return _false_value(model, optimum, answer, tolerance) if optimum is not None else ""
+
+
+def _false_value(model: Model, optimum: float, answer: Solution, tolerance: float) -> str:
+    allowed = tolerance * max(1.0, abs(optimum))
+    sign = 1.0 if model.maximise else -1.0
+    if answer.objective is not None:
+        if sign * (answer.objective - optimum) > allowed:
+            return f"{answer.objective} is better than the optimum {optimum}"
+        if answer.status is Status.OPTIMAL and sign * (optimum - answer.objective) > allowed:
+            return f"calls {answer.objective} optimal, the optimum is {optimum}"
+    if answer.bound is not None and sign * (optimum - answer.bound) > allowed:
+        return f"bounds the optimum {optimum} by {answer.bound}"
+    return ""

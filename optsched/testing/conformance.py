@@ -1,0 +1,121 @@
+"""One call that tells the author of a back end whether it keeps its word."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import ModelError
+from optsched.model import Model
+from optsched.solvers import BACKENDS, backend, solve
+from optsched.solvers.backend import Backend
+from optsched.solvers.solution import Status
+from optsched.testing.capabilities import CAPABILITIES, Capabilities, refusal
+from optsched.testing.case import Case, complaint
+from optsched.testing.catalogue import conformance_cases
+from optsched.testing.endings import check_endings
+from optsched.testing.enumeration import enumerate_optimum
+from optsched.testing.random_models import random_model
+from optsched.testing.verdict import Report, Verdict, Word
+
+TIME_LIMIT = 60.0
+"""Seconds for one case, beyond which it counts as not proven."""
+
+
+def check_backend(
+    solver: str | Backend,
+    *,
+    cases: Sequence[Case] | None = None,
+    random_models: int = 100,
+    seed: int = 0,
+    endings: bool = True,
+    capabilities: Capabilities | None = None,
+) -> Report:
+    """Run every case, and random models judged by enumeration, on one back end.
+
+    Args:
+        solver: name of a back end, or a back end of your own.
+        cases: by default the whole catalogue.
+        random_models: how many on top; each is drawn with continuous variables, with
+            fractional numbers, both or neither in turn.
+        seed: of the random models.
+        endings: whether to see how it ends when it is cut short; takes some seconds.
+        capabilities: what it refuses; by default what is known of it, or nothing.
+
+    Example:
+        >>> from optsched.testing import check_backend
+        >>> check_backend("highs", random_models=2, endings=False).passed
+        True
+    """
+    with registered(solver) as name:
+        known = CAPABILITIES.get(name, Capabilities()) if capabilities is None else capabilities
+        chosen = conformance_cases() if cases is None else cases
+        verdicts = [check_case(one, name, known) for one in chosen]
+        for number in range(random_models):
+            rng = np.random.default_rng((seed, number))
+            one = random_case(rng, f"random model {number} of seed {seed}",
+                              continuous=number % 2 == 1, fractional=number % 4 >= 2)  # fmt: skip
+            verdicts.append(check_case(one, name, known))
+        if endings:
+            verdicts += check_endings(name, known)
+        return Report(name, backend(name).native, tuple(verdicts))
+
+
+def check_case(case: Case, name: str, capabilities: Capabilities | None = None) -> Verdict:
+    """One case on one back end."""
+    known = CAPABILITIES.get(name, Capabilities()) if capabilities is None else capabilities
+    model = case.build()
+    expected = refusal(model, case.needs, backend(name), known)
+    try:
+        answer = solve(model, name, time_limit=TIME_LIMIT)
+    except ModelError as refused:
+        if expected and str(refused):
+            return Verdict(case.name, name, Word.REFUSED, str(refused))
+        return Verdict(case.name, name, Word.WRONG, f"refused without need: {refused}")
+    if expected:
+        return Verdict(
+            case.name, name, Word.WRONG, f"ended {answer.status}, should refuse {expected}"
+        )
+    said = complaint(model, case.status, case.optimum, answer, known.tolerance)
+    if said:
+        return Verdict(case.name, name, Word.WRONG, said)
+    proven = (case.status, Status.INFEASIBLE_OR_UNBOUNDED)
+    if answer.status in proven:
+        return Verdict(case.name, name, Word.RIGHT)
+    word = Word.WRONG if known.proves else Word.UNPROVEN
+    return Verdict(case.name, name, word, f"ended {answer.status} ({answer.message})")
+
+
+def random_case(rng: np.random.Generator, name: str, **settings: Any) -> Case:
+    """A random model and its answer by enumeration; settings as for ``random_recipe``."""
+    return counted_case(name, random_model(rng, **settings))
+
+
+def counted_case(name: str, model: Model) -> Case:
+    """A model and its answer by enumeration."""
+    truth = enumerate_optimum(model)
+    return Case(name, lambda: model, truth.status, truth.value)
+
+
+@contextmanager
+def registered(solver: str | Backend) -> Iterator[str]:
+    """The name under which ``solve`` finds a back end while the context lasts."""
+    if isinstance(solver, str):
+        yield solver
+        return
+    module = ModuleType("optsched.testing.guest")
+    module.engine = lambda: solver  # type: ignore[attr-defined]
+    before = BACKENDS.get(solver.name)
+    sys.modules[module.__name__] = module
+    BACKENDS[solver.name] = f"{module.__name__}:engine"
+    try:
+        yield solver.name
+    finally:
+        del sys.modules[module.__name__], BACKENDS[solver.name]
+        if before is not None:
+            BACKENDS[solver.name] = before

@@ -1,0 +1,161 @@
+"""Index sets of the time-indexed models: windows, classes, groups and hubs."""
+
+from dataclasses import replace
+
+import brute_force
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from preemptive_cases import examples, instances
+
+from formulations.preemptive.grid import Grid, build_grid, fast_completion
+from formulations.preemptive.instance import Instance
+
+
+def capacity_in_reach(grid: Grid) -> np.ndarray:
+    """Workers each job could use at most in each slot, shape (jobs, slots)."""
+    total = np.zeros((grid.instance.jobs, int(grid.end_slot.max()) + 1))
+    np.add.at(total, (grid.cell_job, grid.cell_slot), grid.pool_size)
+    return total
+
+
+@given(data=st.data())
+@examples(60)
+def test_cells_count_exactly_the_workers_a_job_may_use_in_a_slot(data):
+    instance = data.draw(
+        instances(fractional=data.draw(st.booleans()), tables=data.draw(st.booleans()))
+    )
+    instance = replace(instance, horizon=data.draw(st.sampled_from([None, 5, 12])))
+    for hub in (False, True):
+        grid = build_grid(instance, hub=hub)
+        expected = np.zeros((instance.jobs, int(grid.end_slot.max()) + 1))
+        for j in range(instance.jobs):
+            arrival = (instance.release_time + instance.upload_delay_edge.T)[
+                instance.worker_server, j
+            ]
+            for t in range(grid.end_slot[j]):
+                expected[j, t] = np.sum(instance.worker_eligible[j] & (arrival <= t))
+        assert np.array_equal(capacity_in_reach(grid), expected)
+
+
+@given(data=st.data())
+@examples(40)
+def test_a_hub_stands_only_where_the_whole_group_is_in_reach(data):
+    instance = data.draw(instances(tables=data.draw(st.booleans())))
+    grid = build_grid(instance)
+    latest = instance.release_time[:, None] + instance.upload_delay_edge
+    hub = grid.cell_class < 0
+    for j, t in zip(grid.cell_job[hub], grid.cell_slot[hub], strict=True):
+        servers = instance.worker_server[instance.worker_eligible[j]]
+        assert t >= latest[j, servers].max()
+    pairs = set(zip(grid.cell_job[~hub], grid.cell_slot[~hub], strict=True))
+    assert not pairs & set(zip(grid.cell_job[hub], grid.cell_slot[hub], strict=True))
+
+
+def test_two_types_on_two_servers_are_three_classes_in_two_groups():
+    instance = Instance.build(
+        release_time=[0, 0],
+        num_chunks=1,
+        chunk_time_slow=1,
+        upload_delay_edge=[[1, 3], [1, 3]],
+        upload_delay_cloud=10,
+        worker_server=[0, 0, 1, 1, 1],
+        worker_type=[0, 1, 0, 0, 0],
+        job_worker_type=[0, 1],
+    )
+    grid = build_grid(instance)
+    assert sorted(instance.worker_classes.size.tolist()) == [1, 1, 3]
+    assert sorted(grid.group_size.tolist()) == [1, 4]
+    first = grid.cell_job == 0
+    named = first & (grid.cell_class >= 0)
+    assert grid.cell_slot[named].tolist() == [1, 2]  # server 0 alone, until server 1 is reached
+    assert grid.pool_size[named].tolist() == [1, 1]
+    assert grid.cell_slot[first & ~named].tolist() == list(range(3, 11))
+    assert set(grid.pool_size[first & ~named]) == {4}
+    assert set(grid.cell_limit[first & ~named]) == {1}  # D_j
+    assert grid.cell_age[first & ~named].tolist() == list(range(3, 11))
+
+
+def test_windows_end_with_the_fast_cloud_or_the_slow_one(example: Instance) -> None:
+    assert fast_completion(example).tolist() == [7, 7, 7]
+    assert build_grid(example).end_slot.tolist() == [7, 7, 7]
+    assert build_grid(example, slow_cloud=True).end_slot.tolist() == [9, 8, 8]
+    assert build_grid(example).earliest_slow_end.tolist() == [7, 6, 5]
+
+
+def test_times_that_are_not_whole_are_taken_up_once():
+    instance = Instance.build(
+        release_time=[0.5],
+        num_chunks=1,
+        chunk_time_slow=1.5,
+        chunk_time_fast=1.2,
+        upload_delay_edge=[[0.5]],
+        upload_delay_cloud=1.7,
+        worker_server=[0],
+    )
+    grid = build_grid(instance)
+    assert grid.first_slot.tolist() == [1]
+    assert grid.cell_slot.min() == 1  # 0.5 + 0.5, not 1 + 1
+    assert grid.end_slot.tolist() == [3 + 2]
+    assert grid.cloud_slot.tolist() == [3, 4]
+
+
+@given(data=st.data())
+@examples(40)
+def test_the_earliest_slow_end_is_that_of_the_job_by_itself(data):
+    instance = data.draw(instances(jobs=(2,), fractional=data.draw(st.booleans())))
+    grid = build_grid(instance)
+    for j in range(instance.jobs):
+        alone = instance.select_jobs(np.array([j]))
+        end = brute_force.problem_2(alone) + alone.release_time[0]
+        assert min(grid.earliest_slow_end[j], grid.fast_end[j]) == pytest.approx(end)
+
+
+def test_windows_of_barred_jobs_hold_all_work_after_the_last_arrival():
+    instance = Instance.build(
+        release_time=[0, 2],
+        num_chunks=[2, 1],
+        chunk_time_slow=[3, 2],
+        upload_delay_edge=[[1, 1], [1, 5]],
+        upload_delay_cloud=np.inf,
+        worker_server=[0, 1],
+        ps_server=[1],
+    )
+    assert build_grid(instance).end_slot.tolist() == [7 + 8, 7 + 8]
+    only = replace(instance, explicit_worker_eligible=np.array([[True, False], [True, False]]))
+    assert build_grid(only).end_slot.tolist() == [3 + 8, 3 + 8]
+    # a parameter server that may be late keeps the windows open for it
+    assert build_grid(only, ps_delay_applies=True).end_slot.tolist() == [7 + 8, 7 + 8]
+
+
+def test_the_last_slot_of_the_horizon_may_still_be_used(example: Instance) -> None:
+    grid = build_grid(replace(example, horizon=5))
+    assert grid.end_slot.tolist() == [6, 6, 6]
+    assert grid.cell_slot.max() == 5
+
+
+def test_a_horizon_before_every_release_leaves_empty_windows(example: Instance) -> None:
+    late = replace(example, release_time=np.array([4.0, 4.0, 5.0]), horizon=2)
+    for hub in (False, True):
+        grid = build_grid(late, hub=hub)
+        assert grid.end_slot.tolist() == grid.first_slot.tolist()
+        assert grid.cells == len(grid.cloud_job) == len(grid.windows[0]) == 0
+        assert np.all(np.isinf(grid.earliest_slow_end))
+
+
+def test_without_edge_workers_there_are_cloud_cells_only():
+    instance = Instance.build(
+        release_time=[0],
+        num_chunks=2,
+        chunk_time_slow=3,
+        chunk_time_fast=2,
+        upload_delay_edge=np.zeros((1, 0)),
+        upload_delay_cloud=4,
+        worker_server=np.zeros(0),
+    )
+    grid = build_grid(instance)
+    assert grid.cells == 0
+    assert grid.cloud_slot.tolist() == [4, 5]
+    assert grid.earliest_slow_end.tolist() == [np.inf]  # beyond the window
+    assert build_grid(instance, slow_cloud=True).earliest_slow_end.tolist() == [7]
