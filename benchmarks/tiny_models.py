@@ -1,8 +1,9 @@
 """What a loop over many tiny models costs: build, solve to proven optimality, read the values.
 
-Two sorts of model with 20 binaries, and a linear one: ``assignment`` is solved by presolve, so that
-everything but the solver shows; ``knapsack`` needs a little search; ``linear`` is the relaxation of
-a covering model. All are given by the same arrays, to
+Two sorts of model with 20 binaries, and two linear ones: ``assignment`` is solved by presolve, so
+that everything but the solver shows; ``knapsack`` needs a little search; ``linear`` is the
+relaxation of a covering model, ``sweep`` the same with one matrix for all items. All are given by
+the same arrays, to
 
 - ``raw``: highspy by hand, one array hand-over, the options of ``tiny``;
 - ``default``: a ``Model`` and ``solve``;
@@ -27,6 +28,7 @@ from optsched import Model, solve
 from optsched.batch import Batch
 
 COLUMNS = 20
+LINEAR = ("linear", "sweep")
 Data = dict[str, np.ndarray[Any, Any]]
 
 
@@ -34,6 +36,7 @@ def items(sort: str, count: int) -> list[Data]:
     """Costs, rows ``matrix @ x <= side`` (negated for covering) and integrality of each model."""
     rng = np.random.default_rng(0)
     found = []
+    shared = -rng.integers(1, 9, (10, COLUMNS)).astype(float)
     for _ in range(count):
         cost = rng.integers(5, 60, COLUMNS).astype(float)
         if sort == "assignment":  # five jobs on four machines, none to more than two
@@ -43,7 +46,9 @@ def items(sort: str, count: int) -> list[Data]:
             matrix = rng.integers(5, 40, (1, COLUMNS)).astype(float)
             cost, side = -cost, matrix.sum(axis=1) * 0.4
         else:
-            matrix = -rng.integers(1, 9, (10, COLUMNS)).astype(float)
+            matrix = shared
+            if sort == "linear":
+                matrix = -rng.integers(1, 9, (10, COLUMNS)).astype(float)
             side = matrix.sum(axis=1) * rng.uniform(0.2, 0.5, 10)
         found.append({"cost": cost, "matrix": matrix, "side": side})
     return found
@@ -52,7 +57,7 @@ def items(sort: str, count: int) -> list[Data]:
 def raw(sort: str, data: list[Data]) -> Iterator[float]:
     import highspy
 
-    integer = np.full(COLUMNS, int(sort != "linear"), dtype=np.int32)
+    integer = np.full(COLUMNS, int(sort not in LINEAR), dtype=np.int32)
     for item in data:
         engine = highspy.Highs()
         for key, value in {
@@ -76,7 +81,7 @@ def raw(sort: str, data: list[Data]) -> Iterator[float]:
 
 def model(sort: str, item: Data) -> Model:
     m = Model(sort)
-    x = m.continuous("x", COLUMNS, upper=1) if sort == "linear" else m.binary("x", COLUMNS)
+    x = m.continuous("x", COLUMNS, upper=1) if sort in LINEAR else m.binary("x", COLUMNS)
     m.minimize(item["cost"] @ x)
     m.add("rows", item["matrix"] @ x <= item["side"])
     return m
@@ -94,11 +99,11 @@ def tiny(sort: str, data: list[Data]) -> Iterator[float]:
 
 def batch(sort: str, data: list[Data]) -> Iterator[float]:
     many = Batch(model(sort, data[0]))
-    fixed = sort == "assignment"  # whose rows are the same in every item
     for item in data:
         changes: dict[str, Any] = {"cost": {"x": item["cost"]}}
-        if not fixed:
+        if sort != "assignment":  # whose rows are the same in every item
             changes["rhs"] = {"rows": item["side"]}
+        if sort in ("knapsack", "linear"):
             changes["coefficients"] = {("rows", "x"): item["matrix"]}
         yield float(item["cost"] @ many.solve(**changes)["x"])
 
@@ -109,7 +114,7 @@ def pulp(sort: str, data: list[Data]) -> Iterator[float]:
     solver = pulp.HiGHS(msg=False, threads=1, gapRel=0.0)
     if not solver.available():
         solver = pulp.PULP_CBC_CMD(msg=False, threads=1, gapRel=0.0)
-    category = "Continuous" if sort == "linear" else "Binary"
+    category = "Continuous" if sort in LINEAR else "Binary"
     for item in data:
         problem = pulp.LpProblem(sort, pulp.LpMinimize)
         x = [pulp.LpVariable(f"x{i}", 0, 1, category) for i in range(COLUMNS)]
@@ -158,7 +163,7 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args()
-    for sort in ("assignment", "knapsack", "linear"):
+    for sort in ("assignment", "knapsack", *LINEAR):
         report(sort, given.models, given.repeats)
 
 

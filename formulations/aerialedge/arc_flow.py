@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ def build_graph(packing: VectorPacking, node_type: int, *, most_arcs: int = MOST
     arcs: list[tuple[Integers, Integers, int]] = []
     count = 0
     for k in order.tolist():
-        if not packing.fits[k, node_type]:
+        if not packing.fits[k, node_type] or not packing.size[k].any():
             continue
         source = loads
         for _ in range(int(packing.number[packing.type_of_option[k]])):
@@ -89,8 +89,6 @@ def on_steps(instance: Instance, steps: Sequence[float]) -> Instance:
     Raises:
         InputError: steps of another number or size.
     """
-    from dataclasses import replace
-
     step = in_units(steps)
     if step.shape != (len(instance.resources),) or (step <= 0).any():
         raise InputError.of("steps", list(steps), "one positive step per resource")
@@ -128,7 +126,7 @@ def packing_flow(packing: VectorPacking) -> Model:
     for s in range(packing.node_types):
         graph = build_graph(packing, s)
         kinds = packing.type_of_option[graph.option]
-        limit = np.minimum(packing.number[kinds], packing.available[s] * packing.number[kinds])
+        limit = np.minimum(packing.number[kinds], packing.available[s])
         flow = model.integer(f"x:{s}", len(graph.tail), upper=limit.astype(float), formula="x_a")
         loss = model.integer(f"loss:{s}", graph.states, upper=float(packing.available[s]))
         net = flow.sum_by(graph.head, graph.states) - flow.sum_by(graph.tail, graph.states)
@@ -140,8 +138,19 @@ def packing_flow(packing: VectorPacking) -> Model:
             formula=r"\text{flow is kept}",
         )
         served = flow.sum_by(kinds, packing.task_types) + served
+        weightless = _weightless(packing)
+        if len(weightless):  # no arc leads anywhere with them; a node in use takes any number
+            number = packing.number[packing.type_of_option[weightless]]
+            light = model.integer(f"light:{s}", len(weightless), upper=number.astype(float))
+            model.add(f"light:{s}", light - used[np.full(len(weightless), s)] * number <= 0)
+            served = light.sum_by(packing.type_of_option[weightless], packing.task_types) + served
     model.add("demand", served >= packing.number, formula=r"\sum_{a: l} x_a \ge n_l")
     return model
+
+
+def _weightless(packing: VectorPacking) -> Integers:
+    """Options without any demand."""
+    return np.flatnonzero(~packing.size.any(axis=1))
 
 
 def decode_flow(packing: VectorPacking, solution: Solution) -> list[Bin]:
@@ -154,6 +163,10 @@ def decode_flow(packing: VectorPacking, solution: Solution) -> list[Bin]:
         for arc in np.flatnonzero(flow).tolist():
             leaving.setdefault(int(graph.tail[arc]), []).extend([arc] * int(flow[arc]))
         loss = np.round(solution[f"loss:{s}"]).astype(np.int64)
+        light: list[int] = []
+        if f"light:{s}" in solution.values:
+            times = np.round(solution[f"light:{s}"]).astype(np.int64)
+            light = np.repeat(_weightless(packing), times).tolist()
         for _ in range(round(float(solution["z"][s]))):
             state, options = 0, []
             while leaving.get(state) and (state == 0 or loss[state] == 0):
@@ -161,6 +174,8 @@ def decode_flow(packing: VectorPacking, solution: Solution) -> list[Bin]:
                 options.append(int(graph.option[arc]))
                 state = int(graph.head[arc])
             loss[state] -= 1
+            options += light
+            light = []
             if options:
                 bins.append(Bin(s, tuple(sorted(options))))
     return bins

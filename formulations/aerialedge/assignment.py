@@ -115,7 +115,10 @@ def decode_assignment(
     i = closest(instance) if deployment is None else deployment
     option, column = np.nonzero(np.round(solution["Gamma"]))
     task = instance.option_task[option]
-    node, number = np.empty(instance.tasks, dtype=np.int64), np.zeros(instance.tasks, dtype=np.int64)
+    node, number = (
+        np.empty(instance.tasks, dtype=np.int64),
+        np.zeros(instance.tasks, dtype=np.int64),
+    )
     node[task] = instance.nodes_of(i)[column]
     number[task] = instance.option_number[option]
     return Schedule.build(deployment=i, node=node, option=number)

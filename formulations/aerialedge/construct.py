@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 
 
-def best_start(packing: VectorPacking) -> list[Bin] | None:
-    """The lightest packing several quick rules find; None where none of them fits all items."""
+def best_start(packing: VectorPacking, deadline: float = math.inf) -> list[Bin] | None:
+    """The lightest packing several quick rules find; None where none of them fits all items.
+
+    Args:
+        packing: what to pack.
+        deadline: of ``time.perf_counter``, after which no further rule is tried.
+    """
     load = (packing.number[packing.type_of_option, None] * packing.shares).sum(axis=0)
     scarce = packing.shares @ (load / max(float(load.max()), 1e-12))
-    candidates = [
-        first_fit_decreasing(packing, key=key, order=order)
-        for order in node_orders(packing)
-        for key in (packing.shares.max(axis=1), packing.shares.sum(axis=1), scarce)
+    keys = (packing.shares.max(axis=1), packing.shares.sum(axis=1), scarce)
+    orders = node_orders(packing)
+    rules: list[Callable[[], list[Bin] | None]] = [
+        *(partial(first_fit_decreasing, packing, key, order) for order in orders for key in keys),
+        *(
+            partial(fill_nodes, packing, order, rule=rule)
+            for order in orders
+            for rule in ("dot", "norm")
+        ),
     ]
-    candidates += [
-        fill_nodes(packing, order, rule=rule)
-        for order in node_orders(packing)
-        for rule in ("dot", "norm")
-    ]
-    found = [lighten(packing, bins) for bins in candidates if bins is not None]
+    found: list[list[Bin]] = []
+    for rule in rules:
+        bins = rule()
+        if bins is not None:
+            found.append(lighten(packing, bins))
+        if time.perf_counter() > deadline:
+            break
     return min(found, key=lambda bins: total_weight(packing, bins), default=None)
 
 

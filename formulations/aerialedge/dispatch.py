@@ -9,6 +9,7 @@ import numpy as np
 
 from formulations.aerialedge.check import order_of_travel, within_reach
 from formulations.aerialedge.instance import Floats, Instance
+from formulations.aerialedge.metrics import gang_times
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.solvers import Solution
@@ -22,16 +23,7 @@ def closest(instance: Instance) -> int:
     Where none passes, the first in that order: whatever is packed there breaks what it breaks.
     """
     order = order_of_travel(instance).tolist()
-    return next((i for i in order if not within_reach(instance, i)), order[0])
-
-
-def longest_path(instance: Instance) -> float:
-    """Longest path through the dependencies, weighted by execution times (seconds)."""
-    end = np.zeros(instance.tasks)
-    for t in instance.topological_order.tolist():
-        before = instance.parents[t]
-        end[t] = (end[before].max() if len(before) else 0.0) + instance.exec_time[t]
-    return float(end.max())
+    return int(next((i for i in order if not within_reach(instance, i)), order[0]))
 
 
 def eligible(instance: Instance, *, round_trip: bool = False, horizon: Horizon = "sum") -> Floats:
@@ -47,7 +39,11 @@ def eligible(instance: Instance, *, round_trip: bool = False, horizon: Horizon =
     """
     if horizon not in get_args(Horizon):
         raise InputError.of("horizon", horizon, "must be one of " + ", ".join(get_args(Horizon)))
-    time = float(instance.exec_time.sum()) if horizon == "sum" else longest_path(instance)
+    time = (
+        float(instance.exec_time.sum())
+        if horizon == "sum"
+        else float(gang_times(instance)[1].max())
+    )
     travel, flight = instance.travel_time, instance.flight_time
     if round_trip:
         return np.asarray(2 * travel + time <= flight, dtype=np.float64)

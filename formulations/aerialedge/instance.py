@@ -116,9 +116,7 @@ class Instance:
         tasks, nodes = len(wanted), len(offered)
         where = _spread("node_deployment", node_deployment, nodes, int)
         job = _spread("task_job", task_job, tasks, int)
-        deployments = max(
-            int(where.max(initial=0)) + 1, np.size(flight_time), np.size(travel_time)
-        )
+        deployments = max(int(where.max(initial=0)) + 1, np.size(flight_time), np.size(travel_time))
         jobs = int(job.max(initial=0)) + 1
         pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
         other_task = np.asarray(rest.pop("alternative_task", ()), dtype=np.int64)
@@ -157,7 +155,7 @@ class Instance:
 
     @property
     def tasks(self) -> int:
-        """n."""
+        """Number of tasks, n."""
         return len(self.demand)
 
     @property
@@ -167,7 +165,7 @@ class Instance:
 
     @property
     def deployments(self) -> int:
-        """N."""
+        """Number of deployments, N."""
         return len(self.flight_time)
 
     @property
@@ -269,7 +267,7 @@ class Instance:
         return replace(
             self,
             demand=demand,
-            exec_time=time,
+            exec_time=np.asarray(time, dtype=np.float64),
             task_job=np.arange(self.jobs),
             edge_parent=nothing,
             edge_child=nothing,

@@ -22,7 +22,8 @@ from scipy.optimize import linprog
 
 from formulations.aerialedge.instance import Booleans, Floats, Integers
 
-_CELLS = 25_000  # of the grid
+_CELLS = 25_000  # of the grid, at most
+_TABLES = 8_000_000  # cells of all tables together
 _RIVALS = 32  # partial patterns every other is compared with
 _COMPARED = 256  # below so many, comparing is not worth its time
 
@@ -118,11 +119,12 @@ class Knapsack:
             weights = np.vstack([weights, row[None, :] == np.arange(len(kinds))[:, None]])
             side = np.concatenate([side, self.number[kinds]])
         most = self.number[self.type_of_option[useful]]
-        bounds = np.column_stack([np.zeros(len(useful)), most])
+        bounds = [(0.0, float(number)) for number in most]
         answer = linprog(-value[useful], A_ub=weights, b_ub=side, bounds=bounds, method="highs")
         if answer.status != 0:  # any prices give a true bound
             return np.asarray(value[useful].max() / scale)
-        return np.maximum(-answer.ineqlin.marginals[: len(scale)], 0.0) / scale
+        marginal = np.asarray(answer.ineqlin.marginals, dtype=np.float64)[: len(scale)]
+        return np.asarray(np.maximum(-marginal, 0.0) / scale)
 
 
 def _choices(size: Integers, number: int, capacity: Integers, first: int) -> Choices:
@@ -160,13 +162,14 @@ class _Layer:
 class _Grid:
     """A coarse grid of two resources."""
 
-    def __init__(self, capacity: Integers, prices: Floats) -> None:
+    def __init__(self, capacity: Integers, prices: Floats, tables: int) -> None:
         self.axes = np.argsort(-prices * capacity, kind="stable")[:2]
         self.capacity = np.maximum(capacity[self.axes], 1)
+        most = max(64, min(_CELLS, _TABLES // tables))
         small, large = np.argsort(self.capacity)[[0, -1]]
-        self.cells = np.minimum(self.capacity, int(np.sqrt(_CELLS)))
+        self.cells = np.minimum(self.capacity, int(np.sqrt(most)))
         if small != large:  # what one resource leaves, the other may use
-            self.cells[large] = min(int(self.capacity[large]), _CELLS // int(self.cells[small]))
+            self.cells[large] = min(int(self.capacity[large]), most // int(self.cells[small]))
 
     def cell(self, amount: Integers) -> Integers:
         """Amounts of the resources rounded down to cells, shape (n, 2)."""
@@ -193,7 +196,8 @@ class _Search:
             c.units @ value[c.first : c.first + c.units.shape[1]] for c in knapsack.choices
         ]
         worth = [
-            gain - c.load @ self.prices for gain, c in zip(self.gains, knapsack.choices, strict=True)
+            gain - c.load @ self.prices
+            for gain, c in zip(self.gains, knapsack.choices, strict=True)
         ]
         best = np.array([w.max() for w in worth])
         self.most = float(self.prices @ knapsack.capacity + best.sum() + self.reward.sum())
@@ -217,7 +221,7 @@ class _Search:
 
     def _tables(self) -> tuple[_Grid, list[Floats]]:
         """After each decision, what the types still undecided can add, by cell of free space."""
-        grid = _Grid(self.knapsack.capacity, self.prices)
+        grid = _Grid(self.knapsack.capacity, self.prices, 1 + len(self.order))
         tables = [grid.empty()]
         for t in reversed(self.order):
             kept = self.open[t]
@@ -239,7 +243,9 @@ class _Search:
         grid, tables = self._tables()
         first = np.zeros(1, dtype=np.int64)
         alive = np.ones((1, len(self.terms)), dtype=bool)
-        start = _Layer(knapsack.capacity[None, :].copy(), np.zeros(1), np.zeros(1), alive, first, first)
+        start = _Layer(
+            knapsack.capacity[None, :].copy(), np.zeros(1), np.zeros(1), alive, first, first
+        )
         layers = [start]
         left = [set(touched) for touched in self.touches]
         for t, table in zip(self.order, tables[1:], strict=True):

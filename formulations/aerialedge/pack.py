@@ -1,7 +1,7 @@
 """One call that packs: quick rules and bounds first, then whichever exact method suits.
 
-Column generation with branch-and-price is tried first; where it leaves a gap, arc-flow follows if
-its graphs are small, or else assignment in CP-SAT. Whatever any of them finds or proves counts.
+Nodes filled by knapsacks come next, which often meet the bound. Column generation with branch-and-price follows; where it leaves a gap, it is
+the turn of arc-flow if its graphs are small, and then of assignment in CP-SAT. Whatever any of them finds or proves counts.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from formulations.aerialedge.assignment import (
 from formulations.aerialedge.bounds import lower_bound
 from formulations.aerialedge.check import order_of_travel, within_reach
 from formulations.aerialedge.construct import best_start
+from formulations.aerialedge.fill import fillings
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.patterns import solve_patterns
 from formulations.aerialedge.schedule import Schedule
@@ -42,7 +43,9 @@ from optsched.solvers import Limit, Options, Solution, Status, solve
 Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 """What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""
 
-_PATTERN_SHARE = 0.6  # of the time limit, before something else is tried
+_SHARES = {"filling": 0.15, "patterns": 0.7}  # of the time left, before something else is tried
+_FILLED = 2000  # items up to which nodes are filled by knapsacks
+_MODELLED = 200_000  # pairs of item and node up to which an assignment model is built
 _ROUNDING = 1e-6  # absolute; bounds are in whole units of weight
 
 
@@ -156,29 +159,38 @@ def _run(search: _Search, method: Method, start: Schedule | None) -> None:
     search.raise_bound(bound)
     if start is not None and start.deployment == search.deployment:
         search.offer(to_bins(search.instance, packing, start))
-    search.offer(best_start(packing))
+    search.offer(best_start(packing, search.deadline))
     steps: dict[str, Callable[[_Search], None]] = {
+        "filling": _by_filling,
         "patterns": _by_patterns,
         "arc_flow": _by_arc_flow,
         "cpsat": lambda s: _by_assignment(s, "cpsat"),
         "highs": lambda s: _by_assignment(s, "highs"),
     }
-    names = ["patterns", "arc_flow", "cpsat"] if method == "auto" else [method]
+    names = ["filling", "patterns", "arc_flow", "cpsat"] if method == "auto" else [method]
     for name in names:
         if search.closed or search.seconds <= 0 or search.stopped:
             return
-        if name == "patterns" and method == "auto" and math.isfinite(search.deadline):
-            whole = search.deadline
-            search.deadline = time.perf_counter() + _PATTERN_SHARE * search.seconds
-            steps[name](search)
-            search.deadline = whole
-        else:
-            steps[name](search)
+        whole = search.deadline
+        share = _SHARES.get(name, 1.0) if method == "auto" else 1.0
+        if math.isfinite(whole):
+            search.deadline = time.perf_counter() + share * search.seconds
+        steps[name](search)
+        search.deadline = whole
         search.by.append(name)
 
 
 def _limit(search: _Search) -> float | None:
     return None if math.isinf(search.deadline) else max(search.seconds, 1e-3)
+
+
+def _by_filling(search: _Search) -> None:
+    if search.packing.items > _FILLED:
+        return
+    for bins in fillings(search.packing, search.deadline):
+        search.offer(bins)
+        if search.closed or search.stopped:
+            return
 
 
 def _by_patterns(search: _Search) -> None:
@@ -214,9 +226,10 @@ def _by_arc_flow(search: _Search) -> None:
 
 def _by_assignment(search: _Search, solver: str) -> None:
     unit = search.packing.weight_unit
-    model = assignment(
-        search.instance, deployment=search.deployment, at_least=search.bound * unit
-    )
+    pairs = search.packing.items * int(search.packing.available.sum())
+    if pairs > _MODELLED and math.isfinite(search.deadline):
+        return
+    model = assignment(search.instance, deployment=search.deployment, at_least=search.bound * unit)
     schedule = search.schedule()
     warm = None if schedule is None else encode_assignment(search.instance, schedule)
     solution = solve(

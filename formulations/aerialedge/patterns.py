@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.aerialedge.construct import shuffled
+from formulations.aerialedge.instance import Integers
 from formulations.aerialedge.knapsack import Knapsack, Term
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
 from optsched.decomposition import (
@@ -20,10 +21,12 @@ from optsched.decomposition import (
     GenerationOptions,
     Priced,
 )
+from optsched.decomposition.columns import Feature
 
 _WIDTH, _WIDE = 400, 100_000  # partial patterns at once: first, and where a proof needs them
-_KEEP = 24
-VARIANTS=60
+_FEW = 500  # items up to which so many packings take little time
+_KEEP = 24  # patterns offered at a time
+_VARIANTS = 60  # packings by perturbed sizes to begin with
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,12 @@ class PatternOutcome:
 
     bins: list[Bin] | None
     solution: ColumnSolution
+
+
+def _option(feature: Feature) -> int:
+    """Features are the numbers of options."""
+    assert isinstance(feature, int)
+    return feature
 
 
 class PatternModel:
@@ -49,10 +58,10 @@ class PatternModel:
         """The pattern that packs these options, named as often as they are packed."""
         return self._column(node_type, np.bincount(options, minlength=len(self.packing.size)))
 
-    def _column(self, node_type: int, units: np.ndarray) -> Column:
+    def _column(self, node_type: int, units: Integers) -> Column:
         rows = np.add.reduceat(units, self.first)
         used = np.flatnonzero(rows)
-        features = {int(k): int(units[k]) for k in np.flatnonzero(units)}
+        features: dict[Feature, int] = {int(k): int(units[k]) for k in np.flatnonzero(units)}
         return Column(
             block=node_type,
             cost=float(self.packing.weight[node_type]),
@@ -67,7 +76,8 @@ class PatternModel:
         cost = duals.weight * float(self.packing.weight[block])
         value = duals.rows[self.packing.type_of_option]
         terms = [
-            Term({int(c.feature): c.at_least for c in t.conditions}, t.price) for t in duals.terms
+            Term({_option(c.feature): c.at_least for c in t.conditions}, t.price)
+            for t in duals.terms
         ]
         beat = cost - duals.threshold if np.isfinite(duals.threshold) else -np.inf
         beat = max(beat, 0.0) if not terms else beat
@@ -83,6 +93,7 @@ class PatternModel:
     def problem(self, start: Sequence[Bin] = ()) -> ColumnGeneration:
         """The master problem, with the patterns of a packing to begin with."""
         packing = self.packing
+        first = [*start, *shuffled(packing, _VARIANTS if packing.items <= _FEW else 2)]
         blocks = [
             ColumnBlock(lower=0.0, upper=float(n), least_cost=float(w))
             for n, w in zip(packing.available, packing.weight, strict=True)
@@ -92,7 +103,7 @@ class PatternModel:
             np.full(packing.task_types, np.inf),
             blocks,
             self.price,
-            initial=[self.column(b.node_type, b.options) for b in [*start, *shuffled(packing,VARIANTS)]],
+            initial=[self.column(b.node_type, b.options) for b in first],
             branching=len(packing.size),
         )
 

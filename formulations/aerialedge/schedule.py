@@ -95,7 +95,7 @@ class Schedule:
     @property
     def placed(self) -> NDArray[np.bool_]:
         """Which tasks are deployed, shape (tasks,)."""
-        return self.node != NOWHERE
+        return np.asarray(self.node != NOWHERE)
 
     @property
     def opened(self) -> NDArray[np.int64]:

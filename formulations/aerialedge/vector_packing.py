@@ -54,7 +54,7 @@ class VectorPacking:
     @property
     def resources(self) -> int:
         """Number of resources."""
-        return self.size.shape[1]
+        return int(self.size.shape[1])
 
     @property
     def items(self) -> int:
@@ -82,7 +82,7 @@ class VectorPacking:
 
     @cached_property
     def shares(self) -> Floats:
-        """Demand as a share of the largest capacity of each resource, shape (options, resources)."""
+        """Demand over the largest capacity of each resource, shape (options, resources)."""
         return np.asarray(self.size / np.maximum(self.capacity.max(axis=0), 1))
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from formulations.drp.check import check, check_dsrp, cost
 from formulations.drp.decode import decode, decode_share, encode, encode_services
-from formulations.drp.exact import BoundAndPack
+from formulations.drp.exact import BoundAndPack, Conic
 from formulations.drp.generator import GeneratorOptions, generate
 from formulations.drp.instance import Instance
 from formulations.drp.problem_5 import (
@@ -31,6 +31,7 @@ from formulations.drp.problem_22 import (
     problem_22_projected,
     soc_services,
 )
+from formulations.drp.prune import lp1_first
 from formulations.drp.relaxation import soc_bound
 from formulations.drp.schedule import Schedule
 from optsched.problem import Bound, Formulation, Preset, Problem
@@ -50,12 +51,12 @@ _DRP = (
         "relaxation, choice of jobs and local search first, branch and bound for what is left",
         decode, encode,
     ),
-    Formulation("problem_5_oa", problem_5_projected, "problem (5), [P4]",
+    Conic("problem_5_oa", problem_5_projected, "problem (5), [P4]",
                 "the same model, handed to the solver or to outer approximation as it is",
                 decode, encode),
-    Formulation("problem_5_cone", problem_5_cone, "problem (5), (C1)",
+    Conic("problem_5_cone", problem_5_cone, "problem (5), (C1)",
                 "a second-order cone per job and server", decode, encode),
-    Formulation("problem_5", problem_5, "problem (5)",
+    Conic("problem_5", problem_5, "problem (5)",
                 "as printed, the deadline rational", decode, encode),
     Formulation("drp_eps", drp_eps, "problem (5) with (12), (13)",
                 "one communication share for all jobs: a restriction of (5)",
@@ -64,6 +65,8 @@ _DRP = (
                 "a_j + b_j <= 1: a restriction of (5) without a parameter", decode, encode),
     Formulation("lp1", lp1, "LP1, (6) to (13)",
                 "relaxation of drp_eps; no bound on (5)"),
+    Formulation("lp1_first", lp1_first, "LP1 after PRUNE",
+                "what the paper's evaluation calls optimal; no bound on (5)"),
     Formulation("lin", lin, "[LIN]", "relaxation of drp_lin; no bound on (5)"),
     Formulation("soc", None, "[P3]", "second-order-cone relaxation of (5)", method=soc),
 )  # fmt: skip
@@ -75,13 +78,13 @@ _SERVICES = (
         "relaxation, choice of jobs and local search first, branch and bound for what is left",
         _decode_services, encode_services, services=True,
     ),
-    Formulation("problem_22_oa", problem_22_projected, "problem (22), [P5]",
+    Conic("problem_22_oa", problem_22_projected, "problem (22), [P5]",
                 "the same model, handed to the solver or to outer approximation as it is",
                 _decode_services, encode_services),
-    Formulation("problem_22_cone", problem_22_cone, "problem (22), (C1)",
+    Conic("problem_22_cone", problem_22_cone, "problem (22), (C1)",
                 "a second-order cone per job (or node) and server",
                 _decode_services, encode_services),
-    Formulation("problem_22", problem_22, "problem (22)",
+    Conic("problem_22", problem_22, "problem (22)",
                 "as printed, the deadline rational", _decode_services, encode_services),
     Formulation("dsrp_eps", dsrp_eps, "problem (22) with (30), (31)",
                 "one communication share for all jobs: a restriction of (22)",
@@ -219,10 +222,12 @@ DSRP = Problem(
     sense="maximise",
     bounds={
         "soc": Bound(
-            "soc", partial(soc_bound, services=True), "[P5] relaxed",
+            "soc",
+            partial(soc_bound, services=True),
+            "[P5] relaxed",
             "whole jobs of the second-order-cone relaxation",
         )
-    },  # fmt: skip
+    },
     presets=_DSRP_PRESETS,
 )
 """DSRP; its heuristics come from an entry point of their own."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from formulations.drp.instance import Booleans, Instance, Integers
+from formulations.drp.instance import Booleans, Floats, Instance, Integers
+from formulations.drp.loads import visible
 from formulations.drp.room import Room
 from optsched.model import Model
 from optsched.model.expression import Expression
@@ -76,7 +77,7 @@ def association(
         left = model.continuous("full", upper=1)
     model.add(
         number.inbound,
-        (assoc * instance.inbound_load).sum_by(instance.pair_server, servers) <= left,
+        (assoc * visible(instance.inbound_load)).sum_by(instance.pair_server, servers) <= left,
         formula=r"\sum_{u_i \in U_j} x_i^j u_i^d \le r_j^d",
     )
     if services:
@@ -116,11 +117,11 @@ def add_services(model: Model, instance: Instance, integer: bool) -> None:
     load = instance.service_load[place.service, place.server]
     model.add(
         "22d",
-        (placed * load).sum_by(place.server, instance.num_servers) <= 1,
+        (placed * visible(load)).sum_by(place.server, instance.num_servers) <= 1,
         formula=r"\sum_{s_l \in S} z_j^l s_l^o \le r_j^o",
     )
 
 
-def per_server(model: Model, instance: Instance, weights: ArrayLike) -> Expression:
+def per_server(model: Model, instance: Instance, weights: Floats) -> Expression:
     """Sum of x weighted by pair, at each server; shape (servers,)."""
-    return (model["x"] * weights).sum_by(instance.pair_server, instance.num_servers)
+    return (model["x"] * visible(weights)).sum_by(instance.pair_server, instance.num_servers)

@@ -106,24 +106,20 @@ def _used(instance: Instance, schedule: Schedule) -> tuple[Floats, Floats, Float
     """Inbound bandwidth, compute and outbound bandwidth in use, each of shape (servers,)."""
     servers = instance.num_servers
     at = np.flatnonzero((schedule.assoc >= 0) & (schedule.assoc < servers))
-    inbound = np.bincount(
-        schedule.assoc[at], weights=instance.node_rate_bps[at], minlength=servers
-    )
+    inbound = np.bincount(schedule.assoc[at], weights=instance.node_rate_bps[at], minlength=servers)
     known = _known(instance, schedule)
     server = schedule.alloc_server[known]
     compute, outbound = (
-        np.bincount(server, weights=amount[known], minlength=servers)
+        np.bincount(server, weights=amount[known], minlength=servers).astype(np.float64)
         for amount in (schedule.alloc_compute, schedule.alloc_outbound)
     )
-    return inbound, compute, outbound
+    return inbound.astype(np.float64), compute, outbound
 
 
 def _known(instance: Instance, schedule: Schedule) -> Booleans:
     """Allocations whose job and server exist."""
     job, server = schedule.alloc_job, schedule.alloc_server
-    return (
-        (job >= 0) & (job < instance.num_jobs) & (server >= 0) & (server < instance.num_servers)
-    )
+    return (job >= 0) & (job < instance.num_jobs) & (server >= 0) & (server < instance.num_servers)
 
 
 def _drp(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
@@ -195,9 +191,7 @@ def _services(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     yield from _listed("22d", {"server": over}, (used - instance.server_storage_bytes)[over])
 
 
-def _listed(
-    number: str, index: Mapping[str, Integers], amount: Floats
-) -> Iterator[Violation]:
+def _listed(number: str, index: Mapping[str, Integers], amount: Floats) -> Iterator[Violation]:
     names, columns = list(index), [column.tolist() for column in index.values()]
     for *where, excess in zip(*columns, amount.tolist(), strict=True):
         yield Violation(number, dict(zip(names, where, strict=True)), excess)

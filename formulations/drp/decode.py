@@ -77,7 +77,7 @@ def decode_share(instance: Instance, solution: Solution, **options: Any) -> Sche
 
 
 def encode(instance: Instance, schedule: Schedule) -> dict[str, Floats]:
-    """x and y of a decision, for a warm start."""
+    """X and y of a decision, for a warm start."""
     return {"x": pairs_of(instance, schedule.assoc), "y": schedule.admit.astype(float)}
 
 

@@ -1,4 +1,4 @@
-"""Instance files: the system and its jobs as JSON, in the field's units (bit/s, byte, FLOP/s, s)."""
+"""Instance files: the system and its jobs as JSON, in bit/s, bytes, FLOP/s and seconds."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ class InstanceDocument(Document):
     job_batch_bytes: list[Positive] = Field(description="mini-batch f_k, bytes")
     job_flops_per_batch: list[NonNegative] = Field(description="work per mini-batch g_k, FLOP")
     job_model_bytes: list[NonNegative] = Field(description="parameters h_k, bytes")
-    job_sync_period: list[Count] = Field(
-        description="iterations between two global updates E_k"
-    )
+    job_sync_period: list[Count] = Field(description="iterations between two global updates E_k")
     job_epochs: list[Count] | None = Field(None, description="epochs chi_k; null is 1 each")
     job_service: list[Index] | None = Field(
         None, description="service s(k) of each job; null is one of its own"

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from formulations.drp.association import placements
+from formulations.drp.check import check, check_dsrp
 from formulations.drp.decode import encode, encode_services, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.packing import Packing
@@ -25,15 +26,24 @@ from formulations.drp.relaxation import whole_jobs
 from formulations.drp.schedule import Schedule
 from optsched.model import Model
 from optsched.problem import Answer, Formulation
-from optsched.solvers import Options, Solution, Status, solve
+from optsched.solvers import Options, Solution, Status, backend, solve
 
 PACKING_SECONDS = 5.0
 """Longest local search for one choice of jobs."""
-PACKING_ITERATIONS = 20_000
+PACKING_ITERATIONS = 100
+"""Steps of it per node."""
 CHOICE_SHARE = 0.25
 """Part of the time left that one choice of jobs may take."""
 CHOICE_SECONDS = 20.0
 """Longest choice of jobs."""
+RELAXATION_SHARE = 0.5
+"""Part of the time that the first relaxation may take."""
+SERVICE_SHARE = 0.6
+"""Part of the time left that the choice of jobs and placements may take."""
+SERVICE_SECONDS = 120.0
+"""Longest choice of jobs and placements."""
+SERVICE_ANGLES = 5
+"""Angles of the grid of cuts in that choice, which packing tests exactly anyway."""
 CHOICE_GAP = 1e-3
 """Relative distance to the least load at which a choice of jobs is good enough."""
 
@@ -47,6 +57,37 @@ class Choice(NamedTuple):
     """Shape (jobs,)."""
     usable: Booleans
     """Pairs whose service is placed, shape (pairs,)."""
+
+
+TIGHT = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
+"""HiGHS's tolerances for models with cones: its defaults are as coarse as the cones' own, so that
+it may return a point again that a tangent cuts off."""
+
+
+def tightened(solver: str, options: Options) -> Options:
+    """The options with tight tolerances where HiGHS solves and nothing else is asked for."""
+    if solver != "highs":
+        return options
+    return replace(options, extra={**TIGHT, **options.extra})
+
+
+@dataclass(frozen=True)
+class Conic(Formulation):
+    """A formulation with cones, solved at tight tolerances."""
+
+    def solve(
+        self,
+        instance: Instance,
+        *,
+        solver: str | None = None,
+        options: Options | None = None,
+        start: Schedule | None = None,
+        **build_options: Any,
+    ) -> Answer:
+        """Build, solve and decode; see ``Formulation.solve``."""
+        chosen = solver or self.solver
+        tight = tightened(chosen, options or Options())
+        return super().solve(instance, solver=chosen, options=tight, start=start, **build_options)
 
 
 @dataclass(frozen=True)
@@ -77,9 +118,17 @@ class BoundAndPack(Formulation):
         checked = not model.violations(values)
         if checked and value >= bound:
             found = Solution(
-                Status.OPTIMAL, value, value, values, checked=True, message=search.summary
+                Status.OPTIMAL if value == bound else Status.ERROR,
+                value,
+                bound,
+                values,
+                checked=True,
+                seconds=time.perf_counter() - began,
+                solver="highs",
+                version=backend("highs").version(),
+                message=search.summary,
             )
-            return Answer(replace(found, seconds=time.perf_counter() - began), best)
+            return Answer(found, best)
         if math.isfinite(bound):
             model.add("bound", model["y"].sum() <= bound)
         left = search.seconds_left()
@@ -88,7 +137,8 @@ class BoundAndPack(Formulation):
             time_limit=None if math.isinf(left) else max(left, 1e-3),
             warm_start=values if checked else None,
         )
-        solution = solve(model, solver or self.solver, options=limited)
+        chosen = solver or self.solver
+        solution = solve(model, chosen, options=tightened(chosen, limited))
         return self._joined(instance, solution, best if checked else None, bound, values, began)
 
     def _joined(
@@ -102,31 +152,32 @@ class BoundAndPack(Formulation):
     ) -> Answer:
         """What branch and bound says, and what was known before it."""
         seconds = time.perf_counter() - began
-        tightest = min(bound, math.inf if solution.bound is None else whole_jobs(solution.bound))
+        doubtful = solution.status in (Status.ERROR, Status.DISAGREEMENT)
+        proven = math.inf if doubtful or solution.bound is None else whole_jobs(solution.bound)
+        tightest = min(bound, proven)
         known = None if math.isinf(tightest) else tightest
-        value = -1.0 if best is None else float(best.admit.sum())
-        if solution.status is Status.ERROR or solution.objective is None or (
-            solution.objective < value
-        ):
-            if best is None:
-                return Answer(replace(solution, bound=known, seconds=seconds))
-            status = Status.OPTIMAL if value >= tightest else Status.FEASIBLE
-            solution = replace(
-                solution, status=status, objective=value, values=values, bound=known, checked=True
-            )
-            return Answer(replace(solution, seconds=seconds), best)
-        if solution.objective >= tightest:
-            solution = replace(solution, status=Status.OPTIMAL, limit=None)
-        schedule = None if self.decode is None else self.decode(instance, solution)
-        return Answer(replace(solution, bound=known, seconds=seconds), schedule)
+        solution = replace(solution, bound=known, seconds=seconds)
+        if best is None and (doubtful or solution.objective is None):
+            return Answer(solution)
+        value = -1.0 if doubtful or solution.objective is None else solution.objective
+        if best is not None and best.admit.sum() >= value:
+            value = float(best.admit.sum())
+            solution = replace(solution, objective=value, values=values, checked=True)
+            schedule: Schedule | None = best
+        else:
+            schedule = None if self.decode is None else self.decode(instance, solution)
+        if value >= tightest:
+            return Answer(replace(solution, status=Status.OPTIMAL, limit=None), schedule)
+        stopped = solution.status is Status.INTERRUPTED
+        return Answer(
+            replace(solution, status=Status.INTERRUPTED if stopped else Status.FEASIBLE), schedule
+        )
 
 
 class _Search:
     """Bounding, choosing and packing on one instance."""
 
-    def __init__(
-        self, instance: Instance, services: bool, options: Options, began: float
-    ) -> None:
+    def __init__(self, instance: Instance, services: bool, options: Options, began: float) -> None:
         self.instance = instance
         self.services = services
         self.options = options
@@ -142,13 +193,27 @@ class _Search:
     def run(self, start: Schedule | None) -> tuple[Schedule, float]:
         """The best decision found and the best bound, whole jobs; infinite where none is known."""
         instance = self.instance
-        best = start or Schedule.empty(instance.num_jobs, instance.num_data_nodes)
+        best = Schedule.empty(instance.num_jobs, instance.num_data_nodes)
+        judge = check_dsrp if self.services else check
+        if start is not None and not judge(instance, start):
+            best = start
         relaxed = self._solve(
-            tangent_model(instance, services=self.services, covers=True, integer=False), 0.5
+            tangent_model(instance, services=self.services, covers=True, integer=False),
+            RELAXATION_SHARE,
+            math.inf,
         )
         if relaxed.bound is None:
             return best, math.inf
         bound = whole_jobs(relaxed.bound)
+        if self.services:
+            best, bound = self._by_services(best, bound)
+        else:
+            best, bound = self._by_targets(best, bound)
+        self.summary = f"relaxation {relaxed.bound:.3f}, {int(best.admit.sum())} jobs packed"
+        return best, bound
+
+    def _by_targets(self, best: Schedule, bound: float) -> tuple[Schedule, float]:
+        """Choose and pack as many jobs as the bound says, then one less, and so on."""
         target = int(bound)
         while target > best.admit.sum() and self._go_on():
             chosen, proven = self._choose(target)
@@ -156,50 +221,86 @@ class _Search:
                 bound = target - 1.0
             packed = None if chosen is None else self._pack(chosen)
             if packed is not None:
-                best = packed
-                break
+                return packed, bound
             target -= 1
-        self.summary = f"relaxation {relaxed.bound:.3f}, {int(best.admit.sum())} jobs packed"
         return best, bound
+
+    def _by_services(self, best: Schedule, bound: float) -> tuple[Schedule, float]:
+        """Choose jobs and placements together, then pack, leaving out the heaviest if need be."""
+        model = tangent_model(
+            self.instance, services=True, angles=SERVICE_ANGLES, integer_assoc=False
+        )
+        model.add("bound", model["y"].sum() <= bound)
+        start = encode_services(self.instance, best)
+        chosen = self._solve(model, SERVICE_SHARE, SERVICE_SECONDS, start=start)
+        if chosen.bound is not None:
+            bound = min(bound, whole_jobs(chosen.bound))
+        if not chosen.has_point:
+            return best, bound
+        usable = (chosen["z"] > 0.5)[placements(self.instance).of_pair]
+        admit = chosen["y"] > 0.5
+        weight = np.bincount(self.instance.pair_job, weights=self.instance.compute_load)
+        while admit.sum() > best.admit.sum() and self._go_on():
+            levelled = self._level(admit, usable)
+            packed = None if levelled is None else self._pack(levelled)
+            if packed is not None:
+                return packed, bound
+            admit[np.argmax(np.where(admit, weight, -1.0))] = False
+        return best, bound
+
+    def _level(self, admit: Booleans, usable: Booleans) -> Choice | None:
+        """Spread the nodes of chosen jobs, fractionally, so that the fullest server is least so."""
+        model = tangent_model(
+            self.instance, services=False, integer=False, allowed=usable, full=True
+        )
+        model.add("chosen", model["y"] == admit.astype(float))
+        model.minimize(model["full"])
+        solution = self._solve(model, CHOICE_SHARE, CHOICE_SECONDS)
+        return Choice(solution["x"], admit, usable) if solution.has_point else None
 
     def _go_on(self) -> bool:
         stop = self.options.stop
         return self.seconds_left() > 0 and not (stop is not None and stop.is_set())
 
-    def _solve(self, model: Model, share: float, gap: float = 0.0) -> Solution:
-        """Solve within a share of the time left, by HiGHS."""
-        left = min(CHOICE_SECONDS, share * self.seconds_left())
+    def _solve(
+        self,
+        model: Model,
+        share: float,
+        most: float,
+        gap: float = 0.0,
+        start: dict[str, Floats] | None = None,
+    ) -> Solution:
+        """Solve by HiGHS within a share of the time left, and at most so many seconds."""
         options = Options(
-            time_limit=max(left, 1e-3),
+            time_limit=max(min(most, share * self.seconds_left()), 1e-3),
             gap=gap,
             threads=self.options.threads,
             seed=self.options.seed,
             stop=self.options.stop,
+            warm_start=start,
         )
         return solve(model, "highs", options=options)
 
     def _choose(self, target: int) -> tuple[Choice | None, bool]:
         """That many jobs with least load; None if none are found, and whether none exist."""
-        instance = self.instance
         model = tangent_model(
-            instance, services=self.services, covers=True, integer_assoc=False, full=True
+            self.instance, services=False, covers=True, integer_assoc=False, full=True
         )
         model.add("target", model["y"].sum() == target)
         model.minimize(model["full"])
-        solution = self._solve(model, CHOICE_SHARE, CHOICE_GAP)
+        solution = self._solve(model, CHOICE_SHARE, CHOICE_SECONDS, CHOICE_GAP)
         if not solution.has_point:
             return None, solution.status is Status.INFEASIBLE
-        usable = np.ones(instance.num_pairs, dtype=bool)
-        if self.services:
-            usable = (solution["z"] > 0.5)[placements(instance).of_pair]
-        return Choice(solution["x"], solution["y"] > 0.5, usable), False
+        every = np.ones(self.instance.num_pairs, dtype=bool)
+        return Choice(solution["x"], solution["y"] > 0.5, every), False
 
     def _pack(self, chosen: Choice) -> Schedule | None:
         """Every node of the chosen jobs on one server, or None."""
         assoc = rounded(self.instance, chosen)
         packing = Packing(self.instance, assoc, chosen.usable)
+        steps = PACKING_ITERATIONS * self.instance.num_data_nodes
         until = min(self.deadline, time.perf_counter() + PACKING_SECONDS)
-        if not packing.search(self.rng, until, PACKING_ITERATIONS):
+        if not packing.search(self.rng, until, steps):
             return None
         return schedule_of(self.instance, packing.assoc, services=self.services)
 

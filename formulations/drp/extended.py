@@ -13,6 +13,7 @@ import numpy as np
 
 from formulations.drp.association import association, numbers
 from formulations.drp.instance import Instance, Integers
+from formulations.drp.loads import visible
 from optsched.arrays import rank_within
 from optsched.errors import InputError
 from optsched.model import Model
@@ -65,7 +66,7 @@ def printed(instance: Instance, *, services: bool = False) -> Model:
         model.rotated_cone(
             time,
             resource,
-            _spread(model["x"] * np.sqrt(load), held),
+            _spread(model["x"] * visible(np.sqrt(load)), held),
             name=name,
             formula=r"t^{cp}_{j,k} r_{j,k}^c \ge A_k D_{j,k}"
             if name == "2"
@@ -99,13 +100,22 @@ def cones(
     held = holders(instance, level)
     compute, outbound = _resources(model, instance, held, number.compute, number.outbound)
     asked = [
-        (model["x"] * load).sum_by(held.of_pair, len(held.server))
+        (model["x"] * visible(load)).sum_by(held.of_pair, len(held.server))
         for load in (instance.compute_load, instance.comm_load, instance.cross_load)
     ]
+    # the cone in variables of its own, which SCIP recognises and solves more reliably
+    parts = [
+        model.continuous(part, len(held.server), upper=1)
+        for part in ("more_compute", "more_outbound")
+    ]
+    model.add("C1:compute", compute - asked[0] >= parts[0])
+    model.add("C1:outbound", outbound - asked[1] >= parts[1])
+    cross = model.continuous("cross", len(held.server), upper=1)
+    model.add("C1:cross", cross == asked[2])
     model.rotated_cone(
-        compute - asked[0],
-        outbound - asked[1],
-        asked[2],
+        parts[0],
+        parts[1],
+        cross,
         name=number.deadline,
         formula=r"(r^c - \frac{A}{\tau} D)(r^b - \frac{B}{\tau} D) \ge \frac{A B}{\tau^2} D^2",
     )

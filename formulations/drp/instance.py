@@ -150,22 +150,22 @@ class Instance:
 
     @property
     def num_data_nodes(self) -> int:
-        """n."""
+        """Data nodes n."""
         return len(self.node_job)
 
     @property
     def num_servers(self) -> int:
-        """m."""
+        """Servers m."""
         return len(self.server_inbound_bps)
 
     @property
     def num_jobs(self) -> int:
-        """q."""
+        """Jobs q."""
         return len(self.job_deadline_s)
 
     @property
     def num_services(self) -> int:
-        """p."""
+        """Services p."""
         return len(self.service_size_bytes)
 
     @property
@@ -343,8 +343,12 @@ def _problems(instance: Instance) -> Iterator[FieldProblem]:
         for index in np.flatnonzero(bad)[:_SHOWN].tolist():
             yield FieldProblem(f"{name}[{index}]", getattr(instance, name)[index].item(), allowed)
 
-    for name, count in (("node_job", instance.num_data_nodes), ("job_deadline_s", instance.num_jobs),
-                        ("server_inbound_bps", instance.num_servers)):  # fmt: skip
+    counts = {
+        "node_job": instance.num_data_nodes,
+        "job_deadline_s": instance.num_jobs,
+        "server_inbound_bps": instance.num_servers,
+    }
+    for name, count in counts.items():
         if count == 0:
             yield FieldProblem(name, [], "at least one entry")
     for name in _POSITIVE:

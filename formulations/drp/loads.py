@@ -15,6 +15,14 @@ from numpy.typing import ArrayLike
 
 from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
 
+NEGLIGIBLE = 1e-12
+"""Loads up to here are taken for 0 in models: solvers drop coefficients so small."""
+
+
+def visible(load: Floats) -> Floats:
+    """Loads as models state them, those up to ``NEGLIGIBLE`` left out."""
+    return np.where(load > NEGLIGIBLE, load, 0.0)
+
 
 class Loads(NamedTuple):
     """a_j, b_j, c_j of every server, each of shape (servers,)."""
@@ -62,7 +70,9 @@ def server_loads(instance: Instance, x: Floats) -> Loads:
     servers = instance.num_servers
     return Loads(
         *(
-            np.bincount(instance.pair_server, weights=x * load, minlength=servers)
+            np.bincount(instance.pair_server, weights=x * load, minlength=servers).astype(
+                np.float64
+            )
             for load in (instance.compute_load, instance.comm_load, instance.cross_load)
         )
     )
@@ -85,11 +95,12 @@ def cut_weights(instance: Instance, angle: ArrayLike) -> Floats:
         angle: phi in [0, pi/2], a number or one per pair.
 
     Returns:
-        Shape (pairs,); summed over a server's nodes at most 1 in every feasible association.
+        Shape (pairs,), visible; summed over a server's nodes at most 1 in every feasible
+        association.
     """
     phi = np.asarray(angle, dtype=np.float64)
     sides = np.cos(phi) * np.sqrt(instance.compute_load) + np.sin(phi) * np.sqrt(instance.comm_load)
-    return np.asarray(sides**2)
+    return visible(sides**2)
 
 
 class JobLoads(NamedTuple):
@@ -111,7 +122,7 @@ def job_loads(instance: Instance, assoc: Integers) -> JobLoads:
     key = instance.node_job[node] * instance.num_servers + assoc[node]
     keys, row = np.unique(key, return_inverse=True)
     columns = (
-        np.bincount(row, weights=value[node], minlength=len(keys))
+        np.bincount(row, weights=value[node], minlength=len(keys)).astype(np.float64)
         for value in (instance.node_data_bytes, instance.node_compute, instance.node_outbound)
     )
     return JobLoads(*np.divmod(keys, instance.num_servers), *columns)

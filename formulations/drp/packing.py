@@ -23,9 +23,7 @@ ROUNDING = 1e-12
 class Packing:
     """An association of the nodes of some jobs, and how full it makes every server."""
 
-    def __init__(
-        self, instance: Instance, assoc: Integers, usable: Booleans | None = None
-    ) -> None:
+    def __init__(self, instance: Instance, assoc: Integers, usable: Booleans | None = None) -> None:
         """Start from an association that may overload servers.
 
         Args:

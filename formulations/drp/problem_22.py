@@ -14,13 +14,13 @@ def problem_22(instance: Instance) -> Model:
     return printed(instance, services=True)
 
 
-def problem_22_cone(instance: Instance, *, level: Level = "job", integer: bool = True) -> Model:
+def problem_22_cone(instance: Instance, *, level: Level = "job") -> Model:
     """(22) with (22h) as the cone (C1), resources held per job or per data node.
 
     Raises:
         InputError: no such level.
     """
-    return cones(instance, services=True, level=level, integer=integer)
+    return cones(instance, services=True, level=level)
 
 
 def problem_22_projected(
@@ -28,12 +28,9 @@ def problem_22_projected(
     *,
     angles: int = projected.ANGLES,
     covers: bool = True,
-    integer: bool = True,
 ) -> Model:
     """[P5]: resources eliminated, (P1) per server; see ``projected.projected``."""
-    return projected.projected(
-        instance, services=True, angles=angles, covers=covers, integer=integer
-    )
+    return projected.projected(instance, services=True, angles=angles, covers=covers)
 
 
 def dsrp_eps(instance: Instance, *, comm_share: float | None = None) -> Model:

@@ -18,9 +18,9 @@ def problem_5(instance: Instance) -> Model:
     return printed(instance)
 
 
-def problem_5_cone(instance: Instance, *, integer: bool = True) -> Model:
+def problem_5_cone(instance: Instance) -> Model:
     """(5) with (5f) as the second-order cone (C1), without any epsilon."""
-    return cones(instance, integer=integer)
+    return cones(instance)
 
 
 def problem_5_projected(
@@ -28,10 +28,9 @@ def problem_5_projected(
     *,
     angles: int = projected.ANGLES,
     covers: bool = True,
-    integer: bool = True,
 ) -> Model:
     """[P4]: resources eliminated, (P1) per server; see ``projected.projected``."""
-    return projected.projected(instance, angles=angles, covers=covers, integer=integer)
+    return projected.projected(instance, angles=angles, covers=covers)
 
 
 def drp_eps(instance: Instance, *, comm_share: float | None = None) -> Model:

@@ -47,7 +47,8 @@ def hexagon_centres() -> Floats:
 def hexagon_neighbours() -> Booleans:
     """Whether two cells are the same or adjacent, shape (cells, cells)."""
     da, db = (np.subtract.outer(axis, axis) for axis in _AXIAL.T)
-    return np.maximum.reduce([np.abs(da), np.abs(db), np.abs(da + db)]) <= 1
+    apart = np.maximum.reduce([np.abs(da), np.abs(db), np.abs(da + db)])
+    return np.asarray(apart <= 1)
 
 
 def hexagon(rng: np.random.Generator, nodes: int) -> Layout:
@@ -77,7 +78,8 @@ def grid(rng: np.random.Generator, nodes: int) -> Layout:
 
 
 def _within(nodes: Floats, servers: Floats) -> Booleans:
-    return np.hypot(*(nodes[:, None] - servers).transpose(2, 0, 1)) <= GRID_COVERAGE
+    apart = np.hypot(*(nodes[:, None] - servers).transpose(2, 0, 1))
+    return np.asarray(apart <= GRID_COVERAGE)
 
 
 def draw_layout(topology: Topology, rng: np.random.Generator, nodes: int) -> Layout:

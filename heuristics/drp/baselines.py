@@ -75,7 +75,8 @@ def greedy(
     def emptiest(servers: Servers, node: int) -> Integers:
         pairs = servers.candidates(node)
         at = instance.pair_server[pairs]
-        stored = servers.now.storage if services else servers.now.data
+        held = servers.now.placed
+        stored = instance.service_size_bytes @ held if services else servers.now.data
         return pairs[np.lexsort((at, stored[at]))]
 
     servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
@@ -161,9 +162,7 @@ def _overfull(instance: Instance, pairs: Integers) -> Booleans:
     return np.asarray(used > 1 + 1e-12)
 
 
-def _one_after_the_other(
-    servers: Servers, rule: Rule, stop_at_first_failure: bool
-) -> Schedule:
+def _one_after_the_other(servers: Servers, rule: Rule, stop_at_first_failure: bool) -> Schedule:
     instance = servers.instance
     data = np.bincount(instance.node_job, weights=instance.node_data_bytes)
     for job in np.lexsort((np.arange(instance.num_jobs), data)).tolist():

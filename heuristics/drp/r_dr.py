@@ -14,18 +14,21 @@ import numpy as np
 from formulations.drp.decode import schedule_of
 from formulations.drp.fixed_share import lp1
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
-from formulations.drp.relaxation import COARSE, soc_relaxation
+from formulations.drp.prune import Prune
+from formulations.drp.prune import prune as prune_pairs
+from formulations.drp.relaxation import soc_relaxation
 from formulations.drp.room import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share, require
-from heuristics.drp.prune import Prune
-from heuristics.drp.prune import prune as prune_pairs
 from heuristics.drp.rounding import NO_PAIR, draw_pairs, keep_prefix
 from optsched.errors import ModelError
 from optsched.solvers import Solution, solve
 
 ROUNDS_PER_JOB = 100
 """Rounds per job after which R-DR without its safeguard gives up."""
+ROUGH = 1e-2
+"""Excess of load factors that mode "exact" leaves in its relaxation: what is rounded from it is
+tested exactly anyway."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -171,7 +174,7 @@ class _Rounds:
             solution = solve(model, "highs")
         else:
             solution = soc_relaxation(
-                self.instance, tolerance=COARSE, allowed=state.allowed, room=state.room
+                self.instance, tolerance=ROUGH, allowed=state.allowed, room=state.room
             )
         if not solution.has_point:
             raise ModelError(f"the relaxation ended {solution.status}: {solution.message}")
@@ -207,9 +210,9 @@ class _Rounds:
         pairs = instance.job_pairs[job]
         given = np.zeros(instance.num_pairs)
         given[pairs] = np.where(self.state.allowed[pairs], np.maximum(x[pairs], 0.0), 0.0)
-        total = np.bincount(
-            instance.pair_node, weights=given, minlength=instance.num_data_nodes
-        )[instance.pair_node[pairs]]
+        total = np.bincount(instance.pair_node, weights=given, minlength=instance.num_data_nodes)[
+            instance.pair_node[pairs]
+        ]
         given[pairs] /= np.where(total > 0, total, 1.0)
         # so that no number below 1 falls beyond the sum
         given[pairs] *= 1 + 1e-9

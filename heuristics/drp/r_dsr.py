@@ -133,14 +133,10 @@ def relax(instance: Instance, mode: Mode, comm_share: float) -> Relaxed:
         cost += price[server] * load
     placed = np.zeros((instance.num_services, servers))
     np.maximum.at(placed, (instance.job_service[instance.pair_job], server), x)
-    return Relaxed(
-        float(admit.sum()), x, admit, cost, (placed * instance.service_load).sum(axis=0)
-    )
+    return Relaxed(float(admit.sum()), x, admit, cost, (placed * instance.service_load).sum(axis=0))
 
 
-def round_jobs(
-    instance: Instance, relaxed: Relaxed, jobs: Integers, lam: float
-) -> Integers:
+def round_jobs(instance: Instance, relaxed: Relaxed, jobs: Integers, lam: float) -> Integers:
     """Server of each node of the admitted jobs, ``NO_SERVER`` for all others; shape (nodes,)."""
     assoc = np.full(instance.num_data_nodes, NO_SERVER)
     for job in jobs.tolist():
@@ -152,9 +148,7 @@ def round_jobs(
     return assoc
 
 
-def job_tables(
-    instance: Instance, relaxed: Relaxed, job: int
-) -> tuple[Floats, Floats, Booleans]:
+def job_tables(instance: Instance, relaxed: Relaxed, job: int) -> tuple[Floats, Floats, Booleans]:
     """x_ij, c_ij and whether j is in V_i, each of shape (nodes of the job, servers)."""
     pairs, nodes = instance.job_pairs[job], instance.job_nodes[job]
     row = np.searchsorted(nodes, instance.pair_node[pairs])
@@ -181,9 +175,12 @@ def repaired(
     """
     servers = Servers(instance, mode, comm_share, services=True)
     order = np.lexsort((np.arange(instance.num_jobs), -np.round(admit, 9)))
-    kept = np.bincount(
-        instance.node_job, weights=assoc == NO_SERVER, minlength=instance.num_jobs
-    )[order] == 0
+    kept = (
+        np.bincount(instance.node_job, weights=assoc == NO_SERVER, minlength=instance.num_jobs)[
+            order
+        ]
+        == 0
+    )
     for job in np.concatenate([order[kept], order[~kept]]).tolist():
         before = servers.now.copy()
         if not _place_job(servers, job, assoc):

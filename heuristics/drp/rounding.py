@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.drp.instance import Floats, Instance, Integers
+from formulations.drp.instance import Booleans, Floats, Instance, Integers
 
 NO_PAIR = -1
 
@@ -52,4 +52,5 @@ def keep_prefix(
     fresh = np.concatenate([[True], server[1:] != server[:-1]]) if len(server) else server > 0
     start = (total - load)[fresh]
     group = np.cumsum(fresh) - 1
-    return pairs[total - start[group] <= inbound_left[server] + 1e-12]
+    within: Booleans = total - start[group] <= inbound_left[server] + 1e-12
+    return pairs[within]

@@ -27,7 +27,13 @@ class Filling(NamedTuple):
 
     def copy(self) -> Filling:
         """What later placements do not change."""
-        return Filling(*(part.copy() for part in self))
+        return Filling(
+            self.load.copy(),
+            self.data.copy(),
+            self.placed.copy(),
+            self.storage.copy(),
+            self.assoc.copy(),
+        )
 
 
 class Servers:

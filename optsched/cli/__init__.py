@@ -5,6 +5,8 @@ Exit status: 0 success, 1 the answer is "no" (infeasible, violated, nothing foun
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -105,6 +107,7 @@ _add(
     "optsched problems",
     "optsched problems preemptive --json",
 )
+_add(catalogue.solvers, "optsched solvers", "optsched solvers --json")
 _add(
     single.generate,
     "optsched generate preemptive --jobs 10 --seed 1 -o inst.json",
@@ -136,4 +139,12 @@ _add(catalogue.schema, "optsched schema preemptive > schema.json")
 
 def main() -> None:
     """The ``optsched`` command."""
+    _keep_standard_output_clean()
     app()
+
+
+def _keep_standard_output_clean() -> None:
+    """Leave standard output to what we print: some solvers write to it behind Python's back."""
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = os.fdopen(ours, "w", encoding="utf-8", buffering=1)

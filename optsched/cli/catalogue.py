@@ -1,13 +1,14 @@
-"""``optsched problems`` and ``optsched schema``: what there is."""
+"""``optsched problems``, ``solvers`` and ``schema``: what there is."""
 
 from __future__ import annotations
 
 import inspect
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched.cli.console import Json, print_facts, print_json, print_table
+from optsched.cli.console import Json, print_facts, print_json, print_table, say
 from optsched.cli.names import ProblemName, option_lines
 
 if TYPE_CHECKING:
@@ -106,6 +107,23 @@ def _show(problem: Problem) -> None:
     if problem.presets:
         presets = [(key, preset.summary) for key, preset in problem.presets.items()]
         print_table(["preset", "what it is"], presets, "studies of optsched ratio")
+
+
+def solvers(json: Json = False) -> None:
+    """List the solvers this machine has, their versions and what each takes as it is."""
+    from optsched.solvers.inventory import inventory
+
+    found = inventory()
+    if json:
+        print_json({"solvers": [asdict(one) for one in found]})
+        return
+    rows = [
+        (one.name, one.version or "not found", ", ".join(one.native), one.summary) for one in found
+    ]
+    print_table(["solver", "version", "takes as it is", "what it is"], rows)
+    for one in found:
+        if one.missing:
+            say(f"{one.name}: {one.missing}")
 
 
 def schema(problem_name: ProblemName, json: Json = False) -> None:

@@ -17,7 +17,7 @@ from optsched.decomposition.generation import Budget, Generator, NodeResult, Out
 from optsched.decomposition.limits import Limits, Restriction
 from optsched.decomposition.master import RestrictedMaster
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
-from optsched.decomposition.primal import Incumbent, Master, dive
+from optsched.decomposition.primal import Incumbent, IntegerMaster, dive
 from optsched.model.expression import Floats
 from optsched.solvers import AGREEMENT
 from optsched.solvers.options import Options
@@ -67,7 +67,7 @@ class Search:
             options.smoothing,
             options.integral_objective,
         )
-        self.integer = Master(problem.lower, problem.upper, problem.blocks)
+        self.integer = IntegerMaster(problem.lower, problem.upper, problem.blocks)
         self.incumbent: Incumbent | None = None
         self.open: list[Node] = []
         self.closed_bound = math.inf
@@ -90,7 +90,7 @@ class Search:
         except PricingError as error:
             return self._answer(Status.ERROR, None, message=str(error))
         except KeyboardInterrupt:
-            result = NodeResult(Outcome.STOPPED, -math.inf, None)
+            result = NodeResult(Outcome.STOPPED, self._proven_at_root(), None)
         self.nodes, self.root_bound = 1, result.bound
         if result.point is None:
             return self._answer(_without_point(result.outcome), result.bound, self._limit(result))
@@ -126,7 +126,13 @@ class Search:
             return self._answer(Status.ERROR, None, message=str(error), incumbent=self.incumbent)
         except KeyboardInterrupt:
             reason = Outcome.STOPPED
+            self.root_bound = max(self.root_bound, self._proven_at_root())
         return self._finished(reason)
+
+    def _proven_at_root(self) -> float:
+        """The best bound among the root's iterations, for when it was cut short."""
+        steps = (i for i in self.generator.history if i.node == 0)
+        return max((i.bound for i in steps if i.bound is not None), default=-math.inf)
 
     def _search(self) -> Outcome | None:
         """Process nodes; the one under way stays open until its children are."""
@@ -144,8 +150,8 @@ class Search:
                 continue
             result = self._solve(node)
             if result.outcome in (Outcome.LIMIT, Outcome.STOPPED):
-                self._close(node)
                 self._push(node.restrictions, result.bound, node.height)
+                self._close(node)
                 if node.restrictions or self.budget.spent:
                     continue
                 self._try_columns(result)  # the root took its share of the time
@@ -191,18 +197,21 @@ class Search:
             self._close(node, result.bound)
             return None
         weights = result.point.weights
-        self._offer(self.integer.accept(self.generator.master.pool, weights))
+        candidate = self.integer.accept(self.generator.master.pool, weights)
+        self._offer(candidate)
         whole = (np.abs(weights - np.round(weights)) <= INTEGRAL).all()
         branching = None if whole else self._branching(weights)
         self._try_heuristics(node, result)
         if branching is None:
-            if not whole and result.bound < self.cutoff:
-                self.unresolved = "a node was left open: no branching that pricing supports"
+            if candidate is None and result.bound < self.cutoff:
+                reason = "rounding breaks a row" if whole else "no branching that pricing supports"
+                self.unresolved = f"a node was left open: {reason}"
             self._close(node, result.bound)
             return None
-        self._close(node)
         self._push((*node.restrictions, branching.down), result.bound, node.height - 1)
-        return self._push((*node.restrictions, branching.up), result.bound, node.height - 1)
+        up = self._push((*node.restrictions, branching.up), result.bound, node.height - 1)
+        self._close(node)
+        return up
 
     def _branching(self, weights: Floats) -> Branching | None:
         if self.problem.branching == 0:
@@ -216,9 +225,13 @@ class Search:
         return node
 
     def _close(self, node: Node, bound: float = math.inf) -> None:
+        """Take a node off the open ones, once what replaces it is there.
+
+        In this order, an interrupt at any moment leaves a true bound.
+        """
+        self.closed_bound = min(self.closed_bound, bound)
         self.open.remove(node)
         heapq.heapify(self.open)
-        self.closed_bound = min(self.closed_bound, bound)
 
     # incumbents
 
@@ -264,18 +277,19 @@ class Search:
     def _finished(self, reason: Outcome | None) -> ColumnSolution:
         if reason is Outcome.UNBOUNDED:
             return self._answer(Status.INFEASIBLE_OR_UNBOUNDED, None)
-        bound = min([self.closed_bound, *(node.bound for node in self.open)])
+        bound = max(self.root_bound, min([self.closed_bound, *(node.bound for node in self.open)]))
         limit = None
         if reason is Outcome.LIMIT:
             limit = Limit.TIME if self.budget.seconds <= 0 else Limit.NODES
         if self.incumbent is None:
-            if reason is None and not self.unresolved:
+            if not self.open and math.isinf(self.closed_bound):
                 return self._answer(Status.INFEASIBLE, None)
             status = _without_point(reason or Outcome.OPEN)
             return self._answer(status, bound, limit, message=self.unresolved)
         cost = self.incumbent.cost
         bound = min(self.generator.rounded(bound), cost)
-        if cost - bound <= AGREEMENT * max(1.0, abs(cost)):
+        noise = AGREEMENT * max(1.0, abs(cost))
+        if cost - bound <= (min(noise, 0.5) if self.options.integral_objective else noise):
             return self._answer(Status.OPTIMAL, bound, incumbent=self.incumbent)
         status = Status.INTERRUPTED if reason is Outcome.STOPPED else Status.FEASIBLE
         if reason is None and not self.unresolved:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from optsched.errors import InputError
+from optsched.errors import InputError, UnsupportedError
 from optsched.model import Kind, Model
 from optsched.model.expression import Floats, Relation
 from optsched.solvers import AGREEMENT, solve
@@ -132,8 +132,15 @@ class _Loop:
         self.mixed = self.has_integers and not all(integer)
 
     def run(self, relaxation_first: bool) -> Solution:
-        if relaxation_first and self.has_integers:
-            self._cut_relaxation()
+        try:
+            if relaxation_first and self.has_integers:
+                self._cut_relaxation()
+            return self._cut_solutions()
+        except KeyboardInterrupt:
+            return self._finished(Status.INTERRUPTED, None)
+
+    def _cut_solutions(self) -> Solution:
+        """Solve and cut until a solution violates nothing, or the bound meets the incumbent."""
         last: Floats | None = None
         while True:
             if limit := self._spent():
@@ -145,11 +152,12 @@ class _Loop:
                 return self._without_point(solution)
             self._raise_bound(solution)
             added = self._cut(self.model, solution)
+            interrupted = solution.status is Status.INTERRUPTED
             if not added:
                 self._offer(solution)
-            elif self.mixed and not self._closed():
+            elif self.mixed and not (interrupted or self._closed()):
                 self._complete(solution)
-            if not added or self._closed() or solution.limit or _interrupted(solution):
+            if not added or self._closed() or solution.limit or interrupted:
                 return self._finished(solution.status, solution.limit)
             point = self.model.vector(solution.values)
             if last is not None and np.abs(point - last).max(initial=0.0) <= _SAME:
@@ -181,6 +189,13 @@ class _Loop:
         self.nodes += solution.nodes or 0
         return solution
 
+    def _solve_aside(self, model: Model) -> Solution:
+        """A solve whose interruption ends everything."""
+        solution = self._solve(model)
+        if solution.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return solution
+
     def _start(self) -> Mapping[str, Floats] | None:
         return self.options.warm_start if self.incumbent is None else self.incumbent.values
 
@@ -202,7 +217,10 @@ class _Loop:
         """Cut the continuous relaxation until nothing is violated or its bound hardly moves."""
         seen: list[float] = []
         while not self._spent():
-            solution = self._solve(self.model.relax())
+            try:
+                solution = self._solve_aside(self.model.relax())
+            except UnsupportedError:  # a back end for integers only
+                return
             if solution.status in _NO_POINT and self._cut_far_out():
                 continue
             if solution.status is not Status.OPTIMAL:
@@ -223,7 +241,7 @@ class _Loop:
                 fixed.add(f"{v.name} fixed", v == solution[v.name])
         last: Floats | None = None
         while not self._spent():
-            completed = self._solve(fixed)
+            completed = self._solve_aside(fixed)
             if completed.status is not Status.OPTIMAL:
                 return
             if not self._cut(fixed, completed):
@@ -241,7 +259,10 @@ class _Loop:
             if v.size:
                 low, high = np.maximum(v.lower, -_BOX), np.minimum(v.upper, _BOX)
                 boxed.add(f"{v.name} boxed", v.between(np.minimum(low, high), high))
-        solution = self._solve(boxed)
+        try:
+            solution = self._solve_aside(boxed)
+        except UnsupportedError:
+            return False
         return solution.status is Status.OPTIMAL and self._cut(self.model, solution) > 0
 
     # what is known
@@ -313,10 +334,6 @@ class _Loop:
             seconds=seconds,
             nodes=self.nodes,
         )
-
-
-def _interrupted(solution: Solution) -> bool:
-    return solution.status is Status.INTERRUPTED
 
 
 def _agreement(value: float) -> float:

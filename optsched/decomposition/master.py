@@ -15,7 +15,7 @@ from optsched.decomposition.limits import Limits
 from optsched.decomposition.pool import ColumnPool
 from optsched.model import Model
 from optsched.model.expression import Floats
-from optsched.solvers.highs import load
+from optsched.solvers.highs import load, refuse
 from optsched.solvers.options import Options
 
 _PENALTY = 10.0  # price of leaving a row unsatisfied, over the largest cost of a column
@@ -76,11 +76,14 @@ class RestrictedMaster:
         self.limits = Limits.of(blocks)
         self.phase = Phase.PENALISED
         self._lower, self._upper = lower.copy(), upper.copy()  # of coupling and counting rows
-        self._engine = load(Model("master").compile(), Options())
+        empty = Model("master").compile()
+        refuse(empty)  # a version of HiGHS known to answer wrongly
+        self._engine = load(empty, Options())
         self._position = np.zeros(0, dtype=np.int32)  # of each column of the pool in HiGHS
         self._artificial: list[int] = []  # positions in HiGHS
         self._per_unit: list[float] = []  # what one unit of an artificial adds to its row
         self._columns = 0
+        self._sides = np.zeros((0, 2))  # of every row in HiGHS
         self._add_rows(lower, upper)
         self._add_rows(self.limits.lower, self.limits.upper)
         for row, (least, most) in enumerate(
@@ -134,6 +137,7 @@ class RestrictedMaster:
         return len(new)
 
     def _add_rows(self, lower: Floats, upper: Floats) -> None:
+        self._sides = np.vstack([self._sides, np.column_stack([lower, upper])])
         none = np.zeros(len(lower), dtype=np.int32)
         self._engine.addRows(len(lower), lower, upper, 0, none, _NO_ENTRIES, np.zeros(0))
 
@@ -170,6 +174,7 @@ class RestrictedMaster:
     def _count(self, block: int, conditions: frozenset[Any]) -> None:
         row = self.pool.height + len(self.limits.lower)
         members = self._position[self.pool.count(block, conditions)]
+        self._sides = np.vstack([self._sides, [-np.inf, np.inf]])
         self._engine.addRows(
             1, np.array([-np.inf]), np.array([np.inf]), len(members),
             np.zeros(1, dtype=np.int32), members.astype(np.int32), np.ones(len(members)),
@@ -177,9 +182,12 @@ class RestrictedMaster:
         self._add_artificial(row, 1.0)
 
     def _change_rows(self, first: int, lower: Floats, upper: Floats) -> None:
-        if len(lower):
-            rows = np.arange(first, first + len(lower), dtype=np.int32)
-            self._engine.changeRowsBounds(len(rows), rows, lower, upper)
+        sides = np.column_stack([lower, upper])
+        part = slice(first, first + len(sides))
+        # highspy changes rows one by one: only those that differ, which are few
+        for offset in np.flatnonzero((sides != self._sides[part]).any(axis=1)):
+            self._engine.changeRowBounds(first + int(offset), *sides[offset])
+        self._sides[part] = sides
 
     def fix(self, least: Floats) -> None:
         """Ask for at least so much of each column; what the node forbids stays forbidden."""

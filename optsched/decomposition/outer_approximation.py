@@ -18,8 +18,9 @@ TOLERANCE = 0.5 * FEASIBILITY
 """A cone counts as satisfied up to this, in the measure of ``RotatedCone.excess``; half of what
 the model's own check allows."""
 
-_AIM = 0.1 * FEASIBILITY  # what is tried for, until the solver's own tolerance is in the way
+_AIM = 0.01 * FEASIBILITY  # what is tried for, until the solver's own tolerance is in the way
 _SAME = 1e-9  # distance up to which two points are the same
+_SCALE = 32.0  # on tangents: solvers' absolute tolerance on rows is that much finer on cones
 
 
 def solve_by_outer_approximation(
@@ -89,7 +90,7 @@ def tangents(cone: RotatedCone, x: Floats, tolerance: float = TOLERANCE) -> Rela
     u, v, w = u[tilted], v[tilted], w[tilted]
     unit = direction[tilted] / length[tilted, None]
     along = (w * (2.0 * unit[:, :-1])).sum(axis=1) + (u - v) * unit[:, -1]
-    beyond: Expression = along - (u + v)
+    beyond: Expression = (along - (u + v)) * _SCALE
     return beyond <= 0.0
 
 

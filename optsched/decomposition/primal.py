@@ -19,10 +19,10 @@ from optsched.model import Model
 from optsched.model.compiled import Rows
 from optsched.model.evaluate import row_excess
 from optsched.model.expression import Floats
-from optsched.solvers import Options, solve
+from optsched.solvers import Options, Status, solve
 
 _NEARLY = 0.95  # a dive rounds such fractions up along with the largest
-_ROUNDS = 5  # of pricing after each step of a dive
+_ROUNDS = 20  # most rounds of pricing after each step of a dive
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Incumbent:
 
 
 @dataclass(frozen=True, eq=False)
-class Master:
+class IntegerMaster:
     """The sides of the integer problem that candidates are checked against."""
 
     lower: Floats
@@ -82,6 +82,9 @@ class Master:
                     counts[position[id(column)]] = times
             options = replace(options, warm_start={"number": counts})
         solution = solve(model, "highs", options=options)
+        asked = options.stop is not None and options.stop.is_set()
+        if solution.status is Status.INTERRUPTED and not asked:
+            raise KeyboardInterrupt  # the back end has caught it; the search is to end too
         if not solution.has_point:
             return None
         numbers = np.zeros(len(pool))
@@ -89,7 +92,9 @@ class Master:
         return self.accept(pool, numbers)
 
 
-def dive(generator: Generator, problem: Master, limits: Limits, seconds: float) -> Incumbent | None:
+def dive(
+    generator: Generator, problem: IntegerMaster, limits: Limits, seconds: float
+) -> Incumbent | None:
     """Round up the fractional column nearest to one, re-optimise, and so on.
 
     Few columns are generated on the way, so that what is left to serve can be served.
@@ -103,7 +108,7 @@ def dive(generator: Generator, problem: Master, limits: Limits, seconds: float) 
         generator.budget = overall
 
 
-def _dive(generator: Generator, problem: Master) -> Incumbent | None:
+def _dive(generator: Generator, problem: IntegerMaster) -> Incumbent | None:
     master = generator.master
     least = np.zeros(0)
     while not generator.budget.spent:

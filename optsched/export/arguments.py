@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import Bounds, LinearConstraint
 
 from optsched.export.names import Names
 from optsched.model.compiled import Compiled
@@ -28,6 +27,8 @@ class ScipyArguments:
 
     def milp(self) -> dict[str, Any]:
         """Arguments of ``scipy.optimize.milp``."""
+        from scipy.optimize import Bounds, LinearConstraint  # slow to import
+
         rows = self.compiled.rows
         return {
             "c": self.c,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from optsched.export.names import Names
 from optsched.model.compiled import Compiled
 from optsched.solvers.mathopt_proto import build
+from optsched.solvers.pulp_solvers import load_pulp
 
 
 def pulp_problem(compiled: Compiled, names: Names, title: str) -> Any:
@@ -18,7 +18,7 @@ def pulp_problem(compiled: Compiled, names: Names, title: str) -> Any:
     Raises:
         ImportError: PuLP is not installed.
     """
-    pulp: Any = import_module("pulp")  # it has no types
+    pulp = load_pulp()
 
     def side(value: float) -> float | None:
         return value if np.isfinite(value) else None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from optsched.errors import ModelError
 from optsched.model.blocks import Block
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
+from optsched.model.ranges import NOISE
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +145,10 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
         upper[at:end] = np.ravel(relation.upper)
         at = end
     matrix = sp.csr_array((value, (row, column)), shape=(rows, columns))
+    if matrix.nnz < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
+        size = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
+        matrix.data[np.abs(matrix.data) <= NOISE * size.data] = 0.0
+        matrix.eliminate_zeros()
     return Rows(matrix, lower, upper)
 
 

@@ -117,6 +117,7 @@ class NonlinearModel(ModelBase):
         last: bool,
     ) -> Variable:
         name = self._name(name, "last_active" if last else "first_active")
+        self._check_own(name, activity)
         if activity.ndim == 0 or activity.shape[-1] == 0:
             raise ModelError(f"block {name!r}: activity needs an axis of slots")
         if not is_binary(activity, self.domains()):
@@ -132,14 +133,8 @@ class NonlinearModel(ModelBase):
             raise ModelError(f"block {name!r}: the value for no active slot lies among the slots")
         least, most = (outside, time[-1]) if last else (time[0], outside)
         whole = bool(np.all(time == np.round(time)) and outside == np.round(outside))
-        result = self._variable(
-            name,
-            activity.shape[:-1],
-            Kind.INTEGER if whole else Kind.CONTINUOUS,
-            least,
-            most,
-            formula,
-        )
+        kind = Kind.INTEGER if whole else Kind.CONTINUOUS
+        result = self._variable(name, activity.shape[:-1], kind, least, most, formula)
         self._put(ActiveSlot(name, formula, result, activity, time, float(outside), last))
         return result
 
@@ -158,6 +153,7 @@ class NonlinearModel(ModelBase):
             formula: LaTeX.
         """
         name = self._name(name, "product")
+        self._check_own(name, left, right)
         shape = _common(name, left, right)
         left, right = left.broadcast_to(shape), right.broadcast_to(shape)
         domains = self.domains()
@@ -182,6 +178,7 @@ class NonlinearModel(ModelBase):
             formula: LaTeX.
         """
         name = self._name(name, "table")
+        self._check_own(name, index)
         table = np.array(values, dtype=np.float64)
         if table.ndim != 1 or not len(table) or not np.isfinite(table).all():
             raise ModelError(f"block {name!r}: a table is a vector of finite numbers")
@@ -222,6 +219,7 @@ class NonlinearModel(ModelBase):
         first = arguments[0] if arguments else None
         stacked = first if len(arguments) == 1 and isinstance(first, Expression) else (
             self.stack(*arguments))  # fmt: skip
+        self._check_own(name, stacked)
         if stacked.ndim == 0 or stacked.shape[-1] == 0:
             raise ModelError(f"block {name!r}: there is nothing to choose from")
         low, high = range_of(stacked, self.domains())
@@ -303,6 +301,7 @@ class NonlinearModel(ModelBase):
         name = self._name(name, "interval")
         there = self._expression(1.0 if presence is None else presence)
         parts = [self._expression(e) for e in (start, duration, end)]
+        self._check_own(name, *parts, there)
         shape = _common(name, *parts, there)
         begin, length, finish, there = (e.broadcast_to(shape) for e in (*parts, there))
         domains = self.domains()
@@ -337,6 +336,7 @@ class NonlinearModel(ModelBase):
             raise ModelError(f"block {name!r}: tasks must form one axis, not shape {tasks.shape}")
         asked = self._expression(demand).broadcast_to(tasks.shape)
         room = self._expression(capacity)
+        self._check_own(name, asked, room, tasks.start)
         if room.size != 1:
             raise ModelError(f"block {name!r}: one capacity, not shape {room.shape}")
         domains = self.domains()
@@ -362,9 +362,13 @@ class NonlinearModel(ModelBase):
         domains = self.domains()
         whole = all(bool(is_integral(part, domains).all()) for part in parts)
         kind = Kind.INTEGER if whole else Kind.CONTINUOUS
-        return self._variable(
-            name, parts[0].shape if shape is None else shape, kind, lower, upper, ""
-        )
+        shape = parts[0].shape if shape is None else shape
+        return self._variable(name, shape, kind, lower, upper, "")
+
+    def _check_own(self, name: str, *expressions: Expression) -> None:
+        """Before anything is said of their ranges, or added to the model."""
+        for expression in expressions:
+            self.check_own(f"block {name!r}", expression)
 
     def _check_relation(self, name: str, relation: Relation) -> None:
         if not isinstance(relation, Relation):

@@ -13,7 +13,8 @@ from optsched.errors import ModelError
 from optsched.model.expression import Expression, Floats
 
 _INTEGRALITY = 1e-6  # a bound of an integer this close to a whole number is taken for it
-_NOISE = 1e-13  # relative; what sums such as 0.1 + 0.2 - 0.3 leave over
+NOISE = 1e-13
+"""What is left of a sum such as 0.1 + 0.2 - 0.3, relative to its terms, and counts as nothing."""
 
 Domains = tuple[Floats, Floats, NDArray[np.bool_]]
 """Lower bounds, upper bounds and integrality of every column."""
@@ -49,7 +50,7 @@ def without_noise(value: Floats, scale: Floats) -> Floats:
 
     Solvers take a coefficient of 1e-17 for an error, and rightly so.
     """
-    return np.where(np.abs(value) <= _NOISE * np.abs(scale), 0.0, value)
+    return np.where(np.abs(value) <= NOISE * np.abs(scale), 0.0, value)
 
 
 def activity_range(matrix: sp.csr_array, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

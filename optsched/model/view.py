@@ -62,7 +62,10 @@ def text_view(model: ModelBase) -> str:
     first = np.zeros(1, dtype=np.int64)
     goal = "0" if model.objective is None else writer.sums(model.objective, first)[0]
     sense = "maximise" if model.maximise else "minimise"
-    lines = [f"{model.name}: {_totals(model)}", _cut(f"{sense} {goal}")]
+    lines = [f"{model.name}: {_totals(model)}"]
+    if len(lines[0]) > _WIDTH:
+        lines = [_cut(f"{model.name}:"), f"  {_totals(model)}"]
+    lines.append(_cut(f"{sense} {goal}"))
     if model.variables:
         lines += ["", *_aligned(("variables", "kind", "shape", "count", "bounds"),
                                 [_variable_line(v).cells for v in _shown(model.variables).values()],

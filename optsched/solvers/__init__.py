@@ -61,7 +61,9 @@ def backend(name: str) -> Backend:
 
         return PulpSolver(name.removeprefix("pulp:"))
     if name not in BACKENDS:
-        raise InputError.of("solver", name, "must be one of " + ", ".join([*sorted(BACKENDS), "pulp:NAME"]))
+        raise InputError.of(
+            "solver", name, "must be one of " + ", ".join([*sorted(BACKENDS), "pulp:NAME"])
+        )
     module, _, attribute = BACKENDS[name].partition(":")
     factory: Callable[[], Backend] = getattr(import_module(module), attribute)
     return factory()
@@ -151,9 +153,34 @@ def _solve_once(model: Model, engine: Backend, version: str, options: Options) -
     start = None if options.warm_start is None else _start(model, options.warm_start)
     compiled = model.compile(engine.native)
     # what the point must satisfy: the model as written, not what it was lowered to
-    stated = compiled if len(compiled.cost) == model.columns else model.compile(EVERY_KIND)
+    kinds = {block.kind for block in model.blocks.values()} - {"linear"}
+    stated = compiled if kinds <= engine.native else model.compile(EVERY_KIND)
     raw = answer(engine, compiled, options, start)
-    return checked_solution(raw, compiled, stated, engine.name, version, began)
+    solution = checked_solution(raw, compiled, stated, engine.name, version, began)
+    if solution.status is Status.ERROR and raw.x is not None:
+        mended = _mended(engine, compiled, raw, options)
+        second = checked_solution(mended, compiled, stated, engine.name, version, began)
+        return second if second.checked else solution
+    return solution
+
+
+def _mended(engine: Backend, compiled: Compiled, raw: Raw, options: Options) -> Raw:
+    """The answer with its integers rounded and everything else made to follow them.
+
+    A solver's integers are whole to within its tolerance only, and a row with a large constant
+    may hold for 0.999999 and not for 1.
+    """
+    if raw.x is None or compiled.integer.all() or not compiled.integer.any():
+        return raw
+    whole = np.round(raw.x)
+    fixed = replace(
+        compiled,
+        lower=np.where(compiled.integer, whole, compiled.lower),
+        upper=np.where(compiled.integer, whole, compiled.upper),
+        integer=np.zeros_like(compiled.integer),
+    )
+    rest = answer(engine, fixed, options, None)
+    return raw if rest.x is None else replace(raw, x=rest.x)
 
 
 def checked_solution(
@@ -241,7 +268,7 @@ def _checked(compiled: Compiled, raw: Raw) -> tuple[bool, Raw]:
             return False, replace(raw, status=Status.ERROR, message=f"{raw.status} without a point")
         return False, raw
     x = np.where(compiled.integer, np.round(raw.x), raw.x)
-    within = np.clip(x, compiled.lower, compiled.upper)
+    within = np.minimum(np.maximum(x, compiled.lower), compiled.upper)  # np.clip is slow if small
     with np.errstate(invalid="ignore"):  # infinite less infinite
         close = np.abs(x - within).max(initial=0.0) <= FEASIBILITY
     if close:

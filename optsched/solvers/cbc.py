@@ -30,9 +30,12 @@ from optsched.solvers.listening import run
 from optsched.solvers.mps import mps
 from optsched.solvers.numbers import (
     contradiction,
+    gap_needs_constant,
     has_endless_column,
     may_be_unbounded,
     refuse_numbers,
+    with_constant,
+    without_constant,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
@@ -63,13 +66,14 @@ class Cbc:
             InputError: a parameter in ``options.extra`` is unknown or cannot take its value.
         """
         refuse_numbers("CBC", compiled, smallest=1e-20, largest=1e20, infinite=1e27)
+        if gap_needs_constant(compiled, options):
+            start = None if start is None else np.append(start, 1.0)
+            return without_constant(self.solve(with_constant(compiled), options, start))
         if (raw := contradiction(compiled)) is not None:
             return raw
         if options.extra:
             _check_extra(options)
-        deadline = (
-            None if options.time_limit is None else time.perf_counter() + options.time_limit
-        )
+        deadline = None if options.time_limit is None else time.perf_counter() + options.time_limit
         cost = -compiled.cost if compiled.maximise else compiled.cost
         raw = (
             Raw(Status.INFEASIBLE_OR_UNBOUNDED)
@@ -141,6 +145,12 @@ def _check_extra(options: Options) -> None:
         if wrong or not key.isidentifier():
             reason = wrong.group(0).strip() if wrong else "not a name"
             raise InputError.of(f"extra[{key!r}]", value, f"a parameter of CBC ({reason})")
+
+
+def _has_gap(options: Options) -> bool:
+    """Whether a gap was asked for, in our words or in CBC's, which may be abbreviated."""
+    theirs = re.compile("ratio|allow|inc|cuto", re.IGNORECASE)
+    return bool(options.gap or options.absolute_gap or any(map(theirs.match, options.extra)))
 
 
 @dataclass(frozen=True)
@@ -221,8 +231,11 @@ class _Run:
             left = max(self.deadline - time.perf_counter(), 0.01)
             command += ["-seconds", repr(left), "-timeMode", "elapsed"]
         if self.integer:
-            command += ["-ratioGap", repr(options.gap), "-allowableGap", repr(options.absolute_gap)]
+            # its preprocessing has been seen (2.10.3) to lose optima
+            command += ["-preprocess", "off"]
+            # its default passes over what is less than 1e-5 better; said last, it undoes the gaps
             command += ["-increment", "0"]
+            command += ["-ratioGap", repr(options.gap), "-allowableGap", repr(options.absolute_gap)]
         if options.threads > 1:
             command += ["-threads", str(options.threads)]
         if options.seed:
@@ -286,7 +299,7 @@ class _Answer:
         if self.words.startswith("Unbounded"):
             return replace(answer, status=Status.UNBOUNDED)
         cut = re.search(r"Result - (Stopped|User)|Exiting on (maximum|user)", self.log)
-        if self.words == "Optimal" and not cut and not self.stopped:
+        if self.words.startswith("Optimal") and not cut and not self.stopped:
             return self._optimal(answer, files, kept)
         if self.words.startswith(("Stopped", "Optimal")):
             found = self.run.integer and "no integer solution" not in self.words
@@ -297,11 +310,9 @@ class _Answer:
     def _optimal(self, answer: Raw, files: _Files, kept: np.ndarray) -> Raw:
         compiled = self.run.compiled
         found = _vectors(files, len(self.run.cost), len(kept))
-        if "within gap tolerance" in self.log:
+        if self.words != "Optimal" or (self.run.integer and _has_gap(self.run.options)):
             bound = self._bound()
-            return replace(
-                answer, status=Status.FEASIBLE, x=found.x, bound=bound, limit=Limit.GAP
-            )
+            return replace(answer, status=Status.FEASIBLE, x=found.x, bound=bound, limit=Limit.GAP)
         sign = -1.0 if compiled.maximise else 1.0
         value = float(self.run.cost @ found.x) * sign + compiled.offset
         answer = replace(answer, status=Status.OPTIMAL, x=found.x, bound=value)

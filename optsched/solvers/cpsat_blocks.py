@@ -27,7 +27,7 @@ def add_blocks(writer: Writer, compiled: Compiled) -> None:
         UnsupportedError: a block's numbers are not whole or too large.
     """
     blocks = compiled.nonlinear
-    pressed = pressures(compiled) if any(isinstance(b, Maximum) for b in blocks) else None
+    pressed = pressures(compiled)
     tasks = {_times(b): b for b in blocks if isinstance(b, Intervals)}
     made: dict[tuple[int, ...], list[int]] = {}
     for block in blocks:
@@ -77,9 +77,10 @@ def _add_switched(
 def _add_tables(writer: Writer, block: Table) -> None:
     parts = [writer.single(block.name, e) for e in (block.result, block.index)]
     lines = [writer.lines(block.name, part) for part in parts]
+    values = Expression(block.result.model, block.table.shape, (), block.table)
     template = writer.template()
-    for value in block.table.astype(np.int64).tolist():
-        template.element.exprs.add().offset = value
+    for value in writer.lines(block.name, values):
+        write(template.element.exprs.add(), value)
     constraints = writer.add_copies([template] * block.result.size)
     for constraint, result, index in zip(constraints, *lines, strict=True):
         write(constraint.element.linear_target, result)

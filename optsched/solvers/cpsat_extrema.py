@@ -1,10 +1,4 @@
-"""Maxima, minima and active slots for CP-SAT: its own maximum, and the rows that make it tight.
-
-CP-SAT propagates ``lin_max`` well but relaxes only one side of it: "no less than any argument".
-Where nothing presses the value the other way that side is all there is, and more rows only cost
-time. Elsewhere the bound of the search can stay far off for good, and rows for the other side,
-redundant for integers, close it.
-"""
+"""Maxima, minima and active slots for CP-SAT, with the rows that make them tight."""
 
 from __future__ import annotations
 
@@ -13,12 +7,17 @@ import numpy as np
 from optsched.model.blocks import ActiveSlot, Maximum
 from optsched.model.compiled import Compiled
 from optsched.model.expression import Expression
-from optsched.solvers.cpsat_writer import Writer, write
+from optsched.solvers.cpsat_writer import Writer, negated, write
 from optsched.solvers.scaling import Flags
 
 
 def add_maxima(writer: Writer, block: Maximum, pressed: tuple[Flags, Flags]) -> None:
     """Write a maximum or minimum.
+
+    By default CP-SAT's linear relaxation knows only that the value is no less than any argument.
+    Where nothing presses the value up that is all there is, and more rows only cost time.
+    Elsewhere the bound of the search stays far off, and a choice of argument, redundant for
+    integers, closes it.
 
     Args:
         writer: where to.
@@ -36,15 +35,17 @@ def add_maxima(writer: Writer, block: Maximum, pressed: tuple[Flags, Flags]) -> 
 
 
 def add_active_slots(writer: Writer, block: ActiveSlot) -> None:
-    """Write a first or last active slot: a maximum over slots, and a sum of steps over suffixes."""
+    """Write a first or last active slot.
+
+    A column per slot says whether that slot or a later one is active. The value is a sum of steps
+    over them, which is tight, and each bounds it by its slot, which propagates.
+    """
     # the first slot is the last one counted backwards
     sign, order = (1.0, slice(None)) if block.last else (-1.0, slice(None, None, -1))
-    size, width = block.result.size, len(block.slots)
-    active = block.activity[..., order].reshape(size, width)
     slots, empty = sign * block.slots[order], sign * block.empty
-    result = (block.result * sign).reshape(size)
-    # a slot that is not active counts as none, which lies before all slots
-    _add_lin_max(writer, block.name, result, active * (slots - empty) + empty)
+    shape = (block.result.size, len(slots))
+    active = block.activity[..., order].reshape(shape)
+    result = (block.result * sign).reshape(shape[0], 1)
     known = np.maximum.accumulate(active.at(writer.point)[:, ::-1], axis=1)[:, ::-1]
     seen = writer.add_columns(active, 0.0, 1.0, known)
     now, later = seen[:, :-1], seen[:, 1:]
@@ -52,8 +53,13 @@ def add_active_slots(writer: Writer, block: ActiveSlot) -> None:
     writer.add_rows(block.name, now >= later)
     writer.add_rows(block.name, now <= active[:, :-1] + later)
     writer.add_rows(block.name, seen[:, -1] <= active[:, -1])
-    steps = np.diff(slots, prepend=empty)
-    writer.add_rows(block.name, result == (seen * steps).sum(axis=-1) + empty)
+    before = np.append(empty, slots[:-1])
+    steps = (seen * (slots - before)).sum(axis=-1)
+    writer.add_rows(block.name, result.reshape(shape[0]) == steps + empty)
+    value = result.broadcast_to(shape)
+    true = seen.terms[0].columns.reshape(-1, 1).astype(np.int64)
+    writer.add_rows(block.name, value >= slots, true)
+    writer.add_rows(block.name, value <= before, negated(true))
 
 
 def _add_lin_max(writer: Writer, name: str, result: Expression, arguments: Expression) -> None:
@@ -82,8 +88,8 @@ def _add_choice(writer: Writer, name: str, result: Expression, arguments: Expres
     known[np.arange(len(known)), values.argmax(axis=1)] += 1.0
     wins = writer.add_columns(arguments, 0.0, may_win, known)
     spread = result.reshape(shape[0], 1).broadcast_to(shape)
-    literals = wins.terms[0].columns.astype(np.int64)[:, None]
-    writer.add_rows(name, (spread - arguments).reshape(arguments.size) <= 0, literals)
+    chosen = wins.terms[0].columns.astype(np.int64)[:, None]
+    writer.add_rows(name, spread - arguments <= 0, chosen)
     writer.add_rows(name, wins.sum(axis=-1) == 1)
 
 
@@ -107,8 +113,8 @@ def pressures(compiled: Compiled) -> tuple[Flags, Flags]:
         for expression in block.expressions()
         for terms in expression.terms
     ]
-    uses = np.bincount(np.concatenate(mentioned), minlength=len(cost)) if mentioned else 0 * cost
-    both = uses > 1
+    none = np.zeros(0, dtype=np.int32)
+    both = np.bincount(np.concatenate([none, *mentioned]), minlength=len(cost)) > 1
     for indicator in compiled.indicators:
         both[indicator.rows.matrix.indices] = True
         both[indicator.literals.reshape(-1)] = True

@@ -9,7 +9,7 @@ import numpy as np
 from optsched.model.expression import Floats
 from optsched.solvers.cpsat_blocks import add_blocks
 from optsched.solvers.cpsat_integer import IntegerModel
-from optsched.solvers.cpsat_writer import Writer
+from optsched.solvers.cpsat_writer import Writer, negated
 
 
 def build(model: IntegerModel, start: Floats | None = None) -> Any:
@@ -28,8 +28,8 @@ def build(model: IntegerModel, start: Floats | None = None) -> Any:
     names = [(first, name) for name, (first, _) in compiled.row_blocks.items()]
     writer.add_compiled_rows(compiled.rows, names)
     for block in compiled.indicators:
-        negated = -block.literals.astype(np.int64) - 1  # how the solver writes "not"
-        literals = np.where(block.active, block.literals, negated)
+        literals = block.literals.astype(np.int64)
+        literals = np.where(block.active, literals, negated(literals))
         writer.add_compiled_rows(block.rows, [(0, block.name)], literals)
     add_blocks(writer, compiled)
     proto = writer.finish()

@@ -173,12 +173,19 @@ class Writer:
         return self.proto
 
 
+def negated(literals: Integers) -> Integers:
+    """How the solver writes "not"."""
+    return -literals - 1
+
+
 def write(target: Any, line: Line) -> None:
     """Fill an empty linear expression of the protocol buffer."""
     columns, coefficients, offset = line
-    target.vars.extend(columns)
-    target.coeffs.extend(coefficients)
-    target.offset = offset
+    if columns:
+        target.vars.extend(columns)
+        target.coeffs.extend(coefficients)
+    if offset:
+        target.offset = offset
 
 
 def _empty() -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version as installed_version
 from typing import Any
@@ -14,6 +15,7 @@ from optsched.errors import InputError, UnsupportedError
 from optsched.model.compiled import Compiled
 from optsched.model.expression import Floats
 from optsched.solvers.backend import Raw
+from optsched.solvers.numbers import may_be_unbounded
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
@@ -52,8 +54,12 @@ class Highs:
         if raw.status is Status.INFEASIBLE_OR_UNBOUNDED or (
             raw.status is Status.UNBOUNDED and compiled.integer.any()
         ):
-            raw = _tell_apart(engine, compiled, options)
-        return raw
+            return _tell_apart(engine, compiled, options)
+        doubtful = raw.status is Status.ERROR
+        if raw.status is Status.INFEASIBLE and may_be_unbounded(compiled):
+            told = _tell_apart(engine, compiled, options)
+            doubtful = told.status is Status.UNBOUNDED
+        return _without_presolve(compiled, options) if doubtful else raw
 
 
 @lru_cache(maxsize=1)
@@ -308,6 +314,13 @@ def read(engine: Any, compiled: Compiled, interrupted: bool) -> Raw:
         word = Status.NO_SOLUTION if x is None else Status.FEASIBLE
         return Raw(word, x, bound, limits[status], nodes=nodes)
     return Raw(Status.ERROR, message=f"HiGHS ended with {engine.modelStatusToString(status)}")
+
+
+def _without_presolve(compiled: Compiled, options: Options) -> Raw:
+    """Solve again without presolve, which has been seen to fail and to mistake models."""
+    plain = replace(options, extra={**options.extra, "presolve": "off"})
+    engine = load(compiled, plain)
+    return read(engine, compiled, run(engine, plain))
 
 
 def _tell_apart(engine: Any, compiled: Compiled, options: Options) -> Raw:

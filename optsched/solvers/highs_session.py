@@ -14,6 +14,9 @@ from optsched.solvers.solution import Status
 
 _DECIDED = (Status.OPTIMAL, Status.FEASIBLE, Status.NO_SOLUTION, Status.INFEASIBLE)
 
+_FEW_ROWS = 200
+"""HiGHS changes sides row by row; with more rows than this, a new hand-over is faster."""
+
 
 class HighsSession:
     """Linear programs start from the last basis; mixed-integer models are spared the hand-over."""
@@ -54,7 +57,7 @@ class HighsSession:
 
     def _change(self, compiled: Compiled, changed: set[str]) -> None:
         engine, rows = self._engine, compiled.rows
-        if "matrix" in changed:
+        if "matrix" in changed or ("rows" in changed and rows.count > _FEW_ROWS):
             basis = None if compiled.integer.any() else engine.getBasis()
             hand_over(engine, compiled)
             if basis is not None and basis.valid:
@@ -68,7 +71,8 @@ class HighsSession:
         if "columns" in changed:
             engine.changeColsBounds(len(columns), columns, compiled.lower, compiled.upper)
         if "rows" in changed:
-            every = np.arange(rows.count, dtype=np.int32)
-            engine.changeRowsBounds(rows.count, every, rows.lower, rows.upper)
+            sides = zip(rows.lower.tolist(), rows.upper.tolist(), strict=True)
+            for row, (low, high) in enumerate(sides):
+                engine.changeRowBounds(row, low, high)
         if compiled.integer.any():
             engine.clearSolver()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from optsched.errors import UnsupportedError
 from optsched.model.compiled import Compiled
@@ -43,9 +45,9 @@ def refuse_numbers(
     _refuse_infinite(solver, infinite, compiled.cost, compiled.lower, compiled.upper)
 
 
-def _refuse_infinite(solver: str, infinite: float, *vectors: object) -> None:
+def _refuse_infinite(solver: str, infinite: float, *vectors: Floats) -> None:
     for values in vectors:
-        size = abs(values)  # type: ignore[arg-type]
+        size = np.abs(values)
         if ((size >= infinite) & (size < math.inf)).any():
             raise UnsupportedError(
                 f"{solver} takes finite bounds and costs from {infinite:g} on for infinite; "
@@ -99,3 +101,31 @@ def has_endless_column(compiled: Compiled, cost: Floats) -> bool:
     alone = np.bincount(compiled.rows.matrix.indices, minlength=len(cost)) == 0
     endless = np.where(cost < 0, np.isinf(compiled.upper), np.isinf(compiled.lower) & (cost > 0))
     return bool((alone & endless).any())
+
+
+def gap_needs_constant(compiled: Compiled, options: Options) -> bool:
+    """Whether a relative gap would change its meaning with the objective's constant left out."""
+    return bool(options.gap and compiled.offset and compiled.integer.any())
+
+
+def with_constant(compiled: Compiled) -> Compiled:
+    """The model with its objective's constant as the cost of a last column fixed at 1."""
+    rows = compiled.rows
+    wider = sp.csr_array(
+        (rows.matrix.data, rows.matrix.indices, rows.matrix.indptr),
+        shape=(rows.count, len(compiled.cost) + 1),
+    )
+    return replace(
+        compiled,
+        cost=np.append(compiled.cost, compiled.offset),
+        offset=0.0,
+        rows=replace(rows, matrix=wider),
+        lower=np.append(compiled.lower, 1.0),
+        upper=np.append(compiled.upper, 1.0),
+        integer=np.append(compiled.integer, False),
+    )
+
+
+def without_constant(raw: Raw) -> Raw:
+    """The answer to ``with_constant``, for the model itself."""
+    return raw if raw.x is None else replace(raw, x=raw.x[:-1])

@@ -19,9 +19,12 @@ from optsched.solvers.backend import Raw
 from optsched.solvers.listening import run
 from optsched.solvers.numbers import (
     contradiction,
+    gap_needs_constant,
     has_endless_column,
     may_be_unbounded,
     refuse_options,
+    with_constant,
+    without_constant,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
@@ -48,8 +51,13 @@ class PulpSolver:
         self.solver = solver
 
     @property
+    def summary(self) -> str:
+        """What it is."""
+        return f"{self.solver} as PuLP drives it: linear and mixed-integer linear models"
+
+    @property
     def name(self) -> str:
-        """ "pulp:" and PuLP's name."""
+        """PuLP's name for the solver, after "pulp:"."""
         return f"pulp:{self.solver}"
 
     def version(self) -> str:
@@ -65,7 +73,7 @@ class PulpSolver:
             UnsupportedError: an option PuLP does not hand on to the solver.
             InputError: an argument in ``options.extra`` that PuLP's class does not take.
         """
-        known = inspect.signature(type(_pulp().getSolver(self.solver)).__init__).parameters
+        known = _arguments(self.solver)
         refuse_options(
             self.name,
             options,
@@ -74,9 +82,12 @@ class PulpSolver:
             stop=False,
             gaps="gapAbs" in known,
         )
+        if gap_needs_constant(compiled, options):
+            start = None if start is None else np.append(start, 1.0)
+            return without_constant(self.solve(with_constant(compiled), options, start))
         if (raw := contradiction(compiled)) is not None or (raw := _empty_rows(compiled)):
             return raw
-        session = _Session(self.solver, compiled, options, set(known))
+        session = _Session(self.solver, compiled, options, known)
         cost = -compiled.cost if compiled.maximise else compiled.cost
         raw = (
             Raw(Status.INFEASIBLE_OR_UNBOUNDED)
@@ -102,10 +113,23 @@ def found() -> list[str]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return list(_pulp().listSolvers(onlyAvailable=True))
+        return list(load_pulp().listSolvers(onlyAvailable=True))
 
 
-def _pulp() -> Any:
+def _arguments(solver: str) -> set[str]:
+    """What PuLP's class for a solver takes by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes that PuLP 4 will drop
+        engine = load_pulp().getSolver(solver)
+    return set(inspect.signature(type(engine).__init__).parameters)
+
+
+def load_pulp() -> Any:
+    """The package, imported so that the HiGHS inside OR-tools survives it.
+
+    Raises:
+        ImportError: PuLP is not installed.
+    """
     with suppress(ImportError):
         # PuLP makes highspy's functions global, and libraries that come later bind to them
         import ortools.math_opt.core.python.solver  # noqa: F401
@@ -127,9 +151,7 @@ def _empty_rows(compiled: Compiled) -> Raw | None:
 class _Session:
     """One model, PuLP's solver and a deadline."""
 
-    def __init__(
-        self, solver: str, compiled: Compiled, options: Options, known: set[str]
-    ) -> None:
+    def __init__(self, solver: str, compiled: Compiled, options: Options, known: set[str]) -> None:
         self.solver = solver
         self.compiled = compiled
         self.options = options
@@ -138,7 +160,7 @@ class _Session:
 
     def solve(self, cost: Floats) -> Raw:
         """Solve with another objective."""
-        pulp = _pulp()
+        pulp = load_pulp()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that PuLP 4 will drop
             engine = self._engine(pulp)
@@ -164,6 +186,10 @@ class _Session:
         if options.time_limit is not None:
             left = options.time_limit - (time.perf_counter() - self.began)
             arguments["timeLimit"] = max(left, 0.01)
+        if self.solver in ("PULP_CBC_CMD", "COIN_CMD"):
+            arguments["options"] = [
+                "increment 0"
+            ]  # else it looks for nothing less than 1e-5 better
         try:
             return pulp.getSolver(self.solver, **{**arguments, **options.extra})
         except TypeError as failure:
@@ -178,7 +204,8 @@ class _Session:
             if self.compiled.integer.any() and "gapRel" not in self.known:
                 said = f"PuLP does not hand the gap to {self.solver}: nothing is proven"
                 return Raw(Status.FEASIBLE, x, limit=Limit.GAP, message=said)
-            if self.options.gap or self.options.absolute_gap:
+            gap = self.options.gap or self.options.absolute_gap
+            if gap or {"gapRel", "gapAbs", "options"} & self.options.extra.keys():
                 return Raw(Status.FEASIBLE, x, limit=Limit.GAP)
             return Raw(Status.OPTIMAL, x, value)
         timed = self.options.time_limit is not None

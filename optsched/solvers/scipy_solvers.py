@@ -6,7 +6,7 @@ import re
 import time
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,9 +18,12 @@ from optsched.solvers.backend import Raw
 from optsched.solvers.listening import run
 from optsched.solvers.numbers import (
     contradiction,
+    gap_needs_constant,
     may_be_unbounded,
     refuse_numbers,
     refuse_options,
+    with_constant,
+    without_constant,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
@@ -70,6 +73,9 @@ class Scipy:
             if key not in _EXTRA[call]:
                 known = ", ".join(sorted(_EXTRA[call]))
                 raise InputError.of(f"extra[{key!r}]", value, f"scipy.{call} takes {known}")
+        if gap_needs_constant(compiled, options):
+            start = None if start is None else np.append(start, 1.0)
+            return without_constant(self.solve(with_constant(compiled), options, start))
         if (raw := contradiction(compiled)) is not None:
             return raw
         sign = -1.0 if compiled.maximise else 1.0
@@ -121,7 +127,7 @@ class _Session:
             else None,
             integrality=compiled.integer.astype(int),
             bounds=Bounds(compiled.lower, compiled.upper),
-            options={**options, "mip_rel_gap": self.options.gap},
+            options=cast(Any, {**options, "mip_rel_gap": self.options.gap}),
         )
         bound = getattr(answer, "mip_dual_bound", None)
         nodes = getattr(answer, "mip_node_count", None)
@@ -129,7 +135,7 @@ class _Session:
         return replace(raw, nodes=None if nodes is None else int(nodes))
 
     def _linprog(self, cost: Floats, options: dict[str, Any]) -> Raw:
-        from scipy.optimize import linprog
+        from scipy import optimize
 
         compiled, rows = self.compiled, self.compiled.rows
         equal = rows.lower == rows.upper
@@ -137,6 +143,7 @@ class _Session:
         below = np.flatnonzero(np.isfinite(rows.lower) & ~equal)
         same = np.flatnonzero(equal)
         stacked = sp.vstack([rows.matrix[above], -rows.matrix[below]])
+        linprog: Any = optimize.linprog  # its stubs know no sparse matrices
         answer = linprog(
             cost,
             A_ub=stacked,

@@ -19,9 +19,6 @@ class Feature(StrEnum):
     """Stated as such, or brought in by lowering a block that is not taken natively."""
     CONTINUOUS = "continuous variables"
     UNBOUNDED = "variables without a finite bound"
-    NOISE = "coefficients up to 1e-12"
-    """Left over where decimals cancel; a solver that would drop them in silence refuses them."""
-    CONE = "rotated cones"
 
 
 @dataclass(frozen=True)
@@ -30,6 +27,9 @@ class Capabilities:
 
     refuses: frozenset[Feature] = frozenset()
     """Refused with ``UnsupportedError`` before solving; everything else is solved."""
+    smallest: float = 0.0
+    """Coefficients up to here are refused rather than dropped in silence; they are left over
+    where decimals cancel."""
     proves: bool = True
     """Whether it ends with a proof where no limit is set; if not, what it says is still true."""
     tolerance: float = 1e-5
@@ -38,8 +38,10 @@ class Capabilities:
 
 
 CAPABILITIES: dict[str, Capabilities] = {
-    "highs": Capabilities(frozenset({Feature.NOISE})),
-    "cpsat": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED, Feature.CONE})),
+    "highs": Capabilities(smallest=1e-12),
+    "mathopt-highs": Capabilities(smallest=1e-9),
+    "scipy": Capabilities(smallest=1e-9),
+    "cpsat": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED})),
     "glop": Capabilities(frozenset({Feature.INTEGER})),
     "pdlp": Capabilities(frozenset({Feature.INTEGER}), proves=False, tolerance=1e-4),
 }
@@ -54,15 +56,10 @@ def features(model: Model, native: frozenset[str]) -> frozenset[Feature]:
         found.add(Feature.CONTINUOUS)
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         found.add(Feature.UNBOUNDED)
-    if any(block.kind == "rotated_cone" for block in model.blocks.values()):
-        found.add(Feature.CONE)
     try:
         compiled = model.compile(native | {"rotated_cone"})
     except ModelError:
         return frozenset(found)
-    size = np.abs(compiled.rows.matrix.data)
-    if ((size > 0) & (size <= 1e-12)).any():
-        found.add(Feature.NOISE)
     if compiled.integer.any():
         found.add(Feature.INTEGER)
     return frozenset(found)
@@ -83,4 +80,8 @@ def refusal(
     if missing:
         return f"{', '.join(sorted(missing))} without the bounds that linear rows need"
     refused = features(model, engine.native) & capabilities.refuses
+    if not refused and capabilities.smallest:
+        size = np.abs(model.compile(engine.native | {"rotated_cone"}).rows.matrix.data)
+        if ((size > 0) & (size <= capabilities.smallest)).any():
+            return f"coefficients up to {capabilities.smallest:g}"
     return ", ".join(sorted(refused))

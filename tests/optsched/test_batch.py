@@ -1,5 +1,8 @@
 """A batch gives what solving every model on its own gives, checked in the same way."""
 
+import threading
+
+import highspy
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched import Batch, InputError, Model, ModelError, Status, UnsupportedError, solve
+from optsched.solvers import highs_session
+from optsched.solvers.highs import load
 
 INF = np.inf
 
@@ -88,6 +93,21 @@ def test_every_sort_of_change_reaches_the_solver_on_its_own(part, integer):
         assert solution.objective == pytest.approx(
             solve(model(data, integer=integer, maximise=True)).objective
         )
+
+
+@pytest.mark.parametrize("integer", [True, False])
+@pytest.mark.parametrize("few", [0, 200])
+def test_one_engine_serves_all_items(monkeypatch, integer, few):
+    made = []
+    monkeypatch.setattr(highs_session, "_FEW_ROWS", few)
+    monkeypatch.setattr(highs_session, "load", lambda *given: made.append(1) or load(*given))
+    rng = np.random.default_rng(11)
+    data = draw(rng) | {"need": np.zeros(3)}
+    batch = Batch(model(data, integer=integer, maximise=True))
+    for part in ("cost", "upper", "rhs", "coefficients", "offset", "rhs", "cost"):
+        new = changes(draw(rng) | {"need": np.zeros(3)}, sparse=False)
+        assert batch.solve(**{part: new[part]}).status == "optimal"
+    assert made == [1]
 
 
 def test_linear_programs_keep_their_duals():
@@ -217,3 +237,25 @@ def test_the_tiny_profile_changes_no_answer(profile):
         assert solve(m, profile=profile).objective == solve(m).objective
     with pytest.raises(InputError, match="profile"):
         solve(m, profile="huge")
+
+
+def test_the_tiny_profile_gets_on_with_a_thread_that_used_more_threads():
+    found = []
+
+    def work() -> None:
+        engine = highspy.Highs()
+        engine.setOptionValue("output_flag", False)
+        engine.setOptionValue("threads", 2)
+        engine.addVar(0.0, 1.0)
+        engine.run()
+        m = Model()
+        x = m.binary("x", 3)
+        m.maximize(x.sum())
+        m.add("room", x.sum() <= 2)
+        found.append(solve(m, profile="tiny").objective)
+        found.append(Batch(m).solve(rhs={"room": 1}).objective)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [2, 1]

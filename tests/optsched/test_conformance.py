@@ -16,16 +16,19 @@ from optsched.testing import (
     Capabilities,
     Case,
     Feature,
+    Verdict,
     Word,
     build,
     check_backend,
     check_case,
     check_ending,
+    complaint,
     conformance_cases,
     counted_case,
     enumerate_optimum,
+    registered,
 )
-from optsched.testing.campaign import examine, rotation
+from optsched.testing.campaign import Finding, examine, rotation
 
 INSTALLED = sorted(available(), key=lambda name: (name != "highs", name))
 WHOLE = [n for n in INSTALLED if Feature.INTEGER not in CAPABILITIES.get(n, Capabilities()).refuses]
@@ -33,6 +36,25 @@ REGRESSIONS = sorted((Path(__file__).parents[1] / "data" / "regressions").glob("
 MODELS = int(os.environ.get("OPTSCHED_RANDOM_MODELS", "2000"))
 """Random models in this run; benchmarks/conformance.py is for many more."""
 BATCHES = 20
+OPEN_ENDINGS = {("cbc", "a gap asked for"): "CBC goes on although the absolute gap is closed"}
+
+
+def is_open(verdict: Verdict, finding: Finding) -> bool:
+    """Whether a finding is one of those left open among the regressions."""
+    statements = {s["name"]: s for s in (finding.recipe or {"statements": []})["statements"]}
+    if verdict.solver == "cpsat":  # demands to be chosen of tasks that may be absent
+        return any(
+            s["kind"] == "cumulative"
+            and statements[s["tasks"]]["presence"] is not None
+            and any(len(terms) > 1 for terms in s["demand"])
+            for s in statements.values()
+        )
+    if verdict.solver == "cbc":  # right without preprocessing
+        model = build(finding.recipe or {})
+        truth = enumerate_optimum(model)
+        answer = solve(model, "cbc", extra={"preprocess": "off"})
+        return not complaint(model, truth.status, truth.value, answer, 1e-5)
+    return "Solve error" in verdict.detail  # HiGHS, in its presolve
 
 
 @pytest.mark.parametrize("case", conformance_cases(), ids=str)
@@ -53,6 +75,8 @@ def test_enumeration_confirms_what_a_case_states(case):
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_a_solve_cut_short_says_so_and_nothing_false(solver, ending):
     verdict = check_ending(ending, solver)
+    if verdict.word is Word.WRONG and (solver, ending.name) in OPEN_ENDINGS:
+        pytest.xfail(OPEN_ENDINGS[solver, ending.name])
     assert verdict.word is not Word.WRONG, verdict
 
 
@@ -62,7 +86,8 @@ def test_random_models_of_every_kind_agree_with_enumeration(batch):
     count, kinds = dict.fromkeys(Word, 0), set()
     for seed in range(batch, MODELS, BATCHES):
         finding = examine(seed, rotation(WHOLE, seed // BATCHES))
-        assert not finding.wrong, (finding.wrong, json.dumps(finding.recipe))
+        wrong = [v for v in finding.wrong if not is_open(v, finding)]
+        assert not wrong, (wrong, json.dumps(finding.recipe))
         kinds |= finding.kinds
         for verdict in finding.verdicts:
             count[verdict.word] += 1
@@ -78,8 +103,8 @@ def test_random_models_of_every_kind_agree_with_enumeration(batch):
 def test_random_models_with_cones_agree_with_enumeration(solver):
     kinds = ("rotated_cone", "product", "maximum", "indicator")
     found = [examine(seed, [solver], kinds) for seed in range(0, 60, 3)]
-    wrong = [finding for finding in found if finding.wrong]
-    assert not wrong, [(f.wrong, json.dumps(f.recipe)) for f in wrong]
+    wrong = [(v, json.dumps(f.recipe)) for f in found for v in f.wrong if not is_open(v, f)]
+    assert not wrong
     assert sum("rotated_cone" in f.kinds for f in found) >= 5
 
 
@@ -89,6 +114,8 @@ def test_what_once_went_wrong_is_right(solver, file):
     stored = json.loads(file.read_text())
     model = build(stored["recipe"])
     verdict = check_case(counted_case(file.stem, model), solver)
+    if verdict.word is Word.WRONG and solver in stored.get("open", {}):
+        pytest.xfail(stored["open"][solver])
     assert verdict.word is not Word.WRONG, (verdict, stored["why"])
 
 
@@ -195,6 +222,15 @@ def test_a_refusal_counts_only_where_the_capabilities_say_so():
     assert "should refuse continuous variables" in str(report)
 
 
+def test_a_point_is_checked_against_the_model_as_written_not_as_lowered():
+    m = Model()
+    x, b = m.continuous("x", upper=1e6), m.binary("b")
+    m.indicator(b, x <= 0, name="off")
+    m.maximize(x + b)
+    with registered(Guest(lambda *_: Raw(Status.OPTIMAL, np.array([0.5, 1.0]), 1.5))) as name:
+        assert solve(m, name).status is Status.ERROR  # off by half a unit, a millionth of 1e6
+
+
 def test_a_solver_that_calls_a_time_limit_optimal_is_found_out():
     def hasty(compiled, options):
         return Raw(Status.OPTIMAL, *_first_point(compiled))
@@ -205,8 +241,6 @@ def test_a_solver_that_calls_a_time_limit_optimal_is_found_out():
         under = compiled.column_blocks["under"][0]
         x[under : under + row.count] = row.lower
         return x, float(compiled.cost @ x)
-
-    from optsched.testing import registered
 
     with registered(Guest(hasty)) as name:
         verdict = check_ending(ENDINGS[0], name)

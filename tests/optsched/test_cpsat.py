@@ -349,9 +349,12 @@ def random_model(seed: int, kind: str) -> Model:
     x = m.integer("x", 3, lower=lower, upper=lower + rng.integers(0, 4, 3))
     b = m.binary("b", 2)
     m.add("rows", numbers(rng, kind, 2, 3) @ x <= numbers(rng, kind, 2) + 3)
-    m.indicator([b[0], b[1]],
+    m.indicator(
+        [b[0], b[1]],
         x @ numbers(rng, kind, 3) >= numbers(rng, kind, 1)[0],
-        active=[bool(v) for v in rng.random(2) < 0.5], name="if")
+        active=[bool(v) for v in rng.random(2) < 0.5],
+        name="if",
+    )
     objective = x @ numbers(rng, kind, 3) + b @ numbers(rng, kind, 2) + numbers(rng, kind, 1)[0]
     (m.maximize if rng.random() < 0.5 else m.minimize)(objective)
     return m

@@ -1,5 +1,6 @@
 """Column generation on the generalised assignment problem: a knapsack of jobs per agent."""
 
+import itertools
 import math
 
 import numpy as np
@@ -123,6 +124,24 @@ def test_a_node_limit_leaves_a_true_bound_and_a_solution():
     assert solution.nodes <= 2
     assert solution.bound <= 1131
     assert solution.objective is None or solution.objective >= 1131
+
+
+@pytest.mark.parametrize("call", [1, 20, 60, 100, 150, 200])
+def test_an_interrupt_at_any_moment_leaves_a_true_bound(call):
+    problem, calls = assignment(*draw(3, 4, 20)), itertools.count(1)
+    optimum, price = problem.solve(integral_objective=True).objective, problem.price
+
+    def interrupted(agent: int, duals: Duals) -> Priced:
+        if next(calls) == call:
+            raise KeyboardInterrupt
+        return price(agent, duals)
+
+    problem.price = interrupted
+    solution = problem.solve()
+    assert solution.status in (Status.INTERRUPTED, Status.OPTIMAL)
+    assert solution.bound is None or solution.bound <= optimum + 1e-9
+    assert solution.objective is None or solution.objective >= optimum
+    assert call > 4 or solution.status is Status.INTERRUPTED
 
 
 def test_jobs_too_large_for_every_agent_are_proven_infeasible():

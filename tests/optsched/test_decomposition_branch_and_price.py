@@ -19,12 +19,15 @@ from optsched.decomposition import (
     Duals,
     GenerationOptions,
     Priced,
+    PricingError,
     Term,
     bound,
     branching,
     column_generation,
 )
+from optsched.decomposition.generation import Budget, Generator
 from optsched.decomposition.limits import Limits, Restriction
+from optsched.decomposition.master import RestrictedMaster
 from optsched.decomposition.pool import ColumnPool
 from optsched.solvers import Limit
 
@@ -102,7 +105,11 @@ def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothi
     model = direct_model(*problem)
     direct, relaxed = solve(model), solve(model.relax())
     solution = listed(*problem, heuristic=heuristic, branching=2).solve(
-        integral_objective=whole, smoothing=smoothing, dive_every=every, master_every=every
+        integral_objective=whole,
+        smoothing=smoothing,
+        dive_every=every,
+        master_every=every,
+        time_limit=20,
     )
     assert solution.status is direct.status
     if direct.status is Status.OPTIMAL:
@@ -325,24 +332,18 @@ def test_a_bound_above_a_known_price_is_caught():
 
 
 def test_a_column_that_branching_forbids_is_caught():
-    # two machines share three jobs' slots; half of each of two sets is best for both
-    columns = [
-        Column(b, 1.0, np.array(p), np.ones(2), features=dict.fromkeys(p, 1))
-        for b in range(2)
-        for p in TRIANGLE
-    ]
+    columns = [Column(0, 1.0, np.array(p), np.ones(2), dict.fromkeys(p, 1)) for p in TRIANGLE]
 
     def price(block: int, duals: Duals) -> Priced:
-        mine = [c for c in columns if c.block == block]
-        best = min(mine, key=duals.price_of)  # whatever duals.lower and duals.upper say
+        best = min(columns, key=duals.price_of)  # whatever duals.lower and duals.upper say
         return Priced([best], bound=duals.price_of(best))
 
-    sides, blocks = ([1] * 3, [1] * 3), [ColumnBlock(lower=0)] * 2
-    searched = {"dive_every": None, "master_every": None}
-    assert listed(columns, *sides, blocks, branching=1).solve().status is Status.INFEASIBLE
-    solution = ColumnGeneration(*sides, blocks, price, branching=1).solve(**searched)
-    assert (solution.status, solution.bound) == (Status.ERROR, None)
-    assert "not one of those allowed" in solution.message
+    blocks, none_of_it = [ColumnBlock()], frozenset([Condition(0, 1)])
+    master = RestrictedMaster(np.array([1.0, 0, 0]), np.full(3, np.inf), blocks)
+    generator = Generator(master, blocks, price, Budget(), 0.5, False)
+    assert generator.solve(Limits.of(blocks)).bound == pytest.approx(1.0)
+    with pytest.raises(PricingError, match="not one of those allowed"):
+        generator.solve(Limits.of(blocks, [Restriction(0, none_of_it, 0, 0)]))
 
 
 def test_errors_in_pricing_reach_the_caller():

@@ -2,7 +2,6 @@
 
 import doctest
 import itertools
-import threading
 
 import numpy as np
 import pytest
@@ -157,13 +156,25 @@ def test_a_cut_the_solver_cannot_tell_from_satisfied_ends_the_loop():
     assert "again" in result.solution.message
 
 
-def test_limits_and_the_stop_event_are_heard():
+def test_an_interrupt_leaves_a_true_bound():
     distance = cities(8, seed=1)
     model = tour_model(distance)
-    stop = threading.Event()
-    stop.set()
-    stopped = solve_with_cuts(model, subtours(model, 8), stop=stop).solution
-    assert stopped.status in (Status.INTERRUPTED, Status.OPTIMAL)
+    separate = subtours(model, 8)
+    calls = itertools.count(1)
+
+    def interrupted(values):
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return separate(values)
+
+    solution = solve_with_cuts(model, interrupted).solution
+    assert solution.status is Status.INTERRUPTED
+    assert solution.bound is not None
+    assert solution.bound <= shortest_tour(distance)
+
+
+def test_limits_are_heard():
+    model = tour_model(cities(8, seed=1))
     late = solve_with_cuts(model, subtours(model, 8), time_limit=1e-9).solution
     assert (late.status, late.limit) == (Status.NO_SOLUTION, Limit.TIME)
 

@@ -327,3 +327,10 @@ def test_values_must_be_complete_and_fit():
         m.value({})
     with pytest.raises(ModelError, match=r"\(2,\), its value \(3,\)"):
         m.value({"x": np.zeros(3)})
+
+
+def test_what_decimals_leave_over_when_they_cancel_is_no_coefficient():
+    m = Model()
+    x = m.continuous("x", upper=1)
+    m.add("row", 0.1 * x + 0.2 * x - 0.3 * x <= 1)
+    assert m.compile().rows.matrix.nnz == 0

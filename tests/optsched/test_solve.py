@@ -293,3 +293,25 @@ def test_real_solvers_confirm_each_other():
     assert (solution.status, solution.objective) == (Status.OPTIMAL, 9.0)
     assert solution.message.startswith("confirmed: cpsat")
     assert backend("cpsat").name == "cpsat"
+
+
+def test_integers_that_are_not_quite_whole_are_rounded_and_the_rest_follows(fake):
+    m = Model()
+    x, b = m.continuous("x", upper=1e6), m.binary("b")
+    m.add("only if", x <= 1e6 * b)
+    m.maximize(x - 10 * b)
+    m.add("never", b <= 0.5)
+
+    class AlmostWhole(Fake):
+        def solve(self, compiled, options, start) -> Raw:
+            if compiled.integer.any():  # feasible to within a millionth, and worth half a unit
+                return Raw(Status.OPTIMAL, np.array([0.5, 5e-7]), 0.5)
+            return backend("highs").solve(compiled, options, start)
+
+    fake(Raw(Status.ERROR))
+    engine = AlmostWhole("fake", Raw(Status.ERROR))
+    sys.modules["fake_back_ends"].fake = lambda: engine
+    solution = solve(m, "fake")
+    assert solution.checked
+    assert solution["x"] == 0
+    assert (solution.status, solution.objective, solution.bound) == (Status.FEASIBLE, 0.0, 0.5)

@@ -11,9 +11,11 @@ from typing import Literal
 
 import numpy as np
 
+from formulations.drp.fixed_share import lp1, share_of
 from formulations.drp.instance import Booleans, Instance, Integers
 from formulations.drp.loads import Loads
 from formulations.drp.room import Mode, Room, fits
+from optsched.model import Model
 
 Prune = Literal["paper", "safe"]
 
@@ -81,3 +83,23 @@ def _beyond_prefix(
         start = (total - load[pairs])[first]
         totals.append(total - start[group] + taken[server])
     return pairs[~fits(totals[0], Loads(*totals[1:]), mode, comm_share)]
+
+
+def lp1_first(instance: Instance, *, comm_share: float | None = None) -> Model:
+    """LP1 of what PRUNE leaves: what the paper's evaluation calls optimal.
+
+    It is no bound on (5): a fixed epsilon and PRUNE both cut off solutions.
+
+    Args:
+        instance: the system.
+        comm_share: epsilon in (0, 1); None: the instance's.
+
+    Raises:
+        InputError: ``comm_share`` is out of range.
+    """
+    share = share_of(instance, comm_share)
+    every = np.ones(instance.num_pairs, dtype=np.bool_)
+    allowed, _ = prune(
+        instance, Room.empty(instance), every, variant="paper", mode="eps", comm_share=share
+    )
+    return lp1(instance, comm_share=share, allowed=allowed)

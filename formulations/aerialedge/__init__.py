@@ -1,0 +1,142 @@
+"""Closest dispatch and variable-sized vector bin packing on drone-carried clusters (AerialEdge).
+
+``PROBLEM`` is what ``optsched`` finds by its entry point; the modules beside it are meant to be
+read next to the paper.
+"""
+
+from formulations.aerialedge.arc_flow import arc_flow, decode_arc_flow
+from formulations.aerialedge.assignment import (
+    assignment,
+    decode_assignment,
+    encode_assignment,
+    packing_printed,
+)
+from formulations.aerialedge.bounds import conflict_bound, step_bound, volume_bound
+from formulations.aerialedge.check import check, cost
+from formulations.aerialedge.dispatch import closest, dispatch
+from formulations.aerialedge.generator import GeneratorOptions, generate
+from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.pack import PackFormulation, pack
+from formulations.aerialedge.patterns import relaxation_bound
+from formulations.aerialedge.schedule import Schedule
+from formulations.aerialedge.vector_packing import VectorPacking, aggregate
+from optsched.problem import Bound, Formulation, Preset, Problem
+
+__all__ = ["PROBLEM", "Instance", "Schedule", "pack"]
+
+_PAPER = (
+    "Air-to-Air Collaborative Learning: A Multi-Task Orchestration in Federated Aerial Computing"
+)
+
+_FORMULATIONS = (
+    PackFormulation(
+        "packing", assignment, "(23) to (26), corrected",
+        "nodes opened for all tasks: quick rules and bounds, then column generation, arc-flow "
+        "and CP-SAT, as the instance asks",
+        decode_assignment,
+    ),
+    Formulation(
+        "assignment", assignment, "[AE2]",
+        "a binary per task and node, in HiGHS", decode_assignment, encode_assignment,
+    ),
+    Formulation(
+        "assignment_cpsat", assignment, "[AE2]",
+        "a binary per task and node, in CP-SAT", decode_assignment, encode_assignment,
+        solver="cpsat",
+    ),
+    Formulation(
+        "arc_flow", arc_flow, "after [AE3]",
+        "flows through the graph of loads; for demands on a common step", decode_arc_flow,
+    ),
+    Formulation(
+        "packing_printed", packing_printed, "(23) to (26)",
+        "as printed: whole jobs, no row that places them, the optimum is 0",
+    ),
+    Formulation(
+        "dispatch", dispatch, "[AE1]: (7), (13), (14)",
+        "travel time to the closest deployment by aggregate capacity (seconds)",
+    ),
+)  # fmt: skip
+
+
+def _weight(bound: float, packing: VectorPacking) -> float:
+    return bound * packing.weight_unit
+
+
+def _of_closest(compute: object) -> object:
+    def value(instance: Instance) -> float:
+        packing = aggregate(instance, closest(instance))
+        return _weight(compute(packing), packing)  # type: ignore[operator]
+
+    return value
+
+
+_BOUNDS = tuple(
+    Bound(name, _of_closest(compute), source, summary)  # type: ignore[arg-type]
+    for name, compute, source, summary in (
+        ("volume", volume_bound, "L_0", "per resource, the nodes that hold all demand together"),
+        ("conflict", conflict_bound, "pairs", "tasks of which no two fit any node together"),
+        ("steps", step_bound, "Martello and Toth, L_2", "dual feasible steps, per resource"),
+        ("patterns", relaxation_bound, "[AE3]", "linear relaxation over patterns"),
+    )
+)
+
+_POLICIES = (
+    "tetris",
+    "graphene",
+    "spear",
+    "random",
+    "next_fit",
+    "first_fit",
+    "first_fit_decreasing",
+)
+
+_PRESETS = {
+    "quick": Preset(
+        grid={"kind": ["hard"], "tasks": [16, 25, 40]},
+        seeds=3,
+        heuristics=("next_fit", "first_fit", "first_fit_decreasing", "tetris"),
+        bounds=("volume",),
+        time_limit=20.0,
+        x="tasks",
+        summary="mixed sizes: a first look in seconds",
+    ),
+    "table_3": Preset(
+        grid={"kind": ["table3"], "drone": [1, 2, 3, 4, 5, 6]},
+        seeds=5,
+        heuristics=_POLICIES,
+        bounds=("volume",),
+        time_limit=60.0,
+        x="drone",
+        summary="the paper's workloads on its drones: nodes opened by every policy",
+    ),
+    "hard": Preset(
+        grid={"kind": ["hard"], "tasks": [16, 25, 40, 60, 77]},
+        seeds=5,
+        heuristics=_POLICIES,
+        bounds=("volume",),
+        time_limit=60.0,
+        x="tasks",
+        summary="mixed sizes, for which packing matters",
+    ),
+}
+
+PROBLEM = Problem(
+    name="aerialedge",
+    summary="closest dispatch and vector bin packing of tasks on drone-carried clusters",
+    source=_PAPER,
+    instance_type=Instance,
+    schedule_type=Schedule,
+    check=check,
+    cost=cost,
+    generate=generate,
+    generator_options=GeneratorOptions,
+    formulations={f.name: f for f in _FORMULATIONS},
+    reference="packing",
+    unit="nodes",
+    bounds={b.name: b for b in _BOUNDS},
+    check_options=lambda schedule: {"partial": schedule.partial},
+    reference_check={"gang": True},
+    presets=_PRESETS,
+)
+"""What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

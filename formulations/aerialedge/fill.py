@@ -1,0 +1,77 @@
+"""Packings made node by node, each filled by an exact knapsack over what is left."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from formulations.aerialedge.construct import lighten, node_orders
+from formulations.aerialedge.instance import Floats, Integers
+from formulations.aerialedge.knapsack import Knapsack
+from formulations.aerialedge.vector_packing import Bin, VectorPacking
+
+EXPONENTS = (1.15, 1.3, 1.0, 1.6)
+"""Above one, a large item is worth more than two small ones of the same size together, so that
+large items do not stay behind."""
+
+_WIDTH = 300  # partial patterns at once; filling is a heuristic all the same
+
+
+def fill_by_knapsack(
+    packing: VectorPacking,
+    order: Integers,
+    value: Callable[[int], Floats],
+    *,
+    width: int = _WIDTH,
+    deadline: float = math.inf,
+) -> list[Bin] | None:
+    """Each node in turn with the most valuable set of items left; None if some do not fit.
+
+    Args:
+        packing: what to pack.
+        order: of node types; all nodes of one are filled before the next.
+        value: (node type) -> value of each option, shape (options,), positive.
+        width: partial patterns kept at once in a knapsack.
+        deadline: of ``time.perf_counter``, after which it gives up.
+    """
+    left = packing.number.copy()
+    bins: list[Bin] = []
+    for s in order.tolist():
+        worth = value(s)
+        for _ in range(int(packing.available[s])):
+            options = np.flatnonzero((left[packing.type_of_option] > 0) & packing.fits[:, s])
+            if not len(options) or time.perf_counter() > deadline:
+                break
+            kinds, owner = np.unique(packing.type_of_option[options], return_inverse=True)
+            knapsack = Knapsack(packing.size[options], owner, left[kinds], packing.capacity[s])
+            best = knapsack.solve(worth[options], beat=0.0, keep=1, width=width)
+            if not len(best.units):
+                break
+            chosen = np.repeat(options, best.units[0])
+            np.subtract.at(left, packing.type_of_option[chosen], 1)
+            bins.append(Bin(s, tuple(chosen.tolist())))
+    return None if left.any() else bins
+
+
+def fillings(packing: VectorPacking, deadline: float = math.inf) -> Iterator[list[Bin]]:
+    """Packings by different values of the items, the most promising first.
+
+    An item is worth a power of its size: the sum of its shares of the capacity, their squares
+    added up, or the sum in which scarce resources count more.
+    """
+    shares = packing.shares
+    load = (packing.number[packing.type_of_option, None] * shares).sum(axis=0)
+    scarce = (load / max(float(load.max()), 1e-12)) ** 2
+    sizes = (shares.sum(axis=1), np.sqrt((shares**2).sum(axis=1)), shares @ scarce)
+    for exponent in EXPONENTS:
+        for size in sizes:
+            for order in node_orders(packing):
+                if time.perf_counter() > deadline:
+                    return
+                value = np.maximum(size, 1e-9) ** exponent
+                bins = fill_by_knapsack(packing, order, lambda s, v=value: v, deadline=deadline)  # type: ignore[misc]
+                if bins is not None:
+                    yield lighten(packing, bins)

@@ -1,0 +1,34 @@
+"""AerialEdge's algorithms and the policies it is compared with."""
+
+from heuristics.aerialedge import aerialedge, baselines, spear_mcts
+from optsched.problem import Heuristic
+
+_PAPER = "Air-to-Air Collaborative Learning, Section IV-B"
+
+HEURISTICS: dict[str, Heuristic] = {
+    heuristic.name: heuristic
+    for heuristic in (
+        Heuristic("aerialedge", aerialedge.aerialedge, "Algorithms 2 and 3, corrected",
+                  "closest dispatch, exact packing, all tasks reserved at once"),
+        Heuristic("pack_greedy", aerialedge.pack_greedy, "Algorithm 3, by its text",
+                  "largest node first, each filled by an exact knapsack"),
+        Heuristic("tetris", baselines.tetris, _PAPER,
+                  "half of the tasks at a time, by alignment of demand and free space"),
+        Heuristic("graphene", baselines.graphene, _PAPER,
+                  "troublesome tasks first, some 40 % at a time, first-fit"),
+        Heuristic("spear", baselines.spear, _PAPER,
+                  "critical path first, some 15 % at a time, first-fit"),
+        Heuristic("spear_mcts", spear_mcts.spear_mcts, "after Spear (ICDCS 2019)",
+                  "order by tree search with random rollouts, some 15 % at a time"),
+        Heuristic("random", baselines.random, _PAPER,
+                  "one task per node drawn at random; the rest is left out"),
+        Heuristic("next_fit", baselines.next_fit, _PAPER,
+                  "the next task on the current node, else on a new one"),
+        Heuristic("first_fit", baselines.first_fit, _PAPER,
+                  "the next task on the first node with room"),
+        Heuristic("first_fit_decreasing", baselines.first_fit_decreasing, "reference",
+                  "large tasks first, each on the first node with room"),
+    )
+}  # fmt: skip
+
+__all__ = ["HEURISTICS"]

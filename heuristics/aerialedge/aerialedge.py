@@ -1,0 +1,57 @@
+"""AerialEdge itself: closest dispatch, then packing of the whole multi-job in one batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.aerialedge.fill import fill_by_knapsack
+from formulations.aerialedge.instance import Floats, Instance
+from formulations.aerialedge.pack import Method, pack
+from formulations.aerialedge.schedule import Schedule
+from formulations.aerialedge.vector_packing import aggregate, to_schedule
+from heuristics.aerialedge.baselines import first_fit_decreasing
+from heuristics.aerialedge.dispatch import closest_feasible
+
+
+def aerialedge(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    method: Method = "auto",
+    time_limit: float = 10.0,
+) -> Schedule:
+    """Algorithms 2 and 3: gang reservation on the nodes an exact packing opens.
+
+    Where the solver finds nothing in time, tasks are placed by first-fit decreasing, in turns if
+    need be.
+
+    Args:
+        instance: what is to be placed.
+        rng: never drawn from.
+        method: of ``pack``.
+        time_limit: wall seconds for the packing.
+    """
+    i = closest_feasible(instance)
+    schedule = pack(instance, deployment=i, method=method, time_limit=time_limit).schedule
+    return first_fit_decreasing(instance, rng) if schedule is None else schedule
+
+
+def pack_greedy(instance: Instance, rng: np.random.Generator) -> Schedule:
+    """PACK_GREEDY: the largest node first, each with the set of tasks that fills it best.
+
+    Best is the largest sum over tasks and resources of T^r / C_b^r, by an exact knapsack. Where
+    the nodes do not suffice, tasks are placed by first-fit decreasing, in turns if need be.
+    ``rng`` is never drawn from.
+    """
+    i = closest_feasible(instance)
+    packing = aggregate(instance, i)
+    by_cores = np.lexsort((np.arange(packing.node_types), -packing.capacity[:, 0]))
+
+    def filling(node_type: int) -> Floats:
+        share = packing.size / np.maximum(packing.capacity[node_type], 1)
+        return np.asarray(share.sum(axis=1) + 1e-9)  # no demand is worth placing as well
+
+    bins = fill_by_knapsack(packing, by_cores, filling, width=2000)
+    if bins is None:
+        return first_fit_decreasing(instance, rng)
+    return to_schedule(instance, packing, bins, i)

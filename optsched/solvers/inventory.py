@@ -1,0 +1,48 @@
+"""What solvers a machine has."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+from optsched.solvers import BACKENDS, backend
+from optsched.solvers.pulp_solvers import PulpSolver, found
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One back end."""
+
+    name: str
+    version: str | None
+    """Of its solver; None where there is none."""
+    native: tuple[str, ...]
+    """Kinds of nonlinear block it takes as they are; all others become linear rows."""
+    summary: str
+    missing: str = ""
+    """Why there is no solver."""
+
+
+def inventory() -> list[Entry]:
+    """Every back end, and every solver that PuLP drives here."""
+    entries = []
+    for name in BACKENDS:
+        engine = backend(name)
+        version, missing = None, ""
+        try:
+            version = engine.version()
+        except ImportError as failure:  # includes a distribution that is not there
+            missing = str(failure)
+        native = tuple(sorted(engine.native))
+        entries.append(Entry(name, version, native, _summary(engine), missing))
+    try:
+        driven = [PulpSolver(name) for name in found()]
+    except ImportError:
+        return entries
+    return entries + [Entry(s.name, s.version(), (), _summary(s)) for s in driven]
+
+
+def _summary(engine: object) -> str:
+    """The engine's own words, or the first line of its class's."""
+    words = getattr(engine, "summary", "") or inspect.getdoc(type(engine)) or ""
+    return words.splitlines()[0].rstrip(".") if words else ""

@@ -1,0 +1,149 @@
+"""Machines and pods of Alibaba's cluster-trace-gpu-v2023 (Weng et al., USENIX ATC 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from optsched.errors import FieldProblem, InputError
+
+_LISTED = 5  # bad values named in one error
+
+
+@dataclass(frozen=True, eq=False)
+class GpuNodes:
+    """Machines; every array has shape (nodes,)."""
+
+    name: tuple[str, ...]
+    cpu_milli: NDArray[np.int64]
+    mem_mib: NDArray[np.int64]
+    gpus: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @property
+    def cpu_cores(self) -> NDArray[np.float64]:
+        """CPU cores."""
+        return self.cpu_milli / 1000.0
+
+    @property
+    def mem_gib(self) -> NDArray[np.float64]:
+        """Memory in GiB."""
+        return self.mem_mib / 1024.0
+
+    def select(self, kept: NDArray[np.integer] | NDArray[np.bool_] | slice) -> GpuNodes:
+        """Some of the machines."""
+        names = np.array(self.name, dtype=object)[kept]
+        return GpuNodes(tuple(names), self.cpu_milli[kept], self.mem_mib[kept], self.gpus[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class GpuPods:
+    """Pods in the order of the list; every array has shape (pods,)."""
+
+    name: tuple[str, ...]
+    cpu_milli: NDArray[np.int64]
+    mem_mib: NDArray[np.int64]
+    num_gpu: NDArray[np.int64]
+    """GPUs a pod needs."""
+    gpu_milli: NDArray[np.int64]
+    """Thousandths of each of them."""
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @property
+    def cpu_cores(self) -> NDArray[np.float64]:
+        """CPU cores."""
+        return self.cpu_milli / 1000.0
+
+    @property
+    def mem_gib(self) -> NDArray[np.float64]:
+        """Memory in GiB."""
+        return self.mem_mib / 1024.0
+
+    @property
+    def total_gpu_milli(self) -> NDArray[np.int64]:
+        """Thousandths of GPUs in all."""
+        return self.num_gpu * self.gpu_milli
+
+    @property
+    def gpus(self) -> NDArray[np.float64]:
+        """GPUs in all, shares included."""
+        return self.total_gpu_milli / 1000.0
+
+    def select(self, kept: NDArray[np.integer] | NDArray[np.bool_] | slice) -> GpuPods:
+        """Some of the pods, in that order; one may be named several times."""
+        names = np.array(self.name, dtype=object)[kept]
+        return GpuPods(
+            tuple(names),
+            self.cpu_milli[kept],
+            self.mem_mib[kept],
+            self.num_gpu[kept],
+            self.gpu_milli[kept],
+        )
+
+
+def load_nodes(path: str | Path) -> GpuNodes:
+    """Read a node list (CSV with ``sn, cpu_milli, memory_mib, gpu``, also compressed).
+
+    Raises:
+        InputError: the file cannot be read, lacks a column, or holds a value that is refused.
+    """
+    table, (cpu, mem, gpu) = _columns(Path(path), "sn", ("cpu_milli", "memory_mib", "gpu"))
+    return GpuNodes(table, cpu, mem, gpu)
+
+
+def load_pods(path: str | Path) -> GpuPods:
+    """Read a pod list (CSV with ``name, cpu_milli, memory_mib, num_gpu, gpu_milli``).
+
+    Raises:
+        InputError: the file cannot be read, lacks a column, or holds a value that is refused.
+    """
+    wanted = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+    table, (cpu, mem, number, share) = _columns(Path(path), "name", wanted)
+    bad = (number > 0) & ((share < 1) | (share > 1000))
+    if bad.any():
+        at = int(np.argmax(bad))
+        allowed = "1..1000 for a pod with GPUs"
+        raise InputError.of(f"{path}, line {at + 2}, gpu_milli", int(share[at]), allowed)
+    return GpuPods(table, cpu, mem, number, share)
+
+
+def _columns(
+    path: Path, name: str, wanted: tuple[str, ...]
+) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError.of("file", str(path), f"cannot be read as CSV ({error})") from None
+    table.columns = table.columns.str.strip()
+    missing = [column for column in (name, *wanted) if column not in table.columns]
+    if missing:
+        allowed = "must have " + ", ".join(map(repr, missing))
+        raise InputError.of(f"{path}, header", list(table.columns), allowed)
+    return tuple(table[name]), [_whole(path, table, column) for column in wanted]
+
+
+def _whole(path: Path, table: pd.DataFrame, column: str) -> NDArray[np.int64]:
+    values = pd.to_numeric(table[column], errors="coerce").to_numpy(np.float64)
+    bad = ~(np.isfinite(values) & (values >= 0) & (values == np.round(values)))
+    if bad.any():
+        raise InputError(
+            [
+                FieldProblem(
+                    f"{path}, line {at + 2}, {column}",
+                    table[column].iloc[at],
+                    "a whole number >= 0",
+                )
+                for at in np.flatnonzero(bad)[:_LISTED].tolist()
+            ]
+        )
+    whole = values.astype(np.int64)
+    whole.flags.writeable = False
+    return whole

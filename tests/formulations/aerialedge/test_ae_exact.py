@@ -1,0 +1,203 @@
+"""Every exact method against enumeration, the model's own evaluation, and the checker."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from aerialedge_cases import enumerated_optimum, instances
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.aerialedge import PROBLEM
+from formulations.aerialedge.arc_flow import arc_flow, decode_arc_flow, on_steps
+from formulations.aerialedge.assignment import (
+    assignment,
+    decode_assignment,
+    encode_assignment,
+    packing_printed,
+)
+from formulations.aerialedge.bounds import INFEASIBLE, conflict_bound, step_bound, volume_bound
+from formulations.aerialedge.check import check, cost
+from formulations.aerialedge.generator import hard
+from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.pack import pack
+from formulations.aerialedge.patterns import relaxation_bound, solve_patterns
+from formulations.aerialedge.vector_packing import aggregate, to_bins, to_schedule, total_weight
+from optsched.errors import InputError, ModelError
+from optsched.solvers import Status, solve
+
+few = settings(max_examples=25, deadline=None)
+
+MODELS = {"assignment": (assignment, decode_assignment), "arc_flow": (arc_flow, decode_arc_flow)}
+
+
+@pytest.mark.parametrize("solver", ["highs", "cpsat"])
+@pytest.mark.parametrize("name", MODELS)
+@given(instance=instances())
+@few
+def test_models_find_the_enumerated_optimum(name: str, solver: str, instance: Instance) -> None:
+    build, decode = MODELS[name]
+    model = build(instance, deployment=0)
+    solution = solve(model, solver)
+    expected = enumerated_optimum(instance)
+    if expected is None:
+        assert solution.status is Status.INFEASIBLE
+        return
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(expected)
+    assert model.violations(solution.values) == []
+    schedule = decode(instance, solution, deployment=0)
+    assert check(instance, schedule, gang=True) == []
+    assert cost(instance, schedule) <= expected + 1e-9  # arc-flow may open an empty node
+
+
+@pytest.mark.parametrize("method", ["auto", "patterns", "arc_flow", "highs", "cpsat"])
+@given(instance=instances())
+@few
+def test_packing_finds_the_enumerated_optimum(method: str, instance: Instance) -> None:
+    answer = pack(instance, deployment=0, method=method)
+    expected = enumerated_optimum(instance)
+    if expected is None:
+        assert answer.solution.status is Status.INFEASIBLE
+        assert answer.schedule is None
+        return
+    assert answer.solution.status is Status.OPTIMAL
+    assert answer.solution.objective == pytest.approx(expected)
+    assert answer.solution.bound == pytest.approx(expected)
+    assert check(instance, answer.schedule, gang=True) == []
+    assert cost(instance, answer.schedule) == pytest.approx(expected)
+
+
+@given(instance=instances())
+@settings(max_examples=40, deadline=None)
+def test_branch_and_price_finds_the_enumerated_optimum_from_nothing(instance: Instance) -> None:
+    packing = aggregate(instance, 0)
+    outcome = solve_patterns(packing)
+    expected = enumerated_optimum(instance)
+    if expected is None:
+        assert outcome.solution.status is Status.INFEASIBLE
+        return
+    assert outcome.solution.status is Status.OPTIMAL
+    schedule = to_schedule(instance, packing, outcome.bins, 0)
+    assert check(instance, schedule, gang=True) == []
+    assert cost(instance, schedule) == pytest.approx(expected)
+
+
+@given(instance=instances())
+@settings(max_examples=60, deadline=None)
+def test_no_bound_exceeds_the_optimum(instance: Instance) -> None:
+    packing = aggregate(instance, 0)
+    expected = enumerated_optimum(instance)
+    for bound in (volume_bound, conflict_bound, step_bound):
+        value = bound(packing) * packing.weight_unit
+        if expected is not None:
+            assert value <= expected + 1e-9, bound.__name__
+    if expected is not None:
+        assert relaxation_bound(packing) * packing.weight_unit <= expected + 1e-6
+
+
+@given(instance=instances())
+@few
+def test_symmetry_rows_keep_an_optimum(instance: Instance) -> None:
+    values = [solve(assignment(instance, deployment=0, symmetry=s)) for s in (True, False)]
+    assert values[0].status is values[1].status
+    assert values[0].objective == pytest.approx(values[1].objective)
+
+
+@given(seed=st.integers(0, 1000), drop=st.integers(0, 11))
+@settings(max_examples=8, deadline=None)
+def test_one_task_or_node_more_or_less_moves_the_optimum_one_way(seed: int, drop: int) -> None:
+    instance = hard(12, np.random.default_rng(seed), jobs=1, node_count=12)
+    optimum = pack(instance).solution.objective
+    others = np.arange(12) != drop
+    fewer = Instance.build(
+        demand=instance.demand[others], capacity=instance.capacity, flight_time=1e9
+    )
+    assert pack(fewer).solution.objective <= optimum
+    narrower = replace(
+        instance,
+        capacity=instance.capacity[:-1],
+        node_deployment=instance.node_deployment[:-1],
+        node_cost=instance.node_cost[:-1],
+    )
+    answer = pack(narrower)
+    assert answer.solution.status is Status.INFEASIBLE or answer.solution.objective >= optimum
+
+
+@given(instance=instances())
+@few
+def test_a_schedule_survives_the_way_through_bins_and_through_the_model(instance: Instance) -> None:
+    answer = pack(instance, deployment=0)
+    if answer.schedule is None:
+        return
+    packing = aggregate(instance, 0)
+    bins = to_bins(instance, packing, answer.schedule)
+    assert total_weight(packing, bins) * packing.weight_unit == pytest.approx(
+        cost(instance, answer.schedule)
+    )
+    model = assignment(instance, deployment=0, symmetry=False)
+    values = encode_assignment(instance, answer.schedule)
+    assert model.violations(values) == []
+    assert model.value(values) == pytest.approx(cost(instance, answer.schedule))
+
+
+def test_count_and_capacity_differ_on_nodes_of_two_sizes() -> None:
+    base = Instance.build(demand=[[1, 1]] * 5, capacity=[[8, 16]] + [[2, 4]] * 3)
+    opened = {}
+    for objective in ("count", "lex", "capacity"):
+        schedule = pack(replace(base, objective=objective)).schedule
+        assert schedule is not None
+        opened[objective] = base.capacity[schedule.opened, 0].sum()
+    assert opened == {"count": 8, "lex": 8, "capacity": 6}
+
+
+def test_printed_packing_places_nothing(five: Instance) -> None:
+    assert solve(packing_printed(five)).objective == 0
+    whole = packing_printed(five, granularity="task", exactly_one=True, linked=True)
+    assert solve(whole).objective == 2
+    with pytest.raises(InputError, match="granularity"):
+        packing_printed(five, granularity="node")
+
+
+def test_rounding_to_steps_gives_a_feasible_packing_only() -> None:
+    instance = hard(14, np.random.default_rng(4), jobs=1)
+    coarse = on_steps(instance, (0.05, 0.1))
+    schedule = decode_arc_flow(coarse, solve(arc_flow(coarse)))
+    assert check(instance, schedule, gang=True) == []
+    assert cost(instance, schedule) >= pack(instance).solution.objective
+    with pytest.raises(InputError, match="steps"):
+        on_steps(instance, (0.05,))
+
+
+def test_an_arc_flow_graph_that_is_too_large_is_refused() -> None:
+    instance = Instance.build(
+        demand=np.random.default_rng(0).uniform(0.01, 0.1, (60, 2)), capacity=[[2, 3]] * 9
+    )
+    with pytest.raises(ModelError, match="arcs"):
+        arc_flow(instance)
+
+
+def test_a_task_that_fits_nowhere_is_proven_infeasible() -> None:
+    instance = Instance.build(demand=[[3.0, 1.0], [1.0, 1.0]], capacity=[[2, 3]] * 5)
+    assert volume_bound(aggregate(instance, 0)) == 2
+    assert pack(instance, deployment=0).solution.status is Status.INFEASIBLE
+    crowded = Instance.build(demand=[[1.5, 0.5]] * 4, capacity=[[2, 4]] * 3)
+    assert conflict_bound(aggregate(crowded, 0)) == INFEASIBLE
+
+
+def test_the_problem_solves_and_verifies_itself() -> None:
+    instance = hard(20, np.random.default_rng(2), jobs=2)
+    answer = PROBLEM.solve("packing", instance)
+    assert answer.solution.status is Status.OPTIMAL
+    assert PROBLEM.solve("assignment_cpsat", instance).solution.objective == (
+        answer.solution.objective
+    )
+
+
+def test_what_pack_cannot_take_is_refused_in_words(five: Instance) -> None:
+    with pytest.raises(InputError, match="method"):
+        pack(five, method="magic")
+    with pytest.raises(InputError, match="time_limit"):
+        pack(five, time_limit=0)
+    with pytest.raises(InputError, match="deployment"):
+        pack(five, deployment=3)

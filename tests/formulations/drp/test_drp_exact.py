@@ -1,0 +1,90 @@
+"""Bounding, choosing and packing: what limits and starts do to the answer."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from brute_force import optimum
+from drp_cases import examples, instances, worked_dsrp
+from hypothesis import given
+
+from formulations.drp import DSRP, PROBLEM
+from formulations.drp.decode import encode_services, schedule_of
+from formulations.drp.exact import TIGHT, Choice, rounded, tightened
+from formulations.drp.generator import generate
+from formulations.drp.problem_22 import problem_22_projected
+from optsched.solvers import Options, Status
+
+
+@pytest.mark.parametrize("profile", ["bandwidth_bound", "balanced", "physical"])
+@pytest.mark.parametrize("topology", ["hexagon", "grid"])
+def test_every_profile_is_proven_at_twenty_jobs(topology, profile):
+    instance = generate(np.random.default_rng(1), jobs=20, topology=topology, profile=profile)
+    answer = PROBLEM.solve("problem_5_projected", instance, options=Options(time_limit=30))
+    assert answer.solution.status is Status.OPTIMAL
+    assert PROBLEM.check(instance, answer.schedule) == []
+
+
+def test_services_at_small_scale_are_proven():
+    instance = generate(np.random.default_rng(0), jobs=6, nodes_per_job=5)
+    answer = DSRP.solve("problem_22_projected", instance, options=Options(time_limit=30))
+    assert (answer.solution.status, answer.solution.objective) == (Status.OPTIMAL, 6)
+    assert DSRP.check(instance, answer.schedule) == []
+
+
+def test_a_start_survives_a_time_limit_that_leaves_nothing_else():
+    instance = worked_dsrp()
+    start = schedule_of(instance, np.array([0, -1, -1, -1]), services=True)
+    answer = DSRP.solve(
+        "problem_22_projected", instance, options=Options(time_limit=1e-4), start=start
+    )
+    assert answer.solution.objective is not None
+    assert answer.solution.objective >= 1
+    assert answer.solution.bound is None or answer.solution.bound >= answer.solution.objective
+    assert DSRP.check(instance, answer.schedule) == []
+
+
+def test_a_stop_ends_the_search_with_a_true_interval():
+    instance = generate(np.random.default_rng(0), jobs=20)
+    stop = threading.Event()
+    stop.set()
+    answer = PROBLEM.solve("problem_5_projected", instance, options=Options(stop=stop))
+    solution = answer.solution
+    if solution.objective is not None and solution.bound is not None:
+        assert solution.objective <= solution.bound
+
+
+@given(instance=instances(jobs=3, storage=True))
+@examples(15)
+def test_an_encoded_decision_is_a_point_of_the_model_of_its_value(instance):
+    answer = DSRP.solve("problem_22_projected", instance)
+    values = encode_services(instance, answer.schedule)
+    model = problem_22_projected(instance)
+    assert model.violations(values) == []
+    assert model.value(values) == optimum(instance, services=True)
+
+
+def test_jobs_too_large_to_pack_are_left_to_branch_and_bound():
+    """Two servers of 5, five nodes of 2: half a server more than whole nodes can use."""
+    from drp_cases import system
+
+    instance = system([(k, 2, [0, 1]) for k in range(5)], [5, 5])
+    answer = PROBLEM.solve("problem_5_projected", instance)
+    assert (answer.solution.status, answer.solution.objective) == (Status.OPTIMAL, 4)
+    assert "outer approximation" in answer.solution.message or answer.solution.bound == 4
+
+
+def test_rounding_a_choice_takes_the_server_with_most_of_a_node():
+    instance = worked_dsrp()
+    x = np.array([1.0, 0.3, 0.7, 0.6, 0.4, 1.0])
+    chosen = Choice(x, np.array([True, True, False]), np.ones(6, dtype=bool))
+    assert rounded(instance, chosen).tolist() == [0, 1, 0, -1]
+
+
+def test_tight_tolerances_are_for_highs_and_yield_to_what_is_asked():
+    plain = Options()
+    assert tightened("scip", plain) is plain
+    assert tightened("highs", plain).extra == TIGHT
+    asked = replace(plain, extra={"mip_feasibility_tolerance": 1e-7})
+    assert tightened("highs", asked).extra["mip_feasibility_tolerance"] == 1e-7

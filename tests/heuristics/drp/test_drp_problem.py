@@ -1,0 +1,61 @@
+"""DRP and DSRP as optsched finds them: names, presets, ratios."""
+
+import numpy as np
+import pytest
+
+from formulations.drp.generator import generate
+from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
+from heuristics.drp.r_dr import r_dr
+from optsched.problem import problem
+from optsched.ratio import check_names, measure
+from optsched.solvers import Options, solve
+
+
+@pytest.mark.parametrize("name", ["drp", "dsrp"])
+def test_every_preset_names_what_there_is(name):
+    found = problem(name)
+    assert set(found.heuristics) >= set(HEURISTICS if name == "drp" else DSRP_HEURISTICS)
+    for preset in found.presets.values():
+        check_names(found, preset.heuristics, found.reference, None, preset.bounds)
+        for option, values in preset.grid.items():
+            for value in values:
+                found.generator_call({option: value})
+
+
+def test_ratios_of_drp_are_points_where_the_optimum_is_proven():
+    found = problem("drp")
+    instance = generate(np.random.default_rng(0), jobs=10)
+    rows = measure(found, instance, list(found.heuristics), bounds=("soc",),
+                   options=Options(time_limit=30))  # fmt: skip
+    assert {row.status for row in rows} == {"optimal"}
+    for row in rows:
+        assert row.optimum is not None
+        assert row.cost is not None
+        assert row.cost <= row.optimum <= row.extra["bound_soc"]
+        if row.cost:
+            assert row.ratio_low == row.ratio_high == pytest.approx(row.optimum / row.cost)
+
+
+def test_ratios_of_dsrp_leave_out_decisions_that_break_capacities():
+    found = problem("dsrp")
+    instance = generate(np.random.default_rng(4), jobs=12)
+    rows = {
+        row.heuristic: row
+        for row in measure(found, instance, ["r_dsr", "r_dsr_raw", "r_dr_storage"],
+                           options=Options(time_limit=20))
+    }  # fmt: skip
+    assert rows["r_dsr_raw"].status == "violated"
+    assert rows["r_dsr_raw"].ratio_low is None
+    for name in ("r_dsr", "r_dr_storage"):
+        assert rows[name].status in ("optimal", "feasible")
+        assert rows[name].bound >= rows[name].cost
+
+
+def test_the_papers_yardstick_is_the_first_relaxation_of_r_dr():
+    found = problem("drp")
+    instance = generate(np.random.default_rng(1), jobs=30)
+    model, _ = found.formulation("lp1_first")
+    run = r_dr(instance, np.random.default_rng(0))
+    assert solve(model.build(instance)).objective == pytest.approx(run.lp1_first)
+    best = found.solve(found.reference, instance, options=Options(time_limit=30)).solution
+    assert run.lp1_first < best.objective  # so it is no bound
