@@ -4,6 +4,8 @@
 read next to the paper.
 """
 
+from collections.abc import Callable
+
 from formulations.aerialedge.arc_flow import arc_flow, decode_arc_flow
 from formulations.aerialedge.assignment import (
     assignment,
@@ -59,26 +61,23 @@ _FORMULATIONS = (
 )  # fmt: skip
 
 
-def _weight(bound: float, packing: VectorPacking) -> float:
-    return bound * packing.weight_unit
+def _of_closest(
+    name: str, compute: Callable[[VectorPacking], float], source: str, summary: str
+) -> Bound:
+    """A bound on a packing problem as one on the deployment Algorithm 2 tries first."""
 
-
-def _of_closest(compute: object) -> object:
     def value(instance: Instance) -> float:
         packing = aggregate(instance, closest(instance))
-        return _weight(compute(packing), packing)  # type: ignore[operator]
+        return compute(packing) * packing.weight_unit
 
-    return value
+    return Bound(name, value, source, summary)
 
 
-_BOUNDS = tuple(
-    Bound(name, _of_closest(compute), source, summary)  # type: ignore[arg-type]
-    for name, compute, source, summary in (
-        ("volume", volume_bound, "L_0", "per resource, the nodes that hold all demand together"),
-        ("conflict", conflict_bound, "pairs", "tasks of which no two fit any node together"),
-        ("steps", step_bound, "Martello and Toth, L_2", "dual feasible steps, per resource"),
-        ("patterns", relaxation_bound, "[AE3]", "linear relaxation over patterns"),
-    )
+_BOUNDS = (
+    _of_closest("volume", volume_bound, "L_0", "per resource, the nodes that hold all demand"),
+    _of_closest("conflict", conflict_bound, "pairs", "tasks of which no two fit any node together"),
+    _of_closest("steps", step_bound, "Martello and Toth, L_2", "dual feasible steps, per resource"),
+    _of_closest("patterns", relaxation_bound, "[AE3]", "linear relaxation over patterns"),
 )
 
 _POLICIES = (

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from formulations.aerialedge.instance import Floats, Instance, Integers
-from formulations.aerialedge.vector_packing import VectorPacking, aggregate
+from formulations.aerialedge.instance import Floats, Integers
+from formulations.aerialedge.vector_packing import VectorPacking
 
 INFEASIBLE = math.inf
 _ROUNDING = 1e-9  # relative; quotients of whole numbers are as close as that to theirs
@@ -102,14 +102,3 @@ def step_bound(packing: VectorPacking) -> float:
             demand = float(packing.number @ value)
             best = max(best, covering(demand, packing.capacity[:, r], packing))
     return best
-
-
-def in_objective(packing: VectorPacking, weight: float) -> float:
-    """A weight as a value of the objective."""
-    return weight * packing.weight_unit
-
-
-def volume(instance: Instance, deployment: int = 0) -> float:
-    """L_0 of one deployment as a value of the objective."""
-    packing = aggregate(instance, deployment)
-    return in_objective(packing, volume_bound(packing))

@@ -51,7 +51,11 @@ def eligible(instance: Instance, *, round_trip: bool = False, horizon: Horizon =
 
 
 def dispatch(instance: Instance, *, round_trip: bool = False, horizon: Horizon = "sum") -> Model:
-    """[AE1] for one multi-job: the least travel time (seconds) that meets the aggregate rows."""
+    """[AE1] for one multi-job: the least travel time (seconds) that meets the aggregate rows.
+
+    Which of equally close deployments a solver takes is its own affair; ``closest`` takes the one
+    with fewer cores, then the first.
+    """
     return dispatch_together([instance], round_trip=round_trip, horizon=horizon)
 
 

@@ -1,7 +1,8 @@
 """One call that packs: quick rules and bounds first, then whichever exact method suits.
 
-Nodes filled by knapsacks come next, which often meet the bound. Column generation with branch-and-price follows; where it leaves a gap, it is
-the turn of arc-flow if its graphs are small, and then of assignment in CP-SAT. Whatever any of them finds or proves counts.
+Nodes filled by knapsacks come next, which often meets the bound. Column generation with
+branch-and-price follows; where it leaves a gap, it is the turn of arc-flow if its graphs are small,
+and then of assignment in CP-SAT. Whatever any of them finds or proves counts.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 """What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""
 
 _SHARES = {"filling": 0.15, "patterns": 0.7}  # of the time left, before something else is tried
+_FILLING = 0.02  # seconds per item, at most
 _FILLED = 2000  # items up to which nodes are filled by knapsacks
 _MODELLED = 200_000  # pairs of item and node up to which an assignment model is built
 _ROUNDING = 1e-6  # absolute; bounds are in whole units of weight
@@ -187,7 +189,8 @@ def _limit(search: _Search) -> float | None:
 def _by_filling(search: _Search) -> None:
     if search.packing.items > _FILLED:
         return
-    for bins in fillings(search.packing, search.deadline):
+    enough = time.perf_counter() + _FILLING * search.packing.items
+    for bins in fillings(search.packing, min(search.deadline, enough)):
         search.offer(bins)
         if search.closed or search.stopped:
             return
@@ -306,9 +309,9 @@ class PackFormulation(Formulation):
             stop=options.stop,
             threads=options.threads,
         )
-        return replace(answer, solution=replace(answer.solution, values=np_values(answer)))
+        return replace(answer, solution=replace(answer.solution, values=_values(answer)))
 
 
-def np_values(answer: Answer) -> dict[str, Any]:
+def _values(answer: Answer) -> dict[str, Any]:
     """The node of each task, as values of the solution."""
     return {} if answer.schedule is None else {"node": answer.schedule.node.astype(np.float64)}

@@ -11,7 +11,7 @@ import numpy as np
 from formulations.aerialedge.construct import shuffled
 from formulations.aerialedge.instance import Integers
 from formulations.aerialedge.knapsack import Knapsack, Term
-from formulations.aerialedge.vector_packing import Bin, VectorPacking
+from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition import (
     Column,
     ColumnBlock,
@@ -91,12 +91,19 @@ class PatternModel:
         return Priced(columns, bound=cost - found.most)
 
     def problem(self, start: Sequence[Bin] = ()) -> ColumnGeneration:
-        """The master problem, with the patterns of a packing to begin with."""
+        """The master problem, with the patterns of a packing to begin with.
+
+        Its optimum is right; before that, a solution heavier than the start may use more nodes
+        than there are.
+        """
         packing = self.packing
         first = [*start, *shuffled(packing, _VARIANTS if packing.items <= _FEW else 2)]
+        worst = total_weight(packing, list(start)) if start else np.inf
+        # a limit that no solution as good as the start can reach weakens the bound for nothing
+        most = np.where(packing.available * packing.weight >= worst, np.inf, packing.available)
         blocks = [
             ColumnBlock(lower=0.0, upper=float(n), least_cost=float(w))
-            for n, w in zip(packing.available, packing.weight, strict=True)
+            for n, w in zip(most, packing.weight, strict=True)
         ]
         return ColumnGeneration(
             packing.number.astype(np.float64),
@@ -139,7 +146,8 @@ def solve_patterns(
         for column, times in solution.chosen
         for _ in range(round(times))
     ]
-    return PatternOutcome(bins, solution)
+    used = np.bincount([b.node_type for b in bins], minlength=packing.node_types)
+    return PatternOutcome(bins if (used <= packing.available).all() else None, solution)
 
 
 def relaxation_bound(packing: VectorPacking, *, time_limit: float | None = None) -> float:

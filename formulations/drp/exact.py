@@ -32,7 +32,7 @@ PACKING_SECONDS = 5.0
 """Longest local search for one choice of jobs."""
 PACKING_ITERATIONS = 100
 """Steps of it per node."""
-CHOICE_SHARE = 0.25
+CHOICE_SHARE = 0.4
 """Part of the time left that one choice of jobs may take."""
 CHOICE_SECONDS = 20.0
 """Longest choice of jobs."""
@@ -202,23 +202,30 @@ class _Search:
             RELAXATION_SHARE,
             math.inf,
         )
-        if relaxed.bound is None:
+        if relaxed.bound is None or not relaxed.has_point:
             return best, math.inf
         bound = whole_jobs(relaxed.bound)
         if self.services:
             best, bound = self._by_services(best, bound)
         else:
-            best, bound = self._by_targets(best, bound)
+            best, bound = self._by_targets(best, bound, relaxed["y"])
         self.summary = f"relaxation {relaxed.bound:.3f}, {int(best.admit.sum())} jobs packed"
         return best, bound
 
-    def _by_targets(self, best: Schedule, bound: float) -> tuple[Schedule, float]:
-        """Choose and pack as many jobs as the bound says, then one less, and so on."""
+    def _by_targets(self, best: Schedule, bound: float, admit: Floats) -> tuple[Schedule, float]:
+        """Choose and pack as many jobs as the bound says, then one less, and so on.
+
+        Where time is too short to choose, the jobs of which the relaxation admits most are taken.
+        """
+        every = np.ones(self.instance.num_pairs, dtype=bool)
+        order = np.argsort(-admit, kind="stable")
         target = int(bound)
         while target > best.admit.sum() and self._go_on():
             chosen, proven = self._choose(target)
             if proven and target == bound:
                 bound = target - 1.0
+            if chosen is None and not proven:
+                chosen = self._level(np.isin(np.arange(len(order)), order[:target]), every)
             packed = None if chosen is None else self._pack(chosen)
             if packed is not None:
                 return packed, bound
@@ -255,7 +262,7 @@ class _Search:
         )
         model.add("chosen", model["y"] == admit.astype(float))
         model.minimize(model["full"])
-        solution = self._solve(model, CHOICE_SHARE, CHOICE_SECONDS)
+        solution = self._solve(model, CHOICE_SHARE, math.inf)
         return Choice(solution["x"], admit, usable) if solution.has_point else None
 
     def _go_on(self) -> bool:
@@ -291,8 +298,8 @@ class _Search:
         solution = self._solve(model, CHOICE_SHARE, CHOICE_SECONDS, CHOICE_GAP)
         if not solution.has_point:
             return None, solution.status is Status.INFEASIBLE
-        every = np.ones(self.instance.num_pairs, dtype=bool)
-        return Choice(solution["x"], solution["y"] > 0.5, every), False
+        usable = np.ones(self.instance.num_pairs, dtype=bool)
+        return Choice(solution["x"], solution["y"] > 0.5, usable), False
 
     def _pack(self, chosen: Choice) -> Schedule | None:
         """Every node of the chosen jobs on one server, or None."""

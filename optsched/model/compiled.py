@@ -146,8 +146,8 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
         at = end
     matrix = sp.csr_array((value, (row, column)), shape=(rows, columns))
     if matrix.nnz < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
-        size = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
-        matrix.data[np.abs(matrix.data) <= NOISE * size.data] = 0.0
+        scale = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
+        matrix.data[np.abs(matrix.data) <= NOISE * scale.data] = 0.0
         matrix.eliminate_zeros()
     return Rows(matrix, lower, upper)
 

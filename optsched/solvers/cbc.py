@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
@@ -26,7 +27,7 @@ from optsched.errors import InputError
 from optsched.model.compiled import Compiled
 from optsched.model.expression import Floats
 from optsched.solvers.backend import Raw
-from optsched.solvers.listening import run
+from optsched.solvers.listening import Heard, run
 from optsched.solvers.mps import mps
 from optsched.solvers.numbers import (
     contradiction,
@@ -41,6 +42,7 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
 _PATIENCE = 5.0  # seconds CBC has to end after Ctrl-C before it is killed
+_TOLERANCE = 1e-9  # its default of 1e-7 is on rows it has scaled, where it may hide 1e-6 and more
 _PRINTED = 6e-4  # the log's "Lower bound" is rounded to three digits behind the point
 _NEAR = 0.9  # a claim of infeasibility this near to the time limit is not believed
 
@@ -48,7 +50,8 @@ _NEAR = 0.9  # a claim of infeasibility this near to the time limit is not belie
 class Cbc:
     """CBC: linear and mixed-integer linear models, LP duals; the binary that PuLP bundles.
 
-    ``options.extra`` holds its command-line parameters, such as ``{"cuts": "off"}``.
+    ``options.extra`` holds its command-line parameters, such as ``{"cuts": "off"}``. Its
+    preprocessing of integer models, which loses optima, is off unless ``{"preprocess": "on"}``.
     """
 
     name = "cbc"
@@ -134,13 +137,13 @@ def _talk(*arguments: str) -> str:
     ).stdout
 
 
-def _extra(options: Options) -> list[str]:
-    return [text for k, v in options.extra.items() for text in (f"-{k}", str(v)) if text]
+def _arguments(extra: Mapping[str, object]) -> list[str]:
+    return [text for k, v in extra.items() for text in (f"-{k}", str(v)) if text]
 
 
 def _check_extra(options: Options) -> None:
     for key, value in options.extra.items():
-        said = _talk(*_extra(replace(options, extra={key: value})), "-exit")
+        said = _talk(*_arguments({key: value}), "-exit")
         wrong = re.search(r"^.*(No match for|illegal|Possible options).*$", said, re.MULTILINE)
         if wrong or not key.isidentifier():
             reason = wrong.group(0).strip() if wrong else "not a name"
@@ -172,6 +175,18 @@ class _Files:
     @property
     def summary(self) -> Path:
         return self.folder / "summary.txt"
+
+    @property
+    def words(self) -> str:
+        """How the summary begins; empty where there is none."""
+        if not self.summary.exists():
+            return ""
+        with self.summary.open() as summary:
+            return summary.readline().split(" - ")[0].strip()
+
+
+def _summary(files: _Files) -> list[str]:
+    return ["-printingOptions", "all", "-solution", str(files.summary)]
 
 
 class _Stopper:
@@ -209,17 +224,32 @@ class _Run:
             text, kept = mps(self.compiled, self.cost)
             files.model.write_text(text)
             began = time.perf_counter()
-            process = self._launch(files, start)
-            try:
-                heard = run(lambda: self._log(process), _Stopper(process).ask, self.options.stop)
-            finally:
-                process.kill()  # does nothing to one that has ended
+            heard = self._listen(self._command(files, start) + _summary(files))
+            if not files.words and not heard.stopped:
+                # it crashes (2.10.3) on summing up some models infeasible at sight
+                heard = self._listen(self._command(files, start))
             near = self.options.time_limit is not None and (
                 time.perf_counter() - began >= _NEAR * self.options.time_limit
             )
             return self._read(files, kept, heard.result or "", heard.stopped, near)
 
-    def _launch(self, files: _Files, start: Floats | None) -> subprocess.Popen[str]:
+    def _listen(self, command: list[str]) -> Heard[str]:
+        """Run the program: all it prints."""
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is for us to pass on
+        )
+        try:
+            return run(lambda: self._log(process), _Stopper(process).ask, self.options.stop)
+        finally:
+            process.kill()  # does nothing to one that has ended
+
+    def _command(self, files: _Files, start: Floats | None) -> list[str]:
         options = self.options
         command = [str(_binary()), str(files.model)]
         if start is not None and self.integer and (~np.isnan(start)).any():
@@ -230,27 +260,21 @@ class _Run:
         if self.deadline is not None:
             left = max(self.deadline - time.perf_counter(), 0.01)
             command += ["-seconds", repr(left), "-timeMode", "elapsed"]
+        command += ["-primalTolerance", repr(_TOLERANCE)]
+        extra = options.extra
         if self.integer:
             # its preprocessing has been seen (2.10.3) to lose optima
             command += ["-preprocess", "off"]
             # its default passes over what is less than 1e-5 better; said last, it undoes the gaps
-            command += ["-increment", "0"]
+            first = {k: v for k, v in extra.items() if k.lower().startswith("inc")}
+            extra = {k: v for k, v in extra.items() if k not in first}
+            command += ["-increment", "0", *_arguments(first)]
             command += ["-ratioGap", repr(options.gap), "-allowableGap", repr(options.absolute_gap)]
         if options.threads > 1:
             command += ["-threads", str(options.threads)]
         if options.seed:
             command += ["-randomSeed", str(options.seed), "-randomCbcSeed", str(options.seed)]
-        command += [*_extra(options), "-solve", "-saveSolution", str(files.values)]
-        command += ["-printingOptions", "all", "-solution", str(files.summary)]
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # Ctrl-C is for us to pass on
-        )
+        return [*command, *_arguments(extra), "-solve", "-saveSolution", str(files.values)]
 
     def _log(self, process: subprocess.Popen[str]) -> str:
         """All the program prints until it ends."""
@@ -263,13 +287,12 @@ class _Run:
         return "".join(lines)
 
     def _read(self, files: _Files, kept: np.ndarray, log: str, stopped: bool, near: bool) -> Raw:
-        words = ""
-        if files.summary.exists():
-            with files.summary.open() as summary:
-                words = summary.readline().split(" - ")[0].strip()
+        words = files.words
         if not words:
             if stopped:
                 return Raw(Status.INTERRUPTED)
+            if "Problem is infeasible - tightenPrimalBounds" in log:
+                return Raw(Status.INFEASIBLE)
             tail = " ".join(log.split()[-40:])
             return Raw(Status.ERROR, message=f"CBC ended without an answer: ...{tail}")
         return _Answer(self, words, log, stopped, near).raw(files, kept)

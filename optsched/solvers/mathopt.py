@@ -79,6 +79,8 @@ class MathOpt:
         quieten_scip()
         session = _Session(self, compiled, options, began)
         raw = session.solve(start)
+        if raw.status is Status.ERROR and self.name == "mathopt-highs":
+            raw = session.without_presolve()
         if raw.status is Status.INFEASIBLE_OR_UNBOUNDED or (
             raw.status is Status.UNBOUNDED and not compiled.is_linear_program
         ):
@@ -160,8 +162,12 @@ class _Session:
         again = self.tell_apart(raw)
         if again.status is not Status.UNBOUNDED:
             return again
+        return self.without_presolve()
+
+    def without_presolve(self) -> Raw:
+        """Solve without presolve, where HiGHS has been seen to fail and to mistake models."""
         self.parameters.presolve = _OFF
-        return self._read(*self._run(build(self.compiled), None))
+        return self.solve(None)
 
     def _run(self, proto: Any, start: Floats | None) -> tuple[Any, bool]:
         """The SolveResultProto, or None, and whether the solve was stopped from outside."""

@@ -187,9 +187,8 @@ class _Session:
             left = options.time_limit - (time.perf_counter() - self.began)
             arguments["timeLimit"] = max(left, 0.01)
         if self.solver in ("PULP_CBC_CMD", "COIN_CMD"):
-            arguments["options"] = [
-                "increment 0"
-            ]  # else it looks for nothing less than 1e-5 better
+            # it would look for nothing less than 1e-5 better; preprocessing loses optima
+            arguments["options"] = ["increment 0", "preprocess off"]
         try:
             return pulp.getSolver(self.solver, **{**arguments, **options.extra})
         except TypeError as failure:

@@ -81,6 +81,8 @@ class Scipy:
         sign = -1.0 if compiled.maximise else 1.0
         session = _Session(compiled, options)
         raw = session.solve(sign * compiled.cost)
+        if raw.status is Status.ERROR:  # presolve has been seen to end in one
+            raw = session.solve(sign * compiled.cost, presolve=False)
         doubtful = raw.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
         if not doubtful and not (raw.status is Status.INFEASIBLE and may_be_unbounded(compiled)):
             return raw

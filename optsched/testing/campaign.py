@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import ModelError
+from optsched.model import Model
 from optsched.testing.conformance import check_case, counted_case
 from optsched.testing.random_models import RANDOM_KINDS, random_recipe
 from optsched.testing.recipe import Recipe, build
@@ -45,28 +45,28 @@ def examine(seed: int, solvers: Sequence[str], kinds: Sequence[str] = RANDOM_KIN
     An enumeration that the model's own check contradicts is a verdict too.
     """
     recipe = recipe_of(seed, kinds)
-    verdicts = judge(recipe, solvers, f"model {seed}")
-    shown = frozenset(block.kind for block in build(recipe).blocks.values())
+    model = build(recipe)
+    verdicts = judge(model, solvers, f"model {seed}")
+    shown = frozenset(block.kind for block in model.blocks.values())
     wrong = {v.solver for v in verdicts if v.word is Word.WRONG}
     if not wrong:
         return Finding(seed, verdicts, shown)
 
     def still_wrong(smaller: Recipe) -> bool:
-        return any(v.word is Word.WRONG for v in judge(smaller, sorted(wrong & set(solvers)), ""))
+        verdicts = judge(build(smaller), sorted(wrong & set(solvers)), "")
+        return any(v.word is Word.WRONG for v in verdicts)
 
     return Finding(seed, verdicts, shown, shrink(recipe, still_wrong))
 
 
-def judge(recipe: Recipe, solvers: Sequence[str], name: str) -> tuple[Verdict, ...]:
+def judge(model: Model, solvers: Sequence[str], name: str) -> tuple[Verdict, ...]:
     """Every solver's answer against enumeration.
 
     Raises:
-        ModelError: the recipe cannot be built or enumerated.
+        ModelError: the model cannot be enumerated.
     """
     try:
-        one = counted_case(name, build(recipe))
-    except ModelError:
-        raise
+        one = counted_case(name, model)
     except AssertionError as contradiction:
         return (Verdict(name, "enumeration", Word.WRONG, str(contradiction)),)
     return tuple(check_case(one, solver) for solver in solvers)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from optsched.errors import ModelError
-from optsched.model import Model
+from optsched.model import Compiled, Model
 from optsched.solvers.backend import Backend
 
 
@@ -48,19 +49,20 @@ CAPABILITIES: dict[str, Capabilities] = {
 """Of the back ends that come with the package and do not take everything."""
 
 
-def features(model: Model, native: frozenset[str]) -> frozenset[Feature]:
-    """What solving a model asks for, given the kinds of block taken natively."""
+def features(model: Model, compiled: Compiled | None) -> frozenset[Feature]:
+    """What solving a model asks for.
+
+    Args:
+        model: as stated.
+        compiled: as handed to the solver; None where it cannot be compiled.
+    """
     found = set()
     lower, upper, integer = model.domains()
     if not integer.all():
         found.add(Feature.CONTINUOUS)
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         found.add(Feature.UNBOUNDED)
-    try:
-        compiled = model.compile(native | {"rotated_cone"})
-    except ModelError:
-        return frozenset(found)
-    if compiled.integer.any():
+    if compiled is not None and compiled.integer.any():
         found.add(Feature.INTEGER)
     return frozenset(found)
 
@@ -79,9 +81,14 @@ def refusal(
     missing = needs - engine.native
     if missing:
         return f"{', '.join(sorted(missing))} without the bounds that linear rows need"
-    refused = features(model, engine.native) & capabilities.refuses
-    if not refused and capabilities.smallest:
-        size = np.abs(model.compile(engine.native | {"rotated_cone"}).rows.matrix.data)
+    if not (capabilities.refuses or capabilities.smallest):
+        return ""
+    compiled: Compiled | None = None
+    with suppress(ModelError):
+        compiled = model.compile(engine.native | {"rotated_cone"})
+    refused = features(model, compiled) & capabilities.refuses
+    if not refused and compiled is not None and capabilities.smallest:
+        size = np.abs(compiled.rows.matrix.data)
         if ((size > 0) & (size <= capabilities.smallest)).any():
             return f"coefficients up to {capabilities.smallest:g}"
     return ", ".join(sorted(refused))

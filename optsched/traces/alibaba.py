@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -177,14 +177,12 @@ def _standard(path: Path) -> pd.DataFrame:
     return table[list(OFFICIAL)]
 
 
-def _read(path: Path, **how: object) -> pd.DataFrame:
+def _read(path: Path, **how: Any) -> pd.DataFrame:
     try:
-        table: pd.DataFrame = pd.read_csv(  # type: ignore[call-overload]
-            path, dtype=str, keep_default_na=False, **how
-        )
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, **how)
     except (OSError, EOFError, ValueError) as error:
         raise InputError.of("file", str(path), f"cannot be read as CSV ({error})") from None
-    return table
+    return pd.DataFrame(table)
 
 
 def _require(path: Path, table: pd.DataFrame, columns: tuple[str, ...]) -> None:
@@ -204,7 +202,7 @@ def _usable(table: pd.DataFrame, dropped: Counter[str]) -> pd.DataFrame:
     times = table[["start_time", "end_time"]].to_numpy(np.float64)
     timed = np.isfinite(times).all(axis=1) & (times[:, 1] > times[:, 0])
     dropped["no running time"] += int((ended & known & ~timed).sum())
-    return table[ended & known & timed]
+    return pd.DataFrame(table.loc[ended & known & timed])
 
 
 def _one_row_per_task(table: pd.DataFrame, dropped: Counter[str]) -> pd.DataFrame:

@@ -16,19 +16,17 @@ from optsched.testing import (
     Capabilities,
     Case,
     Feature,
-    Verdict,
     Word,
     build,
     check_backend,
     check_case,
     check_ending,
-    complaint,
     conformance_cases,
     counted_case,
     enumerate_optimum,
     registered,
 )
-from optsched.testing.campaign import Finding, examine, rotation
+from optsched.testing.campaign import examine, rotation
 
 INSTALLED = sorted(available(), key=lambda name: (name != "highs", name))
 WHOLE = [n for n in INSTALLED if Feature.INTEGER not in CAPABILITIES.get(n, Capabilities()).refuses]
@@ -36,25 +34,6 @@ REGRESSIONS = sorted((Path(__file__).parents[1] / "data" / "regressions").glob("
 MODELS = int(os.environ.get("OPTSCHED_RANDOM_MODELS", "2000"))
 """Random models in this run; benchmarks/conformance.py is for many more."""
 BATCHES = 20
-OPEN_ENDINGS = {("cbc", "a gap asked for"): "CBC goes on although the absolute gap is closed"}
-
-
-def is_open(verdict: Verdict, finding: Finding) -> bool:
-    """Whether a finding is one of those left open among the regressions."""
-    statements = {s["name"]: s for s in (finding.recipe or {"statements": []})["statements"]}
-    if verdict.solver == "cpsat":  # demands to be chosen of tasks that may be absent
-        return any(
-            s["kind"] == "cumulative"
-            and statements[s["tasks"]]["presence"] is not None
-            and any(len(terms) > 1 for terms in s["demand"])
-            for s in statements.values()
-        )
-    if verdict.solver == "cbc":  # right without preprocessing
-        model = build(finding.recipe or {})
-        truth = enumerate_optimum(model)
-        answer = solve(model, "cbc", extra={"preprocess": "off"})
-        return not complaint(model, truth.status, truth.value, answer, 1e-5)
-    return "Solve error" in verdict.detail  # HiGHS, in its presolve
 
 
 @pytest.mark.parametrize("case", conformance_cases(), ids=str)
@@ -75,8 +54,6 @@ def test_enumeration_confirms_what_a_case_states(case):
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_a_solve_cut_short_says_so_and_nothing_false(solver, ending):
     verdict = check_ending(ending, solver)
-    if verdict.word is Word.WRONG and (solver, ending.name) in OPEN_ENDINGS:
-        pytest.xfail(OPEN_ENDINGS[solver, ending.name])
     assert verdict.word is not Word.WRONG, verdict
 
 
@@ -86,8 +63,7 @@ def test_random_models_of_every_kind_agree_with_enumeration(batch):
     count, kinds = dict.fromkeys(Word, 0), set()
     for seed in range(batch, MODELS, BATCHES):
         finding = examine(seed, rotation(WHOLE, seed // BATCHES))
-        wrong = [v for v in finding.wrong if not is_open(v, finding)]
-        assert not wrong, (wrong, json.dumps(finding.recipe))
+        assert not finding.wrong, (finding.wrong, json.dumps(finding.recipe))
         kinds |= finding.kinds
         for verdict in finding.verdicts:
             count[verdict.word] += 1
@@ -103,7 +79,7 @@ def test_random_models_of_every_kind_agree_with_enumeration(batch):
 def test_random_models_with_cones_agree_with_enumeration(solver):
     kinds = ("rotated_cone", "product", "maximum", "indicator")
     found = [examine(seed, [solver], kinds) for seed in range(0, 60, 3)]
-    wrong = [(v, json.dumps(f.recipe)) for f in found for v in f.wrong if not is_open(v, f)]
+    wrong = [(v, json.dumps(f.recipe)) for f in found for v in f.wrong]
     assert not wrong
     assert sum("rotated_cone" in f.kinds for f in found) >= 5
 
@@ -114,8 +90,6 @@ def test_what_once_went_wrong_is_right(solver, file):
     stored = json.loads(file.read_text())
     model = build(stored["recipe"])
     verdict = check_case(counted_case(file.stem, model), solver)
-    if verdict.word is Word.WRONG and solver in stored.get("open", {}):
-        pytest.xfail(stored["open"][solver])
     assert verdict.word is not Word.WRONG, (verdict, stored["why"])
 
 

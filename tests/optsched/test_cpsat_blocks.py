@@ -144,7 +144,29 @@ def elastic_tasks(rng: Rng) -> Model:
     return m.without("tasks") if rng.random() < 0.4 else m
 
 
-KINDS = [products, tables, maxima, chained, active_slots, tasks, elastic_tasks]
+def optional_demands(rng: Rng) -> Model:
+    """Demands that are decided, of tasks that may be absent, alone or together."""
+    m = Model("optional demands")
+    start = m.integer("start", 2, upper=whole(rng, 0, 2, 2))
+    length = whole(rng, 1, 2, 2)
+    presence = m.binary("presence", () if rng.random() < 0.5 else 2)
+    done = m.interval(start, length, start + length, presence=presence, name="tasks")
+    ask = m.integer("ask", 2, upper=[1, 2])
+    demand = (ask + whole(rng, 0, 2, 2)) * whole(rng, 0, 2, 2)
+    m.cumulative(done, demand, float(rng.integers(0, 3)), name="machine")
+    return with_objective(rng, m)
+
+
+KINDS = [
+    products,
+    tables,
+    maxima,
+    chained,
+    active_slots,
+    tasks,
+    elastic_tasks,
+    optional_demands,
+]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 Maker = Callable[[Rng], Model]
 
@@ -295,6 +317,16 @@ def test_absent_tasks_bind_nothing():
     m.interval(start, 1.0, end, presence=there)
     m.maximize(there)
     assert solve(m, solver="cpsat").objective == 0.0
+
+
+def test_absent_tasks_that_are_present_together_ask_for_nothing():
+    m = Model()
+    b, there = m.binary("b"), m.binary("there")
+    start, length = np.array([0.0, 1.0]), np.array([2.0, 1.0])
+    tasks = m.interval(start, length, start + length, presence=there)
+    m.cumulative(tasks, m.stack(b * 2, 1.0), 0.0)
+    m.maximize(b)
+    assert solve(m, solver="cpsat").objective == 1.0
 
 
 def test_an_absent_task_may_have_a_length_that_no_task_has():

@@ -45,6 +45,17 @@ def test_a_start_survives_a_time_limit_that_leaves_nothing_else():
     assert DSRP.check(instance, answer.schedule) == []
 
 
+def test_without_time_to_choose_the_relaxations_own_jobs_are_packed(monkeypatch):
+    monkeypatch.setattr("formulations.drp.exact.CHOICE_SECONDS", 1e-3)
+    instance = generate(np.random.Generator(np.random.PCG64(0)), jobs=40)
+    options = Options(time_limit=5, absolute_gap=1.0)
+    answer = PROBLEM.solve("problem_5_projected", instance, options=options)
+    solution = answer.solution
+    assert solution.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert solution.bound - 1 <= solution.objective <= solution.bound == 34
+    assert PROBLEM.check(instance, answer.schedule) == []
+
+
 def test_a_stop_ends_the_search_with_a_true_interval():
     instance = generate(np.random.default_rng(0), jobs=20)
     stop = threading.Event()

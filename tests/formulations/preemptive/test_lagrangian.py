@@ -1,7 +1,7 @@
 """The Lagrangian bound: valid at any prices, exact at good ones."""
 
-import brute_force
 import numpy as np
+import preemptive_enumeration as brute_force
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
-import brute_force
 import numpy as np
+import preemptive_enumeration as brute_force
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

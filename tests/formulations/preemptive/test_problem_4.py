@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-import brute_force
 import numpy as np
+import preemptive_enumeration as brute_force
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

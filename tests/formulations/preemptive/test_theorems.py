@@ -5,8 +5,8 @@ Optima are those of the offline machine, whose chunk times are 1 + epsilon times
 
 from dataclasses import replace
 
-import brute_force
 import numpy as np
+import preemptive_enumeration as brute_force
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -9,7 +9,7 @@ from heuristics.aerialedge.gpu_cluster import replay, topped_up
 from optsched.errors import InputError
 from optsched.traces.alibaba_gpu import GpuNodes, GpuPods, load_nodes, load_pods
 
-SEEDS = 10
+SEEDS = 6
 
 
 def nodes(*rows: tuple[int, int, int]) -> GpuNodes:

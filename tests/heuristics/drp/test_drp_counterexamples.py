@@ -28,6 +28,15 @@ def theorem_3(nodes: int, eta: int) -> float:
     return 0.5 + eta / (2 * nodes) - 1 / sqrt(2 * pi * eta)
 
 
+def eta(instance) -> int:
+    """Most nodes that fit on any server by inbound bandwidth."""
+    most = 0
+    for server in range(instance.num_servers):
+        loads = np.sort(instance.inbound_load[instance.pair_server == server])
+        most = max(most, int((np.cumsum(loads) <= 1 + 1e-9).sum()))
+    return most
+
+
 def test_x2_rounding_admits_no_job_with_probability_one_ninth():
     instance = x2()
     relaxed = solve(lp1(instance))
@@ -76,6 +85,7 @@ def test_x4_prune_halves_the_optimum_and_theorem_3_fails_against_it():
         assert run.admit.sum() == 1
     best = PROBLEM.solve("problem_5_projected", instance).solution.objective
     assert best == 2 > 1.8
+    assert (instance.num_data_nodes, eta(instance)) == (5, 3)
     assert theorem_3(5, 3) == pytest.approx(0.56967, abs=1e-5)
     assert 1 / best < theorem_3(5, 3)
     safe = [r_dr(instance, np.random.default_rng(s), prune="safe").admit.sum() for s in range(30)]
@@ -88,6 +98,7 @@ def test_x5_theorem_3_fails_against_lp1_for_every_algorithm():
     assert relaxed == pytest.approx(5 / 3)
     assert PROBLEM.solve("problem_5_projected", instance).solution.objective == 1
     assert r_dr(instance, np.random.default_rng(0)).admit.sum() == 1
+    assert (instance.num_data_nodes, eta(instance)) == (6, 5)
     assert theorem_3(6, 5) == pytest.approx(0.73825, abs=1e-5)
     assert 1 / relaxed == pytest.approx(0.6)
     assert 1 / relaxed < theorem_3(6, 5)
