@@ -84,6 +84,10 @@ def builder(model: str, tool: str) -> Callable[[Arrays], object]:
 
 def peak() -> int:
     """Bytes of memory this process has held at most."""
+    status = Path("/proc/self/status")
+    if status.exists():  # on Linux, what getrusage says begins with the parent's peak
+        words = status.read_text().split("VmHWM:")[1].split()
+        return int(words[0]) * 1024
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -122,19 +126,20 @@ def measured(model: str, tools: list[str], file: Path, repeats: int) -> dict[str
 
 
 def line(size: int, tool: str, results: dict[str, Result]) -> str:
-    """A line of the table; a ratio whose reference was not measured is left out."""
+    """A line of the table."""
 
     def ratio(other: str, key: str) -> str:
-        if other not in results:
-            return f"{'':>9}"
-        return f"{results[tool][key] / max(results[other][key], 1e-12):>9.2f}"
+        """Blank where there is nothing to compare with."""
+        reference = results.get(other, {}).get(key)
+        return f"{results[tool][key] / reference:>9.2f}" if reference else f"{'':>9}"
 
     cpu, memory = results[tool]["cpu"], results[tool]["memory"]
     text = f"{size:>9}  {tool:<15}{1e3 * cpu:>9.2f} ms{ratio('raw', 'cpu')}"
     if size > SMALL:
         text += f"{memory / 1e6:>11.1f} MB{ratio('raw', 'memory')}"
-    if tool in BY_HAND:
-        text = f"{text:<70}  {ratio(BY_HAND[tool], 'cpu')} of {BY_HAND[tool]}"
+    by_hand = BY_HAND.get(tool)
+    if by_hand in results:
+        text = f"{text:<70}  {ratio(by_hand, 'cpu')} of {by_hand}"
     return text
 
 

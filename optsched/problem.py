@@ -69,6 +69,9 @@ class Bound:
     summary: str
     measure: Callable[[Any, Any], float] | None = None
     """(instance, schedule) -> what the source divides by this bound, where that is not the cost."""
+    proven: bool = True
+    """False for a yardstick that the source divides by and that bounds nothing; it is reported
+    beside the ratio and never enters it."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +202,8 @@ class Problem:
     """Options of ``check`` that a heuristic's own schedule is entitled to."""
     reference_check: Mapping[str, Any] = field(default_factory=dict)
     """Options of ``check`` under which a schedule counts as a solution of the exact models."""
+    measures: Mapping[str, Callable[[Any, Any], float]] = field(default_factory=dict)
+    """(instance, schedule) -> what a table of ratios shows beside the cost, by column name."""
     presets: Mapping[str, Preset] = field(default_factory=dict)
     """Named studies of ``optsched ratio``, such as the paper's own figures."""
 

@@ -265,7 +265,11 @@ def _bracket(
     values: Mapping[str, float | str],
 ) -> Bracket:
     schedules = {trial.heuristic: trial.cost for trial in usable if trial.cost is not None}
-    claims = {name: value for name, value in values.items() if isinstance(value, float)}
+    claims = {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, float) and problem.bounds[name].proven
+    }
     complaints = [value for value in values.values() if isinstance(value, str)]
     solution = answer.solution
     if answer.schedule is not None:  # it has passed the checker
@@ -294,7 +298,8 @@ def _row(
         cost=trial.cost,
         seconds=trial.seconds,
         parameters={**common.parameters, **options},
-        extra=_against_bounds(problem, instance, trial, values),
+        extra=_against_bounds(problem, instance, trial, values)
+        | _measures(problem, instance, trial),
     )
     if trial.status:
         message = "; ".join(filter(None, (trial.message, common.message)))
@@ -324,6 +329,15 @@ def _against_bounds(
                 ratio(problem.sense, quantity, bound) if usable else None
             )
     return extra
+
+
+def _measures(problem: Problem, instance: Any, trial: Trial) -> dict[str, float | None]:
+    """What the problem measures of a schedule, a violated one included."""
+    usable = trial.schedule is not None and trial.error is None
+    return {
+        f"measure_{name}": float(measure(instance, trial.schedule)) if usable else None
+        for name, measure in problem.measures.items()
+    }
 
 
 @dataclass(frozen=True)

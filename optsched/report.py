@@ -50,7 +50,9 @@ def _statistics(group: pd.DataFrame) -> dict[str, Any]:
     both = group.dropna(subset=["ratio_low", "ratio_high"])
     low, high = both["ratio_low"].astype(float), both["ratio_high"].astype(float)
     half = {end.name: _half_width(end.to_numpy()) for end in (low, high)}
-    against = [name for name in group.columns if name.startswith(("ratio_", "source_ratio_"))]
+    against = [
+        name for name in group.columns if name.startswith(("ratio_", "source_ratio_", "measure_"))
+    ]
     return {
         "rows": len(group),
         "measured": len(both),

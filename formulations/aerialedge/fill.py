@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -17,6 +18,7 @@ EXPONENTS = (1.15, 1.3, 1.0, 1.6)
 """Above one, a large item is worth more than two small ones of the same size together, so that
 large items do not stay behind."""
 
+_SHAKE = 0.04  # largest relative change of a value
 _WIDTH = 300  # partial patterns at once; filling is a heuristic all the same
 
 
@@ -56,22 +58,39 @@ def fill_by_knapsack(
     return None if left.any() else bins
 
 
-def fillings(packing: VectorPacking, deadline: float = math.inf) -> Iterator[list[Bin]]:
+def fillings(
+    packing: VectorPacking, deadline: float = math.inf, *, perturbed: int = 0
+) -> Iterator[list[Bin]]:
     """Packings by different values of the items, the most promising first.
 
     An item is worth a power of its size: the sum of its shares of the capacity, their squares
     added up, or the sum in which scarce resources count more.
+
+    Args:
+        packing: what to pack.
+        deadline: of ``time.perf_counter``, after which it ends.
+        perturbed: how many more to make with values changed at random (always in the same way).
     """
     shares = packing.shares
     load = (packing.number[packing.type_of_option, None] * shares).sum(axis=0)
     scarce = (load / max(float(load.max()), 1e-12)) ** 2
     sizes = (shares.sum(axis=1), np.sqrt((shares**2).sum(axis=1)), shares @ scarce)
-    for exponent in EXPONENTS:
-        for size in sizes:
-            for order in node_orders(packing):
-                if time.perf_counter() > deadline:
-                    return
-                value = np.maximum(size, 1e-9) ** exponent
-                bins = fill_by_knapsack(packing, order, lambda s, v=value: v, deadline=deadline)  # type: ignore[misc]
-                if bins is not None:
-                    yield lighten(packing, bins)
+    values = [np.maximum(size, 1e-9) ** exponent for exponent in EXPONENTS for size in sizes]
+    orders = node_orders(packing)
+    rng = np.random.default_rng(0)
+    trials = chain(
+        ((value, order) for value in values for order in orders),
+        (
+            (
+                values[number % len(values)] * rng.uniform(1 - _SHAKE, 1 + _SHAKE, len(shares)),
+                orders[number % len(orders)],
+            )
+            for number in range(perturbed)
+        ),
+    )
+    for value, order in trials:
+        if time.perf_counter() > deadline:
+            return
+        bins = fill_by_knapsack(packing, order, lambda s, v=value: v, deadline=deadline)  # type: ignore[misc]
+        if bins is not None:
+            yield lighten(packing, bins)

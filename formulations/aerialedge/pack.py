@@ -44,8 +44,14 @@ from optsched.solvers import Limit, Options, Solution, Status, solve
 Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 """What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""
 
-_SHARES = {"filling": 0.15, "patterns": 0.7}  # of the time left, before something else is tried
-_FILLING = 0.02  # seconds per item, at most
+_SHARES = {
+    "filling": 0.15,
+    "patterns": 0.5,
+    "filling again": 0.6,
+}  # of the time left, before something else is tried
+_ORDER = ("filling", "patterns", "filling again", "arc_flow", "cpsat")
+_FILLING, _REFILLING = 0.02, 0.1  # seconds per item, at most
+_PERTURBED = 100  # fillings with values changed at random
 _FILLED = 2000  # items up to which nodes are filled by knapsacks
 _MODELLED = 200_000  # pairs of item and node up to which an assignment model is built
 _ROUNDING = 1e-6  # absolute; bounds are in whole units of weight
@@ -65,6 +71,11 @@ class _Search:
     bound: float = 0.0
     infeasible: bool = False
     by: list[str] = field(default_factory=list)
+    fillings: Iterator[list[Bin]] | None = None
+    """Packings by knapsacks that have not been made yet."""
+
+    def __post_init__(self) -> None:
+        self.deadline_of_all = self.deadline
 
     @property
     def weight(self) -> float:
@@ -163,13 +174,14 @@ def _run(search: _Search, method: Method, start: Schedule | None) -> None:
         search.offer(to_bins(search.instance, packing, start))
     search.offer(best_start(packing, search.deadline))
     steps: dict[str, Callable[[_Search], None]] = {
-        "filling": _by_filling,
+        "filling": lambda s: _by_filling(s, _FILLING * s.packing.items),
+        "filling again": lambda s: _by_filling(s, _REFILLING * s.packing.items),
         "patterns": _by_patterns,
         "arc_flow": _by_arc_flow,
         "cpsat": lambda s: _by_assignment(s, "cpsat"),
         "highs": lambda s: _by_assignment(s, "highs"),
     }
-    names = ["filling", "patterns", "arc_flow", "cpsat"] if method == "auto" else [method]
+    names = [*_ORDER] if method == "auto" else [method]
     for name in names:
         if search.closed or search.seconds <= 0 or search.stopped:
             return
@@ -186,13 +198,16 @@ def _limit(search: _Search) -> float | None:
     return None if math.isinf(search.deadline) else max(search.seconds, 1e-3)
 
 
-def _by_filling(search: _Search) -> None:
+def _by_filling(search: _Search, seconds: float) -> None:
+    """Fillings from where the last call stopped."""
     if search.packing.items > _FILLED:
         return
-    enough = time.perf_counter() + _FILLING * search.packing.items
-    for bins in fillings(search.packing, min(search.deadline, enough)):
+    if search.fillings is None:
+        search.fillings = fillings(search.packing, search.deadline_of_all, perturbed=_PERTURBED)
+    enough = min(search.deadline, time.perf_counter() + seconds)
+    for bins in search.fillings:
         search.offer(bins)
-        if search.closed or search.stopped:
+        if search.closed or search.stopped or time.perf_counter() > enough:
             return
 
 

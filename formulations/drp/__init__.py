@@ -6,9 +6,10 @@ instance. The modules beside it are meant to be read next to the paper.
 
 from functools import partial
 
-from formulations.drp.check import check, check_dsrp, cost
+from formulations.drp.check import bandwidth_cost, check, check_dsrp, cost, utilisation
 from formulations.drp.decode import decode, decode_share, encode, encode_services
 from formulations.drp.exact import BoundAndPack, Conic
+from formulations.drp.fixed_share import optimum
 from formulations.drp.generator import GeneratorOptions, generate
 from formulations.drp.instance import Instance
 from formulations.drp.problem_5 import (
@@ -106,6 +107,7 @@ _DRP_PRESETS = {
         grid={"jobs": [20, 40]},
         seeds=3,
         heuristics=_METHODS,
+        bounds=("lp1_first",),
         time_limit=30.0,
         x="jobs",
         summary="hexagon, uniform data, balanced profile: a first look in seconds",
@@ -118,6 +120,7 @@ _DRP_PRESETS = {
         },
         seeds=10,
         heuristics=_METHODS,
+        bounds=("lp1_first",),
         time_limit=60.0,
         x="jobs",
         summary="throughput against the number of jobs, hexagon",
@@ -130,6 +133,7 @@ _DRP_PRESETS = {
         },
         seeds=10,
         heuristics=_METHODS,
+        bounds=("lp1_first",),
         time_limit=60.0,
         x="jobs",
         summary="throughput against the number of jobs, grid",
@@ -143,6 +147,7 @@ _DRP_PRESETS = {
         },
         seeds=3,
         heuristics=_METHODS,
+        bounds=("lp1_first",),
         time_limit=60.0,
         x="profile",
         summary="every topology, distribution and profile at 40 jobs",
@@ -155,6 +160,7 @@ _DSRP_PRESETS = {
         grid={"jobs": [10, 20]},
         seeds=3,
         heuristics=_DSRP_METHODS,
+        bounds=("lp2",),
         time_limit=30.0,
         x="jobs",
         summary="hexagon, uniform data, balanced profile: a first look",
@@ -167,6 +173,7 @@ _DSRP_PRESETS = {
         },
         seeds=10,
         heuristics=_DSRP_METHODS,
+        bounds=("lp2",),
         time_limit=60.0,
         x="jobs",
         summary="throughput with services against the number of jobs, hexagon",
@@ -179,10 +186,16 @@ _DSRP_PRESETS = {
         },
         seeds=10,
         heuristics=_DSRP_METHODS,
+        bounds=("lp2",),
         time_limit=60.0,
         x="jobs",
         summary="throughput with services against the number of jobs, grid",
     ),
+}
+
+_MEASURES = {
+    "gbit_per_s_per_job": lambda instance, s: bandwidth_cost(instance, s).total / 1e9,
+    "largest_load": lambda instance, s: max(utilisation(instance, s).values()),
 }
 
 PROBLEM = Problem(
@@ -200,8 +213,16 @@ PROBLEM = Problem(
     unit="jobs",
     sense="maximise",
     bounds={
-        "soc": Bound("soc", soc_bound, "[P3]", "whole jobs of the second-order-cone relaxation")
+        "soc": Bound("soc", soc_bound, "[P3]", "whole jobs of the second-order-cone relaxation"),
+        "lp1_first": Bound(
+            "lp1_first",
+            lambda instance: optimum(lp1_first(instance)),
+            "LP1 after PRUNE",
+            "what the paper's evaluation calls optimal; no bound on (5)",
+            proven=False,
+        ),
     },
+    measures=_MEASURES,
     presets=_DRP_PRESETS,
 )
 """DRP; its heuristics come from an entry point of their own."""
@@ -226,8 +247,16 @@ DSRP = Problem(
             partial(soc_bound, services=True),
             "[P5] relaxed",
             "whole jobs of the second-order-cone relaxation",
-        )
+        ),
+        "lp2": Bound(
+            "lp2",
+            lambda instance: optimum(lp2(instance)),
+            "LP2, (23) to (31)",
+            "the paper's yardstick; no bound on (22)",
+            proven=False,
+        ),
     },
+    measures=_MEASURES,
     presets=_DSRP_PRESETS,
 )
 """DSRP; its heuristics come from an entry point of their own."""

@@ -7,8 +7,9 @@ import numpy as np
 from formulations.drp.association import association, numbers, per_server
 from formulations.drp.instance import Booleans, Instance
 from formulations.drp.room import Room
-from optsched.errors import InputError
+from optsched.errors import InputError, ModelError
 from optsched.model import Model
+from optsched.solvers import Status, solve
 
 
 def lp1(
@@ -78,3 +79,15 @@ def share_of(instance: Instance, comm_share: float | None) -> float:
     if not 0 < share < 1:
         raise InputError.of("comm_share", share, "a number in (0, 1)")
     return share
+
+
+def optimum(model: Model) -> float:
+    """Value of a linear program of this module.
+
+    Raises:
+        ModelError: it is not solved to proof.
+    """
+    solution = solve(model)
+    if solution.status is not Status.OPTIMAL or solution.objective is None:
+        raise ModelError(f"{model.name} ended {solution.status}: {solution.message}")
+    return solution.objective

@@ -151,7 +151,7 @@ def ratio(
             }
         )
     else:
-        _show(table, summary, ["heuristic", *cells])
+        _show(table, summary, ["heuristic", *cells], found)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
     unknown = table["ratio_low"].isna() & table["ratio_high"].isna()
@@ -211,7 +211,9 @@ def _write(
         say(f"wrote {plot}")
 
 
-def _show(table: pd.DataFrame, summary: pd.DataFrame, keys: Sequence[str]) -> None:
+def _show(
+    table: pd.DataFrame, summary: pd.DataFrame, keys: Sequence[str], problem: Problem
+) -> None:
     """The summary for people, and what went wrong."""
     from optsched.report import CONFIDENCE
 
@@ -220,6 +222,8 @@ def _show(table: pd.DataFrame, summary: pd.DataFrame, keys: Sequence[str]) -> No
     for name in against:
         source, _, bound = name.removeprefix("mean_").partition("ratio_")
         columns.append(f"{source.replace('_', ' ')}ratio to {bound}")
+    measures = [f"mean_measure_{name}" for name in problem.measures]
+    columns += [name.replace("_", " ") for name in problem.measures]
     lines = [
         [
             *(line[key] for key in keys),
@@ -228,11 +232,14 @@ def _show(table: pd.DataFrame, summary: pd.DataFrame, keys: Sequence[str]) -> No
             _span(line["mean_low"], line["mean_high"]),
             _span(line["ci_low"], line["ci_high"]),
             _span(line["max_low"], line["max_high"]),
-            *(_span(line[name], line[name]) for name in against),
+            *(_span(line[name], line[name]) for name in (*against, *measures)),
         ]
         for line in summary.to_dict("records")
     ]
-    print_table(columns, lines, "cost of the schedule over the optimum (1 is optimal)")
+    quotient = "cost of the schedule over the optimum"
+    if problem.sense == "maximise":
+        quotient = "optimum over the value of the schedule"
+    print_table(columns, lines, f"{quotient} (1 is optimal)")
     failed = table[table["status"].isin(FAILED)]
     if len(failed):
         groups = failed.groupby(["heuristic", "status"], sort=False)

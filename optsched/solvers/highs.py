@@ -14,6 +14,7 @@ import numpy as np
 from optsched.errors import InputError, UnsupportedError
 from optsched.model.compiled import Compiled
 from optsched.model.expression import Floats
+from optsched.solvers import listening
 from optsched.solvers.backend import Raw
 from optsched.solvers.numbers import may_be_unbounded
 from optsched.solvers.options import Options
@@ -23,7 +24,6 @@ _SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
 _LARGEST = 1e15  # HiGHS refuses matrix entries from here on
 _INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
-_POLL = 0.05  # seconds between looks at the keyboard and the stop event
 
 
 class Highs:
@@ -219,35 +219,22 @@ def _run(engine: Any, stop: threading.Event | None) -> bool:
 
     Returns:
         Whether the solve was stopped from outside.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C a second time, before HiGHS has ended.
     """
     import highspy
 
-    failures: list[Exception] = []
-    ended = threading.Event()  # Ctrl-C during Thread.join makes a running thread look ended
-
-    def run() -> None:
-        try:
-            engine.run()
-            highspy.Highs.resetGlobalScheduler(False)
-        except Exception as failure:
-            failures.append(failure)
-        finally:
-            ended.set()
+    def work() -> bool:
+        engine.run()
+        highspy.Highs.resetGlobalScheduler(False)
+        return True
 
     engine.setCallback(_interrupt, None)
-    interrupted = False
-    threading.Thread(target=run, daemon=True).start()
-    while not ended.is_set():
-        try:
-            ended.wait(_POLL)
-            if not ended.is_set() and (interrupted or (stop is not None and stop.is_set())):
-                interrupted = True
-                _ask_to_stop(engine)
-        except KeyboardInterrupt:
-            interrupted = True
-    if failures:
-        raise failures[0]
-    return interrupted
+    heard = listening.run(work, lambda: _ask_to_stop(engine), stop)
+    if heard.result is None:  # the engine is still at work, so nothing can be read from it
+        raise KeyboardInterrupt
+    return heard.stopped
 
 
 def _interrupt(_kind: Any, _message: str, _out: Any, answer: Any, _data: Any) -> None:

@@ -1,7 +1,5 @@
 """CBC and the solvers PuLP drives: what they say is weighed, not believed."""
 
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -158,33 +156,6 @@ def test_the_stop_event_ends_cbc_with_what_it_has():
     assert solution.limit is None
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("solver", BOTH)
-def test_ctrl_c_ends_a_solve_with_a_status(solver):
-    program = (
-        "import os\n"
-        "import numpy as np\n"
-        "from optsched import Model, solve\n"
-        "m = Model()\n"
-        "rng = np.random.default_rng(7)\n"
-        "w = rng.integers(1, 100, (5, 40)).astype(float)\n"
-        "x = m.binary('x', 40)\n"
-        "o, u = (m.integer(name, 5, upper=9999) for name in 'ou')\n"
-        "m.add('s', w @ x + u - o == np.floor(w.sum(axis=1) / 2)); m.minimize((o + u).sum())\n"
-        "print('ready', flush=True)\n"
-        f"print(solve(m, {solver!r}, time_limit=60).status, flush=True)\n"
-        "os._exit(0)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout.readline().strip() == "ready"
-        timer = threading.Timer(2.0, lambda: child.send_signal(signal.SIGINT))
-        timer.start()
-        assert child.stdout.readline().strip() == "interrupted"
-        timer.join()
-
-
 # numbers
 
 
@@ -268,6 +239,20 @@ def test_a_warm_start_may_be_partial_and_wrong():
     for take in ([0, 1, 1], [1, 1, 1], [np.nan, 1, np.nan]):
         solution = solve(knapsack(), "cbc", warm_start={"take": np.array(take, dtype=float)})
         assert (solution.status, solution.objective) == (Status.OPTIMAL, 9.5)
+
+
+def test_an_increment_of_the_users_leaves_the_gap_in_force():
+    # CBC keeps both in one place, and what is said last counts
+    extra = {"increment": 0.5}
+    solution = solve(market_split(), "cbc", absolute_gap=300.0, extra=extra, time_limit=20)
+    assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.GAP)
+
+
+def test_preprocessing_is_off_unless_asked_for(capsys):
+    solve(knapsack(), "cbc", log=True)
+    assert "preprocess changed from sos to off" in capsys.readouterr().out
+    solve(knapsack(), "cbc", log=True, extra={"preprocess": "on"})
+    assert "preprocess changed from off to on" in capsys.readouterr().out
 
 
 def test_parameters_go_to_cbc():

@@ -1,7 +1,5 @@
 """SCIP, GLOP, PDLP and HiGHS behind MathOpt: statuses, duals, options, refusals."""
 
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -186,33 +184,6 @@ def test_the_stop_event_ends_a_solve(solver, model):
     timer.join()
     assert solution.status is Status.INTERRUPTED
     assert solution.limit is None
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("solver", MIXED)
-def test_ctrl_c_ends_a_solve_with_a_status(solver):
-    program = (
-        "import os\n"
-        "import numpy as np\n"
-        "from optsched import Model, solve\n"
-        "m = Model()\n"
-        "rng = np.random.default_rng(7)\n"
-        "w = rng.integers(1, 100, (5, 40)).astype(float)\n"
-        "x = m.binary('x', 40)\n"
-        "o, u = (m.integer(name, 5, upper=9999) for name in 'ou')\n"
-        "m.add('s', w @ x + u - o == np.floor(w.sum(axis=1) / 2)); m.minimize((o + u).sum())\n"
-        "print('ready', flush=True)\n"
-        f"print(solve(m, {solver!r}, time_limit=60).status, flush=True)\n"
-        "os._exit(0)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout.readline().strip() == "ready"
-        timer = threading.Timer(1.5, lambda: child.send_signal(signal.SIGINT))
-        timer.start()
-        assert child.stdout.readline().strip() == "interrupted"
-        timer.join()
 
 
 # duals
@@ -421,7 +392,7 @@ def test_a_warm_start_may_be_partial_and_wrong(solver):
 
 def test_a_warm_start_is_the_answer_where_no_better_is_found():
     m = market_split()
-    known = solve(m, "scip", time_limit=1.0)
+    known = solve(m, "scip", time_limit=0.3)
     again = solve(m, "scip", warm_start=known.values, extra={"limits/nodes": 1}, time_limit=20)
     assert again.objective <= known.objective
 
@@ -497,7 +468,7 @@ def test_numbers_a_solver_would_change_are_refused(solver, coefficient, side):
 
 
 def test_several_threads_and_a_gap_serve_pdlp():
-    solution = solve(large_lp(2000, 100), "pdlp", threads=2, gap=1e-3, time_limit=30)
+    solution = solve(large_lp(500, 40), "pdlp", threads=2, gap=1e-3, time_limit=30)
     assert solution.status in (Status.FEASIBLE, Status.OPTIMAL)
     assert solution.bound >= solution.objective
     assert solution.gap <= 2e-3

@@ -1,9 +1,5 @@
 """scipy's HiGHS as a back end: statuses, duals, and what it refuses."""
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -180,29 +176,3 @@ def test_numbers_highs_would_change_are_refused():
 def test_a_warm_start_is_a_hint_that_may_go_unused():
     solution = solve(knapsack(), "scipy", warm_start={"take": np.ones(3)})
     assert solution.objective == 9.5
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_ctrl_c_ends_the_wait_with_a_status():
-    program = (
-        "import os\n"
-        "import numpy as np\n"
-        "from optsched import Model, solve\n"
-        "m = Model()\n"
-        "rng = np.random.default_rng(7)\n"
-        "w = rng.integers(1, 100, (5, 40)).astype(float)\n"
-        "x = m.binary('x', 40)\n"
-        "o, u = (m.integer(name, 5, upper=9999) for name in 'ou')\n"
-        "m.add('s', w @ x + u - o == np.floor(w.sum(axis=1) / 2)); m.minimize((o + u).sum())\n"
-        "print('ready', flush=True)\n"
-        "print(solve(m, 'scipy', time_limit=60).status, flush=True)\n"
-        "os._exit(0)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout.readline().strip() == "ready"
-        timer = threading.Timer(1.5, lambda: child.send_signal(signal.SIGINT))
-        timer.start()
-        assert child.stdout.readline().strip() == "interrupted"
-        timer.join()

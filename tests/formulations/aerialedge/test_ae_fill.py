@@ -17,7 +17,7 @@ from optsched.solvers import Status
 
 
 @given(instance=instances())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_quick_packings_are_feasible_and_no_better_than_the_optimum(instance: Instance) -> None:
     packing = aggregate(instance, 0)
     expected = enumerated_optimum(instance)

@@ -59,3 +59,15 @@ def test_the_papers_yardstick_is_the_first_relaxation_of_r_dr():
     assert solve(model.build(instance)).objective == pytest.approx(run.lp1_first)
     best = found.solve(found.reference, instance, options=Options(time_limit=30)).solution
     assert run.lp1_first < best.objective  # so it is no bound
+
+
+def test_a_yardstick_that_bounds_nothing_stands_beside_the_ratio_and_never_in_it():
+    found = problem("drp")
+    instance = generate(np.random.default_rng(1), jobs=30)
+    (row,) = measure(found, instance, ["r_dr"], bounds=("lp1_first",),
+                     options=Options(time_limit=30))  # fmt: skip
+    assert row.status == "optimal"
+    assert row.extra["bound_lp1_first"] < row.optimum
+    assert row.extra["ratio_lp1_first"] < row.ratio_low
+    assert row.extra["measure_gbit_per_s_per_job"] > 0
+    assert 0 < row.extra["measure_largest_load"] <= 1 + 1e-6
