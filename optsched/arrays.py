@@ -1,11 +1,15 @@
-"""Index arithmetic that sparse index sets are written with."""
+"""Index arithmetic that sparse index sets are written with, and arrays nobody may change."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from optsched.errors import FieldProblem, InputError
 
 Integers = NDArray[np.int64]
 
@@ -48,3 +52,53 @@ def rank_within(groups: NDArray[np.integer[Any]]) -> Integers:
     rank = np.empty(len(groups), dtype=np.int64)
     rank[order] = position
     return rank
+
+
+def freeze(thing: Any) -> None:
+    """Make every array of a frozen dataclass read-only, a copy of what the caller may still change.
+
+    Call it from ``__post_init__``.
+    """
+    for item in fields(thing):
+        value = getattr(thing, item.name)
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            value = value.copy()
+            value.flags.writeable = False
+            object.__setattr__(thing, item.name, value)
+
+
+def spread(name: str, value: ArrayLike, shape: int | tuple[int, ...], kind: type) -> NDArray[Any]:
+    """Numbers of one kind, repeated to fill a shape.
+
+    Raises:
+        InputError: they are no numbers, not whole where ``kind`` is int, or do not fit.
+    """
+    given: NDArray[Any] = np.asarray(value)
+    try:
+        array: NDArray[Any] = given.astype(kind)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError.of(name, value, "numbers") from None
+    if kind is int and not np.array_equal(array, given):
+        raise InputError.of(name, given.tolist(), "whole numbers")
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise InputError.of(name, f"shape {array.shape}", f"must fit shape {shape}") from None
+
+
+def refused(
+    thing: Any, name: str, bad: NDArray[np.bool_], allowed: str, *, most: int = 3
+) -> Iterator[FieldProblem]:
+    """The first entries of an array field that cannot be accepted.
+
+    Args:
+        thing: what has the field.
+        name: of the field.
+        bad: which entries, in the field's shape.
+        allowed: what may stand there.
+        most: entries named.
+    """
+    values = getattr(thing, name)
+    for index in np.argwhere(bad)[:most]:
+        where = "".join(f"[{i}]" for i in index)
+        yield FieldProblem(name + where, values[tuple(index)].item(), allowed)

@@ -7,8 +7,8 @@ in integer arithmetic everywhere, in models, heuristics and the checker alike.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -23,6 +23,7 @@ from formulations.aerialedge.document import (
     Objective,
     TaskDocument,
 )
+from optsched.arrays import freeze, refused, spread
 from optsched.document import Document
 from optsched.errors import FieldProblem, InputError
 
@@ -114,8 +115,8 @@ class Instance:
         wanted = _matrix("demand", demand)
         offered = _matrix("capacity", capacity)
         tasks, nodes = len(wanted), len(offered)
-        where = _spread("node_deployment", node_deployment, nodes, int)
-        job = _spread("task_job", task_job, tasks, int)
+        where = spread("node_deployment", node_deployment, nodes, int)
+        job = spread("task_job", task_job, tasks, int)
         deployments = max(int(where.max(initial=0)) + 1, np.size(flight_time), np.size(travel_time))
         jobs = int(job.max(initial=0)) + 1
         pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
@@ -125,15 +126,15 @@ class Instance:
         return cls(
             capacity=offered,
             node_deployment=where,
-            node_cost=_spread("node_cost", rest.pop("node_cost", 1.0), nodes, float),
-            flight_time=_spread("flight_time", flight_time, deployments, float),
-            travel_time=_spread("travel_time", travel_time, deployments, float),
+            node_cost=spread("node_cost", rest.pop("node_cost", 1.0), nodes, float),
+            flight_time=spread("flight_time", flight_time, deployments, float),
+            travel_time=spread("travel_time", travel_time, deployments, float),
             demand=wanted,
-            exec_time=_spread("exec_time", exec_time, tasks, float),
+            exec_time=spread("exec_time", exec_time, tasks, float),
             task_job=job,
             edge_parent=pairs[:, 0],
             edge_child=pairs[:, 1],
-            data_size=_spread("data_size", rest.pop("data_size", 1.0), jobs, float),
+            data_size=spread("data_size", rest.pop("data_size", 1.0), jobs, float),
             job_type=tuple(rest.pop("job_type", ("",) * jobs)),
             alternative_task=other_task,
             alternative_demand=_matrix("alternative_demand", other),
@@ -143,12 +144,7 @@ class Instance:
         )
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, np.ndarray) and value.flags.writeable:
-                value = value.copy()
-                value.flags.writeable = False
-                object.__setattr__(self, item.name, value)
+        freeze(self)
         problems = list(_problems(self))
         if problems:
             raise InputError(problems)
@@ -397,21 +393,8 @@ def _matrix(name: str, rows: ArrayLike) -> Floats:
     return matrix
 
 
-def _spread(name: str, value: ArrayLike, length: int, kind: type) -> NDArray[Any]:
-    array: NDArray[Any] = np.asarray(value)
-    if kind is int and not np.array_equal(array, array.astype(int)):
-        raise InputError.of(name, array.tolist(), "whole numbers")
-    try:
-        return np.broadcast_to(array.astype(kind), (length,))
-    except ValueError:
-        raise InputError.of(name, f"shape {array.shape}", f"must fit shape ({length},)") from None
-
-
 def _problems(instance: Instance) -> Iterator[FieldProblem]:
-    def refuse(name: str, bad: Booleans, allowed: str) -> Iterator[FieldProblem]:
-        for index in np.argwhere(bad)[:3]:
-            where = "".join(f"[{i}]" for i in index)
-            yield FieldProblem(name + where, getattr(instance, name)[tuple(index)].item(), allowed)
+    refuse = partial(refused, instance)
 
     width = len(instance.resources)
     for name in ("capacity", "demand", "alternative_demand"):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from formulations.drp.document import InstanceDocument
+from optsched.arrays import freeze, refused, spread
 from optsched.document import Document
 from optsched.errors import FieldProblem, InputError
 
@@ -114,7 +115,7 @@ class Instance:
         service = np.arange(jobs) if service is None else np.asarray(service)
         size = rest.pop("service_size_bytes", 0.0)
         services = np.size(size) if np.ndim(size) else int(service.max(initial=-1)) + 1
-        spread: dict[str, tuple[ArrayLike, int, type]] = {
+        columns: dict[str, tuple[ArrayLike, int, type]] = {
             "node_job": (node_job, nodes, int),
             "node_rate_bps": (node_rate_bps, nodes, float),
             "node_data_bytes": (node_data_bytes, nodes, float),
@@ -131,17 +132,12 @@ class Instance:
             "job_service": (service, jobs, int),
             "service_size_bytes": (size, services, float),
         }
-        arrays: dict[str, Any] = {name: _spread(name, *how) for name, how in spread.items()}
+        arrays: dict[str, Any] = {name: spread(name, *how) for name, how in columns.items()}
         pair_node, pair_server = _pairs(node_servers)
         return cls(pair_node=pair_node, pair_server=pair_server, **arrays, **rest)
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, np.ndarray) and value.flags.writeable:
-                value = value.copy()
-                value.flags.writeable = False
-                object.__setattr__(self, item.name, value)
+        freeze(self)
         problems = list(_problems(self))
         if problems:
             raise InputError(problems)
@@ -315,20 +311,6 @@ class Instance:
         )
 
 
-def _spread(name: str, value: ArrayLike, size: int, kind: type) -> NDArray[Any]:
-    given: NDArray[Any] = np.asarray(value)
-    try:
-        array: NDArray[Any] = given.astype(kind)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError.of(name, value, "numbers") from None
-    if kind is int and not np.array_equal(array, given):
-        raise InputError.of(name, given.tolist(), "whole numbers")
-    try:
-        return np.broadcast_to(array, (size,))
-    except ValueError:
-        raise InputError.of(name, f"shape {array.shape}", f"must fit {size} entries") from None
-
-
 def _pairs(node_servers: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
     """Pairs sorted by node, then server; a server named twice counts once."""
     degree = [len(servers) for servers in node_servers]
@@ -339,9 +321,7 @@ def _pairs(node_servers: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
 
 
 def _problems(instance: Instance) -> Iterator[FieldProblem]:
-    def refuse(name: str, bad: Booleans, allowed: str) -> Iterator[FieldProblem]:
-        for index in np.flatnonzero(bad)[:_SHOWN].tolist():
-            yield FieldProblem(f"{name}[{index}]", getattr(instance, name)[index].item(), allowed)
+    refuse = partial(refused, instance)
 
     counts = {
         "node_job": instance.num_data_nodes,

@@ -7,8 +7,8 @@ completion time is the right end of the last slot used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from formulations.preemptive.document import (
     JobDocument,
     ResourceDocument,
 )
+from optsched.arrays import freeze, refused, spread
 from optsched.document import Document
 from optsched.errors import FieldProblem, InputError
 
@@ -188,7 +189,8 @@ class Instance:
             if np.ndim(upload_delay_edge)
             else (int(np.max(worker_server, initial=-1)) + 1)
         )
-        spread: dict[str, tuple[ArrayLike, tuple[int, ...], type]] = {
+        ps_server = np.reshape(rest.pop("ps_server", ()), -1)
+        columns: dict[str, tuple[ArrayLike, tuple[int, ...], type]] = {
             "release_time": (release_time, (jobs,), float),
             "num_chunks": (num_chunks, (jobs,), int),
             "chunk_time_slow": (chunk_time_slow, (jobs,), float),
@@ -197,24 +199,19 @@ class Instance:
             "upload_delay_cloud": (upload_delay_cloud, (jobs,), float),
             "worker_server": (worker_server, (workers,), int),
             "worker_type": (rest.pop("worker_type", 0), (workers,), int),
-            "ps_server": (rest.pop("ps_server", ()), (-1,), int),
+            "ps_server": (ps_server, (len(ps_server),), int),
+            "ps_type": (rest.pop("ps_type", 0), (len(ps_server),), int),
             "job_worker_type": (rest.pop("job_worker_type", 0), (jobs,), int),
             "job_ps_type": (rest.pop("job_ps_type", 0), (jobs,), int),
             "gang_size": (rest.pop("gang_size", 1), (jobs,), int),
             "chunk_storage": (rest.pop("chunk_storage", 0.0), (jobs,), float),
             "storage_capacity": (rest.pop("storage_capacity", np.inf), (servers,), float),
         }
-        spread["ps_type"] = (rest.pop("ps_type", 0), (np.size(spread["ps_server"][0]),), int)
-        arrays: dict[str, Any] = {name: _spread(name, *how) for name, how in spread.items()}
+        arrays: dict[str, Any] = {name: spread(name, *how) for name, how in columns.items()}
         return cls(**arrays, **rest)
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, np.ndarray) and value.flags.writeable:
-                value = value.copy()
-                value.flags.writeable = False
-                object.__setattr__(self, item.name, value)
+        freeze(self)
         problems = list(_problems(self))
         if problems:
             raise InputError(problems)
@@ -474,19 +471,6 @@ class Instance:
         )
 
 
-def _spread(name: str, value: ArrayLike, shape: tuple[int, ...], kind: type) -> NDArray[Any]:
-    given: NDArray[Any] = np.asarray(value)
-    array: NDArray[Any] = given.astype(kind)
-    if kind is int and not np.array_equal(array, given):
-        raise InputError.of(name, given.tolist(), "whole numbers")
-    if shape == (-1,):
-        return array.reshape(-1)
-    try:
-        return np.broadcast_to(array, shape)
-    except ValueError:
-        raise InputError.of(name, f"shape {array.shape}", f"must fit shape {shape}") from None
-
-
 def _table(name: str, rows: list[list[bool]], jobs: int, width: int) -> Booleans:
     if len(rows) != jobs or any(len(row) != width for row in rows):
         raise InputError.of(name, f"{len(rows)} rows", f"one row per job ({jobs}) of {width}")
@@ -532,10 +516,7 @@ def _classes(
 
 
 def _problems(instance: Instance) -> Iterator[FieldProblem]:
-    def refuse(name: str, bad: Booleans, allowed: str) -> Iterator[FieldProblem]:
-        for index in np.argwhere(bad)[:3]:
-            where = "".join(f"[{i}]" for i in index)
-            yield FieldProblem(name + where, getattr(instance, name)[tuple(index)].item(), allowed)
+    refuse = partial(refused, instance)
 
     if instance.jobs == 0:
         yield FieldProblem("release_time", [], "at least one job")
