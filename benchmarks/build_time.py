@@ -140,7 +140,7 @@ def line(size: int, tool: str, results: dict[str, Result]) -> str:
     by_hand = BY_HAND.get(tool)
     if by_hand in results:
         text = f"{text:<70}  {ratio(by_hand, 'cpu')} of {by_hand}"
-    return text
+    return text.rstrip()
 
 
 def report(
