@@ -1,8 +1,10 @@
 """One call that packs: quick rules and bounds first, then whichever exact method suits.
 
-Nodes filled by knapsacks come next, which often meets the bound. Column generation with
-branch-and-price follows; where it leaves a gap, it is the turn of arc-flow if its graphs are small,
-and then of assignment in CP-SAT. Whatever any of them finds or proves counts.
+Exchanges between identical nodes come next, which often meet the bound; where the bound leaves
+little waste, all patterns that waste so little are listed to decide whether it can be met. Nodes
+filled by knapsacks and column generation with branch-and-price follow; where these leave a gap, it
+is the turn of arc-flow if its graphs are small, and then of assignment in CP-SAT. Whatever any of
+them finds or proves counts.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from formulations.aerialedge.assignment import (
 from formulations.aerialedge.bounds import lower_bound
 from formulations.aerialedge.check import order_of_travel, within_reach
 from formulations.aerialedge.construct import best_start
+from formulations.aerialedge.cover import coverable, solve_cover
+from formulations.aerialedge.exchange import pack_into
 from formulations.aerialedge.fill import fillings
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.patterns import solve_patterns
@@ -45,12 +49,20 @@ Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 """What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""
 
 _SHARES = {
+    "exchange": 0.1,
+    "cover": 0.5,
     "filling": 0.15,
     "patterns": 0.5,
+    "exchange again": 0.6,
     "filling again": 0.6,
 }  # of the time left, before something else is tried
-_ORDER = ("filling", "patterns", "filling again", "arc_flow", "cpsat")
+_ORDER = (
+    "exchange", "cover", "filling", "patterns", "exchange again", "filling again",
+    "arc_flow", "cpsat",
+)  # fmt: skip
 _FILLING, _REFILLING = 0.02, 0.1  # seconds per item, at most
+_EXCHANGING, _EXCHANGING_AGAIN = 0.01, 0.1  # seconds per item, at most
+_COVERING = 0.2  # seconds per item, at most
 _PERTURBED = 100  # fillings with values changed at random
 _FILLED = 2000  # items up to which nodes are filled by knapsacks
 _MODELLED = 200_000  # pairs of item and node up to which an assignment model is built
@@ -174,6 +186,9 @@ def _run(search: _Search, method: Method, start: Schedule | None) -> None:
         search.offer(to_bins(search.instance, packing, start))
     search.offer(best_start(packing, search.deadline))
     steps: dict[str, Callable[[_Search], None]] = {
+        "exchange": lambda s: _by_exchange(s, _EXCHANGING * s.packing.items),
+        "exchange again": lambda s: _by_exchange(s, _EXCHANGING_AGAIN * s.packing.items),
+        "cover": _by_cover,
         "filling": lambda s: _by_filling(s, _FILLING * s.packing.items),
         "filling again": lambda s: _by_filling(s, _REFILLING * s.packing.items),
         "patterns": _by_patterns,
@@ -209,6 +224,41 @@ def _by_filling(search: _Search, seconds: float) -> None:
         search.offer(bins)
         if search.closed or search.stopped or time.perf_counter() > enough:
             return
+
+
+def _by_exchange(search: _Search, seconds: float) -> None:
+    """One node less at a time, as long as that works out."""
+    packing = search.packing
+    if packing.items > _FILLED or not coverable(packing):
+        return
+    weight, rng = int(packing.weight[0]), np.random.default_rng(len(search.by))
+    enough = min(search.deadline, time.perf_counter() + seconds)
+    while not search.closed:
+        nodes = int(packing.available[0] if search.bins is None else len(search.bins) - 1)
+        if nodes < 1 or nodes * weight < search.bound:
+            return
+        bins = pack_into(packing, nodes, rng, deadline=enough, stop=search.stop)
+        if bins is None:
+            return
+        search.offer(bins)
+
+
+def _by_cover(search: _Search) -> None:
+    """Whether the bound can be met, and where it cannot, whether the next one can."""
+    packing = search.packing
+    if not coverable(packing):
+        return
+    weight = int(packing.weight[0])
+    enough = min(search.deadline, time.perf_counter() + _COVERING * packing.items)
+    while not search.closed and not search.stopped:
+        nodes = math.ceil(search.bound / weight)
+        seconds = max(enough - time.perf_counter(), 1e-3)
+        cover = solve_cover(packing, nodes, time_limit=seconds, stop=search.stop)
+        search.offer(cover.bins)
+        if not cover.impossible:
+            return
+        search.raise_bound((nodes + 1) * weight)
+        search.infeasible = nodes >= packing.available[0]
 
 
 def _by_patterns(search: _Search) -> None:
