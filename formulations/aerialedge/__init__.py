@@ -33,8 +33,8 @@ _PAPER = (
 _FORMULATIONS = (
     PackFormulation(
         "packing", assignment, "(23) to (26), corrected",
-        "nodes opened for all tasks: quick rules and bounds, then column generation, arc-flow "
-        "and CP-SAT, as the instance asks",
+        "nodes opened for all tasks: quick rules and bounds, exchange and exact cover, then column "
+        "generation, arc-flow and CP-SAT, as the instance asks",
         decode_assignment,
     ),
     Formulation(

@@ -18,6 +18,9 @@ EXPONENTS = (1.15, 1.3, 1.0, 1.6)
 """Above one, a large item is worth more than two small ones of the same size together, so that
 large items do not stay behind."""
 
+CROWD = 200
+"""Options left above which a knapsack may be offered a sample of them only."""
+
 _SHAKE = 0.04  # largest relative change of a value
 _WIDTH = 300  # partial patterns at once; filling is a heuristic all the same
 
@@ -28,6 +31,7 @@ def fill_by_knapsack(
     value: Callable[[int], Floats],
     *,
     width: int = _WIDTH,
+    offered: int | None = None,
     deadline: float = math.inf,
 ) -> list[Bin] | None:
     """Each node in turn with the most valuable set of items left; None if some do not fit.
@@ -37,6 +41,8 @@ def fill_by_knapsack(
         order: of node types; all nodes of one are filled before the next.
         value: (node type) -> value of each option, shape (options,), positive.
         width: partial patterns kept at once in a knapsack.
+        offered: where more than ``CROWD`` options are left, a knapsack chooses from this many of
+            them, spread evenly by value. None: from all.
         deadline: of ``time.perf_counter``, after which it gives up.
     """
     left = packing.number.copy()
@@ -47,6 +53,10 @@ def fill_by_knapsack(
             options = np.flatnonzero((left[packing.type_of_option] > 0) & packing.fits[:, s])
             if not len(options) or time.perf_counter() > deadline:
                 break
+            if offered is not None and len(options) > CROWD:
+                ranked = options[np.argsort(-worth[options], kind="stable")]
+                places = np.linspace(0, len(ranked) - 1, offered).astype(np.int64)
+                options = np.sort(ranked[places])
             kinds, owner = np.unique(packing.type_of_option[options], return_inverse=True)
             knapsack = Knapsack(packing.size[options], owner, left[kinds], packing.capacity[s])
             best = knapsack.solve(worth[options], beat=0.0, keep=1, width=width)

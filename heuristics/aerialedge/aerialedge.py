@@ -36,12 +36,19 @@ def aerialedge(
     return first_fit_decreasing(instance, rng) if schedule is None else schedule
 
 
-def pack_greedy(instance: Instance, rng: np.random.Generator) -> Schedule:
+def pack_greedy(
+    instance: Instance, rng: np.random.Generator, *, offered: int | None = 60
+) -> Schedule:
     """PACK_GREEDY: the largest node first, each with the set of tasks that fills it best.
 
     Best is the largest sum over tasks and resources of T^r / C_b^r, by an exact knapsack. Where
     the nodes do not suffice, tasks are placed by first-fit decreasing, in turns if need be.
-    ``rng`` is never drawn from.
+
+    Args:
+        instance: what is to be placed.
+        rng: never drawn from.
+        offered: while more than ``CROWD`` sorts of tasks are left, a node chooses from this many,
+            spread evenly by size; None for all, which takes minutes from a few thousand on.
     """
     i = closest_feasible(instance)
     packing = aggregate(instance, i)
@@ -51,7 +58,7 @@ def pack_greedy(instance: Instance, rng: np.random.Generator) -> Schedule:
         share = packing.size / np.maximum(packing.capacity[node_type], 1)
         return np.asarray(share.sum(axis=1) + 1e-9)  # no demand is worth placing as well
 
-    bins = fill_by_knapsack(packing, by_cores, filling, width=2000)
+    bins = fill_by_knapsack(packing, by_cores, filling, width=2000, offered=offered)
     if bins is None:
         return first_fit_decreasing(instance, rng)
     return to_schedule(instance, packing, bins, i)

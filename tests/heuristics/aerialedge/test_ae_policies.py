@@ -222,6 +222,15 @@ def test_policies_handle_ten_thousand_tasks_on_a_thousand_nodes() -> None:
         assert check(instance, schedule) == [], name
 
 
+def test_where_many_sorts_are_left_a_node_chooses_from_a_sample_of_them() -> None:
+    rng = RNG(0)
+    demand = np.column_stack([rng.uniform(0.2, 1.2, 400), rng.uniform(0.2, 2, 400)])
+    instance = Instance.build(demand=demand, capacity=[[8, 12]] * 80)
+    sampled = HEURISTICS["pack_greedy"].run(instance, RNG(0), offered=30)
+    assert check(instance, sampled) == []
+    assert cost(instance, sampled) <= 1.1 * np.ceil((demand.sum(axis=0) / [8, 12]).max())
+
+
 def test_the_problem_knows_the_heuristics() -> None:
     from optsched.problem import problem
 
