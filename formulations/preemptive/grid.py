@@ -13,12 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
+from formulations.preemptive.classes import WorkerClasses
 from formulations.preemptive.instance import (
     Booleans,
     Floats,
     Instance,
     Integers,
-    WorkerClasses,
     whole_slots,
 )
 from optsched.arrays import compress, ranges

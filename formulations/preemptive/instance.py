@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from formulations.preemptive.classes import WorkerClasses, count_alike
 from formulations.preemptive.document import (
     EdgeServerDocument,
     InstanceDocument,
     JobDocument,
     ResourceDocument,
 )
-from optsched.arrays import freeze, refused, spread
+from formulations.preemptive.validation import problems_of
+from optsched.arrays import freeze, spread
 from optsched.document import Document
 from optsched.errors import FieldProblem, InputError
 
@@ -96,20 +98,6 @@ class Job:
     def weight(self) -> float:
         """w_j = 1 / D_j."""
         return 1.0 / self.num_chunks
-
-
-@dataclass(frozen=True)
-class WorkerClasses:
-    """Edge workers that nothing tells apart: same server, same eligibility for every job."""
-
-    server: Integers
-    """Shape (classes,)."""
-    size: Integers
-    """C_k, shape (classes,)."""
-    of_worker: Integers
-    """Class of each worker, shape (workers,)."""
-    eligible: Booleans
-    """Shape (jobs, classes)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +200,7 @@ class Instance:
 
     def __post_init__(self) -> None:
         freeze(self)
-        problems = list(_problems(self))
+        problems = list(problems_of(self))
         if problems:
             raise InputError(problems)
 
@@ -273,7 +261,7 @@ class Instance:
     @cached_property
     def worker_classes(self) -> WorkerClasses:
         """Workers of one server that serve the same jobs, counted."""
-        return _classes(
+        return count_alike(
             self.worker_server,
             self.worker_type,
             self.explicit_worker_eligible,
@@ -283,7 +271,9 @@ class Instance:
     @cached_property
     def ps_classes(self) -> WorkerClasses:
         """Parameter servers of one server that serve the same jobs, counted."""
-        return _classes(self.ps_server, self.ps_type, self.explicit_ps_eligible, self.job_ps_type)
+        return count_alike(
+            self.ps_server, self.ps_type, self.explicit_ps_eligible, self.job_ps_type
+        )
 
     @property
     def is_integral(self) -> bool:
@@ -495,62 +485,3 @@ def _chunk_times(job: JobDocument, slot_hours: float) -> tuple[float, float]:
         slot_hours=slot_hours,
     )
     return float(slow), float(fast)
-
-
-def _classes(
-    server: Integers, kind: Integers, explicit: Booleans | None, job_kind: Integers
-) -> WorkerClasses:
-    if explicit is None:
-        group = kind
-    else:  # columns of the eligibility table take the place of types
-        group = np.unique(explicit, axis=1, return_inverse=True)[1].reshape(-1)
-    keys, first, of_worker, size = np.unique(
-        np.stack([server, group]),
-        axis=1,
-        return_index=True,
-        return_inverse=True,
-        return_counts=True,
-    )
-    eligible = np.equal.outer(job_kind, kind[first]) if explicit is None else explicit[:, first]
-    return WorkerClasses(keys[0], size, of_worker.reshape(-1), eligible)
-
-
-def _problems(instance: Instance) -> Iterator[FieldProblem]:
-    refuse = partial(refused, instance)
-
-    if instance.jobs == 0:
-        yield FieldProblem("release_time", [], "at least one job")
-    for name in ("release_time", "upload_delay_edge", "chunk_storage"):
-        value = getattr(instance, name)
-        yield from refuse(name, ~(np.isfinite(value) & (value >= 0)), "a finite number >= 0")
-    for name in ("chunk_time_slow", "chunk_time_fast"):
-        value = getattr(instance, name)
-        yield from refuse(name, ~(np.isfinite(value) & (value > 0)), "a finite number > 0")
-    for name in ("upload_delay_cloud", "storage_capacity"):
-        yield from refuse(name, ~(getattr(instance, name) >= 0), "a number >= 0, or infinite")
-    yield from refuse("num_chunks", instance.num_chunks < 1, "an integer >= 1")
-    yield from refuse(
-        "chunk_time_fast",
-        instance.chunk_time_fast > instance.chunk_time_slow,
-        "at most chunk_time_slow of the same job",
-    )
-    yield from refuse(
-        "gang_size",
-        (instance.gang_size < 1) | (instance.gang_size > instance.num_chunks),
-        "an integer in 1..num_chunks",
-    )
-    for name in ("worker_server", "ps_server"):
-        value = getattr(instance, name)
-        yield from refuse(
-            name,
-            (value < 0) | (value >= instance.edge_servers),
-            f"an edge server in 0..{instance.edge_servers - 1}",
-        )
-    if instance.horizon is not None and instance.horizon < 1:
-        yield FieldProblem("horizon", instance.horizon, "an integer >= 1")
-    stranded = np.isinf(instance.upload_delay_cloud)
-    if stranded.any():  # only then is the table worth building
-        stranded &= ~instance.worker_classes.eligible.any(axis=1)
-        yield from refuse(
-            "upload_delay_cloud", stranded, "finite for a job without an eligible edge worker"
-        )

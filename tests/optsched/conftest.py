@@ -1,4 +1,5 @@
-"""Makes the third-party problem in ``plugin`` importable, as if it were installed."""
+"""Makes the third-party problem in ``plugin`` importable, as if it were installed, and
+``solver_models``, which several test files share."""
 
 import os
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PLUGIN = str(Path(__file__).parent / "plugin")
-sys.path.insert(0, PLUGIN)
+sys.path[:0] = [PLUGIN, str(Path(__file__).parent)]
 
 
 @pytest.fixture(scope="session")

@@ -3,52 +3,19 @@
 import subprocess
 import sys
 import threading
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from solver_models import knapsack, market_split, unbounded
 
 from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers import Limit, Status, backend
 from optsched.solvers.mps import mps
 
-if find_spec("pulp") is None:  # importing it here would come before OR-tools
-    pytest.skip("the extra pulp is not installed", allow_module_level=True)
-
 INF = np.inf
 BOTH = ["cbc", "pulp:HiGHS"]
-
-
-def knapsack(*, integer: bool = True) -> Model:
-    m = Model("knapsack")
-    take = m.binary("take", 3) if integer else m.continuous("take", 3, upper=1)
-    m.maximize(take @ np.array([6.0, 5.0, 4.0]) + 0.5)
-    m.add("weight", take @ np.array([3.0, 2.0, 2.0]) <= 4)
-    return m
-
-
-def market_split(rows: int = 5, items: int = 40) -> Model:
-    """Halve every row's sum: easy to begin with, out of reach to prove."""
-    rng = np.random.default_rng(7)
-    weights = rng.integers(1, 100, (rows, items)).astype(float)
-    half = np.floor(weights.sum(axis=1) / 2)
-    m = Model("market split")
-    x = m.binary("x", items)
-    over = m.integer("over", rows, upper=half)
-    under = m.integer("under", rows, upper=half)
-    m.add("split", weights @ x + under - over == half)
-    m.minimize((over + under).sum())
-    return m
-
-
-def unbounded(*, integer: bool) -> Model:
-    m = Model()
-    x = m.integer("x", 2) if integer else m.continuous("x", 2)
-    m.minimize(-x[0])
-    m.add("apart", x[0] - x[1] <= 1)
-    return m
 
 
 def infeasible(*, integer: bool) -> Model:

@@ -3,12 +3,12 @@
 import subprocess
 import sys
 import threading
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from solver_models import infeasible, knapsack, market_split, unbounded
 
 from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers import Limit, Options, Status, backend
@@ -19,29 +19,9 @@ from optsched.testing.enumeration import enumerate_optimum
 INF = np.inf
 ALL = ["scip", "glop", "pdlp", "mathopt-highs"]
 MIXED = ["scip", "mathopt-highs"]
+TAKES = [*((solver, False) for solver in ALL), *((solver, True) for solver in MIXED)]
+"""Each solver with the kinds of variable it takes: integer or not."""
 DUAL = ["glop", "pdlp", "mathopt-highs"]
-
-
-def knapsack(*, integer: bool = True) -> Model:
-    m = Model("knapsack")
-    take = m.binary("take", 3) if integer else m.continuous("take", 3, upper=1)
-    m.maximize(take @ np.array([6.0, 5.0, 4.0]) + 0.5)
-    m.add("weight", take @ np.array([3.0, 2.0, 2.0]) <= 4)
-    return m
-
-
-def market_split(rows: int = 5, items: int = 40) -> Model:
-    """Halve every row's sum: easy to begin with, out of reach to prove."""
-    rng = np.random.default_rng(7)
-    weights = rng.integers(1, 100, (rows, items)).astype(float)
-    half = np.floor(weights.sum(axis=1) / 2)
-    m = Model("market split")
-    x = m.binary("x", items)
-    over = m.integer("over", rows, upper=half)
-    under = m.integer("under", rows, upper=half)
-    m.add("split", weights @ x + under - over == half)
-    m.minimize((over + under).sum())
-    return m
 
 
 def large_lp(columns: int = 20_000, rows: int = 400) -> Model:
@@ -54,23 +34,6 @@ def large_lp(columns: int = 20_000, rows: int = 400) -> Model:
     weights = rng.integers(1, 10, 6 * columns).astype(float)
     use = (weights * x[np.repeat(np.arange(columns), 6)]).sum_by(where, rows)
     m.add("capacity", use <= np.bincount(where, weights=weights, minlength=rows))
-    return m
-
-
-def unbounded(*, integer: bool) -> Model:
-    m = Model()
-    x = m.integer("x", 2) if integer else m.continuous("x", 2)
-    m.minimize(-x[0])
-    m.add("apart", x[0] - x[1] <= 1)
-    return m
-
-
-def infeasible(*, integer: bool) -> Model:
-    m = Model()
-    x = m.integer("x", 2, upper=9) if integer else m.continuous("x", 2, upper=9)
-    m.minimize(x.sum())
-    m.add("low", x.sum() <= 1)
-    m.add("high", x.sum() >= 2)
     return m
 
 
@@ -95,19 +58,13 @@ def test_a_linear_optimum_is_proven_with_its_bound(solver):
     assert solution.bound >= solution.objective
 
 
-@pytest.mark.parametrize("integer", [True, False])
-@pytest.mark.parametrize("solver", ALL)
+@pytest.mark.parametrize(("solver", "integer"), TAKES)
 def test_no_objective_without_end_is_an_optimum(solver, integer):
-    if integer and solver not in MIXED:
-        pytest.skip("takes no integers")
     assert solve(unbounded(integer=integer), solver).status is Status.UNBOUNDED
 
 
-@pytest.mark.parametrize("integer", [True, False])
-@pytest.mark.parametrize("solver", ALL)
+@pytest.mark.parametrize(("solver", "integer"), TAKES)
 def test_infeasible_is_told(solver, integer):
-    if integer and solver not in MIXED:
-        pytest.skip("takes no integers")
     assert solve(infeasible(integer=integer), solver).status is Status.INFEASIBLE
 
 
@@ -514,7 +471,6 @@ def test_both_highs_live_in_one_process_in_either_order(first):
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
-@pytest.mark.skipif(find_spec("pulp") is None, reason="the extra pulp is not installed")
 def test_a_highs_that_pulp_has_mixed_up_still_answers():
     program = (
         "import pulp\n"

@@ -17,7 +17,7 @@ from formulations.drp.problem_22 import problem_22_cone
 from formulations.drp.projected import covers_of, projected
 from optsched.errors import InputError
 from optsched.problem import Problem
-from optsched.solvers import Options, Status, available, solve
+from optsched.solvers import Options, Status, solve
 
 EXACT = ("problem_5_projected", "problem_5_oa", "problem_5_cone", "problem_5")
 EXACT_SERVICES = (
@@ -72,8 +72,6 @@ def test_three_servers_and_four_jobs_are_solved_too(instance):
 @given(instance=instances(jobs=3, storage=True))
 @examples(12)
 def test_other_solvers_find_the_same_optima(solver, instance):
-    if solver not in available():
-        pytest.skip(f"{solver} is not installed")
     assert_solved(PROBLEM, "problem_5_oa", instance, optimum(instance), solver)
     assert_solved(DSRP, "problem_22_oa", instance, optimum(instance, services=True), solver)
 
@@ -82,8 +80,6 @@ def test_other_solvers_find_the_same_optima(solver, instance):
 @given(instance=instances(jobs=3))
 @examples(12)
 def test_scip_takes_the_cones_of_the_extended_models_as_they_are(name, instance):
-    if "scip" not in available():
-        pytest.skip("scip is not installed")
     assert_solved(PROBLEM, name, instance, optimum(instance), "scip")
 
 
