@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
@@ -25,6 +25,9 @@ from optsched.document import Documented, refusal
 from optsched.errors import FieldProblem, InputError, ModelError
 from optsched.model import Model
 from optsched.solvers import Options, Solution, Status, solve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Sense = Literal["minimise", "maximise"]
 
@@ -110,7 +113,7 @@ class Formulation:
 
     name: str
     build: Callable[..., Model] | None
-    """(instance, **options) -> model; None where ``method`` does the work."""
+    """(instance, **options) -> model; None where ``method`` needs none."""
     source: str
     """Paper, problem number."""
     summary: str
@@ -123,20 +126,21 @@ class Formulation:
     """(instance, schedule) -> values to start from."""
     solver: str = "highs"
     """The back end that suits it best."""
-    method: Callable[..., Solution] | None = None
-    """(instance, **options) -> solution: a combinatorial algorithm in place of a model; it always
-    runs to proof and takes no limits."""
+    method: Callable[..., Answer] | None = None
+    """(instance, solver, options, start, **options of its own) -> answer: a search of its own in
+    the place of ``solve(build(instance))``, under the same limits."""
 
-    def call(self) -> Callable[..., Any]:
-        """What takes the instance and the build options.
+    def takes(self) -> dict[str, Any] | None:
+        """The options of its model or method, with their defaults; see ``call_options``.
 
         Raises:
             ModelError: there is neither a model nor a method.
         """
-        chosen = self.build or self.method
-        if chosen is None:
-            raise ModelError(f"formulation {self.name!r} has neither a model nor a method")
-        return chosen
+        if self.method is not None:
+            return call_options(self.method, given=4)
+        if self.build is not None:
+            return call_options(self.build, given=1)
+        raise ModelError(f"formulation {self.name!r} has neither a model nor a method")
 
     def solve(
         self,
@@ -154,13 +158,19 @@ class Formulation:
             solver: back end; None for the one that suits best.
             options: limits and tolerances.
             start: a schedule to start from, used where the formulation can encode it.
-            build_options: handed to ``build``.
+            build_options: handed to ``build`` or ``method``.
+
+        Raises:
+            ModelError: there is neither a model nor a method.
         """
         began = time.perf_counter()
-        if self.build is None:
-            solution = self.call()(instance, **build_options)
-            return Answer(replace(solution, seconds=time.perf_counter() - began))
         options = options or Options()
+        if self.method is not None:
+            answer = self.method(instance, solver, options, start, **build_options)
+            seconds = time.perf_counter() - began
+            return replace(answer, solution=replace(answer.solution, seconds=seconds))
+        if self.build is None:
+            raise ModelError(f"formulation {self.name!r} has neither a model nor a method")
         model = self.build(instance, **build_options)
         if start is not None and self.encode is not None:
             options = replace(options, warm_start=self.encode(instance, start))
@@ -204,6 +214,8 @@ class Problem:
     """Options of ``check`` under which a schedule counts as a solution of the exact models."""
     measures: Mapping[str, Callable[[Any, Any], float]] = field(default_factory=dict)
     """(instance, schedule) -> what a table of ratios shows beside the cost, by column name."""
+    pictures: Mapping[str, Callable[[Axes, Any, Any], Axes]] = field(default_factory=dict)
+    """(axis, instance, schedule) -> axis, by what they show: "gantt", "utilisation"."""
     presets: Mapping[str, Preset] = field(default_factory=dict)
     """Named studies of ``optsched ratio``, such as the paper's own figures."""
 
@@ -262,7 +274,7 @@ class Problem:
         """
         name, options = parse_call(text)
         chosen: Formulation = pick(self.formulations, name, "formulation")
-        _accept(chosen.call(), options, text, given=1)
+        _accept(chosen.takes(), options, text)
         return chosen, options
 
     def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
@@ -273,7 +285,7 @@ class Problem:
         """
         name, options = parse_call(text)
         chosen: Heuristic = pick(self.heuristics, name, "heuristic")
-        _accept(chosen.run, options, text, given=2)
+        _accept(call_options(chosen.run, given=2), options, text)
         return chosen, options
 
     def generator_call(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -317,10 +329,8 @@ def call_options(function: Callable[..., Any], given: int) -> dict[str, Any] | N
     return {p.name: p.default for p in parameters[given:] if p.kind is not p.VAR_POSITIONAL}
 
 
-def _accept(
-    function: Callable[..., Any], options: Mapping[str, Any], text: str, *, given: int
-) -> None:
-    known = call_options(function, given)
+def _accept(known: Mapping[str, Any] | None, options: Mapping[str, Any], text: str) -> None:
+    """Refuse options that are not known; None knows any."""
     unknown = [name for name in options if known is not None and name not in known]
     if unknown and known is not None:
         allowed = "there are " + ", ".join(known) if known else "it takes none"

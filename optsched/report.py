@@ -70,6 +70,13 @@ def _statistics(group: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Student-t confidence interval of the mean; not numbers for fewer than two values."""
+    half = _half_width(np.asarray(values, dtype=float))
+    mean = float(np.mean(values)) if len(values) else math.nan
+    return mean - half, mean + half
+
+
 def _half_width(values: NDArray[np.floating]) -> float:
     """Half the Student-t interval of the mean."""
     if len(values) < 2:

@@ -42,7 +42,7 @@ from formulations.aerialedge.vector_packing import (
     total_weight,
 )
 from optsched.errors import InputError, ModelError
-from optsched.problem import Answer, Formulation
+from optsched.problem import Answer
 from optsched.solvers import Limit, Options, Solution, Status, solve
 
 Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
@@ -342,39 +342,33 @@ def _answer(search: _Search, seconds: float) -> Answer:
     return Answer(solution, search.schedule())
 
 
-@dataclass(frozen=True)
-class PackFormulation(Formulation):
-    """The portfolio ``pack`` in the place of a single model; it takes limits and a start."""
+def settle_packing(
+    instance: Instance,
+    solver: str | None,
+    options: Options,
+    start: Schedule | None,
+    *,
+    deployment: int | None = None,
+) -> Answer:
+    """``pack`` under the limits of ``options``; ``solver`` names one exact method instead of all.
 
-    def solve(
-        self,
-        instance: Any,
-        *,
-        solver: str | None = None,
-        options: Options | None = None,
-        start: Any | None = None,
-        **build_options: Any,
-    ) -> Answer:
-        """Pack; ``solver`` names one exact method instead of the portfolio.
-
-        Raises:
-            InputError: a solver that is no method of ``pack``.
-        """
-        options = options or Options()
-        methods: dict[str | None, Method] = {None: "auto", "highs": "highs", "cpsat": "cpsat"}
-        if solver not in methods:
-            allowed = "highs or cpsat (the assignment model), or none for the portfolio"
-            raise InputError.of("solver", solver, allowed)
-        answer = pack(
-            instance,
-            deployment=build_options.get("deployment"),
-            method=methods[solver],
-            time_limit=options.time_limit,
-            start=start,
-            stop=options.stop,
-            threads=options.threads,
-        )
-        return replace(answer, solution=replace(answer.solution, values=_values(answer)))
+    Raises:
+        InputError: a solver that is no method of ``pack``.
+    """
+    methods: dict[str | None, Method] = {None: "auto", "highs": "highs", "cpsat": "cpsat"}
+    if solver not in methods:
+        allowed = "highs or cpsat (the assignment model), or none for the portfolio"
+        raise InputError.of("solver", solver, allowed)
+    answer = pack(
+        instance,
+        deployment=deployment,
+        method=methods[solver],
+        time_limit=options.time_limit,
+        start=start,
+        stop=options.stop,
+        threads=options.threads,
+    )
+    return replace(answer, solution=replace(answer.solution, values=_values(answer)))
 
 
 def _values(answer: Answer) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from formulations.drp.check import bandwidth_cost, check, check_dsrp, cost, utilisation
 from formulations.drp.decode import decode, decode_share, encode, encode_services
-from formulations.drp.exact import BoundAndPack, Conic
+from formulations.drp.exact import settle_problem_5, settle_problem_22
 from formulations.drp.fixed_share import optimum
 from formulations.drp.generator import GeneratorOptions, generate
 from formulations.drp.instance import Instance
@@ -33,9 +33,9 @@ from formulations.drp.problem_22 import (
     soc_services,
 )
 from formulations.drp.prune import lp1_first
-from formulations.drp.relaxation import soc_bound
+from formulations.drp.relaxation import TOLERANCE, soc_bound
 from formulations.drp.schedule import Schedule
-from optsched.problem import Bound, Formulation, Preset, Problem
+from optsched.problem import Answer, Bound, Formulation, Preset, Problem
 
 __all__ = ["DSRP", "PROBLEM", "Instance", "Schedule"]
 
@@ -46,18 +46,18 @@ _PAPER = (
 _decode_services = partial(decode, services=True)
 
 _DRP = (
-    BoundAndPack(
+    Formulation(
         "problem_5_projected", problem_5_projected, "problem (5), [P4]",
         "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
         "relaxation, choice of jobs and local search first, branch and bound for what is left",
-        decode, encode,
+        decode, encode, method=settle_problem_5,
     ),
-    Conic("problem_5_oa", problem_5_projected, "problem (5), [P4]",
+    Formulation("problem_5_oa", problem_5_projected, "problem (5), [P4]",
                 "the same model, handed to the solver or to outer approximation as it is",
                 decode, encode),
-    Conic("problem_5_cone", problem_5_cone, "problem (5), (C1)",
+    Formulation("problem_5_cone", problem_5_cone, "problem (5), (C1)",
                 "a second-order cone per job and server", decode, encode),
-    Conic("problem_5", problem_5, "problem (5)",
+    Formulation("problem_5", problem_5, "problem (5)",
                 "as printed, the deadline rational", decode, encode),
     Formulation("drp_eps", drp_eps, "problem (5) with (12), (13)",
                 "one communication share for all jobs: a restriction of (5)",
@@ -69,23 +69,25 @@ _DRP = (
     Formulation("lp1_first", lp1_first, "LP1 after PRUNE",
                 "what the paper's evaluation calls optimal; no bound on (5)"),
     Formulation("lin", lin, "[LIN]", "relaxation of drp_lin; no bound on (5)"),
-    Formulation("soc", None, "[P3]", "second-order-cone relaxation of (5)", method=soc),
+    Formulation("soc", None, "[P3]", "second-order-cone relaxation of (5)",
+                method=lambda instance, solver, options, start, *, tolerance=TOLERANCE: Answer(
+                    soc(instance, tolerance=tolerance, options=options))),
 )  # fmt: skip
 
 _SERVICES = (
-    BoundAndPack(
+    Formulation(
         "problem_22_projected", problem_22_projected, "problem (22), [P5]",
         "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
         "relaxation, choice of jobs and local search first, branch and bound for what is left",
-        _decode_services, encode_services, services=True,
+        _decode_services, encode_services, method=settle_problem_22,
     ),
-    Conic("problem_22_oa", problem_22_projected, "problem (22), [P5]",
+    Formulation("problem_22_oa", problem_22_projected, "problem (22), [P5]",
                 "the same model, handed to the solver or to outer approximation as it is",
                 _decode_services, encode_services),
-    Conic("problem_22_cone", problem_22_cone, "problem (22), (C1)",
+    Formulation("problem_22_cone", problem_22_cone, "problem (22), (C1)",
                 "a second-order cone per job (or node) and server",
                 _decode_services, encode_services),
-    Conic("problem_22", problem_22, "problem (22)",
+    Formulation("problem_22", problem_22, "problem (22)",
                 "as printed, the deadline rational", _decode_services, encode_services),
     Formulation("dsrp_eps", dsrp_eps, "problem (22) with (30), (31)",
                 "one communication share for all jobs: a restriction of (22)",
@@ -96,7 +98,8 @@ _SERVICES = (
     Formulation("lp2", lp2, "LP2, (23) to (31)", "relaxation of dsrp_eps; no bound on (22)"),
     Formulation("lin", lin_services, "[LIN]", "relaxation of dsrp_lin; no bound on (22)"),
     Formulation("soc", None, "[P5] relaxed", "second-order-cone relaxation of (22)",
-                method=soc_services),
+                method=lambda instance, solver, options, start, *, tolerance=TOLERANCE: Answer(
+                    soc_services(instance, tolerance=tolerance, options=options))),
 )  # fmt: skip
 
 _METHODS = ("r_dr", 'r_dr(mode="exact")', "greedy", "nearest", "nearest_literal", "random")

@@ -11,21 +11,23 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from formulations.drp.association import placements
 from formulations.drp.check import check, check_dsrp
-from formulations.drp.decode import encode, encode_services, schedule_of
+from formulations.drp.decode import decode, encode, encode_services, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.packing import Packing
-from formulations.drp.projected import tangent_model
+from formulations.drp.problem_5 import problem_5_projected
+from formulations.drp.problem_22 import problem_22_projected
+from formulations.drp.projected import ANGLES, tangent_model
 from formulations.drp.relaxation import whole_jobs
 from formulations.drp.schedule import Schedule
 from optsched.model import Model
-from optsched.problem import Answer, Formulation
+from optsched.problem import Answer
 from optsched.solvers import Options, Solution, Status, backend, solve
 
 PACKING_SECONDS = 5.0
@@ -59,130 +61,114 @@ class Choice(NamedTuple):
     """Pairs whose service is placed, shape (pairs,)."""
 
 
-TIGHT = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
-"""HiGHS's tolerances for models with cones: its defaults are as coarse as the cones' own, so that
-it may return a point again that a tangent cuts off."""
+def settle_problem_5(
+    instance: Instance,
+    solver: str | None,
+    options: Options,
+    start: Schedule | None,
+    *,
+    angles: int = ANGLES,
+    covers: bool = True,
+) -> Answer:
+    """(5) to proof, or to the limits; the model is ``problem_5_projected``."""
+    return _settle(
+        _Search(instance, False, options),
+        solver,
+        start,
+        lambda: problem_5_projected(instance, angles=angles, covers=covers),
+    )
 
 
-def tightened(solver: str, options: Options) -> Options:
-    """The options with tight tolerances where HiGHS solves and nothing else is asked for."""
-    if solver != "highs":
-        return options
-    return replace(options, extra={**TIGHT, **options.extra})
+def settle_problem_22(
+    instance: Instance,
+    solver: str | None,
+    options: Options,
+    start: Schedule | None,
+    *,
+    angles: int = ANGLES,
+    covers: bool = True,
+) -> Answer:
+    """(22) to proof, or to the limits; the model is ``problem_22_projected``."""
+    return _settle(
+        _Search(instance, True, options),
+        solver,
+        start,
+        lambda: problem_22_projected(instance, angles=angles, covers=covers),
+    )
 
 
-@dataclass(frozen=True)
-class Conic(Formulation):
-    """A formulation with cones, solved at tight tolerances."""
+def _settle(
+    search: _Search, solver: str | None, start: Schedule | None, build: Callable[[], Model]
+) -> Answer:
+    """Bounding, choosing and packing; then branch and bound for what is left."""
+    model = build()
+    best, bound = search.run(start)
+    encoder: Callable[..., dict[str, Floats]] = encode_services if search.services else encode
+    values = encoder(search.instance, best)
+    value = float(best.admit.sum())
+    checked = not model.violations(values)
+    if checked and value >= bound:
+        found = Solution(
+            Status.OPTIMAL if value == bound else Status.ERROR,
+            value,
+            bound,
+            values,
+            checked=True,
+            solver="highs",
+            version=backend("highs").version(),
+            message=search.summary,
+        )
+        return Answer(found, best)
+    if math.isfinite(bound):
+        model.add("bound", model["y"].sum() <= bound)
+    left = search.seconds_left()
+    options = replace(
+        search.options,
+        time_limit=None if math.isinf(left) else max(left, 1e-3),
+        warm_start=values if checked else None,
+    )
+    solution = solve(model, solver or "highs", options=options)
+    return _joined(search, solution, best if checked else None, bound, values)
 
-    def solve(
-        self,
-        instance: Instance,
-        *,
-        solver: str | None = None,
-        options: Options | None = None,
-        start: Schedule | None = None,
-        **build_options: Any,
-    ) -> Answer:
-        """Build, solve and decode; see ``Formulation.solve``."""
-        chosen = solver or self.solver
-        tight = tightened(chosen, options or Options())
-        return super().solve(instance, solver=chosen, options=tight, start=start, **build_options)
 
-
-@dataclass(frozen=True)
-class BoundAndPack(Formulation):
-    """A formulation solved by bounding, choosing and packing before branch and bound."""
-
-    services: bool = False
-    """(22) in place of (5)."""
-
-    def solve(
-        self,
-        instance: Instance,
-        *,
-        solver: str | None = None,
-        options: Options | None = None,
-        start: Schedule | None = None,
-        **build_options: Any,
-    ) -> Answer:
-        """Solve to proof, or to the limits; see ``Formulation.solve``."""
-        began = time.perf_counter()
-        options = options or Options()
-        model: Model = self.call()(instance, **build_options)
-        search = _Search(instance, self.services, options, began)
-        best, bound = search.run(start)
-        encoder: Callable[..., dict[str, Floats]] = encode_services if self.services else encode
-        values = encoder(instance, best)
+def _joined(
+    search: _Search,
+    solution: Solution,
+    best: Schedule | None,
+    bound: float,
+    values: dict[str, Floats],
+) -> Answer:
+    """What branch and bound says, and what was known before it."""
+    doubtful = solution.status in (Status.ERROR, Status.DISAGREEMENT)
+    proven = math.inf if doubtful or solution.bound is None else whole_jobs(solution.bound)
+    tightest = min(bound, proven)
+    solution = replace(solution, bound=None if math.isinf(tightest) else tightest)
+    if best is None and (doubtful or solution.objective is None):
+        return Answer(solution)
+    value = -1.0 if doubtful or solution.objective is None else solution.objective
+    if best is not None and best.admit.sum() >= value:
         value = float(best.admit.sum())
-        checked = not model.violations(values)
-        if checked and value >= bound:
-            found = Solution(
-                Status.OPTIMAL if value == bound else Status.ERROR,
-                value,
-                bound,
-                values,
-                checked=True,
-                seconds=time.perf_counter() - began,
-                solver="highs",
-                version=backend("highs").version(),
-                message=search.summary,
-            )
-            return Answer(found, best)
-        if math.isfinite(bound):
-            model.add("bound", model["y"].sum() <= bound)
-        left = search.seconds_left()
-        limited = replace(
-            options,
-            time_limit=None if math.isinf(left) else max(left, 1e-3),
-            warm_start=values if checked else None,
-        )
-        chosen = solver or self.solver
-        solution = solve(model, chosen, options=tightened(chosen, limited))
-        return self._joined(instance, solution, best if checked else None, bound, values, began)
-
-    def _joined(
-        self,
-        instance: Instance,
-        solution: Solution,
-        best: Schedule | None,
-        bound: float,
-        values: dict[str, Floats],
-        began: float,
-    ) -> Answer:
-        """What branch and bound says, and what was known before it."""
-        seconds = time.perf_counter() - began
-        doubtful = solution.status in (Status.ERROR, Status.DISAGREEMENT)
-        proven = math.inf if doubtful or solution.bound is None else whole_jobs(solution.bound)
-        tightest = min(bound, proven)
-        known = None if math.isinf(tightest) else tightest
-        solution = replace(solution, bound=known, seconds=seconds)
-        if best is None and (doubtful or solution.objective is None):
-            return Answer(solution)
-        value = -1.0 if doubtful or solution.objective is None else solution.objective
-        if best is not None and best.admit.sum() >= value:
-            value = float(best.admit.sum())
-            solution = replace(solution, objective=value, values=values, checked=True)
-            schedule: Schedule | None = best
-        else:
-            schedule = None if self.decode is None else self.decode(instance, solution)
-        if value >= tightest:
-            return Answer(replace(solution, status=Status.OPTIMAL, limit=None), schedule)
-        stopped = solution.status is Status.INTERRUPTED
-        return Answer(
-            replace(solution, status=Status.INTERRUPTED if stopped else Status.FEASIBLE), schedule
-        )
+        solution = replace(solution, objective=value, values=values, checked=True)
+        schedule = best
+    else:
+        schedule = decode(search.instance, solution, services=search.services)
+    if value >= tightest:
+        return Answer(replace(solution, status=Status.OPTIMAL, limit=None), schedule)
+    stopped = solution.status is Status.INTERRUPTED
+    return Answer(
+        replace(solution, status=Status.INTERRUPTED if stopped else Status.FEASIBLE), schedule
+    )
 
 
 class _Search:
     """Bounding, choosing and packing on one instance."""
 
-    def __init__(self, instance: Instance, services: bool, options: Options, began: float) -> None:
+    def __init__(self, instance: Instance, services: bool, options: Options) -> None:
         self.instance = instance
         self.services = services
         self.options = options
         limit = options.time_limit
-        self.deadline = math.inf if limit is None else began + limit
+        self.deadline = math.inf if limit is None else time.perf_counter() + limit
         self.rng = np.random.default_rng(options.seed)
         self.summary = ""
 

@@ -6,7 +6,7 @@ from formulations.drp import fixed_share, projected, relaxation
 from formulations.drp.extended import Level, cones, printed
 from formulations.drp.instance import Instance
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers import Options, Solution
 
 
 def problem_22(instance: Instance) -> Model:
@@ -53,6 +53,11 @@ def lin_services(instance: Instance) -> Model:
     return fixed_share.lin(instance, services=True)
 
 
-def soc_services(instance: Instance, *, tolerance: float = relaxation.TOLERANCE) -> Solution:
+def soc_services(
+    instance: Instance,
+    *,
+    tolerance: float = relaxation.TOLERANCE,
+    options: Options | None = None,
+) -> Solution:
     """The second-order-cone relaxation of (22)."""
-    return relaxation.soc_relaxation(instance, services=True, tolerance=tolerance)
+    return relaxation.soc_relaxation(instance, services=True, tolerance=tolerance, options=options)

@@ -10,7 +10,7 @@ from formulations.drp import fixed_share, projected, relaxation
 from formulations.drp.extended import cones, printed
 from formulations.drp.instance import Instance
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers import Options, Solution
 
 
 def problem_5(instance: Instance) -> Model:
@@ -53,6 +53,11 @@ def lin(instance: Instance) -> Model:
     return fixed_share.lin(instance)
 
 
-def soc(instance: Instance, *, tolerance: float = relaxation.TOLERANCE) -> Solution:
+def soc(
+    instance: Instance,
+    *,
+    tolerance: float = relaxation.TOLERANCE,
+    options: Options | None = None,
+) -> Solution:
     """[P3]: the relaxation that bounds (5)."""
-    return relaxation.soc_relaxation(instance, tolerance=tolerance)
+    return relaxation.soc_relaxation(instance, tolerance=tolerance, options=options)

@@ -15,7 +15,7 @@ from optsched.decomposition import solve_with_cuts
 from optsched.decomposition.cuts import Cut
 from optsched.errors import ModelError
 from optsched.model import Model
-from optsched.solvers import Solution, Status
+from optsched.solvers import Options, Solution, Status
 
 TOLERANCE = 1e-7
 """Excess of a load factor over 1 up to which a point of the relaxation counts as feasible."""
@@ -33,6 +33,7 @@ def soc_relaxation(
     angles: int = ANGLES,
     allowed: Booleans | None = None,
     room: Room | None = None,
+    options: Options | None = None,
 ) -> Solution:
     """Solve [P3], or its counterpart for (22).
 
@@ -45,6 +46,7 @@ def soc_relaxation(
         angles: of the grid of cuts to begin with.
         allowed: pairs that may be used, shape (pairs,); None: all.
         room: what is taken of the servers already; None: nothing.
+        options: limits over all rounds together.
     """
     model = tangent_model(
         instance, services=services, angles=angles, integer=False, allowed=allowed, room=room
@@ -56,7 +58,7 @@ def soc_relaxation(
             loads = Loads(*(new + old for new, old in zip(loads, room.loads, strict=True)))
         return eigenvector_cuts(model, instance, loads, tolerance, room)
 
-    return solve_with_cuts(model, separate).solution
+    return solve_with_cuts(model, separate, options=options).solution
 
 
 def eigenvector_cuts(

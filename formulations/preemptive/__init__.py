@@ -35,7 +35,7 @@ from formulations.preemptive.problem_2_no_migration import (
 from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated
 from formulations.preemptive.problem_6 import problem_6
 from formulations.preemptive.schedule import Schedule
-from optsched.problem import Bound, Formulation, Preset, Problem
+from optsched.problem import Answer, Bound, Formulation, Preset, Problem
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
 
@@ -70,7 +70,8 @@ _FORMULATIONS = (
                 "average fractional flow time, identical chunks and workers counted"),
     Formulation("problem_4_flow", None, "problem (4)",
                 "average fractional flow time at one speed per job, as a min-cost flow",
-                method=problem_4_flow),
+                method=lambda instance, solver, options, start, *, rates="fast": Answer(
+                    problem_4_flow(instance, rates=rates))),
     Formulation("problem_6", problem_6, "problem (6)",
                 "dual of the linear relaxation of (4), corrected"),
 )  # fmt: skip

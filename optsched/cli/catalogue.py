@@ -38,6 +38,8 @@ def problems(
 
 
 def _card(problem: Problem) -> dict[str, Any]:
+    from optsched.problem import call_options
+
     return {
         "name": problem.name,
         "summary": problem.summary,
@@ -52,7 +54,7 @@ def _card(problem: Problem) -> dict[str, Any]:
                 "summary": f.summary,
                 "solver": f.solver,
                 "relaxation": f.decode is None,
-                "options": _options(f.call(), given=1),
+                "options": _texts(f.takes()),
             }
             for key, f in problem.formulations.items()
         ],
@@ -66,7 +68,7 @@ def _card(problem: Problem) -> dict[str, Any]:
                 "source": h.source,
                 "summary": h.summary,
                 "online": h.online,
-                "options": _options(h.run, given=2),
+                "options": _texts(call_options(h.run, given=2)),
             }
             for key, h in problem.heuristics.items()
         ],
@@ -78,13 +80,11 @@ def _card(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _options(function: Any, given: int) -> dict[str, str]:
-    from optsched.problem import call_options
-
-    options = call_options(function, given) or {}
+def _texts(options: dict[str, Any] | None) -> dict[str, str]:
+    """Defaults as they are typed."""
     return {
         name: "required" if default is inspect.Parameter.empty else repr(default)
-        for name, default in options.items()
+        for name, default in (options or {}).items()
     }
 
 

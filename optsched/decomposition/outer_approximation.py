@@ -18,6 +18,10 @@ TOLERANCE = 0.5 * FEASIBILITY
 """A cone counts as satisfied up to this, in the measure of ``RotatedCone.excess``; half of what
 the model's own check allows."""
 
+TIGHT = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
+"""HiGHS's tolerances beside cones: its defaults are as coarse as the cones' own, so that it may
+return a point again that a tangent cuts off."""
+
 _AIM = 0.01 * FEASIBILITY  # what is tried for, until the solver's own tolerance is in the way
 _SAME = 1e-9  # distance up to which two points are the same
 _SCALE = 32.0  # on tangents: solvers' absolute tolerance on rows is that much finer on cones
@@ -60,6 +64,9 @@ def solve_by_outer_approximation(
         found = ((c.name, tangents(c, x, TOLERANCE if stuck else _AIM)) for c in cones)
         return [(name, relation) for name, relation in found if relation is not None]
 
+    options = options or Options()
+    if solver == "highs":
+        options = replace(options, extra={**TIGHT, **options.extra})
     return _checked(model, solve_with_cuts(relaxed, separate, solver, options=options))
 
 

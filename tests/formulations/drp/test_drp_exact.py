@@ -1,7 +1,6 @@
 """Bounding, choosing and packing: what limits and starts do to the answer."""
 
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given
 
 from formulations.drp import DSRP, PROBLEM
 from formulations.drp.decode import encode_services, schedule_of
-from formulations.drp.exact import TIGHT, Choice, rounded, tightened
+from formulations.drp.exact import Choice, rounded
 from formulations.drp.generator import generate
 from formulations.drp.problem_22 import problem_22_projected
 from optsched.solvers import Options, Status
@@ -91,11 +90,3 @@ def test_rounding_a_choice_takes_the_server_with_most_of_a_node():
     x = np.array([1.0, 0.3, 0.7, 0.6, 0.4, 1.0])
     chosen = Choice(x, np.array([True, True, False]), np.ones(6, dtype=bool))
     assert rounded(instance, chosen).tolist() == [0, 1, 0, -1]
-
-
-def test_tight_tolerances_are_for_highs_and_yield_to_what_is_asked():
-    plain = Options()
-    assert tightened("scip", plain) is plain
-    assert tightened("highs", plain).extra == TIGHT
-    asked = replace(plain, extra={"mip_feasibility_tolerance": 1e-7})
-    assert tightened("highs", asked).extra["mip_feasibility_tolerance"] == 1e-7

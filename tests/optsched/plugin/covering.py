@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from optsched.document import Document
 from optsched.model import Model
-from optsched.problem import Bound, Formulation, Heuristic, Preset, Problem, Violation
+from optsched.problem import Answer, Bound, Formulation, Heuristic, Preset, Problem, Violation
 from optsched.solvers import Solution, Status
 
 
@@ -169,7 +169,9 @@ PROBLEM = Problem(
             None,
             "(1)",
             "items may be cut, best value first",
-            method=lambda instance: Solution(Status.OPTIMAL, bound=fractional(instance)),
+            method=lambda instance, solver, options, start: Answer(
+                Solution(Status.OPTIMAL, bound=fractional(instance))
+            ),
         ),
     },
     reference="knapsack",

@@ -1,0 +1,1 @@
+"""What the baselines of several papers share."""
