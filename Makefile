@@ -1,12 +1,13 @@
 # make ratios   measure how far the preemptive paper's algorithms are from the optimum
 # make test     lint, types, tests
+# make docs     API reference in out/docs
 # make bench    benchmarks against alternatives
 # Each installs what it needs into .venv first. PYTHON=python3.12 chooses the interpreter.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ratios test bench clean
+.PHONY: ratios test docs bench clean
 
 ratios: .venv/.run
 	$(BIN)/optsched ratio preemptive --preset quick -o out/ratios.csv --plot out/ratios.png
@@ -16,6 +17,9 @@ test: .venv/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto
+
+docs: .venv/.test
+	$(BIN)/python docs/build.py out/docs
 
 bench: .venv/.bench
 	@set -e; for script in benchmarks/[a-z]*.py; do \

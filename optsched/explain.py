@@ -111,6 +111,22 @@ def explain(model: Model, solver: str = "highs", *, time_limit: float | None = 6
     Raises:
         InputError: an unknown solver, or a time limit that is not positive.
         UnsupportedError: the solver cannot take what the model contains.
+
+    Example:
+        >>> from optsched import Model, explain
+        >>> m = Model()
+        >>> workers = m.integer("workers", shape=2, upper=3)
+        >>> m.add("capacity", workers.sum() <= 4)
+        >>> m.add("demand", workers >= [2, 3])
+        >>> explanation = explain(m)
+        >>> explanation.status
+        'infeasible'
+        >>> print(explanation)
+        These 3 cannot all hold:
+          capacity: workers[0] + workers[1] <= 4
+          demand[0]: workers[0] >= 2
+          demand[1]: workers[1] >= 3
+        Irreducible: without any one of them the others can hold (highs, 11 solves, ... s).
     """
     if time_limit is not None and not time_limit > 0:
         raise InputError.of("time_limit", time_limit, "seconds > 0, or None")

@@ -108,7 +108,12 @@ class Study:
 
 
 def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
-    """Cost against a reference value; None where that is no finite ratio of non-negative values."""
+    """Cost against a reference value; None where that is no finite ratio of non-negative values.
+
+    Example:
+        >>> ratio("minimise", 15, 12), ratio("maximise", 15, 12), ratio("minimise", 1, 0)
+        (1.25, 0.8, None)
+    """
     if reference is None:
         return None
     numerator, denominator = (cost, reference) if sense == "minimise" else (reference, cost)

@@ -32,6 +32,8 @@ class NonlinearModel(ModelBase):
 
     Everywhere, ``name`` is the name of the block, and of the variable block if there is one; by
     default the kind and a number. ``formula`` is LaTeX, as in the paper.
+
+    The examples begin with ``import numpy as np`` and ``from optsched import Model, solve``.
     """
 
     # logic
@@ -54,6 +56,14 @@ class NonlinearModel(ModelBase):
             active: the value that makes each literal true.
             name: of the block.
             formula: LaTeX.
+
+        Example:
+            >>> m = Model()
+            >>> on, load = m.binary("on"), m.continuous("load", upper=5)
+            >>> m.indicator(on, load >= 2, name="least load")
+            >>> m.minimize(load - on)
+            >>> solve(m).objective
+            0.0
         """
         name = self._name(name, "indicator")
         self._check_relation(name, relation)
@@ -83,6 +93,16 @@ class NonlinearModel(ModelBase):
             empty: value where no slot is active, at most the first slot; by default one less.
             name: of the new variable block.
             formula: LaTeX.
+
+        Example:
+            >>> m = Model()
+            >>> runs = m.binary("runs", shape=4)
+            >>> completion = m.last_active(runs, slots=[1, 2, 3, 4])
+            >>> m.add("work", runs.sum() >= 2)
+            >>> m.add("busy", runs[0] == 0)
+            >>> m.minimize(completion)
+            >>> solve(m).objective
+            3.0
         """
         return self._active_slot(activity, slots, empty, name, formula, last=True)
 
@@ -151,6 +171,13 @@ class NonlinearModel(ModelBase):
             right: an expression whose shape fits.
             name: of the new variable block.
             formula: LaTeX.
+
+        Example:
+            >>> m = Model()
+            >>> open_, workers = m.binary("open"), m.integer("workers", lower=2, upper=4)
+            >>> m.maximize(3 * m.product(open_, workers) - 2 * workers)
+            >>> solve(m).objective
+            4.0
         """
         name = self._name(name, "product")
         self._check_own(name, left, right)
@@ -176,6 +203,13 @@ class NonlinearModel(ModelBase):
             index: integer, of any shape.
             name: of the new variable block.
             formula: LaTeX.
+
+        Example:
+            >>> m = Model()
+            >>> workers = m.integer("workers", upper=3)
+            >>> m.maximize(m.table([0, 1, 1.8, 2.4], workers) - 0.7 * workers)
+            >>> round(solve(m).objective, 9)
+            0.4
         """
         name = self._name(name, "table")
         self._check_own(name, index)
@@ -192,7 +226,16 @@ class NonlinearModel(ModelBase):
     def maximum(
         self, *arguments: Expression | ArrayLike, name: str | None = None, formula: str = ""
     ) -> Variable:
-        """The greatest of several expressions, entry by entry; of one, along its last axis."""
+        """The greatest of several expressions, entry by entry; of one, along its last axis.
+
+        Example:
+            >>> m = Model()
+            >>> load = m.continuous("load", shape=2, upper=5)
+            >>> m.add("work", load.sum() == 5)
+            >>> m.minimize(m.maximum(load))
+            >>> solve(m).objective
+            2.5
+        """
         return self._extremum(arguments, self._name(name, "maximum"), formula, 1)
 
     def minimum(
@@ -264,6 +307,16 @@ class NonlinearModel(ModelBase):
             w: of the same shape, or with one more axis over which squares are summed.
             name: of the block.
             formula: LaTeX.
+
+        Example:
+            >>> m = Model()
+            >>> share = m.continuous("share", upper=1)
+            >>> time = m.continuous("time")
+            >>> work = m.continuous("work", lower=2)
+            >>> m.rotated_cone(share, time, work)
+            >>> m.minimize(time)
+            >>> round(solve(m).objective, 4)
+            4.0
         """
         name = self._name(name, "rotated_cone")
         left, right = self._expression(u), self._expression(v)
@@ -330,6 +383,16 @@ class NonlinearModel(ModelBase):
             capacity: a single integer expression or number.
             name: of the block.
             formula: LaTeX.
+
+        Example:
+            >>> m = Model()
+            >>> start = m.integer("start", shape=3, upper=10)
+            >>> length = np.array([3, 2, 2])
+            >>> tasks = m.interval(start, length, start + length)
+            >>> m.cumulative(tasks, demand=[2, 1, 1], capacity=2)
+            >>> m.minimize(m.maximum(start + length))
+            >>> solve(m, solver="cpsat").objective
+            5.0
         """
         name = self._name(name, "cumulative")
         if len(tasks.shape) != 1:

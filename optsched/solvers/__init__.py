@@ -106,6 +106,19 @@ def solve(
         InputError: an option out of range, or a solver that is unknown or not installed.
         UnsupportedError: the solver cannot take what the model contains.
         ModelError: the model cannot be compiled.
+
+    Example:
+        >>> from optsched import Model, solve
+        >>> m = Model("two machines")
+        >>> fast = m.integer("fast", upper=3)
+        >>> slow = m.integer("slow", upper=5)
+        >>> m.add("work", 2 * fast + slow >= 8)
+        >>> m.minimize(3 * fast + slow)
+        >>> solution = solve(m, solver="highs", confirm="cpsat", time_limit=60)
+        >>> solution.status.value, solution.objective, solution.bound, solution.checked
+        ('optimal', 10.0, 10.0, True)
+        >>> solution["fast"].item(), solution["slow"].item()
+        (2.0, 4.0)
     """
     options = merged(options, settings)
     engines = [installed(name) for name in (solver, confirm) if name is not None]

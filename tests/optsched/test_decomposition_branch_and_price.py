@@ -1,6 +1,5 @@
 """Branch-and-price against the integer program over all columns, and how it ends."""
 
-import doctest
 import itertools
 import math
 import threading
@@ -23,7 +22,6 @@ from optsched.decomposition import (
     Term,
     bound,
     branching,
-    column_generation,
 )
 from optsched.decomposition.generation import Budget, Generator
 from optsched.decomposition.limits import Limits, Restriction
@@ -394,9 +392,3 @@ def test_blocks_refuse_numbers_out_of_order():
         ColumnBlock(lower=2, upper=1)
     with pytest.raises(InputError, match="least_cost"):
         ColumnBlock(least_cost=math.nan)
-
-
-def test_the_example_in_the_documentation_runs():
-    outcome = doctest.testmod(column_generation)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0

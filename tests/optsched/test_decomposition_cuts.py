@@ -1,6 +1,5 @@
 """Cutting planes: rows found by separation give the optimum of the full problem."""
 
-import doctest
 import itertools
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
 from optsched import InputError, Model, Status, solve
-from optsched.decomposition import cuts, solve_with_cuts
+from optsched.decomposition import solve_with_cuts
 from optsched.solvers import Limit
 
 
@@ -187,9 +186,3 @@ def test_options_are_checked_before_anything_runs():
         solve_with_cuts(model, lambda values: [], round_limit=0)
     with pytest.raises(InputError, match="solver"):
         solve_with_cuts(model, lambda values: [], "abacus")
-
-
-def test_the_example_in_the_documentation_runs():
-    outcome = doctest.testmod(cuts)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0

@@ -1,14 +1,12 @@
 """Prices of relaxed rows: each value a bound, improving towards the best."""
 
-import doctest
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched import InputError, Model, Status, solve
-from optsched.decomposition import lagrangian, maximise_dual
+from optsched.decomposition import maximise_dual
 
 
 def multiple_choice(seed: int):
@@ -75,9 +73,3 @@ def test_an_infinite_value_ends_the_search():
 def test_bad_input_is_refused_by_name(start, steps, field):
     with pytest.raises(InputError, match=field):
         maximise_dual(lambda price: (0.0, price), start, steps=steps)
-
-
-def test_the_example_in_the_documentation_runs():
-    outcome = doctest.testmod(lagrangian)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0
