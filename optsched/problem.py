@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -306,6 +307,20 @@ class Problem:
         except ValidationError as error:
             raise refusal(error) from None
         return {name: getattr(validated, name) for name in options}
+
+
+def later(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when it is first called: drawing takes long to load.
+
+    Args:
+        module: its full name.
+        name: of the function.
+    """
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(module), name)(*arguments, **options)
+
+    return call
 
 
 def _read_list(value: Any) -> Any:

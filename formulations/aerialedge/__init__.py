@@ -22,7 +22,7 @@ from formulations.aerialedge.pack import pack, settle_packing
 from formulations.aerialedge.patterns import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import VectorPacking, aggregate
-from optsched.problem import Bound, Formulation, Preset, Problem
+from optsched.problem import Bound, Formulation, Preset, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule", "pack"]
 
@@ -136,6 +136,10 @@ PROBLEM = Problem(
     bounds={b.name: b for b in _BOUNDS},
     check_options=lambda schedule: {"partial": schedule.partial},
     reference_check={"gang": True},
+    pictures={
+        "occupancy": later("formulations.aerialedge.plots", "node_occupancy"),
+        "gantt": later("formulations.aerialedge.plots", "gantt_chart"),
+    },
     presets=_PRESETS,
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

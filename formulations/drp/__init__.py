@@ -35,7 +35,7 @@ from formulations.drp.problem_22 import (
 from formulations.drp.prune import lp1_first
 from formulations.drp.relaxation import TOLERANCE, soc_bound
 from formulations.drp.schedule import Schedule
-from optsched.problem import Answer, Bound, Formulation, Preset, Problem
+from optsched.problem import Answer, Bound, Formulation, Preset, Problem, later
 
 __all__ = ["DSRP", "PROBLEM", "Instance", "Schedule"]
 
@@ -226,6 +226,7 @@ PROBLEM = Problem(
         ),
     },
     measures=_MEASURES,
+    pictures={"map": later("formulations.drp.plots", "draw_map")},
     presets=_DRP_PRESETS,
 )
 """DRP; its heuristics come from an entry point of their own."""
@@ -260,6 +261,7 @@ DSRP = Problem(
         ),
     },
     measures=_MEASURES,
+    pictures={"map": later("formulations.drp.plots", "draw_map")},
     presets=_DSRP_PRESETS,
 )
 """DSRP; its heuristics come from an entry point of their own."""
