@@ -136,6 +136,47 @@ def ratio_distribution(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") 
     return ax
 
 
+def ratio_boxes(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") -> Axes:
+    """Median, quartiles and extremes of the ratios, one box per group.
+
+    The filled box is of the upper ends. Where some optimum is not proven, a hollow box of the
+    lower ends stands above it: the true one lies between. Rows that lack an end are left out.
+
+    Args:
+        ax: where to draw.
+        frame: rows of ratios, from ``optsched.report.frame``.
+        group: column that makes the boxes.
+    """
+    table = frame.dropna(subset=["ratio_low", "ratio_high"])
+    names = list(pd.unique(frame[group]))
+    for index, name in enumerate(names):
+        rows = table[table[group] == name]
+        low, high = (rows[end].to_numpy(float) for end in ("ratio_low", "ratio_high"))
+        if not len(rows):
+            continue
+        colour, proven = COLOURS[index % len(COLOURS)], bool((low == high).all())
+        ends = [(high, 0.6 if proven else 0.35, index + (0.0 if proven else 0.2), True)]
+        ends += [] if proven else [(low, 0.35, index - 0.2, False)]
+        for values, width, place, filled in ends:
+            box = ax.boxplot(
+                values,
+                orientation="horizontal",
+                positions=[place],
+                widths=width,
+                whis=(0, 100),
+                patch_artist=True,
+                medianprops={"color": "black"},
+            )
+            box["boxes"][0].set(
+                facecolor=colour if filled else "none", edgecolor=colour, alpha=0.6 if filled else 1
+            )
+    ax.axvline(1, color="grey", linewidth=0.8, linestyle=":")
+    ax.set_yticks(range(len(names)), [str(name) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_xlabel("ratio")
+    return ax
+
+
 def gantt(
     ax: Axes,
     runs: Iterable[tuple[int, float, float, int]],
@@ -203,20 +244,25 @@ def study_figure(frame: pd.DataFrame, x: str | None = None) -> Figure:
     figure = Figure(figsize=(11 if x else 6.5, 4.5), layout="constrained")
     axes = figure.subplots(1, 2 if x else 1, squeeze=False)[0]
     ratio_distribution(axes[-1], frame)
-    ratios = frame[["ratio_low", "ratio_high"]].to_numpy(float)
-    ratios = ratios[ratios > 0]
-    wide = bool(len(ratios)) and ratios.max() > LOGARITHMIC * ratios.min()
-    if wide:
-        _logarithmic(axes[-1], axes[-1].xaxis)
+    logarithmic_where_wide(axes[-1], axes[-1].xaxis, frame)
     if x is not None:
         ratio_against(axes[0], frame, x)
-        if wide:
-            _logarithmic(axes[0], axes[0].yaxis)
+        logarithmic_where_wide(axes[0], axes[0].yaxis, frame)
     return figure
 
 
-def _logarithmic(ax: Axes, axis: Axis) -> None:
-    """A logarithmic axis whose ticks are plain numbers."""
+def logarithmic_where_wide(ax: Axes, axis: Axis, frame: pd.DataFrame) -> None:
+    """Make an axis of ratios logarithmic, its ticks plain numbers, where the ratios differ much.
+
+    Args:
+        ax: what holds the axis.
+        axis: ``ax.xaxis`` or ``ax.yaxis``.
+        frame: rows of ratios, from ``optsched.report.frame``.
+    """
+    ratios = frame[["ratio_low", "ratio_high"]].to_numpy(float)
+    ratios = ratios[ratios > 0]
+    if not len(ratios) or ratios.max() <= LOGARITHMIC * ratios.min():
+        return
     if axis is ax.xaxis:
         ax.set_xscale("log")
     else:

@@ -1,0 +1,141 @@
+"""The page: what it says of each problem, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from optsched.page.examples import Example
+from optsched.page.formulas import mathml
+from optsched.page.pictures import example_pictures, ratio_pictures
+from optsched.problem import Problem
+from optsched.report import CONFIDENCE, summarise
+
+UNPROVEN_SHOWN = 40
+"""Most lines of the table of what was not proven."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One problem's part of the page."""
+
+    problem: Problem
+    table: pd.DataFrame
+    """Rows of ratios, from ``optsched.report.frame``."""
+    cells: Sequence[str] = ()
+    """Columns that make the groups of the summary, beside the heuristic."""
+    x: str | None = None
+    """Column on the horizontal axis; None: no such picture."""
+    example: Example | None = None
+    """Drawn with the pictures the problem knows; its instance also gives the model's size."""
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def page(title: str, sections: Sequence[Section], *, made_with: str = "") -> str:
+    """The whole HTML document.
+
+    Args:
+        title: of the study.
+        sections: one per problem.
+        made_with: versions of what made it, for the last line.
+    """
+    from jinja2 import Environment, PackageLoader
+
+    environment = Environment(
+        loader=PackageLoader("optsched.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("page.html.jinja").render(
+        title=title,
+        sections=[_content(section) for section in sections],
+        confidence=f"{CONFIDENCE:.0%}",
+        made_with=made_with,
+    )
+
+
+def _content(section: Section) -> dict[str, Any]:
+    problem, table = section.problem, section.table
+    measured = table.dropna(subset=["ratio_low", "ratio_high"])
+    open_ = table[table["status"] != "optimal"]
+    instances = table.drop_duplicates(["instance", "seed", *section.cells])
+    proven = int((instances["status"] == "optimal").sum())
+    return {
+        "name": problem.name,
+        "summary": problem.summary,
+        "source": problem.source,
+        "unit": problem.unit,
+        "sense": problem.sense,
+        "instances": len(instances),
+        "proven": proven,
+        "runs": len(table),
+        "measured": len(measured),
+        "head": ["heuristic", *(name.replace("_", " ") for name in section.cells)],
+        "lines": [_line(line, section.cells) for line in _summary(section)],
+        "pictures": list(ratio_pictures(table, section.x)),
+        "example": section.example and {
+            "title": section.example.title,
+            "pictures": list(example_pictures(problem, section.example)),
+        },
+        "model": _model(section),
+        "open": [_open(row) for row in open_.head(UNPROVEN_SHOWN).to_dict("records")],
+        "open_more": max(0, len(open_) - UNPROVEN_SHOWN),
+        "notes": section.notes,
+    }  # fmt: skip
+
+
+def _summary(section: Section) -> list[dict[str, Any]]:
+    if section.table.empty:
+        return []
+    lines: list[dict[str, Any]] = summarise(section.table, ["heuristic", *section.cells]).to_dict(
+        "records"
+    )
+    return lines
+
+
+def _line(line: dict[str, Any], cells: Sequence[str]) -> list[str]:
+    return [
+        *(_text(line[name]) for name in ("heuristic", *cells)),
+        f"{line['measured']} of {line['rows']}",
+        str(line["proven"]),
+        _span(line["mean_low"], line["mean_high"]),
+        _span(line["ci_low"], line["ci_high"]),
+        _span(line["max_low"], line["max_high"]),
+    ]
+
+
+def _open(row: dict[str, Any]) -> list[str]:
+    return [
+        _text(row["instance"]),
+        _text(row["heuristic"]),
+        _text(row["status"]),
+        _span(row["ratio_low"], row["ratio_high"]),
+        _text(row.get("message") or ""),
+    ]
+
+
+def _model(section: Section) -> dict[str, str] | None:
+    """The reference formulation on the example's instance, with formulas."""
+    formulation = section.problem.formulations.get(section.problem.reference)
+    if section.example is None or formulation is None or formulation.build is None:
+        return None
+    model = formulation.build(section.example.instance)
+    return {
+        "name": formulation.name,
+        "source": formulation.source,
+        "summary": formulation.summary,
+        "view": mathml(model._repr_html_()),
+    }
+
+
+def _span(low: float | None, high: float | None) -> str:
+    """One number where both ends look the same, else both."""
+    if low is None or high is None or pd.isna(low) or pd.isna(high):
+        return "–"
+    ends = f"{low:.3f}", f"{high:.3f}"
+    return ends[0] if ends[0] == ends[1] else " … ".join(ends)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
