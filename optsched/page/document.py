@@ -85,16 +85,16 @@ def _content(section: Section) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _summary(section: Section) -> list[dict[str, Any]]:
+def _summary(section: Section) -> list[dict[Any, Any]]:
     if section.table.empty:
         return []
-    lines: list[dict[str, Any]] = summarise(section.table, ["heuristic", *section.cells]).to_dict(
+    lines: list[dict[Any, Any]] = summarise(section.table, ["heuristic", *section.cells]).to_dict(
         "records"
     )
     return lines
 
 
-def _line(line: dict[str, Any], cells: Sequence[str]) -> list[str]:
+def _line(line: dict[Any, Any], cells: Sequence[str]) -> list[str]:
     return [
         *(_text(line[name]) for name in ("heuristic", *cells)),
         f"{line['measured']} of {line['rows']}",
@@ -105,7 +105,7 @@ def _line(line: dict[str, Any], cells: Sequence[str]) -> list[str]:
     ]
 
 
-def _open(row: dict[str, Any]) -> list[str]:
+def _open(row: dict[Any, Any]) -> list[str]:
     return [
         _text(row["instance"]),
         _text(row["heuristic"]),
