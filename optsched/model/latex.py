@@ -219,10 +219,10 @@ class _Formula:
         """The variable's indices in terms of the row's, those summed over, and the sum sign."""
         letters = _letters(shape)
         size = math.prod(shape)
-        row_axes = [np.asarray(a) for a in np.unravel_index(entries, shape)] if shape else []
-        axes = [np.asarray(a) for a in np.unravel_index(places, variable_shape)]
-        if not variable_shape:
-            axes = []
+        row_axes, axes = (
+            [np.asarray(axis) for axis in np.unravel_index(at, of)] if of else []
+            for at, of in ((entries, shape), (places, variable_shape))
+        )
         per_row = np.bincount(entries, minlength=size)
         single = bool(per_row.max() <= 1)
         names: list[str] = []

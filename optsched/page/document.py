@@ -116,8 +116,14 @@ def _open(row: dict[Any, Any]) -> list[str]:
 
 
 def _model(section: Section) -> dict[str, str] | None:
-    """The reference formulation on the example's instance, with formulas."""
-    formulation = section.problem.formulations.get(section.problem.reference)
+    """A model of the problem on the example's instance, with formulas.
+
+    That of the reference formulation, or the first that is no relaxation where a search of its
+    own takes the reference's place.
+    """
+    listed = section.problem.formulations
+    ordered = [listed[section.problem.reference], *listed.values()]
+    formulation = next((f for f in ordered if f.build is not None and f.decode is not None), None)
     if section.example is None or formulation is None or formulation.build is None:
         return None
     model = formulation.build(section.example.instance)

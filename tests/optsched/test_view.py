@@ -73,6 +73,16 @@ def test_a_block_without_a_formula_is_given_its_generic_entry(block, latex):
     assert block_formula(m, m.blocks[block]) == latex
 
 
+def test_a_single_variable_in_every_row_has_a_formula():
+    m = Model()
+    x, most = m.binary("x", shape=2), m.continuous("most")
+    m.add("below", x <= most)
+    m.add("both", most + most <= 1)
+    assert block_formula(m, m.blocks["below"]) == r"x_{i} \le \mathrm{most}"
+    assert "most" in block_formula(m, m.blocks["both"])
+    assert "<table" in m._repr_html_()
+
+
 def test_an_objective_has_a_formula_and_variables_keep_the_papers():
     m = every_kind()
     goal = r"\min\; \sum_{s} \alpha_{s}\, y_{s} + \sum_{s} \mathrm{work\_load}_{s} - 5"
