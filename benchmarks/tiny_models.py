@@ -63,7 +63,8 @@ def raw(sort: str, data: list[Data]) -> Iterator[float]:
         for key, value in {
             "output_flag": False, "threads": 1, "random_seed": 0, "mip_rel_gap": 0.0,
             "mip_abs_gap": 0.0, "mip_allow_restart": False,
-            "mip_heuristic_run_feasibility_jump": False,
+            "mip_heuristic_run_feasibility_jump": False, "mip_heuristic_run_rens": False,
+            "mip_heuristic_run_rins": False, "mip_heuristic_run_root_reduced_cost": False,
         }.items():  # fmt: skip
             engine.setOptionValue(key, value)
         row, column = np.nonzero(item["matrix"])

@@ -12,7 +12,7 @@ import numpy as np
 
 from optsched.errors import ModelError
 from optsched.model.blocks import Product
-from optsched.model.expression import Expression, Floats
+from optsched.model.expression import Expression, Floats, Relation
 from optsched.model.ranges import finite_range, is_binary, is_integral
 
 if TYPE_CHECKING:
@@ -65,8 +65,17 @@ def _mccormick(
     low: Floats,
     high: Floats,
 ) -> None:
-    """``result = binary * other`` for ``low <= other <= high``."""
-    model.add(f"{name}:off above", result <= binary * high)
-    model.add(f"{name}:off below", result >= binary * low)
-    model.add(f"{name}:on above", result <= other - low + binary * low)
-    model.add(f"{name}:on below", result >= other - high + binary * high)
+    for word, rows in convex_hull(result, binary, other, low, high).items():
+        model.add(f"{name}:{word}", rows)
+
+
+def convex_hull(
+    result: Expression, binary: Expression, other: Expression, low: Floats, high: Floats
+) -> dict[str, Relation]:
+    """``result = binary * other`` for ``low <= other <= high``, by name (McCormick 1976)."""
+    return {
+        "off above": result <= binary * high,
+        "off below": result >= binary * low,
+        "on above": result <= other - low + binary * low,
+        "on below": result >= other - high + binary * high,
+    }

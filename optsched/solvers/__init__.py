@@ -210,7 +210,7 @@ def checked_solution(
         began: ``time.perf_counter()`` when work on the model started.
     """
     columns = len(stated.cost)
-    if raw.x is not None:
+    if raw.x is not None and len(raw.x) > columns:
         raw = replace(raw, x=raw.x[:columns])
     checked, raw = _checked(stated, raw)
     duals, costs = raw.row_duals, raw.reduced_costs

@@ -51,7 +51,8 @@ class Cbc:
     """CBC: linear and mixed-integer linear models, LP duals; the binary that PuLP bundles.
 
     ``options.extra`` holds its command-line parameters, such as ``{"cuts": "off"}``. Its
-    preprocessing of integer models, which loses optima, is off unless ``{"preprocess": "on"}``.
+    preprocessing and heuristics of integer models, which lose optima, are off unless
+    ``{"preprocess": "on"}``, ``{"heuristics": "on"}``.
     """
 
     name = "cbc"
@@ -263,8 +264,8 @@ class _Run:
         command += ["-primalTolerance", repr(_TOLERANCE)]
         extra = options.extra
         if self.integer:
-            # its preprocessing has been seen (2.10.3) to lose optima
-            command += ["-preprocess", "off"]
+            # both have been seen (2.10.3) to lose optima
+            command += ["-preprocess", "off", "-heuristics", "off"]
             # its default passes over what is less than 1e-5 better; said last, it undoes the gaps
             first = {k: v for k, v in extra.items() if k.lower().startswith("inc")}
             extra = {k: v for k, v in extra.items() if k not in first}

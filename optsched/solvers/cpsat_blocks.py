@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.lowering.product import convex_hull
 from optsched.model.blocks import Cumulative, Intervals, Maximum, Product, Table
 from optsched.model.compiled import Compiled
 from optsched.model.expression import Expression
@@ -27,6 +28,8 @@ def add_blocks(writer: Writer, compiled: Compiled) -> None:
         UnsupportedError: a block's numbers are not whole or too large.
     """
     blocks = compiled.nonlinear
+    if not blocks:
+        return
     pressed = pressures(compiled)
     tasks = {_times(b): b for b in blocks if isinstance(b, Intervals)}
     made: dict[tuple[int, ...], list[int]] = {}
@@ -66,12 +69,8 @@ def _add_products(writer: Writer, block: Product) -> None:
 def _add_switched(
     writer: Writer, name: str, result: Expression, binary: Expression, other: Expression
 ) -> None:
-    """``result = binary * other``: its convex hull (McCormick 1976)."""
-    low, high = writer.range_of(name, other)
-    writer.add_rows(name, result <= binary * high)
-    writer.add_rows(name, result >= binary * low)
-    writer.add_rows(name, result <= other - low + binary * low)
-    writer.add_rows(name, result >= other - high + binary * high)
+    for rows in convex_hull(result, binary, other, *writer.range_of(name, other)).values():
+        writer.add_rows(name, rows)
 
 
 def _add_tables(writer: Writer, block: Table) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 from optsched.model.blocks import ActiveSlot, Maximum
 from optsched.model.compiled import Compiled
 from optsched.model.expression import Expression
-from optsched.solvers.cpsat_writer import Writer, negated, write
+from optsched.solvers.cpsat_implications import negated
+from optsched.solvers.cpsat_writer import Writer, write
 from optsched.solvers.scaling import Flags
 
 

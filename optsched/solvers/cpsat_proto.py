@@ -8,8 +8,9 @@ import numpy as np
 
 from optsched.model.expression import Floats
 from optsched.solvers.cpsat_blocks import add_blocks
+from optsched.solvers.cpsat_implications import negated
 from optsched.solvers.cpsat_integer import IntegerModel
-from optsched.solvers.cpsat_writer import Writer, negated
+from optsched.solvers.cpsat_writer import Writer
 
 
 def build(model: IntegerModel, start: Floats | None = None) -> Any:

@@ -1,7 +1,7 @@
 """Writing CP-SAT's protocol buffer from arrays.
 
-What costs here is the number of calls into the buffer, so whatever is alike is written once and
-copied.
+What costs here is the number of calls into the buffer: what is alike is written once and copied,
+and rows over two binaries, if there are many, are gathered in few constraints.
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from optsched.model.compiled import Rows, assemble
 from optsched.model.expression import Expression, Floats, Relation, Terms
 from optsched.model.model import FEASIBILITY
 from optsched.model.ranges import activity_range, affine
+from optsched.solvers.cpsat_implications import (
+    Implication,
+    implications,
+    rows_over_two_binaries,
+)
 from optsched.solvers.cpsat_integer import LARGEST_VALUE, IntegerModel
 from optsched.solvers.scaling import LARGEST, Integers, ScaledRows, scale_rows
 
+_MANY_ROWS = 50  # with fewer, looking for implications takes longer than writing the rows
 Line = tuple[list[int], list[int], int]
 """A linear function: columns, coefficients, constant."""
 
@@ -117,32 +123,31 @@ class Writer:
             UnsupportedError: a row cannot be scaled to integers finely enough.
         """
         scaled = _scaled(rows, self.lower, self.upper, names)
-        kept = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
+        left = np.isfinite(rows.lower) | np.isfinite(rows.upper)
+        if literals is None and rows.count >= _MANY_ROWS:
+            pairs = left & rows_over_two_binaries(rows, self.lower, self.upper)
+            self._add_implications(implications(rows, scaled, pairs))
+            left &= ~pairs
+        kept = np.flatnonzero(left)
         pointer = rows.matrix.indptr
-        spans = list(zip(pointer[kept].tolist(), pointer[kept + 1].tolist(), strict=True))
-        domains = list(zip(scaled.lower[kept].tolist(), scaled.upper[kept].tolist(), strict=True))
         columns, coefficients = rows.matrix.indices.tolist(), scaled.coefficients.tolist()
-        raw = scaled.coefficients.tobytes()
-        alike = [(d, raw[8 * a : 8 * b]) for d, (a, b) in zip(domains, spans, strict=True)]
-        whole = 2 * len(set(alike)) < len(alike)  # else templates hold the domain alone
-        if not whole:
-            alike = [(d, b"") for d in domains]
-        known: dict[tuple[tuple[int, int], bytes], Any] = {}
-        for key, (a, b) in zip(alike, spans, strict=True):
-            if key not in known:
-                known[key] = self._templates.constraints.add()
-                known[key].linear.domain.extend(key[0])
-                if whole:
-                    known[key].linear.coeffs.extend(coefficients[a:b])
-        added = self.add_copies([known[key] for key in alike])
-        for constraint, (a, b) in zip(added, spans, strict=True):
+        parts = (pointer[kept], pointer[kept + 1], scaled.lower[kept], scaled.upper[kept])
+        enforced = None if literals is None else literals[kept].tolist()
+        add = self.proto.constraints.add
+        for row, (a, b, least, most) in enumerate(zip(*(p.tolist() for p in parts), strict=True)):
+            constraint = add()
             linear = constraint.linear
             linear.vars.extend(columns[a:b])
-            if not whole:
-                linear.coeffs.extend(coefficients[a:b])
-        if literals is not None:
-            for constraint, enforced in zip(added, literals[kept].tolist(), strict=True):
-                constraint.enforcement_literal.extend(enforced)
+            linear.coeffs.extend(coefficients[a:b])
+            linear.domain.extend((least, most))
+            if enforced is not None:
+                constraint.enforcement_literal.extend(enforced[row])
+
+    def _add_implications(self, found: list[Implication]) -> None:
+        for premise, conclusions in found:
+            constraint = self.proto.constraints.add()
+            constraint.enforcement_literal.append(premise)
+            constraint.bool_and.literals.extend(conclusions)
 
     # constraints of other kinds
 
@@ -173,11 +178,6 @@ class Writer:
         return self.proto
 
 
-def negated(literals: Integers) -> Integers:
-    """How the solver writes "not"."""
-    return -literals - 1
-
-
 def write(target: Any, line: Line) -> None:
     """Fill an empty linear expression of the protocol buffer."""
     columns, coefficients, offset = line
@@ -205,6 +205,8 @@ def _scaled(rows: Rows, lower: Floats, upper: Floats, names: list[tuple[int, str
         row = int(np.searchsorted(rows.matrix.indptr, np.argmax(too_large), side="right")) - 1
     else:
         scaled = scale_rows(rows, lower, upper)
+        if not scaled.slack.any():
+            return scaled
         side = np.minimum(np.abs(rows.lower), np.abs(rows.upper))
         allowed = 0.9 * FEASIBILITY * np.where(np.isfinite(side), np.maximum(1.0, side), 1.0)
         if (scaled.slack <= allowed).all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version as installed_version
@@ -16,7 +17,7 @@ from optsched.model.compiled import Compiled
 from optsched.model.expression import Floats
 from optsched.solvers import listening
 from optsched.solvers.backend import Raw
-from optsched.solvers.numbers import may_be_unbounded
+from optsched.solvers.numbers import PARALLEL_COLUMNS, may_be_unbounded, mixes_types
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
@@ -24,10 +25,18 @@ _SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
 _LARGEST = 1e15  # HiGHS refuses matrix entries from here on
 _INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
+_SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve models of their own
+_EVERYTHING = frozenset({"cost", "rows", "columns", "matrix"})
 
 
 class Highs:
-    """The back end "highs": linear and mixed-integer linear models, LP duals."""
+    """The back end "highs": linear and mixed-integer linear models, LP duals.
+
+    What has been seen to lose optima is off unless ``extra`` switches it on: restarts of the
+    branch and bound and, for models with integer and continuous variables, presolve's rule for
+    parallel rows and columns. The profile "tiny" leaves out heuristics that solve models within
+    the model.
+    """
 
     name = "highs"
     native: frozenset[str] = frozenset()
@@ -103,33 +112,42 @@ def _self_check() -> float:
     return float(engine.getInfo().objective_function_value)
 
 
-def refuse(compiled: Compiled) -> None:
+def refuse(compiled: Compiled, changed: Collection[str] = _EVERYTHING) -> None:
     """Refuse a bad version and numbers that HiGHS would change without a word.
+
+    Args:
+        compiled: the model.
+        changed: which of "cost", "rows", "columns" and "matrix" are to be looked at.
 
     Raises:
         UnsupportedError: either of them.
     """
     _refuse_bad_version()
-    _refuse_numbers(compiled)
+    if "matrix" in changed:
+        _refuse_coefficients(compiled.rows.matrix.data)
+    rows = compiled.rows
+    for word, vectors in (
+        ("cost", (compiled.cost,)),
+        ("rows", (rows.lower, rows.upper)),
+        ("columns", (compiled.lower, compiled.upper)),
+    ):
+        for values in vectors if word in changed else ():
+            size = np.abs(values)
+            if size.max(initial=0.0) >= _INFINITE and (size[size >= _INFINITE] < np.inf).any():
+                raise UnsupportedError(
+                    f"HiGHS takes finite bounds and costs from {_INFINITE:g} on for infinite; "
+                    "rescale the model"
+                )
 
 
-def _refuse_numbers(compiled: Compiled) -> None:
-    size = np.abs(compiled.rows.matrix.data)
+def _refuse_coefficients(values: Floats) -> None:
+    size = np.abs(values)
     if size.max(initial=0.0) >= _LARGEST:
         raise UnsupportedError(
             f"HiGHS takes no coefficient from {_LARGEST:g} on; rescale the model"
         )
     if size.min(initial=1.0) <= _SMALLEST and ((size <= _SMALLEST) & (size > 0)).any():
         raise UnsupportedError(f"HiGHS drops coefficients up to {_SMALLEST:g}; rescale the model")
-    rows = compiled.rows
-    for values in (compiled.cost, rows.lower, rows.upper, compiled.lower, compiled.upper):
-        if ((values >= _INFINITE) & (values < np.inf)).any() or (
-            (values <= -_INFINITE) & (values > -np.inf)
-        ).any():
-            raise UnsupportedError(
-                f"HiGHS takes finite bounds and costs from {_INFINITE:g} on for infinite; "
-                "rescale the model"
-            )
 
 
 def load(compiled: Compiled, options: Options) -> Any:
@@ -156,6 +174,10 @@ def load(compiled: Compiled, options: Options) -> Any:
         settings["time_limit"] = options.time_limit
     if integer and len(compiled.cost) <= _SMALL_MODEL:
         settings["mip_heuristic_run_feasibility_jump"] = False
+    if integer and options.profile == "tiny":
+        settings |= {f"mip_heuristic_run_{name}": False for name in _SUBMODELS}
+    if mixes_types(compiled):
+        settings["presolve_rule_off"] = PARALLEL_COLUMNS
     data = compiled.rows.matrix.data
     if len(data) and np.abs(data).min() <= 1e-9:
         settings["small_matrix_value"] = _SMALLEST

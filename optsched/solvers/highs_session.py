@@ -40,10 +40,11 @@ class HighsSession:
         Raises:
             UnsupportedError: numbers HiGHS would change without a word.
         """
-        refuse(compiled)
         if self._engine is None:
+            refuse(compiled)
             self._engine = load(compiled, self._options)
         else:
+            refuse(compiled, changed)
             self._change(compiled, changed)
         if self._options.time_limit is not None:  # its clock runs on from solve to solve
             limit = self._engine.getRunTime() + self._options.time_limit

@@ -38,10 +38,12 @@ class MathOpt:
 
     The model goes over as arrays, past MathOpt's Python model, which takes some thirty times longer
     and loses error messages. GLOP and PDLP take no integers and need no warm start.
-    SCIP gives no duals. HiGHS takes a seed but neither ``stop`` nor more than one thread, and
-    Ctrl-C leaves it running behind; in a process that imported PuLP before OR-tools it would crash,
-    and so runs in one of its own. PDLP's bound is derived from its duals by us, as its own
-    word holds only up to its tolerances; where that derives none, the status is "feasible".
+    SCIP gives no duals; it gets products with a binary factor as linear rows, and its dual
+    reductions of indicators are off, as either has been seen to lose optima. HiGHS takes a seed but
+    neither ``stop`` nor more than one thread, and Ctrl-C leaves it running behind; in a process
+    that imported PuLP before OR-tools it would crash, and so runs in one of its own. PDLP's bound
+    is derived from its duals by us, as its own word holds only up to its tolerances; where that
+    derives none, the status is "feasible".
     """
 
     name: str

@@ -10,6 +10,7 @@ import numpy as np
 from optsched.errors import InputError
 from optsched.model.compiled import Compiled
 from optsched.solvers.mathopt_call import call
+from optsched.solvers.numbers import PARALLEL_COLUMNS, mixes_types
 from optsched.solvers.options import Options
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 SCIP_TOLERANCE = 1e-9
 """SCIP's feasibility tolerance. Its default of 1e-6 lets a binary of 1e-6 switch off a row with a
 large constant; the point then breaks the row once the binary is rounded."""
+
+SCIP_NONLINEAR_TOLERANCE = 1e-7
+"""The same beside quadratic constraints. At 1e-9, which is what SCIP takes for zero, it has been
+seen to prove models with products infeasible and to lose optima; up to 1e-8, optima."""
 
 PDLP_TOLERANCE = 1e-8
 """PDLP's tolerances on residuals and gap, relative, entry by entry."""
@@ -41,10 +46,15 @@ def parameters(engine: MathOpt, compiled: Compiled, options: Options) -> Any:
         proto.absolute_gap_tolerance = options.absolute_gap
     if engine.name == "scip":
         proto.gscip.bool_params["misc/catchctrlc"] = False
-        proto.gscip.real_params["numerics/feastol"] = SCIP_TOLERANCE
+        tolerance = SCIP_NONLINEAR_TOLERANCE if compiled.nonlinear else SCIP_TOLERANCE
+        proto.gscip.real_params["numerics/feastol"] = tolerance
+        # they have been seen to lose the optimum where two indicators share a literal
+        proto.gscip.bool_params["constraints/indicator/dualreductions"] = False
     elif engine.name == "mathopt-highs":
         # a restart of the branch and bound has been seen to lose the optimum
         proto.highs.bool_options["mip_allow_restart"] = False
+        if mixes_types(compiled):
+            proto.highs.int_options["presolve_rule_off"] = PARALLEL_COLUMNS
     elif engine.name == "pdlp":
         _set_tolerances(proto.pdlp.termination_criteria, options)
     for key, value in options.extra.items():

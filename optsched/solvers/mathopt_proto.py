@@ -1,7 +1,9 @@
 """A compiled model as MathOpt's protocol buffer.
 
 Linear parts go over as arrays. Blocks that SCIP takes as they are become indicator and quadratic
-constraints, with auxiliary columns behind the model's own where a factor is no plain variable.
+constraints, with auxiliary columns behind the model's own where a factor is no plain variable. A
+product with a binary factor is linear rows instead, which are exact: as a quadratic constraint,
+SCIP 9.2 (ortools 9.15) has been seen to lose optima and to return points that break it.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from optsched.lowering.product import convex_hull
 from optsched.model.blocks import Product, RotatedCone
-from optsched.model.compiled import Compiled, CompiledIndicator
-from optsched.model.expression import Expression, Floats
+from optsched.model.compiled import Compiled, CompiledIndicator, Rows, assemble
+from optsched.model.expression import Expression, Floats, Relation
 from optsched.model.ranges import affine, is_integral, range_of
 
 
@@ -59,6 +63,8 @@ class _Extra:
     integer: list[bool] = field(default_factory=list)
     rows: list[tuple[list[int], list[float], float, float]] = field(default_factory=list)
     """Columns, ascending, coefficients, lower and upper side."""
+    relations: list[Relation] = field(default_factory=list)
+    """More rows, over the model's columns only."""
 
     @property
     def domains(self) -> tuple[Floats, Floats, np.ndarray]:
@@ -84,6 +90,13 @@ def _add_columns(proto: Any, extra: _Extra) -> None:
 
 def _add_rows(proto: Any, extra: _Extra) -> None:
     rows = extra.compiled.rows
+    if extra.relations:
+        more = assemble(extra.relations, len(extra.compiled.cost))
+        rows = Rows(
+            sp.csr_array(sp.vstack([rows.matrix, more.matrix])),
+            np.concatenate([rows.lower, more.lower]),
+            np.concatenate([rows.upper, more.upper]),
+        )
     matrix = rows.matrix
     if not matrix.has_sorted_indices:
         matrix = sp.csr_array(matrix.sorted_indices())
@@ -217,13 +230,30 @@ def _factors(extra: _Extra, expression: Expression) -> list[_Factor]:
 
 
 def _add_products(proto: Any, extra: _Extra, block: Product) -> None:
+    result, left, right = (e.reshape(e.size) for e in (block.result, block.left, block.right))
+    first, second = (_switches(extra, one, other) for one, other in ((left, right), (right, left)))
+    for chosen, binary, other in ((first, left, right), (second & ~first, right, left)):
+        if chosen.any():
+            reach = range_of(other[chosen], extra.domains)
+            rows = convex_hull(result[chosen], binary[chosen], other[chosen], *reach)
+            extra.relations += rows.values()
+    rest = ~(first | second)
     one = _Factor(0, 0.0, 1.0)
-    parts = [_factors(extra, e) for e in (block.result, block.left, block.right)]
-    for result, left, right in zip(*parts, strict=True):
+    parts = [_factors(extra, e[rest]) for e in (result, left, right)]
+    for value, a, b in zip(*parts, strict=True):
         polynomial = _Quadratic()
-        polynomial.add(left, right, 1.0)
-        polynomial.add(result, one, -1.0)
+        polynomial.add(a, b, 1.0)
+        polynomial.add(value, one, -1.0)
         polynomial.write(proto, 0.0, 0.0)
+
+
+def _switches(extra: _Extra, factor: Expression, other: Expression) -> NDArray[np.bool_]:
+    """Entries where a factor is binary and the other has finite bounds."""
+    least, most = range_of(factor, extra.domains)
+    low, high = range_of(other, extra.domains)
+    binary = is_integral(factor, extra.domains) & (least >= 0) & (most <= 1)
+    found: NDArray[np.bool_] = binary & np.isfinite(low) & np.isfinite(high)
+    return found
 
 
 def _add_cones(proto: Any, extra: _Extra, block: RotatedCone) -> None:

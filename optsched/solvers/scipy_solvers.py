@@ -20,6 +20,7 @@ from optsched.solvers.numbers import (
     contradiction,
     gap_needs_constant,
     may_be_unbounded,
+    mixes_types,
     refuse_numbers,
     refuse_options,
     with_constant,
@@ -47,7 +48,9 @@ class Scipy:
     """HiGHS inside scipy: linear and mixed-integer linear models, LP duals.
 
     scipy cannot switch off HiGHS's restarts, which have been seen to lose an optimum, and leaves
-    its absolute gap at 1e-6. Threads, seed, absolute gap and ``stop`` are refused; a warm start
+    its absolute gap at 1e-6. Nor can it leave out the presolve rule that has been seen to lose
+    optima of models with integer and continuous variables: these are solved without presolve
+    unless ``extra`` asks for it. Threads, seed, absolute gap and ``stop`` are refused; a warm start
     is a hint and goes unused. Ctrl-C leaves the solve running behind.
     """
 
@@ -107,6 +110,8 @@ class _Session:
     def solve(self, cost: Floats, **settings: Any) -> Raw:
         """Minimise ``cost``."""
         options: dict[str, Any] = {"disp": self.options.log, **self.options.extra, **settings}
+        if mixes_types(self.compiled):
+            options.setdefault("presolve", False)
         if self.options.time_limit is not None:
             left = self.options.time_limit - (time.perf_counter() - self.began)
             options["time_limit"] = max(left, 1e-3)

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from optsched import InputError, Model, UnsupportedError, solve
-from optsched.solvers import Limit, Solution, Status, highs
+from optsched.solvers import Limit, Options, Solution, Status, highs
 
 INF = np.inf
 
@@ -446,3 +446,24 @@ def test_what_highs_cannot_end_properly_is_an_error_with_its_words(monkeypatch):
     solution = solve(knapsack())
     assert solution.status is Status.ERROR
     assert "HiGHS ended with" in solution.message
+
+
+def option(m: Model, name: str, **settings) -> object:
+    """An option of the engine that would solve a model."""
+    return highs.load(m.compile(), Options(**settings)).getOptionValue(name)[1]
+
+
+def test_parallel_columns_are_left_alone_only_beside_continuous_variables():
+    mixed, whole, linear = knapsack(), knapsack(), Model()
+    mixed.continuous("c", upper=1)
+    linear.continuous("c", upper=1)
+    rules = [option(m, "presolve_rule_off") for m in (mixed, whole, linear)]
+    assert rules == [1 << 13, 0, 0]
+    assert option(mixed, "presolve_rule_off", extra={"presolve_rule_off": 0}) == 0
+
+
+def test_the_tiny_profile_solves_no_models_within_the_model():
+    for name in ("rins", "rens", "root_reduced_cost"):
+        key = f"mip_heuristic_run_{name}"
+        assert option(knapsack(), key)
+        assert not option(knapsack(), key, profile="tiny")

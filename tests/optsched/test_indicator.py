@@ -170,3 +170,30 @@ def test_the_rows_of_an_indicator_never_replace_a_block_of_the_same_name():
         m.compile()
     with pytest.raises(ModelError, match="when:upper"):
         m.relax()
+
+
+def test_a_row_on_its_own_literal_needs_a_constant_for_the_rest_only():
+    m = Model()
+    n, b = m.integer("n", upper=5), m.binary("b")
+    m.indicator(b, n + 4 * b <= 7, name="when")  # n <= 3 where b is 1
+    rows = m.compile().rows
+    assert rows.matrix.toarray().tolist() == [[1.0, 2.0]]
+    assert (rows.lower.tolist(), rows.upper.tolist()) == ([-INF], [5.0])
+
+
+def test_a_literal_named_twice_is_replaced_once():
+    m = Model()
+    n, b = m.integer("n", upper=5), m.binary("b")
+    m.indicator([b, b], n + 4 * b <= 7, name="when")
+    rows = m.compile().rows
+    points = {(x, y): hold(rows, np.array([x, y])) for x in range(6) for y in (0, 1)}
+    assert points == {(x, y): y == 0 or x <= 3 for x, y in points}
+
+
+def test_a_row_of_nothing_but_its_literal_forbids_it_or_says_nothing():
+    m = Model()
+    b = m.binary("b", 2)
+    m.indicator(b, b <= np.array([0.0, 1.0]), name="when")
+    rows = m.compile().rows
+    allowed = [[hold(rows, np.array([x, y])) for y in (0, 1)] for x in (0, 1)]
+    assert allowed == [[True, True], [False, False]]

@@ -13,6 +13,7 @@ from solver_models import infeasible, knapsack, market_split, unbounded
 from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers import Limit, Options, Status, backend
 from optsched.solvers.dual_bound import dual_bound
+from optsched.solvers.mathopt_parameters import parameters
 from optsched.solvers.mathopt_proto import build
 from optsched.testing.enumeration import enumerate_optimum
 
@@ -285,6 +286,52 @@ def test_scip_finds_the_optimum_of_products_and_indicators(seed):
     assert solution.status is truth.status
     if truth.value is not None:
         assert solution.objective == pytest.approx(truth.value, rel=1e-6, abs=1e-6)
+
+
+def test_scip_gets_a_product_as_rows_where_a_factor_is_binary():
+    m = Model()
+    b, n, c = m.binary("b", 2), m.integer("n", 2, upper=3), m.continuous("c", 2, upper=2)
+    m.product(c, 1 - b, name="switched")
+    proto = build(m.compile(backend("scip").native))
+    assert len(proto.quadratic_constraints) == 0
+    assert len(proto.linear_constraints.ids) == 2 * 4
+    m.product(n, c, name="wide")
+    proto = build(m.compile(backend("scip").native))
+    assert len(proto.quadratic_constraints) == 2
+
+
+def test_scip_gets_a_binary_product_as_it_is_where_the_other_factor_lacks_a_bound():
+    m = Model()
+    b, c = m.binary("b"), m.continuous("c")
+    m.product(b, c, name="z")
+    assert len(build(m.compile(backend("scip").native)).quadratic_constraints) == 1
+    m.maximize(m["z"] - 2 * c + 3 * b)
+    m.add("some", c >= 1)
+    solution = solve(m, "scip")
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(2.0)
+
+
+def test_the_tolerance_of_scip_is_above_its_zero_beside_quadratic_constraints():
+    m = Model()
+    n = m.integer("n", 2, upper=3)
+    m.add("sum", n[0] + n[1] <= 4)
+    scip = backend("scip")
+    linear = parameters(scip, m.compile(scip.native), Options()).gscip.real_params
+    m.product(n[0], n[1], name="z")
+    quadratic = parameters(scip, m.compile(scip.native), Options()).gscip.real_params
+    assert linear["numerics/feastol"] == 1e-9
+    assert quadratic["numerics/feastol"] == 1e-7
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_parallel_columns_are_left_alone_beside_continuous_variables(mixed):
+    m = Model()
+    m.binary("b", 2)
+    (m.continuous if mixed else m.integer)("c", upper=2)
+    engine = backend("mathopt-highs")
+    options = parameters(engine, m.compile(), Options()).highs.int_options
+    assert dict(options) == ({"presolve_rule_off": 1 << 13} if mixed else {})
 
 
 def test_scip_takes_products_of_two_continuous_variables():

@@ -87,6 +87,25 @@ def test_a_row_of_simple_fractions_has_the_points_the_fractions_have(a, side):
     assert np.array_equal(admitted(scale_rows(rows, *BOX), rows), inside)
 
 
+def test_a_side_that_decimals_meet_exactly_is_met_though_their_binary_fractions_miss_it():
+    assert Fraction(0.2) - Fraction(2.2) < -2
+    one = np.ones(2)
+    for a, lower, upper in (([0.2, -2.2], -2.0, np.inf), ([-0.2, 2.2], -np.inf, 2.0)):
+        scaled = scale_rows(one_row(a, lower, upper), one, one)
+        activity = scaled.coefficients.sum()
+        assert scaled.lower[0] <= activity <= scaled.upper[0]
+        assert 0 < scaled.slack[0] < 1e-15
+
+
+def test_a_coefficient_beyond_64_bits_is_dropped_where_its_variable_is_zero():
+    box = (np.zeros(2), np.array([0.0, 1.0]))
+    scaled = scale_rows(one_row([1e90, 1.0], -np.inf, 1.0), *box)
+    assert scaled.coefficients.tolist() == [0, 1]
+    objective = scale_objective(np.array([1e90, 1.0]), *box)
+    assert objective is not None
+    assert objective.coefficients.tolist() == [0, 1]
+
+
 def test_a_third_of_three_and_a_tenth_of_ten_are_one():
     a = [1 / 3, 0.1, 0.25]
     rows = one_row(a, 0.1 + 0.2, 0.3)
