@@ -1,4 +1,4 @@
-# make ratios   measure how far the preemptive paper's algorithms are from the optimum
+# make ratios   how far the papers' algorithms are from the optimum: table, CSV, page
 # make test     lint, types, tests
 # make docs     API reference in out/docs
 # make bench    benchmarks against alternatives
@@ -10,7 +10,10 @@ BIN := .venv/bin
 .PHONY: ratios test docs bench clean
 
 ratios: .venv/.run
-	$(BIN)/optsched ratio preemptive --preset quick -o out/ratios.csv --plot out/ratios.png
+	@mkdir -p out
+	$(BIN)/optsched study run studies/ratios.toml --store out/ratios.sqlite
+	$(BIN)/optsched study export out/ratios.sqlite -o out/ratios.csv
+	$(BIN)/optsched study report studies/ratios.toml --store out/ratios.sqlite -o out/ratios.html
 
 test: .venv/.test
 	$(BIN)/ruff check .

@@ -1,16 +1,31 @@
-"""Many tasks in parallel processes: results as they come, and no task lost to a crash."""
+"""Many tasks over any executor: results as they come, and no task lost to a crash."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from queue import SimpleQueue
+from types import FrameType
+from typing import Any, Generic, Protocol, TypeVar
 
-import joblib
-from joblib.externals.loky.process_executor import BrokenProcessPool
+from joblib.externals.loky import get_reusable_executor
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+_ON_THEIR_WAY = 5.0  # seconds within which tasks handed over surely are on their way to a worker
+
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class CrewLostError(RuntimeError):
+    """The executor is gone; the tasks it had were not at fault and may run again elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +38,127 @@ class Outcome(Generic[Result]):
     error: str = ""
 
 
+@dataclass(frozen=True)
+class Finished(Generic[Task, Result]):
+    """What came of one task: a value, or words about what went wrong."""
+
+    task: Task
+    value: Result | None = None
+    error: str = ""
+
+
 def words(error: BaseException) -> str:
     """An exception in one line."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
+class Crew(Protocol):
+    """Where tasks run."""
+
+    def start(self) -> Executor:
+        """A working executor; asked again after the one before broke.
+
+        Raises:
+            CrewLostError: there is no other.
+        """
+
+    def size(self) -> int:
+        """How many tasks run at a time, at this moment."""
+
+    def window(self) -> int:
+        """How many tasks to hand over at a time: few, as a crash puts all under suspicion."""
+
+    def end(self, abandoned: Collection[Future[Any]]) -> None:
+        """Let go of the executor; ``abandoned`` is what is under way and no longer wanted."""
+
+
+class Here:
+    """This very process, one task after the other."""
+
+    class _Now(Executor):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_result(fn(*args, **kwargs))
+            return future
+
+    def start(self) -> Executor:
+        return self._Now()
+
+    def size(self) -> int:
+        return 1
+
+    def window(self) -> int:
+        return 1
+
+    def end(self, abandoned: Collection[Future[Any]]) -> None:
+        pass
+
+
+class Processes:
+    """Worker processes of this machine; they stay for the next call, for a while.
+
+    Tasks and functions may be anything that cloudpickle takes. Ctrl-C is left to this process.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._executor: Executor | None = None
+
+    def start(self) -> Executor:
+        self._executor = get_reusable_executor(
+            self.workers, env=_ONE_THREAD, initializer=_ignore_interrupts
+        )
+        return self._executor
+
+    def size(self) -> int:
+        return self.workers
+
+    def window(self) -> int:
+        return 2 * self.workers
+
+    def end(self, abandoned: Collection[Future[Any]]) -> None:
+        if not abandoned or self._executor is None:
+            return
+        # its shutdown breaks down over tasks that are cancelled, or not yet on their way
+        patience = time.monotonic() + _ON_THEIR_WAY
+        while any(not (f.running() or f.done()) for f in abandoned) and time.monotonic() < patience:
+            time.sleep(0.005)
+        self._executor.shutdown(kill_workers=True)  # type: ignore[call-arg]
+
+
+class Given:
+    """An executor of the caller's, or a function that starts one; whoever starts it ends it.
+
+    Functions and tasks must be what it can send. After a crash a function is asked for another
+    executor; an executor alone cannot be replaced.
+    """
+
+    def __init__(self, executor: Executor | Callable[[], Executor], workers: int) -> None:
+        self.given = executor
+        self.workers = workers
+        self._started: Executor | None = None
+
+    def start(self) -> Executor:
+        if not isinstance(self.given, Executor):
+            self.end(())
+            self._started = self.given()
+            return self._started
+        if self._started is not None:
+            raise CrewLostError("the executor broke, and there is no other to go on with")
+        self._started = self.given
+        return self.given
+
+    def size(self) -> int:
+        return self.workers
+
+    def window(self) -> int:
+        return 2 * self.workers
+
+    def end(self, abandoned: Collection[Future[Any]]) -> None:
+        for future in abandoned:
+            future.cancel()
+        if self._started is not None and not isinstance(self.given, Executor):
+            self._started.shutdown(wait=not abandoned)
 
 
 def run_each(
@@ -40,41 +173,155 @@ def run_each(
         tasks: on what.
         workers: processes; 1 stays in this one.
     """
-    if workers == 1:
-        for index, task in enumerate(tasks):
-            yield _guarded(function, index, task)
-        return
-    pending = dict(enumerate(tasks))
-    while pending:
-        try:
-            for outcome in _pool(function, pending, workers):
-                del pending[outcome.index]
-                yield outcome
-        except BrokenProcessPool:
-            # which task killed its process is not said: those that ran go one by one
-            for index in list(pending)[: 2 * workers]:
-                task = pending.pop(index)
-                try:
-                    yield from _pool(function, {index: task}, workers)
-                except BrokenProcessPool as error:
-                    yield Outcome(index, error=f"the process died ({type(error).__name__})")
+    crew = Here() if workers == 1 else Processes(workers)
+    for batch in drain(_Second(function), deque(enumerate(tasks)), crew):
+        for finished in batch:
+            yield Outcome(finished.task[0], finished.value, finished.error)
 
 
-def _pool(
-    function: Callable[[Task], Result], tasks: dict[int, Task], workers: int
-) -> Iterator[Outcome[Result]]:
-    pool = joblib.Parallel(
-        n_jobs=workers,
-        return_as="generator_unordered",
-        batch_size=1,
-        pre_dispatch=workers,  # so that after a crash few tasks are under suspicion
-    )
-    calls = (joblib.delayed(_guarded)(function, i, task) for i, task in list(tasks.items()))
-    yield from pool(calls)
+def drain(
+    function: Callable[[Task], Result], tasks: deque[Task], crew: Crew
+) -> Generator[list[Finished[Task, Result]], None, None]:
+    """Call ``function`` on every task of a queue that may grow meanwhile; yield what finished.
 
+    The queue is looked at again after every yield; an empty one with nothing under way is the end.
 
-def _guarded(function: Callable[[Task], Result], index: int, task: Task) -> Outcome[Result]:
+    Raises:
+        CrewLostError: the executor is gone and cannot be replaced.
+    """
+    flight: _Flight[Task, Result] = _Flight(function, crew)
+    suspects: deque[Task] = deque()  # one of them killed its process: they go one by one
+    alone = False
     try:
-        return Outcome(index, function(task))
+        with flight.interrupts_land():
+            while tasks or suspects or flight.tasks:
+                alone = bool(suspects) or (alone and bool(flight.tasks))
+                flight.board(suspects or tasks, 1 if alone else crew.window())
+                finished, broken = flight.land()
+                if len(broken) == 1 and alone:
+                    finished.append(Finished(broken[0], error="the process died"))
+                else:
+                    suspects.extendleft(reversed(broken))
+                if finished:
+                    yield finished
+                if flight.dropped:
+                    raise CrewLostError(f"the executor dropped a task ({flight.dropped})")
+    finally:
+        crew.end(list(flight.tasks))
+
+
+class _Flight(Generic[Task, Result]):
+    """The tasks under way."""
+
+    def __init__(self, function: Callable[[Task], Result], crew: Crew) -> None:
+        self.function = function
+        self.crew = crew
+        self.executor: Executor | None = None
+        self.tasks: dict[Future[Any], Task] = {}
+        self.landed: SimpleQueue[Future[Any] | None] = SimpleQueue()
+        """Futures that are done, and None for Ctrl-C."""
+        self.dropped = ""
+        """Why the executor has let a task fall, if it has."""
+
+    def board(self, source: deque[Task], room: int) -> None:
+        """Hand over tasks until ``room`` are under way, or the executor turns out broken."""
+        fresh = self.executor is None
+        if self.executor is None:
+            self.executor = self.crew.start()
+        while source and len(self.tasks) < room:
+            try:
+                future = self.executor.submit(_guarded, self.function, source[0])
+            except BrokenExecutor as error:
+                if fresh:
+                    raise CrewLostError(f"no task can be started ({words(error)})") from None
+                if not self.tasks:
+                    self.executor = None
+                return
+            fresh = False
+            self.tasks[future] = source.popleft()
+            future.add_done_callback(self.landed.put)
+
+    def land(self) -> tuple[list[Finished[Task, Result]], list[Task]]:
+        """Wait for a task to finish.
+
+        Returns:
+            What finished, and the tasks that were under way when a process died.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was heard while waiting, or before.
+        """
+        finished: list[Finished[Task, Result]] = []
+        broken: list[Task] = []
+        for future in self._done():
+            task = self.tasks.pop(future)
+            try:
+                finished.append(Finished(task, *future.result()))
+            except BrokenExecutor:
+                broken.append(task)
+            except CancelledError as error:
+                self.dropped = words(error)
+            except Exception as error:  # what could not be sent there or back
+                finished.append(Finished(task, error=words(error)))
+        if broken:
+            broken += self.tasks.values()
+            self.tasks.clear()
+            self.executor = None
+        return finished, broken
+
+    def _done(self) -> list[Future[Any]]:
+        """At least one future that is done, if any is under way."""
+        done: list[Future[Any]] = []
+        while self.tasks and not (done and self.landed.empty()):
+            future = self.landed.get()
+            if future is None:
+                raise KeyboardInterrupt
+            if future in self.tasks and future not in done:  # not from before a crash
+                done.append(future)
+        return done
+
+    @contextmanager
+    def interrupts_land(self) -> Iterator[None]:
+        """Hear Ctrl-C where futures land, and not within their locks, which it would leave closed.
+
+        A second Ctrl-C is heard at once; so is the first where tasks run in this very thread, or
+        where the caller has a way of its own.
+        """
+        ours = threading.current_thread() is threading.main_thread()
+        if (
+            isinstance(self.crew, Here)
+            or not ours
+            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        ):
+            yield
+            return
+
+        def hear(number: int, frame: FrameType | None) -> None:
+            self.landed.put(None)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+        signal.signal(signal.SIGINT, hear)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Second(Generic[Task, Result]):
+    """A function on the second of a pair; a class, so that it can be sent to a process."""
+
+    def __init__(self, function: Callable[[Task], Result]) -> None:
+        self.function = function
+
+    def __call__(self, pair: tuple[int, Task]) -> Result:
+        return self.function(pair[1])
+
+
+def _guarded(function: Callable[[Task], Result], task: Task) -> tuple[Result | None, str]:
+    try:
+        return function(task), ""
     except Exception as error:  # one task must not take the others with it
-        return Outcome(index, error=words(error))
+        return None, words(error)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -233,6 +233,40 @@ def gantt(
     return ax
 
 
+def over_time(
+    ax: Axes,
+    curves: Mapping[str, tuple[NDArray[np.floating], NDArray[np.floating]]],
+    *,
+    what: str,
+    unit: str = "slots",
+) -> Axes:
+    """Quantities that are constant between moments, such as utilisation or queue length.
+
+    Args:
+        ax: where to draw.
+        curves: by name, the moments at which the quantity changes, ascending, one more than
+            there are values, and its value between each and the next.
+        what: the quantity.
+        unit: of time.
+    """
+    for index, (name, (time, value)) in enumerate(curves.items()):
+        if len(value):
+            ax.stairs(
+                value,
+                time,
+                baseline=None,
+                color=COLOURS[index % len(COLOURS)],
+                linestyle=LINES[index % len(LINES)],
+                label=name,
+            )
+    ax.set_xlabel(f"time ({unit})")
+    ax.set_ylabel(what)
+    ax.set_ylim(bottom=0)
+    if len(curves) > 1:
+        _legend_above(ax)
+    return ax
+
+
 def _look(index: int) -> tuple[str, str]:
     """Colour and hatching of a job: neighbours in number differ in colour."""
     hatches = ("", "//", "..", "xx", "\\\\")

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from optsched.certificate import Certificate
 from optsched.document import Documented, refusal
 from optsched.errors import FieldProblem, InputError, ModelError
 from optsched.model import Model
@@ -219,6 +220,9 @@ class Problem:
     """(axis, instance, schedule) -> axis, by what they show: "gantt", "utilisation"."""
     presets: Mapping[str, Preset] = field(default_factory=dict)
     """Named studies of ``optsched ratio``, such as the paper's own figures."""
+    certify: Callable[[Any, Any], Sequence[Certificate]] | None = None
+    """(instance, schedule) -> what the paper's lemmas and theorems come to there; None where
+    there is nothing of that kind."""
 
     def solve(self, formulation: str, instance: Any, **options: Any) -> Answer:
         """Solve one formulation, named with its build options: ``"problem_2(horizon=20)"``.

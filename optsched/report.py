@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from optsched.ratio import FIELDS, Row
+from optsched.comparison import FIELDS, Row
 
 CONFIDENCE = 0.95
 """Level of the confidence intervals of means."""

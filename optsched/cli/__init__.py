@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from optsched.cli import catalogue, single, study
+from optsched.cli import catalogue, certify, claims, ratio, single, study
 from optsched.cli.console import BAD_INPUT, INTERRUPTED, print_table, say
 from optsched.cli.names import option_lines
 from optsched.errors import InputError, ModelError
@@ -54,18 +54,29 @@ class WithGeneratorOptions(TyperCommand):
             )
 
 
+def _listed(*lines: str) -> str:
+    """Lines that stay lines in a help text."""
+    return "\n\n".join(lines)
+
+
+LOOK, ONE, MANY = "Look around", "One instance", "Many instances"
+"""Parts of the list of commands, in the order in which a newcomer needs them."""
+
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    epilog="Start with: optsched problems",
+    epilog=_listed(
+        "A first walk:",
+        "optsched problems preemptive",
+        "optsched generate preemptive --jobs 10 --servers 5 --seed 1 -o inst.json",
+        "optsched run preemptive.a_online inst.json -o online.json",
+        "optsched solve preemptive.problem_2_compact inst.json -o best.json",
+        "optsched ratio preemptive --preset quick --plot ratios.png",
+        "optsched study run studies/ratios.toml",
+    ),
 )
-
-
-def _examples(*lines: str) -> str:
-    return "\n\n".join(["Examples:", *lines])
 
 
 def _unwrapped(text: str | None) -> str:
@@ -91,12 +102,19 @@ def optsched(
     """How far from optimal is this online algorithm, really?"""
 
 
-def _add(function: Callable[..., None], *examples: str, generator: bool = False) -> None:
+def _add(
+    function: Callable[..., None],
+    *examples: str,
+    part: str | None = None,
+    generator: bool = False,
+    group: typer.Typer = app,
+) -> None:
     """Register a command under its function's name."""
     open_ended = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(
+    group.command(
         help=_unwrapped(function.__doc__),
-        epilog=_examples(*examples),
+        epilog=_listed("Examples:", *examples),
+        rich_help_panel=part,
         cls=WithGeneratorOptions if generator else TyperCommand,
         context_settings=open_ended if generator else None,
     )(function)
@@ -106,41 +124,84 @@ _add(
     catalogue.problems,
     "optsched problems",
     "optsched problems preemptive --json",
+    part=LOOK,
 )
-_add(catalogue.solvers, "optsched solvers", "optsched solvers --json")
+_add(catalogue.solvers, "optsched solvers", "optsched solvers --json", part=LOOK)
+_add(catalogue.schema, "optsched schema preemptive > schema.json", part=LOOK)
 _add(
     single.generate,
     "optsched generate preemptive --jobs 10 --seed 1 -o inst.json",
     generator=True,
+    part=ONE,
 )
 _add(
     single.solve,
     "optsched solve preemptive.problem_4 inst.json --time-limit 60 -o schedule.json",
     "optsched solve preemptive.problem_2 inst.json --solver cpsat --start schedule.json --json",
+    part=ONE,
 )
 _add(
     single.run,
     "optsched run preemptive.a_online inst.json -o schedule.json",
     'optsched run "preemptive.a_online(epsilon=0.5)" inst.json',
+    part=ONE,
 )
 _add(
     single.check,
     "optsched check preemptive inst.json schedule.json",
     "optsched check preemptive inst.json schedule.json --speed 1.5",
+    part=ONE,
 )
 _add(
-    study.ratio,
+    certify.certify,
+    "optsched certify preemptive inst.json schedule.json",
+    "optsched certify preemptive inst.json schedule.json --json > certificates.json",
+    part=ONE,
+)
+_add(
+    ratio.ratio,
     'optsched ratio preemptive --jobs 5,10,15 --seeds 20 --heuristics "a_online,all_cloud"',
     "optsched ratio preemptive --preset quick -o rows.csv --plot picture.png",
     generator=True,
+    part=MANY,
 )
-_add(catalogue.schema, "optsched schema preemptive > schema.json")
+_add(
+    claims.claims,
+    "optsched claims",
+    "optsched claims drp --claim figure_2_greedy --overview",
+    "optsched claims --full --data traces -o claims.md",
+    part=MANY,
+)
+studies = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+app.add_typer(
+    studies,
+    name="study",
+    help="Run grids of methods on instances, kept in a file: run, show, export, report.",
+    rich_help_panel=MANY,
+)
+_add(
+    study.run,
+    "optsched study run study.toml",
+    "optsched study run study.toml --executor dask --address tcp://host:8786",
+    "A study file:",
+    *(line.replace("[", "\\[") for line in study.EXAMPLE.splitlines()),
+    "More grids, instance files, presets, limits per method: pydoc optsched.study.spec",
+    group=studies,
+)
+_add(study.show, "optsched study show study.toml", group=studies)
+_add(
+    study.export,
+    "optsched study export study.toml -o ratios.csv",
+    "optsched study export study.toml --runs -o runs.parquet",
+    group=studies,
+)
+_add(study.report, "optsched study report study.toml -o study.html", group=studies)
 
 
-def main() -> None:
-    """The ``optsched`` command."""
+def main(*arguments: str) -> None:
+    """The ``optsched`` command, with what was typed, or with arguments of a script."""
     _keep_standard_output_clean()
-    app()
+    app(list(arguments) or None)
 
 
 def _keep_standard_output_clean() -> None:

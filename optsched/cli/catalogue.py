@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optsched.cli.console import Json, print_facts, print_json, print_table, say
-from optsched.cli.names import ProblemName, option_lines
+from optsched.cli.names import ProblemName, complete_problem, option_lines
 
 if TYPE_CHECKING:
     from optsched.problem import Problem
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 def problems(
     name: Annotated[
-        str | None, typer.Argument(metavar="[PROBLEM]", help="Show only this one.")
+        str | None,
+        typer.Argument(
+            metavar="[PROBLEM]", help="Show only this one.", autocompletion=complete_problem
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,12 +13,44 @@ from optsched.errors import InputError
 if TYPE_CHECKING:
     from optsched.problem import Problem
 
+
+def complete_problem(incomplete: str) -> list[str]:
+    """Problems whose names begin so; none of them is loaded."""
+    announced = {entry.name for entry in entry_points(group="optsched.problems")}
+    return sorted(name for name in announced if name.startswith(incomplete))
+
+
+def complete_formulation(incomplete: str) -> list[str]:
+    """``problem.formulation`` that begin so."""
+    return _complete(incomplete, "formulations")
+
+
+def complete_heuristic(incomplete: str) -> list[str]:
+    """``problem.heuristic`` that begin so."""
+    return _complete(incomplete, "heuristics")
+
+
+def _complete(incomplete: str, kind: str) -> list[str]:
+    problem_name, dot, _ = incomplete.partition(".")
+    if not dot:
+        return [f"{name}." for name in complete_problem(incomplete)]
+    from optsched.problem import problem
+
+    try:
+        names = getattr(problem(problem_name), kind)
+    except InputError:
+        return []  # a completion has nowhere to complain
+    whole = sorted(f"{problem_name}.{name}" for name in names)
+    return [name for name in whole if name.startswith(incomplete)]
+
+
 ProblemName = Annotated[
     str,
     typer.Argument(
         metavar="PROBLEM",
         help='A problem, as listed by "optsched problems".',
         show_default=False,
+        autocompletion=complete_problem,
     ),
 ]
 

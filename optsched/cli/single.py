@@ -27,7 +27,14 @@ from optsched.cli.console import (
     print_table,
     say,
 )
-from optsched.cli.names import ProblemName, extra_options, target
+from optsched.cli.names import (
+    ProblemName,
+    complete_formulation,
+    complete_heuristic,
+    extra_options,
+    target,
+)
+from optsched.cli.progress import progress
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +78,10 @@ def solve(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="PROBLEM.FORMULATION", help="What to solve, and how.", show_default=False
+            metavar="PROBLEM.FORMULATION",
+            help="What to solve, and how.",
+            show_default=False,
+            autocompletion=complete_formulation,
         ),
     ],
     instance_file: InstanceFile,
@@ -170,6 +180,7 @@ def run(
             metavar="PROBLEM.HEURISTIC",
             help='What to run; options in brackets: "preemptive.a_online(epsilon=0.5)".',
             show_default=False,
+            autocompletion=complete_heuristic,
         ),
     ],
     instance_file: InstanceFile,
@@ -183,13 +194,15 @@ def run(
     Exits 0 where the schedule is feasible, 1 where it is not.
     """
     from optsched.document import load, save
+    from optsched.progress import heard_by
     from optsched.trial import attempt
 
     found, call = target(name)
     found.heuristic(call)
     check_target(output)
     instance = load(found.instance_type, instance_file)
-    trial = attempt(found, instance, call, seed)
+    with progress(f"running {name}", "jobs") as show, heard_by(lambda *told: show(*told, None)):
+        trial = attempt(found, instance, call, seed)
     if trial.error is not None:
         raise trial.error
     if output is not None:

@@ -1,11 +1,9 @@
-"""``optsched ratio``: heuristics against the optimum, over a grid of generated instances."""
+"""``optsched study``: grids of runs, kept in a file that survives a kill and goes on from there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,250 +12,260 @@ from optsched.cli.console import (
     NO,
     YES,
     Json,
-    Output,
-    Solver,
     check_target,
-    console,
     print_json,
     print_table,
     say,
 )
-from optsched.cli.names import ProblemName, extra_options, split_list
+from optsched.cli.names import split_list
+from optsched.cli.progress import progress, spoken
+from optsched.cli.ratio import show_ratios
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    import pandas as pd
+    from optsched.parallel import Crew
+    from optsched.study import Results
+    from optsched.study.reading import StepSummary
 
-    from optsched.problem import Preset, Problem
-    from optsched.ratio import Row
+StudyFile = Annotated[
+    Path, typer.Argument(metavar="STUDY", help="Study file (TOML).", show_default=False)
+]
+StudyOrStore = Annotated[
+    Path,
+    typer.Argument(metavar="STUDY", help="Study file (TOML) or its store.", show_default=False),
+]
+StoreFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--store", help="File with the results; default: STUDY.sqlite.", show_default=False
+    ),
+]
 
-    Progress = Callable[[int, int, Sequence[Row]], None]
+EXAMPLE = """\
+[limits]
+time_limit = 20                          # wall seconds per solve
+[[grid]]
+problem = "preemptive"
+generator = { jobs = [5, 10], servers = 5 }   # lists span the grid
+seeds = 5                                # instances per cell
+heuristics = ["a_online", "a_online(epsilon=0.5)"]
+bounds = ["lb_lagrangian"]
+exact = ["problem_2_compact"]            # ratios refer to the first
+"""
+"""A study file; ``optsched.study.spec`` says what else one may hold."""
 
-PICTURES = (".png", ".pdf", ".svg")
-"""Endings of pictures that can be drawn."""
-
-FAILED = ("violated", "error", "disagreement", "infeasible", "unbounded")
-"""Statuses of rows that a person must look at."""
-
-T = TypeVar("T")
-
-SEEDS = 10
-"""Instances per cell where nothing else is said."""
-
-TIME_LIMIT = 60.0
-"""Seconds per instance where nothing else is said."""
+TABLES = (".csv", ".parquet")
+"""Endings of files that tables can be written to."""
 
 
-def ratio(
-    context: typer.Context,
-    problem_name: ProblemName,
-    heuristics: Annotated[
+def run(
+    study: StudyFile,
+    store: StoreFile = None,
+    executor: Annotated[
+        Literal["processes", "dask"],
+        typer.Option(help="Where runs go: this machine, or a cluster."),
+    ] = "processes",
+    address: Annotated[
         str | None,
-        typer.Option(
-            help='Comma list: "a_online,a_online(epsilon=0.3)"; default: all.', show_default=False
-        ),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"Instances per cell; default {SEEDS}.", show_default=False),
-    ] = None,
-    first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first instance.")] = 0,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help='A study listed by "optsched problems"; other options change it.',
-            show_default=False,
-        ),
-    ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            help="Formulation ratios refer to; default: the problem's own.", show_default=False
-        ),
-    ] = None,
-    bounds: Annotated[
-        str | None,
-        typer.Option(help="Comma list of further bounds to compute.", show_default=False),
-    ] = None,
-    solver: Solver = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help=f"Limit per instance; default {TIME_LIMIT:g}, or the preset's.",
-            show_default=False,
-        ),
+        typer.Option(help="Scheduler of the Dask cluster: tcp://host:8786.", show_default=False),
     ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Processes; default: one per core.", show_default=False)
     ] = None,
-    output: Output = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Picture to draw (png, pdf, svg).", show_default=False)
+    retry: Annotated[
+        str | None,
+        typer.Option(
+            help='Statuses to compute again, such as "error,no_solution".', show_default=False
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure how far heuristics are from the optimum, as intervals that are true.
+    """Run what a study does not have yet: every method of its grids on every instance.
 
-    Options of the problem's generator span a grid: --jobs 5,10,15. Every cell has the same seeds,
-    so "optsched generate" makes any of its instances again. Where the time limit leaves an
-    optimum unproven, the ratio is an interval between best schedule and best bound.
+    Each result is kept the moment it is there, so a study that is stopped or killed goes on from
+    there when the same command is given again, and a method added to the file later is all that
+    is computed. A run that times out, crashes or proves infeasibility is a result, too.
     """
+    from optsched.comparison import FAILED
+    from optsched.parallel import CrewLostError
+    from optsched.study import read, run_study
+
+    spec = read(study)
+    target = _store(study, store)
+    check_target(target)
+    crew = _crew(executor, address, workers)
+    interrupted, lost = False, ""
+    try:
+        with progress(f"running {study}", "runs") as tell:
+            run_study(
+                spec.grids,
+                target,
+                executor=crew,
+                keep=spec.keep,
+                retry=[] if retry is None else split_list(retry),
+                progress=lambda p: tell(p.finished, p.planned, p.seconds_left),
+            )
+    except KeyboardInterrupt:
+        interrupted = True
+    except CrewLostError as error:
+        lost = str(error)
+    results = _results(target)
+    _tell(results, json)
+    if interrupted or lost:
+        how = f"stopped: {lost}" if lost else "interrupted"
+        say(f"{how}; the same command goes on from here")
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+    ends = {status for step in results.steps() for status in step.statuses}
+    failed = any(end in FAILED for end in ends | {row.status for row in results.rows})
+    raise typer.Exit(NO if failed or lost else YES)
+
+
+def show(study: StudyOrStore, store: StoreFile = None, json: Json = False) -> None:
+    """Show what a study knows so far; it may be running meanwhile."""
+    _tell(_results(_store(study, store)), json)
+
+
+def export(
+    study: StudyOrStore,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="File to write (csv, parquet).", show_default=False),
+    ],
+    store: StoreFile = None,
+    runs: Annotated[
+        bool, typer.Option("--runs", help="Every run, instead of the ratios joined from them.")
+    ] = False,
+) -> None:
+    """Write a study's ratios, or all its runs, as a table: one line each."""
+    check_target(output)
+    if output.suffix not in TABLES:
+        raise InputError.of("--output", str(output), "a file ending in " + ", ".join(TABLES))
+    results = _results(_store(study, store))
+    table = results.runs_table() if runs else results.ratios()
+    from optsched.study.export import write
+
+    write(table, output)
+    say(f"wrote {output} ({len(table)} lines)")
+
+
+def report(
+    study: StudyOrStore,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write (html).", show_default=False)
+    ],
+    store: StoreFile = None,
+) -> None:
+    """Write a study as one HTML file that opens anywhere, without a network.
+
+    Tables, distributions of the ratios, a run to look at, the model's formulas, and what was not
+    proven. The study may be running meanwhile.
+    """
+    check_target(output)
+    if output.suffix != ".html":
+        raise InputError.of("--output", str(output), "a file ending in .html")
+    from optsched.document import write_text
+    from optsched.study import Store, read
+    from optsched.study.page import study_page
+
+    title = read(study).title if study.suffix == ".toml" else ""
+    with Store.reading(_store(study, store)) as kept:
+        write_text(output, study_page(kept, title or study.stem.replace("_", " ")))
+    say(f"wrote {output}")
+
+
+def _store(study: Path, store: Path | None) -> Path:
+    """The file with the results of a study file; a store stands for itself."""
+    if store is not None:
+        return store
+    return study.with_suffix(".sqlite") if study.suffix == ".toml" else study
+
+
+def _crew(executor: str, address: str | None, workers: int | None) -> Crew:
+    if executor == "dask":
+        from optsched.study.cluster import Cluster
+
+        if address is None:
+            raise InputError.of("--address", address, "of the scheduler: tcp://host:8786")
+        if workers is not None:
+            raise InputError.of("--workers", workers, "left out: the cluster says how many")
+        return Cluster(address)
+    if address is not None:
+        raise InputError.of("--address", address, "left out without --executor dask")
     import joblib
 
-    from optsched.problem import pick, problem
-    from optsched.ratio import study
-    from optsched.report import frame, summarise, varying
-    from optsched.solvers import Options
+    from optsched.parallel import Processes
 
-    typed = extra_options(context.args, problem_name)
-    found = problem(problem_name)
-    plan: Preset | None = pick(found.presets, preset, "preset") if preset else None
-    grid = dict(plan.grid) if plan else {}
-    grid |= {name: split_list(value) for name, value in typed.items()}
-    _check_files(output, plot)
-    chosen = _names(heuristics, plan.heuristics if plan else list(found.heuristics))
-    count = _first(seeds, plan.seeds if plan else None, SEEDS)
-    limit = _first(time_limit, plan.time_limit if plan else None, TIME_LIMIT)
-    with _progress(f"measuring {problem_name}") as progress:
-        result = study(
-            found,
-            grid,
-            chosen,
-            seeds=range(first_seed, first_seed + count),
-            reference=reference or (plan.reference if plan else None),
-            solver=solver,
-            options=Options(time_limit=limit),
-            bounds=_names(bounds, plan.bounds if plan else ()),
-            workers=_first(workers, joblib.cpu_count()),
-            progress=progress,
-        )
-    if result.interrupted:
-        say(f"interrupted: {result.finished} of {result.instances} instances are measured")
-    table = frame(result.rows)
-    cells = varying(table, grid)
-    summary = summarise(table, ["heuristic", *cells])
-    x = plan.x if plan and plan.x in cells else next(iter(cells), None)
-    _write(table, found, x, output, plot)
+    count = joblib.cpu_count() if workers is None else workers
+    if count < 1:
+        raise InputError.of("--workers", workers, "an integer >= 1")
+    return Processes(count)  # one process, too: a crash of a method must not end the study
+
+
+def _results(store: Path) -> Results:
+    from optsched.study import Results, Store
+
+    with Store.reading(store) as kept:
+        return Results.of(kept)
+
+
+def _tell(results: Results, json: bool) -> None:
+    from dataclasses import asdict
+
+    from optsched.report import frame, summarise, varying
+
+    tables = [frame(results.rows_of_grid(number)) for number in range(len(results.layouts))]
+    keys = [
+        ["heuristic", *varying(table, layout.options)]
+        for table, layout in zip(tables, results.layouts, strict=True)
+    ]
+    summaries = [summarise(table, by) for table, by in zip(tables, keys, strict=True)]
+    steps = results.steps()
     if json:
         print_json(
             {
-                "rows": [row.record() for row in result.rows],
-                "summary": summary.to_dict("records"),
-                "instances": result.instances,
-                "finished": result.finished,
+                "progress": asdict(results.progress),
+                "methods": [asdict(step) for step in steps],
+                "summary": [
+                    {"problem": layout.problem, "lines": summary.to_dict("records")}
+                    for layout, summary in zip(results.layouts, summaries, strict=True)
+                ],
             }
         )
-    else:
-        _show(table, summary, ["heuristic", *cells], found)
-    if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    unknown = table["ratio_low"].isna() & table["ratio_high"].isna()
-    raise typer.Exit(NO if unknown.any() else YES)
-
-
-def _first(*values: T | None) -> T:
-    """The first of them that is given."""
-    return next(value for value in values if value is not None)
-
-
-def _names(typed: str | None, otherwise: Sequence[str]) -> list[str]:
-    return list(otherwise) if typed is None else split_list(typed)
-
-
-def _check_files(output: Path | None, plot: Path | None) -> None:
-    check_target(output)
-    check_target(plot)
-    if plot is not None and plot.suffix not in PICTURES:
-        raise InputError.of("--plot", str(plot), "a file ending in " + ", ".join(PICTURES))
-
-
-@contextmanager
-def _progress(title: str) -> Iterator[Progress]:
-    """A progress bar in a terminal, a line per tenth elsewhere; always on standard error."""
-    err = console(error=True)
-    if not err.is_terminal:
-
-        def line(finished: int, planned: int, rows: Sequence[Row]) -> None:
-            if finished * 10 // planned > (finished - 1) * 10 // planned:
-                say(f"{title}: {finished} of {planned} instances")
-
-        yield line
         return
-
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda finished, planned, rows: bar.update(task, completed=finished, total=planned)
-
-
-def _write(
-    table: pd.DataFrame, found: Problem, x: str | None, output: Path | None, plot: Path | None
-) -> None:
-    if output is not None:
-        from optsched.document import write_text
-
-        write_text(output, table.to_csv(index=False))
-        say(f"wrote {output}")
-    if plot is not None:
-        from optsched.plots import study_figure
-
-        plot.parent.mkdir(parents=True, exist_ok=True)
-        study_figure(table, x).savefig(plot, dpi=150)
-        say(f"wrote {plot}")
+    for number, layout in enumerate(results.layouts):
+        mine = [step for step in steps if step.grid == number]
+        _show_steps(f"grid {number}: {layout.problem}", mine)
+        if len(tables[number]):
+            contest = layout.contest
+            show_ratios(
+                tables[number], summaries[number], keys[number], contest.measures, contest.sense
+            )
+    _say_progress(results)
 
 
-def _show(
-    table: pd.DataFrame, summary: pd.DataFrame, keys: Sequence[str], problem: Problem
-) -> None:
-    """The summary for people, and what went wrong."""
-    from optsched.report import CONFIDENCE
-
-    against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
-    columns = [*keys, "n", "proven", "mean ratio", f"{CONFIDENCE:.0%} interval", "worst"]
-    for name in against:
-        source, _, bound = name.removeprefix("mean_").partition("ratio_")
-        columns.append(f"{source.replace('_', ' ')}ratio to {bound}")
-    measures = [f"mean_measure_{name}" for name in problem.measures]
-    columns += [name.replace("_", " ") for name in problem.measures]
+def _show_steps(title: str, steps: Sequence[StepSummary]) -> None:
+    """How the methods of a grid have fared."""
+    columns = ["kind", "method", "runs", "ended", "mean seconds"]
     lines = [
         [
-            *(line[key] for key in keys),
-            _of(line["measured"], line["rows"]),
-            line["proven"],
-            _span(line["mean_low"], line["mean_high"]),
-            _span(line["ci_low"], line["ci_high"]),
-            _span(line["max_low"], line["max_high"]),
-            *(_span(line[name], line[name]) for name in (*against, *measures)),
+            *(step.kind, step.method, f"{step.finished} of {step.planned}"),
+            ", ".join(f"{status} {count}" for status, count in step.statuses.items()),
+            None if step.seconds is None else float(f"{step.seconds:.3g}"),
         ]
-        for line in summary.to_dict("records")
+        for step in steps
     ]
-    quotient = "cost of the schedule over the optimum"
-    if problem.sense == "maximise":
-        quotient = "optimum over the value of the schedule"
-    print_table(columns, lines, f"{quotient} (1 is optimal)")
-    failed = table[table["status"].isin(FAILED)]
-    if len(failed):
-        groups = failed.groupby(["heuristic", "status"], sort=False)
-        counts = groups.agg(rows=("message", "size"), message=("message", "first")).reset_index()
-        print_table(
-            ["heuristic", "status", "rows", "the first of them"],
-            counts.to_numpy().tolist(),
-            "without a ratio",
-        )
+    if any(step.complaint for step in steps):
+        columns.append("the first failure")
+        lines = [[*line, step.complaint] for line, step in zip(lines, steps, strict=True)]
+    print_table(columns, lines, title)
 
 
-def _of(part: int, whole: int) -> str:
-    return str(whole) if part == whole else f"{part} of {whole}"
-
-
-def _span(low: float, high: float) -> str:
-    """One number where both ends look the same, else both."""
-    ends = [f"{low:.3f}", f"{high:.3f}"]
-    if "nan" in ends:
-        return "-"
-    return ends[0] if ends[0] == ends[1] else " .. ".join(ends)
+def _say_progress(results: Results) -> None:
+    told = results.progress
+    rest = ""
+    if told.finished < told.planned and told.seconds_left is not None:
+        rest = f", {spoken(told.seconds_left)} left while it runs"
+    say(f"{told.finished} of {told.planned} runs have their result{rest}")

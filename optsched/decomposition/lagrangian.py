@@ -39,6 +39,7 @@ def maximise_dual(
     upper: ArrayLike = np.inf,
     steps: int = 100,
     target: float | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> PriceSearch:
     """Improve prices by Polyak's subgradient steps with patience.
 
@@ -54,6 +55,7 @@ def maximise_dual(
         steps: most evaluations.
         target: a value the optimum is believed to be near, such as a heuristic's cost; it steers
             the step length and does not enter the bound.
+        stop: asked after each evaluation whether to make do with what is known.
 
     Raises:
         InputError: fewer than one step, or prices outside their bounds.
@@ -82,7 +84,11 @@ def maximise_dual(
             return PriceSearch(value, prices, step, optimal=value > 0)
         if value > best + IMPROVES:
             best, best_prices, idle = value, prices, 0
-        elif (idle := idle + 1) >= PATIENCE:
+        else:
+            idle += 1
+        if stop is not None and stop():
+            return PriceSearch(best, best_prices, step, optimal=False)
+        if idle >= PATIENCE:
             prices, pace, idle = best_prices, pace / 2, 0
             continue
         # a price at its bound that the slope pushes outward stays: no direction to go

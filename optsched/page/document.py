@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from optsched.page.examples import Example
 from optsched.page.formulas import mathml
 from optsched.page.pictures import example_pictures, ratio_pictures
 from optsched.problem import Problem
@@ -16,6 +15,16 @@ from optsched.report import CONFIDENCE, summarise
 
 UNPROVEN_SHOWN = 40
 """Most lines of the table of what was not proven."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A run worth looking at: schedules of one instance, drawn side by side."""
+
+    title: str
+    instance: Any
+    schedules: Mapping[str, Any]
+    """By what made them."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,9 @@ def _content(section: Section) -> dict[str, Any]:
         "pictures": list(ratio_pictures(table, section.x)),
         "example": section.example and {
             "title": section.example.title,
-            "pictures": list(example_pictures(problem, section.example)),
+            "pictures": list(
+                example_pictures(problem, section.example.instance, section.example.schedules)
+            ),
         },
         "model": _model(section),
         "open": [_open(row) for row in open_.head(UNPROVEN_SHOWN).to_dict("records")],

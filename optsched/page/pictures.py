@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from optsched.page.examples import Example
 from optsched.plots import (
     logarithmic_where_wide,
     ratio_against,
@@ -49,12 +49,14 @@ def ratio_pictures(table: pd.DataFrame, x: str | None) -> Iterator[tuple[str, st
     yield "Share of the instances whose ratio is at most a value", data_uri(figure)
 
 
-def example_pictures(problem: Problem, example: Example) -> Iterator[tuple[str, str]]:
+def example_pictures(
+    problem: Problem, instance: Any, schedules: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
     """Every picture the problem knows, of every schedule."""
     for kind, draw in problem.pictures.items():
-        for name, schedule in example.schedules.items():
+        for name, schedule in schedules.items():
             figure = Figure(figsize=(8, 4.5), layout="constrained")
-            draw(figure.subplots(), example.instance, schedule)
+            draw(figure.subplots(), instance, schedule)
             yield f"{kind.replace('_', ' ')}, {name}", data_uri(figure)
 
 

@@ -36,7 +36,7 @@ def said(cli):
 
     def run(*arguments, status=0):
         result = cli(*arguments, "--json")
-        assert result.exit_code == status, result.stderr
+        assert result.exit_code == status, result.stderr + result.stdout
         return json.loads(result.stdout)
 
     return run

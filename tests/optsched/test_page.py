@@ -7,12 +7,14 @@ from html.parser import HTMLParser
 import covering
 import pytest
 
-from optsched.page import Section, page, worst_run
+from optsched.page import Example, Section, page
 from optsched.page.formulas import mathml
-from optsched.ratio import study
 from optsched.report import frame
+from optsched.study import Grid, Results, Store, run_study
+from optsched.study.page import study_page
+from optsched.trial import instance_rng
 
-GRID = {"items": [3, 6]}
+GRID = Grid("covering", {"items": [3, 6]}, seeds=range(3), heuristics=["greedy", "everything"])
 
 
 def bars(ax, instance, choice):
@@ -24,14 +26,23 @@ PICTURED = replace(covering.PROBLEM, pictures={"bars": bars})
 
 
 @pytest.fixture(scope="module")
-def table():
-    result = study(covering.PROBLEM, GRID, ["greedy", "everything"], seeds=range(3))
-    return frame(result.rows)
+def store(tmp_path_factory):
+    """A finished study."""
+    path = tmp_path_factory.mktemp("page") / "study.sqlite"
+    run_study([GRID], path, workers=1)
+    return path
 
 
-def section(table, **changes):
-    example = worst_run(PICTURED, table)
-    return replace(Section(PICTURED, table, ["items"], "items", example), **changes)
+@pytest.fixture(scope="module")
+def table(store):
+    with Store.reading(store) as kept:
+        return frame(Results.of(kept).rows)
+
+
+def section(table):
+    instance = covering.PROBLEM.generate(instance_rng(0), items=3)
+    greedy = covering.PROBLEM.run("greedy", instance, None)
+    return Section(PICTURED, table, ["items"], "items", Example("look", instance, {"mine": greedy}))
 
 
 class Balance(HTMLParser):
@@ -65,19 +76,35 @@ def test_the_page_is_one_file_of_balanced_html(table):
 def test_the_page_shows_ratios_pictures_a_run_and_formulas(table):
     text = page("A study", [section(table)])
     assert "Mean ratio against items" in text
-    assert "bars, greedy" in text
-    assert "bars, optimum" in text
+    assert "bars, mine" in text
     assert "<math" in text
     assert "every ratio above is a point" in text
-    worst = table.loc[table["heuristic"] == "greedy", "ratio_high"].max()
-    assert f"the worst ratio of greedy: {worst:.3f}" in text
 
 
-def test_the_worst_run_is_made_again_from_seed_and_options(table):
-    example = worst_run(covering.PROBLEM, table)
-    costs = {covering.cost(example.instance, made) for made in example.schedules.values()}
-    row = table.loc[table.loc[table["heuristic"] == "greedy", "ratio_high"].idxmax()]
-    assert costs == {row["cost"], row["optimum"]}
+def test_the_run_to_look_at_is_the_worst_with_its_optimum(store, table):
+    with Store.reading(store) as kept:
+        text = study_page(kept, "A study")
+    first = table[table["heuristic"] == "greedy"]
+    worst = first.loc[first["ratio_high"].idxmax()]
+    assert f"the worst ratio of greedy, {worst['ratio_high']:.3f}" in text
+    assert worst["instance"] in text
+    assert "Not at its end" not in text
+
+
+def test_a_study_that_is_not_at_its_end_says_so(tmp_path):
+    path = tmp_path / "study.sqlite"
+
+    class EnoughError(Exception):
+        """Stops a study."""
+
+    def stop(progress):
+        if progress.finished >= 3:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        run_study([GRID], path, workers=1, progress=stop)
+    with Store.reading(path) as kept:
+        assert "Not at its end: 3 of 18 runs" in study_page(kept, "A study")
 
 
 def test_what_is_not_proven_is_listed(table):
@@ -92,7 +119,6 @@ def test_a_study_without_any_ratio_still_has_a_page(table):
     nothing = table.copy()
     nothing[["ratio_low", "ratio_high"]] = None
     nothing["status"] = "error"
-    assert worst_run(covering.PROBLEM, nothing) is None
     text = page("A study", [Section(covering.PROBLEM, nothing, ["items"], "items")])
     assert "<img" not in text
     assert "What was not proven" in text

@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from optsched.plots import LEGEND_ENTRIES, gantt, ratio_against, ratio_distribution, study_figure
+from optsched.plots import (
+    LEGEND_ENTRIES,
+    gantt,
+    over_time,
+    ratio_against,
+    ratio_distribution,
+    study_figure,
+)
 from optsched.ratio import study
 from optsched.report import frame, summarise
 
@@ -90,3 +97,15 @@ def test_the_fake_problem_makes_intervals(table):
     measured = table.dropna(subset=["ratio_low"])
     assert (measured["ratio_low"] < measured["ratio_high"]).any()
     assert covering.PROBLEM.name == "covering"
+
+
+def test_a_quantity_over_time_is_drawn_constant_between_its_changes(ax):
+    curves = {
+        "busy": (np.array([0.0, 2.0, 5.0]), np.array([1.0, 3.0])),
+        "idle": (np.array([0.0]), np.zeros(0)),
+    }
+    assert over_time(ax, curves, what="workers") is ax
+    (steps,) = ax.patches
+    values, edges, _ = steps.get_data()
+    assert (values.tolist(), edges.tolist()) == ([1, 3], [0, 2, 5])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("time (slots)", "workers")

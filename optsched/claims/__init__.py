@@ -1,0 +1,44 @@
+"""Claims of a paper's evaluation as data, measured on demand, with a verdict on each.
+
+A :class:`Claim` names what the paper prints and how it is measured. Several claims may share one
+*experiment*: a function from a scale to what it measured, which is run once, or a :class:`Sweep`
+over many instances, which are measured in parallel and kept one by one. Packages announce their
+claims through the entry-point group ``optsched.claims`` (a sequence of :class:`Claim`, under the
+problem's name); ``optsched claims`` measures them.
+"""
+
+from optsched.claims.claim import (
+    Claim,
+    Finding,
+    Judged,
+    Scale,
+    Sweep,
+    UnmeasuredError,
+    Verdict,
+    data_folder,
+)
+from optsched.claims.experiments import Result, claims, judge, measure, measure_claims
+from optsched.claims.tables import latex, markdown, table
+from optsched.claims.verdicts import compared, compared_means, counted
+
+__all__ = [
+    "Claim",
+    "Finding",
+    "Judged",
+    "Result",
+    "Scale",
+    "Sweep",
+    "UnmeasuredError",
+    "Verdict",
+    "claims",
+    "compared",
+    "compared_means",
+    "counted",
+    "data_folder",
+    "judge",
+    "latex",
+    "markdown",
+    "measure",
+    "measure_claims",
+    "table",
+]

@@ -1,0 +1,363 @@
+"""``optsched claims``: what papers state, measured again."""
+
+from __future__ import annotations
+
+import json as json_text
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.cli.console import (
+    NO,
+    YES,
+    Json,
+    Output,
+    check_target,
+    console,
+    print_json,
+    print_table,
+    say,
+)
+from optsched.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from optsched.claims import Claim, Judged, Result, Scale, Sweep
+    from optsched.claims.experiments import Experiment
+
+KEEP = Path("out/claims.sqlite")
+"""Where ``--full`` keeps what it measured, unless told otherwise."""
+
+NARROW = 110
+"""Columns of a terminal below which claims are listed and not put in a table."""
+
+COLOURS = {"holds": "green", "partly": "yellow", "fails": "red", "not measured": "dim"}
+
+
+def claims(
+    problem_name: Annotated[
+        str | None,
+        typer.Argument(metavar="[PROBLEM]", help="Only the claims of its paper; default: all."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small: about 20 s a paper on two cores (default).")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="At the papers' size: hours; kept as it goes.")
+    ] = False,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this one; may be repeated.", show_default=False),
+    ] = None,
+    listing: Annotated[
+        bool, typer.Option("--list", help="Say what is claimed and how it would be measured.")
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes; default: one per core.", show_default=False),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder of the real traces; default: OPTSCHED_DATA.",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"Keep measurements here and start from them; {KEEP} with --full.",
+            show_default=False,
+        ),
+    ] = None,
+    measurements: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="CSV file for every single measurement.", show_default=False
+        ),
+    ] = None,
+    overview: Annotated[
+        bool, typer.Option("--overview", help="Show the measurements by setting, too.")
+    ] = False,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """Measure what papers state: each claim holds, holds partly, fails, or was not measured.
+
+    -o writes the table as .md, .tex, .csv or .json. A run with --full that was interrupted goes on
+    where it was: start it again. Exits 0 where all was measured that can be, whatever came of it,
+    and 1 where something went wrong.
+    """
+    from optsched.claims import judge, measure
+
+    if quick and full:
+        raise InputError.of("--quick", quick, "not together with --full")
+    check_target(keep)
+    check_target(measurements)
+    write = _writer(output)
+    _point_to(data)
+    chosen = _chosen(problem_name, claim or [])
+    if listing:
+        _list(chosen, json)
+        return
+    scale: Scale = "full" if full else "quick"
+    keep = keep or (KEEP if full else None)
+    if keep is not None:
+        say(f"measurements are kept in {keep}")
+    with _progress() as progress:
+        results = measure(chosen, scale, workers=workers or _cores(), progress=progress, keep=keep)
+    judged = judge(chosen, results)
+    write(judged)
+    _write_measurements(results, measurements)
+    if json:
+        _print_json(judged, scale)
+    else:
+        if overview:
+            _show_overviews(results)
+        _show(judged)
+    raise typer.Exit(NO if any(item.finding.failed for item in judged) else YES)
+
+
+def _cores() -> int:
+    import joblib
+
+    return int(joblib.cpu_count())
+
+
+def _point_to(data: Path | None) -> None:
+    """Name the folder of the traces to this process and to those it starts."""
+    from optsched.claims.claim import DATA
+
+    if data is not None:
+        if not data.is_dir():
+            raise InputError.of("--data", str(data), "a folder")
+        os.environ[DATA] = str(data.resolve())
+
+
+def _chosen(problem: str | None, names: Sequence[str]) -> dict[str, tuple[Claim, ...]]:
+    """The claims asked for.
+
+    Raises:
+        InputError: no such problem, no such claim.
+    """
+    from optsched.claims import claims as announced
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = announced(problem)
+    for warning in caught:
+        say(f"warning: {warning.message}")
+    known = {claim.name for of in found.values() for claim in of}
+    for name in names:
+        if name not in known:
+            raise InputError.of("--claim", name, "must be one of those that --list shows")
+    if not names:
+        return found
+    return {
+        of: kept
+        for of, claims_of in found.items()
+        if (kept := tuple(claim for claim in claims_of if claim.name in names))
+    }
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], None]]:
+    """A progress bar with the time left in a terminal, a line per tenth elsewhere."""
+    err = console(error=True)
+    if not err.is_terminal:
+
+        def line(done: int, planned: int, name: str) -> None:
+            if done * 10 // planned > (done - 1) * 10 // planned:
+                say(f"measuring claims: {done} of {planned} parts")
+
+        yield line
+        return
+
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("measuring claims"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, planned, name: bar.update(
+            task, completed=done, total=planned, description=name
+        )
+
+
+def _writer(output: Path | None) -> Callable[[Sequence[Judged]], None]:
+    """What writes the table, by the file's ending.
+
+    Raises:
+        InputError: another ending, or a file that cannot be written.
+    """
+    from optsched.claims import latex, markdown, table
+    from optsched.document import write_text
+
+    check_target(output)
+    if output is None:
+        return lambda judged: None
+    makers: dict[str, Callable[[Sequence[Judged]], str]] = {
+        ".md": markdown,
+        ".tex": latex,
+        ".csv": lambda judged: table(judged).to_csv(index=False),
+        ".json": lambda judged: json_text.dumps(_records(judged), indent=1, allow_nan=False) + "\n",
+    }
+    if output.suffix not in makers:
+        raise InputError.of("--output", str(output), "a file ending in " + ", ".join(makers))
+
+    def write(judged: Sequence[Judged]) -> None:
+        write_text(output, makers[output.suffix](judged))
+        say(f"wrote {output}")
+
+    return write
+
+
+def _write_measurements(results: Mapping[Experiment, Result], path: Path | None) -> None:
+    """Every row of every sweep; columns that another sweep has are empty."""
+    import pandas as pd
+
+    from optsched.document import write_text
+
+    if path is None:
+        return
+    frames = [
+        pd.DataFrame(frame.assign(sweep=sweep.name)[["sweep", *frame.columns]])
+        for sweep, frame in _sweeps(results)
+    ]
+    write_text(path, pd.concat(frames).to_csv(index=False) if frames else "sweep\n")
+    say(f"wrote {path}")
+
+
+def _sweeps(results: Mapping[Experiment, Result]) -> Iterator[tuple[Sweep, pd.DataFrame]]:
+    from optsched.claims import Sweep
+
+    for experiment, result in results.items():
+        if isinstance(experiment, Sweep) and result.value is not None:
+            yield experiment, result.value
+
+
+def _records(judged: Sequence[Judged]) -> list[dict[str, object]]:
+    from optsched.claims import table
+    from optsched.report import plain
+
+    records: list[dict[str, object]] = plain(table(judged).to_dict("records"))
+    return records
+
+
+def _print_json(judged: Sequence[Judged], scale: Scale) -> None:
+    print_json({"scale": scale, "claims": _records(judged)})
+
+
+def _list(chosen: Mapping[str, Sequence[Claim]], json: bool) -> None:
+    from optsched.claims.tables import number
+
+    if json:
+        fields = ("name", "source", "text", "printed", "unit", "how")
+        listed = [
+            {"problem": problem, **{field: getattr(claim, field) for field in fields}}
+            for problem, of in chosen.items()
+            for claim in of
+        ]
+        print_json({"claims": listed})
+        return
+    for problem, of in chosen.items():
+        rows = [
+            (
+                claim.name,
+                claim.source,
+                claim.text,
+                "" if claim.printed is None else f"{number(claim.printed)} {claim.unit}".strip(),
+                claim.how,
+            )
+            for claim in of
+        ]
+        columns = ("claim", "source", "what is stated", "printed", "how it is measured")
+        print_table(columns, rows, f"claims on {problem}: {len(rows)}")
+
+
+def _show_overviews(results: Mapping[Experiment, Result]) -> None:
+    for sweep, frame in _sweeps(results):
+        if sweep.overview is not None:
+            made = sweep.overview(frame).reset_index()
+            print_table(list(map(str, made.columns)), made.to_numpy().tolist(), sweep.name)
+
+
+def _show(judged: Sequence[Judged]) -> None:
+    """A table per problem, or a list where the terminal is narrow; what must be known after it."""
+    from optsched.claims.tables import by_problem, tally
+
+    narrow = console().width < NARROW
+    for problem, items in by_problem(judged):
+        title = f"{problem}, {tally(items)}"
+        if narrow:
+            _show_list(items, title)
+        else:
+            _show_table(items, title)
+
+
+def _show_table(items: Sequence[Judged], title: str) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from optsched.claims.tables import HEADER, cells
+
+    made = Table(title=title, title_justify="left", title_style="bold", show_lines=False)
+    for name in HEADER:
+        right = name in ("printed", "measured", "instances")
+        label = "n" if name == "instances" else name
+        wrap = name not in ("claim", "source")
+        made.add_column(label, justify="right" if right else "left", no_wrap=wrap, overflow="fold")
+    for item in items:
+        text, *rest, verdict = cells(item)
+        said = Text(text)
+        about = ": ".join(part for part in (item.claim.name, item.finding.note) if part)
+        said.append(f"\n{about}", style="dim")
+        made.add_row(said, *map(Text, rest), Text(verdict, style=COLOURS[item.finding.verdict]))
+    output = console()
+    output.print()
+    output.print(made)
+
+
+def _show_list(items: Sequence[Judged], title: str) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from optsched.claims.tables import HEADER, cells
+
+    output = console()
+    output.print(f"\n{title}", style="bold", markup=False)
+    for item in items:
+        shown = dict(zip(HEADER, cells(item), strict=True))
+        line = Text(shown["verdict"], style=COLOURS[item.finding.verdict])
+        line.append(f"  {shown['claim']} ({shown['source']})", style="not dim default")
+        output.print(line)
+        facts = [f"{name} {shown[name]}" for name in ("printed", "measured") if shown[name]]
+        if shown["interval"]:
+            facts.append(f"interval {shown['interval']}")
+        if shown["instances"]:
+            facts.append(f"{shown['instances']} instances")
+        for text in (item.claim.name, ", ".join(facts), item.finding.note):
+            if text:
+                output.print(Padding(Text(text, style="dim"), (0, 0, 0, 4)))

@@ -1,0 +1,244 @@
+"""``optsched ratio``: heuristics against the optimum, over a grid of generated instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from optsched.cli.console import (
+    INTERRUPTED,
+    NO,
+    YES,
+    Json,
+    Output,
+    Solver,
+    check_target,
+    print_json,
+    print_table,
+    say,
+)
+from optsched.cli.names import ProblemName, extra_options, split_list
+from optsched.cli.progress import progress
+from optsched.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from optsched.problem import Preset, Sense
+
+PICTURES = (".png", ".pdf", ".svg")
+"""Endings of pictures that can be drawn."""
+
+T = TypeVar("T")
+
+SEEDS = 10
+"""Instances per cell where nothing else is said."""
+
+TIME_LIMIT = 60.0
+"""Seconds per instance where nothing else is said."""
+
+
+def ratio(
+    context: typer.Context,
+    problem_name: ProblemName,
+    heuristics: Annotated[
+        str | None,
+        typer.Option(
+            help='Comma list: "a_online,a_online(epsilon=0.3)"; default: all.', show_default=False
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Instances per cell; default {SEEDS}.", show_default=False),
+    ] = None,
+    first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first instance.")] = 0,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help='A study listed by "optsched problems"; other options change it.',
+            show_default=False,
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="Formulation ratios refer to; default: the problem's own.", show_default=False
+        ),
+    ] = None,
+    bounds: Annotated[
+        str | None,
+        typer.Option(help="Comma list of further bounds to compute.", show_default=False),
+    ] = None,
+    solver: Solver = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help=f"Limit per instance; default {TIME_LIMIT:g}, or the preset's.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes; default: one per core.", show_default=False)
+    ] = None,
+    output: Output = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Picture to draw (png, pdf, svg).", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure how far heuristics are from the optimum, as intervals that are true.
+
+    Options of the problem's generator span a grid: --jobs 5,10,15. Every cell has the same seeds,
+    so "optsched generate" makes any of its instances again. Where the time limit leaves an
+    optimum unproven, the ratio is an interval between best schedule and best bound.
+    """
+    import joblib
+
+    from optsched.problem import pick, problem
+    from optsched.ratio import study
+    from optsched.report import frame, summarise, varying
+    from optsched.solvers import Options
+
+    typed = extra_options(context.args, problem_name)
+    found = problem(problem_name)
+    plan: Preset | None = pick(found.presets, preset, "preset") if preset else None
+    grid = dict(plan.grid) if plan else {}
+    grid |= {name: split_list(value) for name, value in typed.items()}
+    _check_files(output, plot)
+    chosen = _names(heuristics, plan.heuristics if plan else list(found.heuristics))
+    count = _first(seeds, plan.seeds if plan else None, SEEDS)
+    limit = _first(time_limit, plan.time_limit if plan else None, TIME_LIMIT)
+    with progress(f"measuring {problem_name}", "instances") as tell:
+        result = study(
+            problem_name,
+            grid,
+            chosen,
+            seeds=range(first_seed, first_seed + count),
+            reference=reference or (plan.reference if plan else None),
+            solver=solver,
+            options=Options(time_limit=limit),
+            bounds=_names(bounds, plan.bounds if plan else ()),
+            workers=_first(workers, joblib.cpu_count()),
+            progress=lambda finished, planned, rows: tell(finished, planned, None),
+        )
+    if result.interrupted:
+        say(f"interrupted: {result.finished} of {result.instances} instances are measured")
+    table = frame(result.rows)
+    cells = varying(table, grid)
+    summary = summarise(table, ["heuristic", *cells])
+    x = plan.x if plan and plan.x in cells else next(iter(cells), None)
+    _write(table, x, output, plot)
+    if json:
+        print_json(
+            {
+                "rows": [row.record() for row in result.rows],
+                "summary": summary.to_dict("records"),
+                "instances": result.instances,
+                "finished": result.finished,
+            }
+        )
+    else:
+        show_ratios(table, summary, ["heuristic", *cells], list(found.measures), found.sense)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    unknown = table["ratio_low"].isna() & table["ratio_high"].isna()
+    raise typer.Exit(NO if unknown.any() else YES)
+
+
+def _first(*values: T | None) -> T:
+    """The first of them that is given."""
+    return next(value for value in values if value is not None)
+
+
+def _names(typed: str | None, otherwise: Sequence[str]) -> list[str]:
+    return list(otherwise) if typed is None else split_list(typed)
+
+
+def _check_files(output: Path | None, plot: Path | None) -> None:
+    check_target(output)
+    check_target(plot)
+    if plot is not None and plot.suffix not in PICTURES:
+        raise InputError.of("--plot", str(plot), "a file ending in " + ", ".join(PICTURES))
+
+
+def _write(table: pd.DataFrame, x: str | None, output: Path | None, plot: Path | None) -> None:
+    if output is not None:
+        from optsched.document import write_text
+
+        write_text(output, table.to_csv(index=False))
+        say(f"wrote {output}")
+    if plot is not None:
+        from optsched.plots import study_figure
+
+        plot.parent.mkdir(parents=True, exist_ok=True)
+        study_figure(table, x).savefig(plot, dpi=150)
+        say(f"wrote {plot}")
+
+
+def show_ratios(
+    table: pd.DataFrame,
+    summary: pd.DataFrame,
+    keys: Sequence[str],
+    measures: Sequence[str],
+    sense: Sense,
+) -> None:
+    """The summary for people, and what went wrong.
+
+    Args:
+        table: rows of ratios.
+        summary: of the table, by ``keys``.
+        keys: columns that make the groups.
+        measures: what the problem measures of a schedule.
+        sense: of the problem.
+    """
+    from optsched.comparison import FAILED
+    from optsched.report import CONFIDENCE
+
+    against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
+    columns = [*keys, "n", "proven", "mean ratio", f"{CONFIDENCE:.0%} interval", "worst"]
+    for name in against:
+        source, _, bound = name.removeprefix("mean_").partition("ratio_")
+        columns.append(f"{source.replace('_', ' ')}ratio to {bound}")
+    columns += [name.replace("_", " ") for name in measures]
+    lines = [
+        [
+            *(line[key] for key in keys),
+            _of(line["measured"], line["rows"]),
+            line["proven"],
+            _span(line["mean_low"], line["mean_high"]),
+            _span(line["ci_low"], line["ci_high"]),
+            _span(line["max_low"], line["max_high"]),
+            *(_span(line[name], line[name]) for name in against),
+            *(_span(line[name], line[name]) for name in (f"mean_measure_{m}" for m in measures)),
+        ]
+        for line in summary.to_dict("records")
+    ]
+    quotient = "cost of the schedule over the optimum"
+    if sense == "maximise":
+        quotient = "optimum over the value of the schedule"
+    print_table(columns, lines, f"{quotient} (1 is optimal)")
+    failed = table[table["status"].isin(FAILED)]
+    if len(failed):
+        groups = failed.groupby(["heuristic", "status"], sort=False)
+        counts = groups.agg(rows=("message", "size"), message=("message", "first")).reset_index()
+        print_table(
+            ["heuristic", "status", "rows", "the first of them"],
+            counts.to_numpy().tolist(),
+            "without a ratio",
+        )
+
+
+def _of(part: int, whole: int) -> str:
+    return str(whole) if part == whole else f"{part} of {whole}"
+
+
+def _span(low: float, high: float) -> str:
+    """One number where both ends look the same, else both."""
+    ends = [f"{low:.3f}", f"{high:.3f}"]
+    if "nan" in ends:
+        return "-"
+    return ends[0] if ends[0] == ends[1] else " .. ".join(ends)

@@ -1,0 +1,94 @@
+"""Studies: many methods on many instances, kept in a file that loses nothing.
+
+A study is one or more grids. Every method of a grid (heuristic, exact method, bound) is run on
+every one of its instances, and each result goes into an SQLite file the moment it is there. A
+study that is stopped, or killed, goes on where it was when it is run again; a method added to it
+later is all that is computed. Ratios are put together from the runs of an instance when they are
+read.
+
+Example:
+    >>> from optsched.study import Exact, Grid, run_study
+    >>> from optsched.solvers import Options
+    >>> grid = Grid(
+    ...     "preemptive",
+    ...     generator={"jobs": [2, 3], "servers": [3]},
+    ...     seeds=range(2),
+    ...     heuristics=["a_online"],
+    ...     exact=[Exact("problem_2_compact", options=Options(time_limit=60))],
+    ... )
+    >>> results = run_study([grid], workers=1)
+    >>> len(results.rows), results.progress.finished, results.progress.planned
+    (4, 8, 8)
+
+As a file: see :mod:`optsched.study.spec`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from pathlib import Path
+
+import joblib
+
+from optsched.errors import InputError
+from optsched.parallel import Crew, Given, Here, Processes
+from optsched.study.engine import Engine, Keep
+from optsched.study.grid import Exact, Grid, plan
+from optsched.study.pace import Progress
+from optsched.study.reading import Results
+from optsched.study.spec import Spec, read
+from optsched.study.store import Store
+
+__all__ = ["Exact", "Grid", "Progress", "Results", "Spec", "Store", "read", "run_study"]
+
+
+def run_study(
+    grids: Sequence[Grid],
+    store: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    executor: Crew | Executor | Callable[[], Executor] | None = None,
+    keep: Keep = "exact",
+    retry: Iterable[str] = (),
+    progress: Callable[[Progress], None] | None = None,
+) -> Results:
+    """Run what the store does not hold yet, and read it all.
+
+    Args:
+        grids: what the study consists of.
+        store: file that keeps the results; None: only memory does.
+        workers: how many runs go on at a time; None: one per core.
+        executor: where they run. None: processes of this machine, or this very process with
+            ``workers=1``. Any ``concurrent.futures`` executor will do, or a function that starts
+            one (then a new one is started where a crash breaks the first), or a crew such as
+            ``optsched.study.cluster.Cluster``.
+        keep: whose schedules to keep.
+        retry: statuses of runs to be forgotten and computed again, such as "error".
+        progress: called at the start and after results.
+
+    Raises:
+        InputError: a name, an option or a value that is not known; nothing has run yet.
+        CrewLostError: the executor is gone; what had its result is in the store.
+        KeyboardInterrupt: as above.
+    """
+    count = joblib.cpu_count() if workers is None else workers
+    if count < 1:
+        raise InputError.of("workers", workers, "an integer >= 1")
+    planned = plan(grids)
+    with Store.in_memory() if store is None else Store.open(store) as kept:
+        kept.forget(retry)
+        with closing(Engine(planned, kept, _crew(executor, count), keep).run()) as steps:
+            for step in steps:
+                if progress is not None:
+                    progress(step)
+        return Results.of(kept)
+
+
+def _crew(executor: Crew | Executor | Callable[[], Executor] | None, workers: int) -> Crew:
+    if executor is None:
+        return Here() if workers == 1 else Processes(workers)
+    if isinstance(executor, Executor) or callable(executor):
+        return Given(executor, workers)
+    return executor

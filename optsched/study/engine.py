@@ -1,0 +1,204 @@
+"""Runs a plan: what the store does not hold yet goes to the crew, and comes back into the store."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Literal
+
+from optsched.comparison import Row, best_start
+from optsched.errors import InputError
+from optsched.parallel import Crew, Finished, drain
+from optsched.solvers import Status
+from optsched.study.grid import Plan
+from optsched.study.layout import Case, Layout, Place, RunKey, Step
+from optsched.study.pace import Pace, Progress
+from optsched.study.reading import rows_of, runs_of
+from optsched.study.store import Made, Store
+from optsched.study.worker import Report, Task, work
+from optsched.workbench import Run
+
+Keep = Literal["none", "exact", "all"]
+"""Whose schedules are kept; those of heuristics are quickly made again."""
+
+
+@dataclass(eq=False)
+class _Open:
+    """A case whose runs are not all there."""
+
+    number: int
+    case: Case
+    layout: Layout
+    digest: str = ""
+    """Of its instance's content."""
+    missing: set[Place] = field(default_factory=set)
+    """Places of the steps without a result."""
+    waiting: list[Step] = field(default_factory=list)
+    """Solves that start from a heuristic's schedule."""
+
+
+@dataclass(frozen=True)
+class FinishedCase:
+    """An instance whose runs are all there."""
+
+    number: int
+    """In the plan."""
+    rows: list[Row]
+    """Its ratios."""
+
+
+class Engine:
+    """Runs a plan once; a result is in the store before it is told.
+
+    Args:
+        plan: what to run.
+        store: what there is already, and where results go.
+        crew: where to run it.
+        keep: whose schedules to keep.
+    """
+
+    def __init__(self, plan: Plan, store: Store, crew: Crew, keep: Keep = "none") -> None:
+        self.plan = plan
+        self.store = store
+        self.crew = crew
+        self.keep = keep
+        self._instances = store.instances()
+        self._there = store.run_keys()
+        self._cases = deque(enumerate(plan.cases))
+        self._tasks: deque[Task] = deque()
+        self._making: dict[str, list[_Open]] = defaultdict(list)
+        self._running: dict[RunKey, list[tuple[_Open, Step]]] = defaultdict(list)
+        self._done: deque[_Open] = deque()
+        self._pace = Pace(plan.layouts, plan.cases, store.took(), crew.size())
+
+    def run(self) -> Generator[Progress, None, None]:
+        """Run to the end; yield after every result, and once at the start.
+
+        Raises:
+            InputError: a worker runs other code than this process; nothing of it is kept.
+            CrewLostError: the executor is gone.
+            KeyboardInterrupt: also where a solver has heard of it first.
+        """
+        self.store.set_plan(self.plan, self.crew.size())
+        self._refill()
+        yield self._pace.progress()
+        with closing(drain(work, self._tasks, self.crew)) as batches:
+            for batch in batches:
+                with self.store.writing():
+                    stops = [self._record(finished) for finished in batch]
+                for stop in filter(None, stops):
+                    raise stop
+                self._refill()
+                self._pace.workers = self.crew.size()
+                yield self._pace.progress()
+
+    def finished_cases(self) -> Iterator[FinishedCase]:
+        """Run to the end as ``run`` does; yield each case once, when all its runs are there."""
+        with closing(self.run()) as steps:
+            for _ in steps:
+                while self._done:
+                    one = self._done.popleft()
+                    yield FinishedCase(one.number, self._rows(one))
+
+    # from cases to tasks
+
+    def _refill(self) -> None:
+        """Open cases until there is enough to do."""
+        while self._cases and len(self._tasks) < 4 * self.crew.window():
+            number, case = self._cases.popleft()
+            one = _Open(number, case, self.plan.layouts[case.grid])
+            made = self._instances.get(case.recipe)
+            if made is not None:
+                self._begin(one, made)
+                continue
+            if case.recipe not in self._making:
+                self._tasks.append(Task(self.plan.recipes[case.recipe]))
+            self._making[case.recipe].append(one)
+
+    def _begin(self, one: _Open, made: Made) -> None:
+        """Ask for every run of a case; one whose instance cannot be made is finished."""
+        steps = one.layout.steps
+        if not made.digest:
+            for step in steps:
+                self._pace.finish(step.key)
+            self._done.append(one)
+            return
+        one.digest = made.digest
+        one.missing = {step.place for step in steps}
+        one.waiting = [step for step in steps if self.plan.methods[step.key].method.start]
+        for step in steps:
+            if step not in one.waiting:
+                self._ask(one, step)
+        self._ask_waiting(one)
+
+    def _ask_waiting(self, one: _Open) -> None:
+        """Ask for the solves whose start is known: the best of the heuristics they name."""
+        for step in list(one.waiting):
+            names = self.plan.methods[step.key].method.start
+            if any(("heuristic", name) in one.missing for name in names):
+                continue
+            one.waiting.remove(step)
+            start = None
+            if step.run(one.digest, one.case.seed) not in self._there:
+                known = self._runs(one)
+                usable = {name: known["heuristic", name] for name in names}
+                start = best_start(one.layout.contest.sense, usable)
+            self._ask(one, step, start)
+
+    def _ask(self, one: _Open, step: Step, start: str | None = None) -> None:
+        key = step.run(one.digest, one.case.seed)
+        if key in self._there:
+            self._tick(one, step)
+            return
+        if key not in self._running:
+            keep = self.keep == "all" or self.keep == step.kind
+            recipe = self.plan.recipes[one.case.recipe]
+            self._tasks.append(Task(recipe, key, self.plan.methods[step.key], start, keep))
+        self._running[key].append((one, step))
+
+    def _tick(self, one: _Open, step: Step) -> None:
+        """A run of the case is there."""
+        one.missing.discard(step.place)
+        self._pace.finish(step.key)
+        if not one.missing:
+            self._done.append(one)
+
+    # from results to the store
+
+    def _record(self, finished: Finished[Task, Report]) -> BaseException | None:
+        """Keep a result; one that is none is a reason to stop."""
+        task, report = finished.task, finished.value or Report(0.0, "")
+        if report.refusal:
+            return InputError.of("worker", report.refusal, "the code of the process that asks")
+        if task.key is None:
+            self._record_instance(task, Made(report.digest, finished.error, report.took))
+            return None
+        run = report.run or Run(Status.ERROR.value, message=finished.error)
+        if run.status == Status.INTERRUPTED:
+            return KeyboardInterrupt()  # heard by the solver; it says nothing of the method
+        self.store.put_run(task.key, run, report.took)
+        self._there.add(task.key)
+        self._pace.compute(task.key[1], report.took)
+        asking = self._running.pop(task.key)
+        for one, step in asking:
+            self._tick(one, step)
+        for one, _ in asking:
+            self._ask_waiting(one)
+        return None
+
+    def _record_instance(self, task: Task, made: Made) -> None:
+        self.store.put_instance(task.recipe, made)
+        self._instances[task.recipe.key] = made
+        for one in self._making.pop(task.recipe.key):
+            self._begin(one, made)
+
+    # from the store to rows
+
+    def _runs(self, one: _Open) -> dict[Place, Run]:
+        """The runs of a case that are there."""
+        return runs_of(one.layout, one.case, self._instances, self.store.runs(one.digest))
+
+    def _rows(self, one: _Open) -> list[Row]:
+        return rows_of(one.layout, one.case, self._runs(one))

@@ -1,0 +1,56 @@
+"""Tables of a study as files that other programs read."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from optsched.document import write_text
+from optsched.errors import InputError
+from optsched.report import plain
+
+
+def write(table: pd.DataFrame, path: Path) -> None:
+    """Write a table whole or not at all, as CSV or Parquet by the path's ending.
+
+    Parquet knows one type per column: a column of mixed values, or of lists, is written as text.
+
+    Raises:
+        InputError: the extra that Parquet needs is not installed.
+    """
+    if path.suffix != ".parquet":
+        write_text(path, table.to_csv(index=False))
+        return
+    if find_spec("pyarrow") is None:
+        allowed = "Parquet needs the extra: pip install 'optsched[parquet]'"
+        raise InputError.of("file", str(path), allowed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        _of_one_type(table).to_parquet(temporary, index=False)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _of_one_type(table: pd.DataFrame) -> pd.DataFrame:
+    mixed = [
+        name
+        for name in table.columns
+        if table[name].dtype == object and not _same_type(table[name].dropna().tolist())
+    ]
+    return table.assign(**{name: table[name].map(_text, na_action="ignore") for name in mixed})
+
+
+def _same_type(values: list[Any]) -> bool:
+    kinds = {type(value) for value in values}
+    return len(kinds) <= 1 and not kinds & {list, tuple, dict}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(plain(value))

@@ -1,0 +1,292 @@
+"""What a study consists of: problems, their instances, and what is run on each.
+
+A grid is looked up whole before anything runs; what comes out is a plan of plain keys. A key is
+the content of what is computed, so the same run is the same run in every grid and every study.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic_core import to_jsonable_python
+
+from optsched.comparison import Contest
+from optsched.document import dumps, load, parse
+from optsched.errors import FieldProblem, InputError
+from optsched.problem import Problem, parse_call, pick
+from optsched.problem import problem as find_problem
+from optsched.solvers import Options
+from optsched.study.code import generator_versions, method_versions
+from optsched.study.layout import Case, Layout, Step
+from optsched.trial import instance_rng
+from optsched.workbench import Method, check_solver
+
+T = TypeVar("T")
+
+_NOT_CONTENT = ("stop", "log", "warm_start")
+"""Options of a solve that a study leaves alone."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """An exact method of a grid."""
+
+    formulation: str
+    """Name and build options: ``"problem_2(horizon=20)"``."""
+    solver: str | None = None
+    """Back end; None: the formulation's own."""
+    options: Options = field(default_factory=Options)
+    start: Sequence[str] = ()
+    """Heuristics of the grid; the solve starts from the best of their schedules."""
+    name: str = ""
+    """In tables; empty: the formulation, and the solver where one is named."""
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return self.name or f"{self.formulation}{f' by {self.solver}' if self.solver else ''}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every method on every instance of one problem."""
+
+    problem: str | Problem
+    """Its name; the problem itself where only this process and its own workers need it."""
+    generator: Mapping[str, Sequence[Any]] | None = None
+    """Values by generator option, every combination is a cell; None: files only, if there are."""
+    files: Sequence[str | Path] = ()
+    """Instance files."""
+    seeds: Iterable[int] = (0,)
+    """One instance each in every cell; heuristics run on a file once per seed."""
+    heuristics: Sequence[str] | None = None
+    """Names with options; None: all there are."""
+    exact: Sequence[Exact | str] | None = None
+    """Exact methods; None: the problem's reference."""
+    bounds: Sequence[str] = ()
+    """Further bounds; the best one counts, and each has columns of its own."""
+    reference: str | None = None
+    """Formulation ratios refer to, as written in ``exact``; None: the first one there."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an instance is made, and with which seed heuristics run on it."""
+
+    problem: str | Problem
+    name: str
+    """What tables call the instance."""
+    seed: int
+    cell: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the generator."""
+    text: str | None = None
+    """The instance as JSON, where it comes from a file."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def make(self) -> Any:
+        """The instance.
+
+        Raises:
+            Exception: whatever the generator raises.
+        """
+        problem = found(self.problem)
+        if self.text is not None:
+            return parse(problem.instance_type, json.loads(self.text))
+        return problem.generate(instance_rng(self.seed), **self.cell)
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of all that determines the instance, and of the seed."""
+        name = found(self.problem).name
+        return fingerprint([name, self.seed, self.cell, self.text, self.versions])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A method, and what its results depend on beside instance and seed."""
+
+    problem: str
+    method: Method
+    versions: Mapping[str, str]
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of it all."""
+        method = self.method
+        calls = [parse_call(text) for text in (method.call, *method.start)]
+        limits = settings(method.options)
+        return fingerprint([self.problem, method.kind, calls, limits, self.versions])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All grids of a study, looked up."""
+
+    layouts: list[Layout]
+    cases: list[Case]
+    """Every instance, once per grid it appears in."""
+    methods: dict[str, Asked]
+    """By key."""
+    recipes: dict[str, Recipe]
+    """By key."""
+
+
+def found(problem: str | Problem) -> Problem:
+    """The problem, by its name or as it is.
+
+    Raises:
+        InputError: no such problem, or one that cannot be loaded.
+    """
+    return _by_name(problem) if isinstance(problem, str) else problem
+
+
+@lru_cache
+def _by_name(name: str) -> Problem:
+    return find_problem(name)
+
+
+def fingerprint(content: Any) -> str:
+    """Digest of plain content, the same on every machine."""
+    text = json.dumps(to_jsonable_python(content, fallback=repr), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def instance_digest(instance: Any) -> str:
+    """Digest of an instance's content."""
+    return hashlib.sha256(dumps(instance).encode()).hexdigest()
+
+
+def settings(options: Options | None) -> dict[str, Any]:
+    """What of a solve's options its result depends on, as plain values."""
+    if options is None:
+        return {}
+    named = {f.name: getattr(options, f.name) for f in fields(options)}
+    return {name: value for name, value in named.items() if name not in _NOT_CONTENT}
+
+
+def plan(grids: Sequence[Grid]) -> Plan:
+    """Look up every name, option, range and file; nothing has run afterwards.
+
+    Raises:
+        InputError: naming every field refused, as ``grid[0].heuristics[1]``.
+    """
+    whole = Plan([], [], {}, {})
+    problems: list[FieldProblem] = []
+    for number, grid in enumerate(grids):
+        try:
+            _add(whole, number, grid)
+        except InputError as error:
+            place = f"grid[{number}]." if len(grids) > 1 else ""
+            problems += [FieldProblem(place + p.field, p.value, p.allowed) for p in error.problems]
+    if problems:
+        raise InputError(problems)
+    return whole
+
+
+def _add(whole: Plan, number: int, grid: Grid) -> None:
+    problem = found(grid.problem)
+    heuristics = list(
+        dict.fromkeys(problem.heuristics if grid.heuristics is None else grid.heuristics)
+    )
+    given = [problem.reference] if grid.exact is None else grid.exact
+    solves = [Exact(one) if isinstance(one, str) else one for one in given]
+    reference = grid.reference or (solves[0].formulation if solves else "")
+    problems = [
+        *_refused("heuristics", heuristics, problem.heuristic),
+        *_refused("bounds", grid.bounds, lambda name: pick(problem.bounds, name, "bound")),
+        *_refused("exact", solves, lambda one: _check_exact(problem, one, heuristics)),
+        *_refused("exact", [solves], _check_labels),
+    ]
+    if not heuristics and not solves and not grid.bounds:
+        allowed = "one or more of " + ", ".join(problem.heuristics)
+        problems.append(FieldProblem("heuristics", [], allowed))
+    if solves and reference not in [one.formulation for one in solves]:
+        allowed = "one of " + ", ".join(one.formulation for one in solves)
+        problems.append(FieldProblem("reference", reference, allowed))
+    try:
+        recipes = list(_recipes(grid, problem))
+    except InputError as error:
+        problems += error.problems
+    if problems:
+        raise InputError(problems)
+    methods = [(text, Method("heuristic", text)) for text in heuristics]
+    methods += [(text, Method("bound", text)) for text in dict.fromkeys(grid.bounds)]
+    methods += [
+        (one.label, Method("exact", one.formulation, one.solver, one.options, tuple(one.start)))
+        for one in solves
+    ]
+    asked = [
+        (label, Asked(problem.name, method, method_versions(problem, method)))
+        for label, method in methods
+    ]
+    chosen = [one.label for one in solves if one.formulation == reference]
+    contest = Contest.of(problem, heuristics, grid.bounds, reference, chosen)
+    steps = [
+        Step(
+            one.method.kind,
+            label,
+            one.key,
+            bool(one.method.start) or one.method.kind == "heuristic",
+        )
+        for label, one in asked
+    ]
+    options = list(grid.generator or ())
+    whole.layouts.append(Layout(problem.name, problem.unit, options, contest, steps))
+    whole.methods.update({one.key: one for _, one in asked})
+    whole.recipes.update({recipe.key: recipe for recipe in recipes})
+    whole.cases.extend(
+        Case(number, recipe.key, recipe.name, recipe.seed, recipe.cell) for recipe in recipes
+    )
+
+
+def _refused(field_name: str, given: Sequence[T], check: Callable[[T], Any]) -> list[FieldProblem]:
+    """What a check says of each entry of a list, under the entry's place in the list."""
+    problems: list[FieldProblem] = []
+    for number, entry in enumerate(given):
+        try:
+            check(entry)
+        except InputError as error:
+            place = f"{field_name}[{number}]"
+            problems += [FieldProblem(place, p.value, p.allowed) for p in error.problems]
+    return problems
+
+
+def _check_exact(problem: Problem, one: Exact, heuristics: Sequence[str]) -> None:
+    formulation, _ = problem.formulation(one.formulation)
+    check_solver(one.solver or formulation.solver)
+    for text in one.start:
+        if text not in heuristics:
+            raise InputError.of("start", text, "one of the grid's " + ", ".join(heuristics))
+
+
+def _check_labels(solves: Sequence[Exact]) -> None:
+    labels = [one.label for one in solves]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError.of("name", label, "given once: set a name to tell two solves apart")
+
+
+def _recipes(grid: Grid, problem: Problem) -> Iterator[Recipe]:
+    seeds = list(grid.seeds)
+    versions = generator_versions(problem)
+    if grid.generator is not None or not grid.files:
+        for cell in _cells(problem, grid.generator or {}):
+            for seed in seeds:
+                name = ",".join(f"{key}={value}" for key, value in {**cell, "seed": seed}.items())
+                yield Recipe(grid.problem, name, seed, cell, versions=versions)
+    for path in grid.files:
+        text = dumps(load(problem.instance_type, path))
+        for seed in seeds:
+            yield Recipe(grid.problem, str(path), seed, text=text, versions=versions)
+
+
+def _cells(problem: Problem, grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    combinations = itertools.product(*grid.values())
+    return [problem.generator_call(dict(zip(grid, values, strict=True))) for values in combinations]

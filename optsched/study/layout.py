@@ -1,0 +1,88 @@
+"""What a study consists of, in plain values: as it is planned, kept and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optsched.comparison import Contest
+from optsched.workbench import Kind
+
+NO_SEED = -1
+"""Stands for the seed of a method whose result depends on none."""
+
+Place = tuple[Kind, str]
+"""Where a method stands in a comparison: its kind and label."""
+
+RunKey = tuple[str, str, int]
+"""A run: digest of the instance, key of the method, seed."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A method of a grid."""
+
+    kind: Kind
+    label: str
+    """What tables call it; unique among the grid's methods of its kind."""
+    key: str
+    """Digest of the problem, the method with its options, and the versions of all it depends on."""
+    seeded: bool
+    """Whether the result depends on the seed beside the instance."""
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in a comparison."""
+        return self.kind, self.label
+
+    def run(self, instance: str, seed: int) -> RunKey:
+        """The run of this method on an instance, given by its digest."""
+        return instance, self.key, seed if self.seeded else NO_SEED
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A grid, looked up: every step is done on every one of its cases."""
+
+    problem: str
+    unit: str
+    """Of costs."""
+    options: Sequence[str]
+    """Generator options that were given."""
+    contest: Contest
+    steps: Sequence[Step]
+
+    def plain(self) -> dict[str, Any]:
+        """What JSON can say."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Layout:
+        """The layout that ``plain`` came from."""
+        options = {call: groupable(given) for call, given in plain["contest"]["heuristics"].items()}
+        contest = Contest(**{**plain["contest"], "heuristics": options})
+        steps = [Step(**step) for step in plain["steps"]]
+        return cls(plain["problem"], plain["unit"], plain["options"], contest, steps)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One instance of a grid, with the seed heuristics run on it."""
+
+    grid: int
+    """Number of its layout."""
+    recipe: str
+    """Key of how the instance is made."""
+    name: str
+    """What tables call it."""
+    seed: int
+    cell: Mapping[str, Any]
+    """Options of the generator."""
+
+
+def groupable(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Decoded JSON with its lists as tuples, so that tables can group by them."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }

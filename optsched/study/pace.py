@@ -1,0 +1,72 @@
+"""How far a study is, and how long the rest may take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from optsched.study.layout import Case, Layout
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is."""
+
+    finished: int
+    """Runs that have their result, old ones included."""
+    planned: int
+    computed: int
+    """Runs whose result is new."""
+    seconds_left: float | None
+    """Wall seconds, as the runs so far suggest; None before the first."""
+
+
+class Pace:
+    """Counts runs by method, as methods differ in time by orders of magnitude.
+
+    Args:
+        layouts: grids of the study.
+        cases: their instances.
+        took: runs and their wall seconds in all, by method key.
+        workers: how many runs go on at a time.
+    """
+
+    def __init__(
+        self,
+        layouts: Sequence[Layout],
+        cases: Sequence[Case],
+        took: Mapping[str, tuple[int, float]],
+        workers: int,
+    ) -> None:
+        self.workers = workers
+        self.computed = 0
+        self._left: Counter[str] = Counter()
+        self._took = dict(took)
+        for grid, count in Counter(case.grid for case in cases).items():
+            for step in layouts[grid].steps:
+                self._left[step.key] += count
+        self._planned = self._left.total()
+
+    def finish(self, method: str) -> None:
+        """A run of the method has its result."""
+        self._left[method] -= 1
+
+    def compute(self, method: str, took: float) -> None:
+        """A result is new, and took so many wall seconds."""
+        self.computed += 1
+        count, total = self._took.get(method, (0, 0.0))
+        self._took[method] = (count + 1, total + took)
+
+    def progress(self) -> Progress:
+        """How far it is."""
+        left = self._left.total()
+        return Progress(self._planned - left, self._planned, self.computed, self._seconds_left())
+
+    def _seconds_left(self) -> float | None:
+        known = {method: total / count for method, (count, total) in self._took.items()}
+        if not known:
+            return None
+        usual = sum(known.values()) / len(known)
+        work = sum(count * known.get(method, usual) for method, count in self._left.items())
+        return work / self.workers

@@ -1,0 +1,154 @@
+"""What a store says of its study, whether or not the study is still running."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from optsched.comparison import FAILED, Row, compare
+from optsched.solvers import Status
+from optsched.study.layout import Case, Layout, Place, RunKey
+from optsched.study.pace import Pace, Progress
+from optsched.study.store import Made, Store
+from optsched.workbench import Kind, Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = (
+    *("status", "cost", "bound", "offline", "seconds", "solver", "limit", "nodes", "message"),
+)
+"""What a table says of a run."""
+
+
+@dataclass(frozen=True)
+class StepSummary:
+    """How a method of a grid has fared."""
+
+    grid: int
+    problem: str
+    kind: Kind
+    method: str
+    planned: int
+    finished: int
+    statuses: Mapping[str, int]
+    """Runs by how they ended."""
+    seconds: float | None
+    """Mean wall time of the method; None before its first run."""
+    complaint: str
+    """What the first run that failed says."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """A study as its store holds it at one moment."""
+
+    layouts: list[Layout]
+    cases: list[Case]
+    instances: Mapping[str, Made]
+    """By recipe."""
+    runs: Mapping[RunKey, Run]
+    progress: Progress
+
+    @classmethod
+    def of(cls, store: Store) -> Results:
+        """Read everything the study's plan asks for; schedules stay where they are."""
+        layouts, cases = store.layouts(), store.cases()
+        instances, runs = store.instances(), store.runs()
+        pace = Pace(layouts, cases, store.took(), store.workers())
+        for case in cases:
+            there = runs_of(layouts[case.grid], case, instances, runs)
+            for step in layouts[case.grid].steps:
+                if step.place in there:
+                    pace.finish(step.key)
+        return cls(layouts, cases, instances, runs, pace.progress())
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The ratios known so far: those of instances whose bounds and optimum are there."""
+        return [row for grid in range(len(self.layouts)) for row in self.rows_of_grid(grid)]
+
+    def rows_of_grid(self, grid: int) -> list[Row]:
+        """The ratios of one grid."""
+        return [
+            row
+            for case in self.cases
+            if case.grid == grid
+            for row in rows_of(self.layouts[grid], case, self.runs_of(case))
+        ]
+
+    def runs_of(self, case: Case) -> dict[Place, Run]:
+        """The runs of a case that are there."""
+        return runs_of(self.layouts[case.grid], case, self.instances, self.runs)
+
+    def ratios(self) -> pd.DataFrame:
+        """One line per heuristic and instance, as ``optsched ratio`` writes them."""
+        from optsched.report import frame  # pandas takes long to import
+
+        return frame(self.rows)
+
+    def runs_table(self) -> pd.DataFrame:
+        """One line per run, of whatever kind."""
+        import pandas as pd
+
+        lines = [
+            {
+                "problem": self.layouts[case.grid].problem,
+                "instance": case.name,
+                "seed": case.seed,
+                "kind": kind,
+                "method": label,
+                **{name: getattr(run, name) for name in _SHOWN},
+                **case.cell,
+                **{f"measure_{name}": value for name, value in run.measures.items()},
+            }
+            for case in self.cases
+            for (kind, label), run in self.runs_of(case).items()
+        ]
+        return pd.DataFrame(lines)
+
+    def steps(self) -> list[StepSummary]:
+        """How every method has fared, in the order of the study."""
+        summaries = []
+        for number, layout in enumerate(self.layouts):
+            cases = [case for case in self.cases if case.grid == number]
+            found: dict[Place, list[Run]] = {step.place: [] for step in layout.steps}
+            for case in cases:
+                for place, run in self.runs_of(case).items():
+                    found[place].append(run)
+            for (kind, label), runs in found.items():
+                mean = sum(run.seconds for run in runs) / len(runs) if runs else None
+                ends = dict(Counter(run.status for run in runs))
+                told = [run.message for run in runs if run.status in FAILED and run.message]
+                summaries.append(
+                    StepSummary(
+                        *(number, layout.problem, kind, label, len(cases), len(runs)),
+                        *(ends, mean, told[0] if told else ""),
+                    )
+                )
+        return summaries
+
+
+def runs_of(
+    layout: Layout, case: Case, instances: Mapping[str, Made], runs: Mapping[RunKey, Run]
+) -> dict[Place, Run]:
+    """The runs of a case that are there; on an instance that cannot be made, all have failed."""
+    made = instances.get(case.recipe)
+    if made is None:
+        return {}
+    if not made.digest:
+        return {step.place: Run(Status.ERROR.value, message=made.message) for step in layout.steps}
+    keys = {step.place: step.run(made.digest, case.seed) for step in layout.steps}
+    return {place: runs[key] for place, key in keys.items() if key in runs}
+
+
+def rows_of(layout: Layout, case: Case, runs: Mapping[Place, Run]) -> list[Row]:
+    """The ratios of a case by the runs that are there; none before its bounds and optimum are."""
+    contest = layout.contest
+    needed = {("bound", name) for name in contest.bounds} | {("exact", n) for n in contest.solves}
+    if not needed <= set(runs):
+        return []
+    return compare(contest, runs, seed=case.seed, name=case.name, parameters=case.cell)

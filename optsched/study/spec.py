@@ -1,0 +1,239 @@
+"""Studies written as TOML.
+
+A study is a title, limits of its solves, and one or more grids::
+
+    title = "Small edge-clouds"
+
+    [limits]                          # of every solve; any of them may be left out
+    time_limit = 20                   # wall seconds; without it solves run to proof
+    memory_limit = 4                  # GiB; each solver then gets a process of its own
+    gap = 0.0                         # relative gap to stop at; also absolute_gap, threads, seed,
+                                      # isolate, extra = { options in the solver's own names }
+
+    [[grid]]                          # every method on every instance of one problem
+    problem = "preemptive"
+    generator = { jobs = [5, 10], servers = 5 }    # lists span the grid; see optsched problems
+    seeds = 5                         # per cell: 5 instances, seeds 0 to 4; or a list of seeds
+    heuristics = ["a_online", "a_online(epsilon=0.5)"]    # left out: all there are
+    bounds = ["lb_paper"]             # further bounds
+    exact = [                         # left out: the problem's reference
+        "problem_2_compact",
+        { formulation = "problem_2_compact", solver = "cpsat", start = ["a_online"] },
+        { formulation = "problem_4_flow", time_limit = 5, name = "as a flow" },
+    ]
+    reference = "problem_2_compact"   # what ratios refer to; left out: the first exact method
+
+    [[grid]]
+    problem = "preemptive"
+    files = ["instances/*.json"]      # instance files instead of a generator, or beside it
+
+    [[grid]]
+    problem = "preemptive"
+    preset = "quick"                  # a study listed by optsched problems; other fields change it
+
+Further fields: ``keep = "exact"`` (default), ``"all"`` or ``"none"`` says whose schedules are kept.
+An option of the generator whose value is a list is written as a list of lists. Paths are relative
+to the file.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from optsched.document import Document, refusal
+from optsched.errors import FieldProblem, InputError
+from optsched.problem import Preset, pick
+from optsched.solvers import Options
+from optsched.study.engine import Keep
+from optsched.study.grid import Exact, Grid, found
+
+
+class LimitsDocument(Document):
+    """Limits and tolerances of a solve."""
+
+    time_limit: float | None = Field(None, gt=0, description="wall seconds")
+    gap: float = Field(0.0, ge=0, description="relative gap to stop at")
+    absolute_gap: float = Field(0.0, ge=0, description="absolute gap to stop at, in cost units")
+    threads: int = Field(1, ge=1, description="threads of the solver")
+    seed: int = Field(0, ge=0, lt=2**31, description="seed of the solver")
+    isolate: bool = Field(False, description="a process of its own for every solve")
+    memory_limit: float | None = Field(None, gt=0, description="memory of that process, GiB")
+    extra: dict[str, Any] = Field({}, description="options under the solver's own names")
+
+
+class ExactDocument(LimitsDocument):
+    """An exact method; limits given here win over the study's."""
+
+    formulation: str = Field(description="name and build options")
+    solver: str | None = Field(None, description="back end; left out: the formulation's own")
+    start: list[str] = Field([], description="heuristics of the grid to start from")
+    name: str = Field("", description="in tables")
+
+
+def _as_exact(value: Any) -> Any:
+    return {"formulation": value} if isinstance(value, str) else value
+
+
+def _as_seeds(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 1:
+            raise ValueError("a number of instances >= 1, or a list of seeds >= 0")
+        return list(range(value))
+    return value
+
+
+class GridDocument(Document):
+    """Every method on every instance of one problem."""
+
+    problem: str = Field(description="as listed by optsched problems")
+    preset: str | None = Field(None, description="a study of the problem's own to begin with")
+    generator: dict[str, Any] | None = Field(None, description="values by option; lists span")
+    files: list[str] = Field([], description="instance files; * and ** match many")
+    seeds: Annotated[
+        list[Annotated[int, Field(ge=0)]] | None, BeforeValidator(_as_seeds), Field(min_length=1)
+    ] = Field(None, description="instances per cell, or a list of seeds")
+    heuristics: list[str] | None = Field(None, description="left out: all there are")
+    exact: list[Annotated[ExactDocument, BeforeValidator(_as_exact)]] | None = Field(
+        None, description="left out: the problem's reference"
+    )
+    bounds: list[str] | None = Field(None, description="further bounds")
+    reference: str | None = Field(None, description="left out: the first exact method")
+
+
+class StudyDocument(Document):
+    """A study file."""
+
+    title: str = ""
+    keep: Keep = Field("exact", description="whose schedules are kept")
+    limits: LimitsDocument = LimitsDocument()
+    grid: list[GridDocument] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a study file says."""
+
+    title: str
+    grids: Sequence[Grid]
+    keep: Keep
+
+
+def read(path: str | Path) -> Spec:
+    """Read a study file; ``optsched.study.grid.plan`` looks up what it names.
+
+    Raises:
+        InputError: the file is missing, is not TOML, or holds a field that is refused.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.of("file", str(path), f"cannot be read ({error})") from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError.of("file", str(path), f"is not TOML ({error})") from None
+    return parse(data, path.parent)
+
+
+def parse(data: Any, folder: Path) -> Spec:
+    """Read a decoded study file whose paths are relative to ``folder``.
+
+    Raises:
+        InputError: naming every field refused.
+    """
+    try:
+        document = StudyDocument.model_validate(data)
+    except ValidationError as error:
+        raise InputError([_with_names(p) for p in refusal(error).problems]) from None
+    problems: list[FieldProblem] = []
+    grids: list[Grid] = []
+    for number, grid in enumerate(document.grid):
+        try:
+            grids.append(_grid(grid, document.limits, folder))
+        except InputError as error:
+            place = f"grid[{number}]."
+            problems += [FieldProblem(place + p.field, p.value, p.allowed) for p in error.problems]
+    if problems:
+        raise InputError(problems)
+    return Spec(document.title, grids, document.keep)
+
+
+def _with_names(problem: FieldProblem) -> FieldProblem:
+    """Say which fields there are where one is not known."""
+    if not problem.allowed.startswith("Extra inputs"):
+        return problem
+    table, _, name = problem.field.rpartition(".")
+    kinds: dict[str, type[Document]] = {
+        "": StudyDocument,
+        "limits": LimitsDocument,
+        "grid": GridDocument,
+        "exact": ExactDocument,
+    }
+    kind = kinds[re.sub(r"\[\d+\]", "", table).rpartition(".")[2]]
+    allowed = f"{name} is not a field here; there are " + ", ".join(kind.model_fields)
+    return FieldProblem(problem.field, problem.value, allowed)
+
+
+def _grid(document: GridDocument, limits: LimitsDocument, folder: Path) -> Grid:
+    problem = found(document.problem)
+    preset: Preset | None = None
+    if document.preset is not None:
+        preset = pick(problem.presets, document.preset, "preset")
+    spanned = None if document.generator is None else _spanned(document.generator)
+    exact, heuristics, bounds = document.exact, document.heuristics, document.bounds
+    usual: dict[str, Any] = {}
+    generator: Mapping[str, Sequence[Any]] | None = spanned
+    named: Sequence[str] | None = heuristics
+    if preset is not None:
+        generator = {**preset.grid, **(spanned or {})}
+        named = preset.heuristics if heuristics is None else heuristics
+        bounds = list(preset.bounds) if bounds is None else bounds
+        usual["time_limit"] = preset.time_limit
+    if exact is None:
+        reference = (preset.reference if preset is not None else None) or problem.reference
+        exact = [ExactDocument(formulation=reference)]
+    usual |= limits.model_dump(exclude_unset=True)
+    return Grid(
+        problem=document.problem,
+        generator=generator,
+        files=_files(document.files, folder),
+        seeds=document.seeds or range(preset.seeds if preset is not None else 1),
+        heuristics=named,
+        exact=[_exact(one, usual) for one in exact],
+        bounds=bounds or (),
+        reference=document.reference,
+    )
+
+
+def _spanned(generator: dict[str, Any]) -> dict[str, list[Any]]:
+    return {name: v if isinstance(v, list) else [v] for name, v in generator.items()}
+
+
+def _exact(document: ExactDocument, usual: dict[str, Any]) -> Exact:
+    own = document.model_dump(exclude_unset=True, include=set(LimitsDocument.model_fields))
+    limits = LimitsDocument.model_validate({**usual, **own})
+    isolate = limits.isolate or limits.memory_limit is not None
+    options = Options(**{**limits.model_dump(), "isolate": isolate})
+    return Exact(
+        document.formulation, document.solver, options, tuple(document.start), document.name
+    )
+
+
+def _files(patterns: Sequence[str], folder: Path) -> list[Path]:
+    paths: list[Path] = []
+    for number, pattern in enumerate(patterns):
+        matching = sorted(folder.glob(pattern)) if not Path(pattern).is_absolute() else []
+        if Path(pattern).is_absolute() and Path(pattern).is_file():
+            matching = [Path(pattern)]
+        if not matching:
+            raise InputError.of(f"files[{number}]", pattern, f"a file in {folder}, or a pattern")
+        paths += matching
+    return paths

@@ -1,0 +1,360 @@
+"""Where a study keeps what came of each run: one SQLite file.
+
+Only the process that runs a study writes to it, each result the moment it is there, so that a kill
+costs nothing but what was under way; a machine that loses power may lose the last seconds. Others
+may read meanwhile. ``results`` is a view for people who ask questions in SQL.
+
+While a study runs, and after a kill, the newest results are in a second file beside the store
+(``-wal``); whoever copies one copies both, or opens the store first. ``-lock`` is an empty file
+that keeps a second writer out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic_core import to_jsonable_python
+
+from optsched.errors import InputError
+from optsched.solvers import Status
+from optsched.study.grid import Asked, Plan, Recipe, found, settings
+from optsched.study.layout import Case, Layout, RunKey, groupable
+from optsched.workbench import Run
+
+APPLICATION = 0x6F707473
+"""Marks an SQLite file as a store of studies."""
+
+FORMAT = 1
+"""Version of the tables below."""
+
+PATIENCE = 30.0
+"""Seconds to wait for another connection to let go."""
+
+TO_DISK = 5.0
+"""Seconds between two times that results are forced through to the disk, which takes long."""
+
+_TABLES = """
+CREATE TABLE instances (
+    recipe TEXT PRIMARY KEY,   -- digest of the generator's options, its code and the seed
+    problem TEXT NOT NULL, name TEXT NOT NULL, seed INTEGER NOT NULL,
+    digest TEXT NOT NULL,      -- of the instance's content; empty where it could not be made
+    message TEXT NOT NULL, took REAL NOT NULL
+);
+CREATE TABLE methods (
+    key TEXT PRIMARY KEY,      -- digest of everything that follows
+    problem TEXT NOT NULL, kind TEXT NOT NULL, call TEXT NOT NULL, solver TEXT,
+    start TEXT NOT NULL, settings TEXT NOT NULL, versions TEXT NOT NULL
+);
+CREATE TABLE runs (
+    instance TEXT NOT NULL,    -- digest of the instance's content
+    method TEXT NOT NULL REFERENCES methods(key),
+    seed INTEGER NOT NULL,     -- -1 where the result depends on none
+    status TEXT NOT NULL, cost REAL, bound REAL, offline INTEGER NOT NULL, seconds REAL NOT NULL,
+    solver TEXT NOT NULL, "limit" TEXT NOT NULL, nodes INTEGER, message TEXT NOT NULL,
+    measures TEXT NOT NULL, quantities TEXT NOT NULL, schedule TEXT,
+    took REAL NOT NULL,        -- wall seconds, everything included
+    finished REAL NOT NULL,    -- seconds since 1970
+    PRIMARY KEY (instance, method, seed)
+);
+CREATE TABLE grids (number INTEGER PRIMARY KEY, facts TEXT NOT NULL);
+CREATE TABLE cases (
+    number INTEGER PRIMARY KEY, grid INTEGER NOT NULL REFERENCES grids(number),
+    recipe TEXT NOT NULL, name TEXT NOT NULL, seed INTEGER NOT NULL, cell TEXT NOT NULL
+);
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE VIEW results AS
+    SELECT cases.grid, cases.name AS instance, cases.seed, methods.problem, methods.kind,
+        methods.call, runs.status, runs.cost, runs.bound, runs.seconds, runs.solver, runs."limit",
+        runs.message
+    FROM cases JOIN instances USING (recipe)
+    JOIN runs ON runs.instance = instances.digest AND runs.seed IN (cases.seed, -1)
+    JOIN methods ON methods.key = runs.method AND methods.problem = instances.problem;
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of making an instance."""
+
+    digest: str
+    """Of its content; empty where it could not be made."""
+    message: str = ""
+    took: float = 0.0
+
+
+class Store:
+    """The file; use ``Store.open``, ``Store.reading`` or ``Store.in_memory``."""
+
+    def __init__(self, connection: sqlite3.Connection, lock: sqlite3.Connection | None) -> None:
+        self._sql = connection
+        self._lock = lock
+        self._on_disk = time.monotonic()
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        """A store that is gone when it is closed."""
+        store = cls(_connection(":memory:"), None)
+        store._create()
+        return store
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open for writing, as the only one; made where there is none.
+
+        Raises:
+            InputError: the file is another one's, is of another format, or is being written.
+        """
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = _claim(path)
+        try:
+            sql = _connection(str(path))
+            new = _is_new(path, sql)
+            # a commit then outlives this process without waiting for the disk
+            sql.execute("PRAGMA journal_mode = WAL")
+            sql.execute("PRAGMA synchronous = NORMAL")
+            store = cls(sql, lock)
+            if new:
+                store._create()
+            return store
+        except BaseException:
+            lock.close()
+            raise
+
+    @classmethod
+    def reading(cls, path: str | Path) -> Self:
+        """Open for reading, while a study may be running.
+
+        Raises:
+            InputError: there is no such file, or it is another one's or of another format.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise InputError.of("store", str(path), "a store that optsched study run has written")
+        # what a kill has left half written can only be mended by one who may write
+        mode = "rw" if os.access(path, os.W_OK) else "ro"
+        sql = _connection(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
+        sql.execute("PRAGMA query_only = ON")
+        if _is_new(path, sql):
+            sql.close()
+            raise InputError.of("store", str(path), "a store with a study: this one is empty")
+        return cls(sql, None)
+
+    def _create(self) -> None:
+        # one transaction: a kill leaves the whole of it or nothing
+        self._sql.executescript(
+            f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {APPLICATION};"
+            f" PRAGMA user_version = {FORMAT}; COMMIT;"
+        )
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._lock is None:
+            self._sql.close()
+            return
+        with suppress(sqlite3.OperationalError):  # a reader is in the way: so be it
+            self._sql.execute("PRAGMA busy_timeout = 500")
+            self._sql.execute("PRAGMA journal_mode = DELETE")  # a single file, readable anywhere
+        self._sql.close()
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Everything written within is there afterwards, or nothing of it."""
+        self._sql.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._sql.execute("ROLLBACK")
+            raise
+        self._sql.execute("COMMIT")
+        if time.monotonic() - self._on_disk > TO_DISK:
+            self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._on_disk = time.monotonic()
+
+    # what is planned
+
+    def set_plan(self, plan: Plan, workers: int) -> None:
+        """Say what the study consists of now; results of earlier plans stay."""
+        with self.writing():
+            self._sql.execute("DELETE FROM cases")
+            self._sql.execute("DELETE FROM grids")
+            self._sql.executemany(
+                "INSERT OR IGNORE INTO methods VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [_method_line(asked) for asked in plan.methods.values()],
+            )
+            self._sql.executemany(
+                "INSERT INTO grids VALUES (?, ?)",
+                [(number, _json(layout.plain())) for number, layout in enumerate(plan.layouts)],
+            )
+            self._sql.executemany(
+                "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (number, case.grid, case.recipe, case.name, case.seed, _json(case.cell))
+                    for number, case in enumerate(plan.cases)
+                ],
+            )
+            self._sql.execute("INSERT OR REPLACE INTO facts VALUES ('workers', ?)", [str(workers)])
+
+    def layouts(self) -> list[Layout]:
+        """The grids of the study."""
+        lines = self._sql.execute("SELECT facts FROM grids ORDER BY number")
+        return [Layout.of(json.loads(facts)) for (facts,) in lines]
+
+    def cases(self) -> list[Case]:
+        """The instances of the study, once per grid they appear in."""
+        lines = self._sql.execute(
+            "SELECT grid, recipe, name, seed, cell FROM cases ORDER BY number"
+        )
+        return [
+            Case(grid, recipe, name, seed, groupable(json.loads(cell)))
+            for grid, recipe, name, seed, cell in lines
+        ]
+
+    def workers(self) -> int:
+        """How many tasks the study runs at a time."""
+        lines = self._sql.execute("SELECT value FROM facts WHERE name = 'workers'").fetchall()
+        return int(lines[0][0]) if lines else 1
+
+    # what came of it
+
+    def put_instance(self, recipe: Recipe, made: Made) -> None:
+        """Keep what came of making an instance."""
+        problem = found(recipe.problem).name
+        line = (recipe.key, problem, recipe.name, recipe.seed, made.digest, made.message, made.took)
+        self._sql.execute("INSERT OR REPLACE INTO instances VALUES (?, ?, ?, ?, ?, ?, ?)", line)
+
+    def put_run(self, key: RunKey, run: Run, took: float) -> None:
+        """Keep what came of a run.
+
+        Raises:
+            sqlite3.IntegrityError: it is there already.
+        """
+        content = {name: getattr(run, name) for name in _RUN}
+        content |= {name: _json(content[name]) for name in _MAPPINGS}
+        line = (*key, *content.values(), took, time.time())
+        self._sql.execute(f"INSERT INTO runs VALUES ({', '.join('?' * len(line))})", line)
+
+    def instances(self) -> dict[str, Made]:
+        """What came of making each instance, by recipe."""
+        lines = self._sql.execute("SELECT recipe, digest, message, took FROM instances")
+        return {recipe: Made(*rest) for recipe, *rest in lines}
+
+    def run_keys(self) -> set[RunKey]:
+        """The runs that are there."""
+        return set(self._sql.execute("SELECT instance, method, seed FROM runs"))
+
+    def runs(self, instance: str | None = None) -> dict[RunKey, Run]:
+        """What came of every run, or of those on one instance; schedules are left out."""
+        columns = ", ".join(f'"{name}"' for name in _RUN if name != "schedule")
+        where, given = ("", []) if instance is None else (" WHERE instance = ?", [instance])
+        lines = self._sql.execute(
+            f"SELECT instance, method, seed, {columns} FROM runs{where}", given
+        )
+        return {(i, m, s): _run(line) for i, m, s, *line in lines}
+
+    def schedule(self, key: RunKey) -> str | None:
+        """The schedule of a run as JSON, if it was kept."""
+        lines = self._sql.execute(
+            "SELECT schedule FROM runs WHERE instance = ? AND method = ? AND seed = ?", key
+        ).fetchall()
+        return lines[0][0] if lines else None
+
+    def took(self) -> dict[str, tuple[int, float]]:
+        """Runs and their wall seconds in all, by method key."""
+        lines = self._sql.execute("SELECT method, COUNT(*), SUM(took) FROM runs GROUP BY method")
+        return {method: (count, total) for method, count, total in lines}
+
+    def forget(self, statuses: Iterable[str]) -> int:
+        """Drop runs that ended so, and instances that could not be made where "error" is named.
+
+        Returns:
+            How many were dropped.
+        """
+        dropped = 0
+        with self.writing():
+            for status in statuses:
+                dropped += self._sql.execute("DELETE FROM runs WHERE status = ?", [status]).rowcount
+                if status == Status.ERROR:
+                    dropped += self._sql.execute("DELETE FROM instances WHERE digest = ''").rowcount
+        return dropped
+
+
+_RUN = tuple(f.name for f in fields(Run))
+_MAPPINGS = ("measures", "quantities")
+
+
+def _run(line: Sequence[Any]) -> Run:
+    names = [name for name in _RUN if name != "schedule"]
+    content = dict(zip(names, line, strict=True))
+    content |= {name: json.loads(content[name]) for name in _MAPPINGS}
+    return Run(**{**content, "offline": bool(content["offline"])})
+
+
+def _method_line(asked: Asked) -> tuple[Any, ...]:
+    method = asked.method
+    return (
+        *(asked.key, asked.problem, method.kind, method.call, method.solver),
+        *(_json(method.start), _json(settings(method.options)), _json(asked.versions)),
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(to_jsonable_python(value, fallback=repr), allow_nan=True)
+
+
+def _connection(path: str, *, uri: bool = False) -> sqlite3.Connection:
+    # transactions are begun and ended by hand; another thread may close the store
+    return sqlite3.connect(
+        path, timeout=PATIENCE, isolation_level=None, uri=uri, check_same_thread=False
+    )
+
+
+def _claim(path: Path) -> sqlite3.Connection:
+    """Become the only writer: the lock ends with the process, however that ends."""
+    lock = sqlite3.connect(
+        f"{path}-lock", timeout=0.5, isolation_level=None, check_same_thread=False
+    )
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        allowed = f"a store that no other study is writing at this moment ({error})"
+        raise InputError.of("store", str(path), allowed) from None
+    return lock
+
+
+def _is_new(path: Path, sql: sqlite3.Connection) -> bool:
+    """Whether the file is still empty.
+
+    Raises:
+        InputError: it is another one's, or of another format.
+    """
+    try:
+        (application,) = sql.execute("PRAGMA application_id").fetchone()
+        (version,) = sql.execute("PRAGMA user_version").fetchone()
+        (tables,) = sql.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise InputError.of("store", str(path), f"cannot be read ({error})") from None
+    if not tables and not application:
+        return True
+    if application != APPLICATION:
+        raise InputError.of("store", str(path), "an SQLite file that a study has written")
+    if version != FORMAT:
+        allowed = f"of format {FORMAT}: this one is {version}; choose another file"
+        raise InputError.of("store", str(path), allowed)
+    return False

@@ -1,0 +1,157 @@
+"""A study file says what to run, or is told what is wrong with it."""
+
+from pathlib import Path
+
+import pytest
+
+from optsched.errors import InputError
+from optsched.study import run_study
+from optsched.study.grid import plan
+from optsched.study.spec import parse, read
+
+WHOLE = """
+title = "Covers"
+keep = "all"
+
+[limits]
+time_limit = 20
+gap = 0.1
+
+[[grid]]
+problem = "covering"
+generator = { items = [4, 6], tightness = 0.5, prices = [[1, 9]] }
+seeds = [0, 7]
+heuristics = ["greedy", "greedy(epsilon=0.5)"]
+bounds = ["fractional"]
+exact = [
+    "knapsack",
+    { formulation = "knapsack", solver = "scipy", gap = 0.0, start = ["greedy"], name = "again" },
+    { formulation = "knapsack(spare=1)", memory_limit = 2 },
+]
+reference = "knapsack"
+
+[[grid]]
+problem = "covering"
+preset = "tiny"
+seeds = 1
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a study file."""
+
+    def write(text):
+        path = tmp_path / "study.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_file_says_everything_a_grid_has(file):
+    spec = read(file(WHOLE))
+    assert (spec.title, spec.keep) == ("Covers", "all")
+    grid, preset = spec.grids
+    assert grid.problem == "covering"
+    assert grid.generator == {"items": [4, 6], "tightness": [0.5], "prices": [[1, 9]]}
+    assert list(grid.seeds) == [0, 7]
+    assert [one.label for one in grid.exact] == ["knapsack", "again", "knapsack(spare=1)"]
+    assert [one.options.time_limit for one in grid.exact] == [20, 20, 20]
+    assert [one.options.gap for one in grid.exact] == [0.1, 0.0, 0.1]
+    assert [one.options.isolate for one in grid.exact] == [False, False, True]
+    assert grid.exact[1].start == ("greedy",)
+    assert preset.generator == {"items": [4, 6]}
+    assert list(preset.seeds) == [0]
+    assert preset.heuristics == ["greedy", "everything"]
+    assert preset.bounds == ["fractional"]
+
+
+def test_a_file_runs(file):
+    results = run_study(read(file(WHOLE)).grids, workers=1)
+    assert results.progress.finished == results.progress.planned == 2 * 2 * 6 + 2 * 4
+    assert {row.parameters.get("prices") for row in results.rows} == {(1, 9), None}
+    assert {row.status for row in results.rows} <= {"optimal", "feasible"}
+
+
+def test_instance_files_are_found_beside_the_study(file, tmp_path):
+    (tmp_path / "here").mkdir()
+    for name in ("a", "b"):
+        text = '{"price": [3, 4, 10], "size": [2, 3, 5], "demand": 5}'
+        (tmp_path / "here" / f"{name}.json").write_text(text)
+    text = '[[grid]]\nproblem = "covering"\nfiles = ["here/*.json"]\nheuristics = ["greedy"]'
+    results = run_study(read(file(text)).grids, workers=1)
+    assert [Path(row.instance).name for row in results.rows] == ["a.json", "b.json"]
+    assert results.progress.planned == 4
+
+
+def test_what_is_left_out_is_all_heuristics_and_the_reference(file):
+    (grid,) = read(file('[[grid]]\nproblem = "covering"')).grids
+    whole = plan([grid])
+    places = [step.place for step in whole.layouts[0].steps]
+    assert ("exact", "knapsack") in places
+    assert {label for kind, label in places if kind == "heuristic"} >= {"greedy", "shuffled"}
+    assert len(whole.cases) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("grid = 3", ["grid", "3", "list"]),
+        ("", ["grid", "(missing)"]),
+        ("[[grid]", ["is not TOML", "line 1"]),
+        ("[[grid]]", ["grid[0].problem", "(missing)"]),
+        ('[[grid]]\nproblem = "uncovering"', ["grid[0].problem", "uncovering", "covering"]),
+        ('[[grid]]\nproblem = "covering"\npreset = "huge"', ["grid[0].preset", "huge", "tiny"]),
+        ('[[grid]]\nproblem = "covering"\nseeds = 0', ["grid[0].seeds", "0", "list of seeds"]),
+        ('[[grid]]\nproblem = "covering"\nseeds = [-1]', ["grid[0].seeds[0]", "-1"]),
+        ('[[grid]]\nproblem = "covering"\nseed = 1', ["grid[0].seed", "seeds, heuristics"]),
+        ('[[grid]]\nproblem = "covering"\nfiles = ["*.jsn"]', ["grid[0].files[0]", "*.jsn"]),
+        (
+            '[[grid]]\nproblem = "covering"\nexact = [{ formulation = "knapsack", limit = 1 }]',
+            ["grid[0].exact[0].limit", "time_limit"],
+        ),
+        (
+            '[limits]\ntime_limit = -1\n[[grid]]\nproblem = "covering"',
+            ["limits.time_limit", "-1", "greater than 0"],
+        ),
+        (
+            '[limits]\ntime = 1\n[[grid]]\nproblem = "covering"',
+            ["limits.time", "memory_limit"],
+        ),
+        ('keep = "some"\n[[grid]]\nproblem = "covering"', ["keep", "some", "'exact'"]),
+    ],
+)
+def test_a_mistake_is_named_with_its_value_and_what_is_allowed(file, text, named):
+    with pytest.raises(InputError) as caught:
+        read(file(text))
+    for word in named:
+        assert word in str(caught.value)
+
+
+def test_every_mistake_of_a_file_is_told_at_once():
+    grids = [{"problem": "covering", "seeds": 0}, {"problem": "covering", "preset": 3}]
+    with pytest.raises(InputError) as caught:
+        parse({"grid": grids, "titel": "x"}, Path())
+    assert {problem.field for problem in caught.value.problems} == {
+        "grid[0].seeds",
+        "grid[1].preset",
+        "titel",
+    }
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read(tmp_path / "absent.toml")
+
+
+def test_the_format_as_documented_is_accepted():
+    import textwrap
+    import tomllib
+
+    from optsched.study import spec
+
+    text = spec.__doc__.split("::\n", 1)[1].split("\nFurther fields")[0]
+    document = spec.StudyDocument.model_validate(tomllib.loads(textwrap.dedent(text)))
+    assert len(document.grid) == 3
+    assert len(document.grid[0].exact) == 3

@@ -1,0 +1,147 @@
+"""The store of a study is one file, read by many and written by one."""
+
+import sqlite3
+from contextlib import suppress
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from optsched.errors import InputError
+from optsched.study import Grid, Results, Store, run_study
+from optsched.study.export import write
+
+SMALL = Grid(
+    "covering",
+    generator={"items": [4], "prices": [None, (1, 9)]},
+    seeds=range(2),
+    heuristics=["greedy", "greedy(epsilon=0.5)", "crashing"],
+    bounds=["fractional"],
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where a store may go."""
+    return tmp_path / "study.sqlite"
+
+
+@pytest.fixture
+def results(path):
+    """A finished study."""
+    return run_study([SMALL], path, workers=1)
+
+
+def test_what_is_read_is_what_was_computed(path, results):
+    with Store.reading(path) as store:
+        assert Results.of(store) == results
+    assert len(results.rows) == 2 * 2 * 3
+
+
+def test_a_store_has_one_writer(path):
+    with Store.open(path), pytest.raises(InputError, match="no other study is writing"):
+        Store.open(path)
+    Store.open(path).close()
+
+
+def test_a_store_is_read_while_it_is_written(path):
+    seen = []
+
+    def look(progress):
+        with Store.reading(path) as store:
+            seen.append((Results.of(store).progress.finished, progress.finished))
+
+    run_study([SMALL], path, workers=1, progress=look)
+    assert len(seen) > 10
+    assert all(read == told for read, told in seen)
+
+
+def test_a_transaction_is_all_or_nothing(path, results):
+    with Store.open(path) as store:
+        key = next(iter(results.runs))
+        with suppress(ZeroDivisionError), store.writing():
+            store.put_run((key[0], key[1], 99), results.runs[key], 0.0)
+            raise ZeroDivisionError
+        assert (key[0], key[1], 99) not in store.run_keys()
+        with store.writing():
+            store.put_run((key[0], key[1], 99), results.runs[key], 0.0)
+        assert (key[0], key[1], 99) in store.run_keys()
+
+
+def test_a_run_is_never_kept_twice(path, results):
+    key = next(iter(results.runs))
+    with Store.open(path) as store, pytest.raises(sqlite3.IntegrityError), store.writing():
+        store.put_run(key, results.runs[key], 0.0)
+
+
+def test_people_may_ask_questions_in_sql(path, results):
+    with sqlite3.connect(path) as sql:
+        question = "SELECT call, COUNT(*) FROM results WHERE status = 'done' GROUP BY call"
+        assert dict(sql.execute(question)) == {
+            "greedy": 4,
+            "greedy(epsilon=0.5)": 4,
+            "fractional": 4,
+        }
+
+
+@pytest.mark.parametrize("how", [Store.open, Store.reading])
+def test_a_file_of_another_kind_is_refused(how, path):
+    path.write_text("not a database, and long enough to be told from one " * 50)
+    with pytest.raises(InputError, match="cannot be read"):
+        how(path)
+    path.unlink()
+    with sqlite3.connect(path) as sql:
+        sql.execute("CREATE TABLE other (x)")
+    sql.close()
+    with pytest.raises(InputError, match="that a study has written"):
+        how(path)
+
+
+def test_a_store_of_another_format_is_refused(path, results):
+    with sqlite3.connect(path) as sql:
+        sql.execute("PRAGMA user_version = 99")
+    sql.close()
+    with pytest.raises(InputError, match="format 1: this one is 99"):
+        Store.open(path)
+
+
+def test_nothing_to_read_is_told(path):
+    with pytest.raises(InputError, match="has written"):
+        Store.reading(path)
+    Store.open(path).close()
+    with Store.reading(path) as store:
+        assert Results.of(store).progress.planned == 0
+
+
+def test_tables_are_written_as_csv_and_parquet(results, tmp_path):
+    for table in (results.ratios(), results.runs_table()):
+        write(table, tmp_path / "new" / "t.csv")
+        write(table, tmp_path / "new" / "t.parquet")
+        text, columns = (
+            pd.read_csv(tmp_path / "new/t.csv"),
+            pd.read_parquet(tmp_path / "new/t.parquet"),
+        )
+        assert list(text.columns) == list(columns.columns) == list(table.columns)
+        assert len(text) == len(columns) == len(table) > 0
+        pd.testing.assert_series_equal(columns["cost"], table["cost"], check_dtype=False)
+    assert sorted(columns["prices"].dropna().unique()) == ["[1, 9]"]
+
+
+def test_parquet_without_its_extra_says_what_to_install(results, tmp_path, monkeypatch):
+    monkeypatch.setattr("optsched.study.export.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install 'optsched\[parquet\]'"):
+        write(results.ratios(), tmp_path / "t.parquet")
+
+
+def test_a_table_of_runs_has_every_kind_of_method(results):
+    table = results.runs_table()
+    assert set(table["kind"]) == {"heuristic", "bound", "exact"}
+    assert len(table) == 4 * 5
+    assert table.loc[table["kind"] == "exact", "status"].eq("optimal").all()
+
+
+def test_an_empty_plan_replaces_the_one_before(path, results):
+    smaller = replace(SMALL, heuristics=["greedy"], generator={"items": [4]})
+    assert len(run_study([smaller], path, workers=1).rows) == 2
+    with Store.reading(path) as store:
+        assert len(store.run_keys()) > 10
