@@ -1,0 +1,357 @@
+"""What the evaluation of the DRP/DSRP paper states, as claims that can be measured.
+
+Gains are judged at the largest number of jobs, where the printed curves differ most, under the
+profile "balanced", where inbound bandwidth and compute are both scarce. For the paper's "optimal"
+see ``evaluation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import pandas as pd
+
+from heuristics.drp.evaluation import DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
+from optsched.claims import (
+    Claim,
+    Finding,
+    Scale,
+    Sweep,
+    UnmeasuredError,
+    compared,
+    compared_means,
+    counted,
+)
+
+BASELINES = ("greedy", "nearest", "random")
+
+DRP_SIZES = "quick: 4 seeds, 60 jobs (40 where profiles differ); full: 10 seeds, 10 to 60 jobs"
+DSRP_SIZES = "quick: 2 or 4 seeds, 40 jobs; full: 10 seeds, 10 to 60 jobs, three profiles"
+
+SCARCE: dict[str, Any] = {"profile": "balanced"}
+WIDE: dict[str, Any] = {"profile": "bandwidth_bound"}
+
+Column = Literal["value", "bandwidth"]
+
+
+# judges: measurements -> finding
+
+
+def _where(frame: pd.DataFrame, most_jobs: bool = False, **choice: Any) -> pd.DataFrame:
+    """The measurements of some settings; ``most_jobs`` keeps the largest number of jobs."""
+    for name, value in choice.items():
+        frame = frame[frame[name] == value]
+    return frame[frame["jobs"] == frame["jobs"].max()] if most_jobs else frame
+
+
+def _pair(
+    frame: pd.DataFrame, method: str, others: Sequence[str], column: Column
+) -> tuple[list[float], list[float]]:
+    """A method, and the mean of others, on the same instances."""
+    part = frame[frame["method"].isin([method, *others])]
+    index = [*SETTING, "seed"]
+    wide = part.pivot_table(index=index, columns="method", values=column, dropna=False)
+    wide = wide.reindex(columns=[method, *others]).dropna(how="all")
+    return wide[method].tolist(), wide[list(others)].mean(axis=1, skipna=False).tolist()
+
+
+def over(
+    frame: pd.DataFrame,
+    printed: float,
+    method: str,
+    *others: str,
+    column: Column = "value",
+    gain: bool = True,
+    **where: Any,
+) -> Finding:
+    """The mean of a method over that of others, per cent: jobs admitted, or bandwidth per job."""
+    values, rivals = _pair(_where(frame, **where), method, others, column)
+    return compared_means(
+        values,
+        rivals,
+        printed,
+        gain=gain,
+        percent=True,
+        better="larger" if column == "value" else "smaller",
+    )
+
+
+def least_over(
+    frame: pd.DataFrame, printed: float, method: str, other: str, **where: Any
+) -> Finding:
+    """The same as a share, in the setting where it is least."""
+    found = [
+        (over(cell, printed, method, other, gain=False), setting)
+        for setting, cell in _where(frame, **where).groupby(SETTING, sort=False)
+    ]
+    found = [(one, setting) for one, setting in found if one.instances]
+    if not found:
+        return Finding("not measured", note="no such setting at this scale")
+    worst, setting = min(found, key=lambda pair: pair[0].value)
+    note = f"the least of {len(found)} settings: {_named(setting)}"
+    return Finding(worst.verdict, worst.value, worst.low, worst.high, worst.instances, note)
+
+
+def best_rival(
+    frame: pd.DataFrame, printed: float, method: str, others: Sequence[str], **where: Any
+) -> Finding:
+    """The gain over that of the others whose mean is largest."""
+    part = _where(frame, **where)
+    means = part.groupby("method")["value"].mean()
+    return over(part, printed, method, str(means.reindex(list(others)).idxmax()))
+
+
+def ahead(frame: pd.DataFrame, **where: Any) -> Finding:
+    """Whether R-DR's mean is no smaller than each baseline's, setting by setting."""
+    means = _where(frame, **where).pivot_table(index=SETTING, columns="method", values="value")
+    behind = means[list(BASELINES)].gt(means["r_dr"] + 1e-9, axis=0).any(axis=1)
+    note = "counted are settings, not instances"
+    if behind.any():
+        note += "; behind in " + "; ".join(map(_named, means.index[behind]))
+    return counted((~behind).tolist(), note=note)
+
+
+def slowest(frame: pd.DataFrame, printed: float) -> Finding:
+    """The longest time R-DR took, seconds."""
+    took = frame.loc[frame["method"] == "r_dr", "took"].tolist()
+    found = compared([max(took)], printed, better="smaller")
+    return Finding(found.verdict, found.value, instances=len(took), note="the longest of all runs")
+
+
+def excess(frame: pd.DataFrame, printed: float, **where: Any) -> Finding:
+    """The largest load over capacity that raw R-DSR leaves."""
+    part = _where(frame, **where)
+    loads = part.loc[part["method"] == "r_dsr_raw", "load"].tolist()
+    note = f"worst {max(loads):.2f}; instances with any factor exist"
+    return compared(loads, printed, better="smaller", note=note)
+
+
+def _named(setting: Any) -> str:
+    return ", ".join(map(str, setting))
+
+
+# claims
+
+
+def _claim(
+    name: str,
+    source: str,
+    text: str,
+    judge: Callable[..., Finding],
+    *arguments: Any,
+    printed: float,
+    sweep: Sweep = DRP_SWEEP,
+    setting: str = "",
+    unit: str = "%",
+    **options: Any,
+) -> Claim:
+    """A claim with a printed number; ``arguments`` and ``options`` are the judge's."""
+    sizes = DRP_SIZES if sweep is DRP_SWEEP else DSRP_SIZES
+    rule = partial(_judged, judge=judge, printed=printed, arguments=arguments, options=options)
+    how = "; ".join(part for part in (setting, sizes) if part)
+    return Claim(name, source, text, how, sweep, rule, float(printed), unit)
+
+
+def _judged(
+    frame: pd.DataFrame,
+    *,
+    judge: Callable[..., Finding],
+    printed: float,
+    arguments: Sequence[Any],
+    options: dict[str, Any],
+) -> Finding:
+    return judge(frame, printed, *arguments, **options)
+
+
+def _throughput() -> Iterator[Claim]:
+    """Figures 2 to 4 and 9 to 11."""
+    figures = {
+        ("hexagon", "uniform"): (2, (33, 51, 69)),
+        ("hexagon", "normal"): (3, (34, 56, 69)),
+        ("grid", "uniform"): (9, (33, 50, 79)),
+        ("grid", "normal"): (10, (35, 57, 77)),
+    }
+    for (topology, data), (figure, gains) in figures.items():
+        where: dict[str, Any] = {"topology": topology, "distribution": data}
+        for other, gain in zip(BASELINES, gains, strict=True):
+            yield _claim(
+                f"figure_{figure}_{other}", f"Figure {figure}",
+                f"R-DR admits {gain} % more jobs than {other} ({topology}, {data} data)",
+                over, "r_dr", other, printed=gain, most_jobs=True, **SCARCE, **where,
+                setting="ratio of means at the largest number of jobs, profile balanced",
+            )  # fmt: skip
+        if data == "uniform":
+            yield _claim(
+                f"figure_{figure}_greedy_wide", f"Figure {figure}",
+                f"R-DR admits {gains[0]} % more jobs than greedy ({topology}), compute in plenty",
+                over, "r_dr", "greedy", printed=gains[0], **WIDE, **where,
+                setting=f"{topology}, uniform data, profile bandwidth_bound",
+            )  # fmt: skip
+    for topology, figures_of in (("hexagon", "2 to 4"), ("grid", "9 to 11")):
+        yield Claim(
+            f"order_{topology}", f"Figures {figures_of}",
+            f"R-DR admits at least as many jobs as every baseline ({topology})",
+            f"means by setting, profile balanced; {DRP_SIZES}",
+            DRP_SWEEP, partial(ahead, topology=topology, **SCARCE),
+        )  # fmt: skip
+    yield _claim(
+        "abstract_throughput", "Abstract, conclusion",
+        "throughput improves by 56 % to 69 % over existing algorithms",
+        best_rival, "r_dr", ("nearest", "random"), printed=56, most_jobs=True,
+        topology="hexagon", distribution="normal", **SCARCE,
+        setting="the better of nearest and random, which have these numbers in Figure 3",
+    )  # fmt: skip
+    yield _claim(
+        "section_5_throughput", "Section 5.4, summary",
+        "R-DR improves throughput by about 59 % over the baselines",
+        over, "r_dr", *BASELINES, printed=59, most_jobs=True, **SCARCE,
+        setting="against the mean of the baselines, all topologies and distributions",
+    )  # fmt: skip
+
+
+def _optimality() -> Iterator[Claim]:
+    """The shares of the optimum, against the paper's yardstick and against the optimum."""
+    for topology, share, figures in (("hexagon", 92, "2 to 4"), ("grid", 94, "9 to 11")):
+        source = f"Figures {figures}"
+        stated = f"R-DR reaches at least {share} % of the optimal throughput ({topology})"
+        yield _claim(
+            f"share_{topology}", source, stated,
+            over, "r_dr", "lp1_first", printed=share, gain=False, topology=topology,
+            setting='against the paper\'s "optimal", LP1 after PRUNE; all settings',
+        )  # fmt: skip
+        for profile in PROFILES:
+            yield _claim(
+                f"share_{topology}_{profile}", source, f"{stated}, in every setting of {profile}",
+                least_over, "r_dr", "lp1_first", printed=share,
+                topology=topology, profile=profile,
+                setting=f"against LP1 after PRUNE, profile {profile}",
+            )  # fmt: skip
+        for method, word in (("r_dr", ""), ("r_dr_exact", ", in exact mode")):
+            yield _claim(
+                f"optimum_{topology}_{method}", source, f"{stated}, truly{word}",
+                over, method, "bound", printed=share, gain=False, topology=topology,
+                setting="against the best proven bound on the optimum; all settings",
+            )  # fmt: skip
+            yield _claim(
+                f"optimum_{topology}_{method}_scarce", source,
+                f"{stated}, truly{word}, with 40 jobs",
+                over, method, "bound", printed=share, gain=False,
+                topology=topology, distribution="uniform", jobs=40, **SCARCE,
+                setting="against the best proven bound; 40 jobs, uniform data, profile balanced",
+            )  # fmt: skip
+    yield _claim(
+        "section_5_share", "Section 5.4, summary",
+        "R-DR reaches 92 % of the optimal throughput on both topologies",
+        over, "r_dr", "lp1_first", printed=92, gain=False,
+        setting='against the paper\'s "optimal", LP1 after PRUNE; all settings',
+    )  # fmt: skip
+
+
+def _bandwidth() -> Iterator[Claim]:
+    """Figures 5 to 7 and 12 to 14."""
+    for topology, first, ceiling, cuts in (
+        ("hexagon", 5, 12, (15, 16, 27)), ("grid", 12, 11, (14, 17, 27)),
+    ):  # fmt: skip
+        for other, cut in zip(BASELINES, cuts, strict=True):
+            yield _claim(
+                f"figure_{first}_{other}", f"Figures {first} to {first + 2}",
+                f"R-DR takes {cut} % less bandwidth per job than {other} ({topology})",
+                over, "r_dr", other, printed=-cut, column="bandwidth", topology=topology, **SCARCE,
+                setting="inbound and outbound together, all distributions, profile balanced",
+            )  # fmt: skip
+        yield _claim(
+            f"figure_{first}_optimal", f"Figures {first} to {first + 2}",
+            f"R-DR takes at most {ceiling} % more bandwidth per job than the optimal ({topology})",
+            over, "r_dr", "lp1_first", printed=ceiling, column="bandwidth", topology=topology,
+            setting='against the paper\'s "optimal", LP1 after PRUNE; all settings',
+        )  # fmt: skip
+    yield _claim(
+        "section_5_bandwidth", "Section 5.4, summary",
+        "R-DR takes about 17 % less bandwidth per job than the baselines",
+        over, "r_dr", *BASELINES, printed=-17, column="bandwidth", **SCARCE,
+        setting="against the mean of the baselines, profile balanced",
+    )  # fmt: skip
+
+
+def _services() -> Iterator[Claim]:
+    """Figures 15 to 26: R-DSR, as printed (which breaks capacities) and repaired."""
+    for method, word in (("r_dsr_raw", "as printed"), ("r_dsr", "repaired")):
+        for topology, first, gains, share, less, more in (
+            ("hexagon", 15, {"uniform": 63, "normal": 69}, 89, 9, 4),
+            ("grid", 21, {"uniform": 67, "normal": 69}, 88, 10, 6),
+        ):
+            for figure, (data, gain) in enumerate(gains.items(), start=first):
+                yield _claim(
+                    f"figure_{figure}_{method}", f"Figure {figure}",
+                    f"R-DSR ({word}) admits {gain} % more jobs than R-DR with storage "
+                    f"({topology}, {data} data)",
+                    over, method, "r_dr_storage", printed=gain, sweep=DSRP_SWEEP,
+                    most_jobs=True, topology=topology, distribution=data, **WIDE,
+                    setting="at the largest number of jobs, profile bandwidth_bound",
+                )  # fmt: skip
+            yield _claim(
+                f"share_{topology}_{method}", f"Figures {first} to {first + 2}",
+                f"R-DSR ({word}) reaches at least {share} % of the optimal throughput ({topology})",
+                over, method, "lp2", printed=share, gain=False, sweep=DSRP_SWEEP,
+                topology=topology, setting='against the paper\'s "optimal", LP2; all settings',
+            )  # fmt: skip
+            for other, cut, rival in (
+                ("r_dr_storage", -less, "R-DR with storage"), ("lp2", more, "the optimal"),
+            ):  # fmt: skip
+                stated = f"{-cut} % less" if cut < 0 else f"at most {cut} % more"
+                yield _claim(
+                    f"figure_{first + 3}_{method}_{other}", f"Figures {first + 3} to {first + 5}",
+                    f"R-DSR ({word}) takes {stated} bandwidth per job than {rival} ({topology})",
+                    over, method, other, printed=cut, sweep=DSRP_SWEEP, column="bandwidth",
+                    topology=topology, setting="inbound and outbound together; all settings",
+                )  # fmt: skip
+        for name, text, rival, printed, options in (
+            ("throughput", "improves throughput by about 67 % over the baseline",
+             "r_dr_storage", 67, {"most_jobs": True, **WIDE}),
+            ("share", "reaches 88 % of the optimal throughput on both topologies",
+             "lp2", 88, {"gain": False}),
+            ("bandwidth", "takes about 11 % less bandwidth per job than the baseline",
+             "r_dr_storage", -11, {"column": "bandwidth"}),
+        ):  # fmt: skip
+            yield _claim(
+                f"section_5_{name}_{method}", "Section 5.4, summary", f"R-DSR ({word}) {text}",
+                over, method, rival, printed=printed, sweep=DSRP_SWEEP, **options,
+                setting="both topologies",
+            )  # fmt: skip
+    for topology in ("hexagon", "grid"):
+        yield _claim(
+            f"factor_4_{topology}", "Section 4, approximation",
+            f"R-DSR as printed exceeds no capacity more than fourfold ({topology})",
+            excess, printed=4, sweep=DSRP_SWEEP, topology=topology, unit="",
+            setting="largest load over capacity of any resource and server",
+        )  # fmt: skip
+
+
+def test_bed(scale: Scale) -> None:
+    """Section 6 ran on four machines with GPUs and four with data."""
+    raise UnmeasuredError("the paper's test-bed of machines with GPUs is not to be had")
+
+
+def _test_bed() -> Iterator[Claim]:
+    """Section 6."""
+    yield _claim(
+        "figure_28_decision_time", "Figure 28", "decisions take less than 5 seconds",
+        slowest, printed=5, unit="s", setting="wall time of R-DR on the simulations",
+    )  # fmt: skip
+    for name, source, text, printed in (
+        ("figure_29_random", "Figure 29", "jobs complete 26 % earlier than under random", -26.0),
+        ("figure_29_nearest", "Figure 29", "jobs complete 20 % earlier than under nearest", -20.0),
+        ("figure_31_gpu", "Figures 31 and 32", "all servers use their GPUs by over 95 %", 95.0),
+    ):  # fmt: skip
+        yield Claim(name, source, text, "not reproduced", test_bed, _never, printed, "%")
+
+
+def _never(measured: Any) -> Finding:
+    return Finding("not measured")
+
+
+CLAIMS: tuple[Claim, ...] = (
+    *_throughput(), *_optimality(), *_bandwidth(), *_services(), *_test_bed(),
+)  # fmt: skip

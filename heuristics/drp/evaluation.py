@@ -1,0 +1,184 @@
+"""The simulations of the DRP/DSRP paper's evaluation, as sweeps over instances.
+
+What the paper leaves open (server profiles, numbers of jobs) is in the tasks. Its "optimal" is the
+value of LP1 after PRUNE (LP2 for DSRP), which bounds nothing; the best proven bound on the optimum
+is measured beside it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from formulations.drp import DSRP, PROBLEM
+from formulations.drp.check import BandwidthCost, bandwidth_cost
+from formulations.drp.generator import generate
+from formulations.drp.instance import Instance
+from formulations.drp.problem_22 import lp2
+from formulations.drp.prune import lp1_first
+from formulations.drp.schedule import Schedule
+from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
+from optsched.claims import Scale, Sweep
+from optsched.problem import Problem
+from optsched.solvers import Options, Solution, solve
+
+TOPOLOGIES = ("hexagon", "grid")
+DISTRIBUTIONS = ("uniform", "normal", "pareto")
+PROFILES = ("bandwidth_bound", "balanced", "physical")
+SETTING = ["topology", "distribution", "profile", "jobs"]
+
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "r_dr": ("r_dr", {}),
+    "r_dr_exact": ("r_dr", {"mode": "exact"}),
+    "greedy": ("greedy", {}),
+    "nearest": ("nearest", {}),
+    "nearest_literal": ("nearest_literal", {}),
+    "random": ("random", {}),
+}
+"""What is run on every instance of DRP: name, heuristic, options."""
+
+
+def _drp_tasks(scale: Scale) -> list[dict[str, Any]]:
+    """Every setting of the paper, or those that its claims are about."""
+    if scale == "full":
+        cells = list(itertools.product(TOPOLOGIES, DISTRIBUTIONS, PROFILES, range(10, 61, 10)))
+        return _tasks(cells, seeds=10, seconds=120.0)
+    cells = [(t, d, "balanced", 60) for t in TOPOLOGIES for d in DISTRIBUTIONS]
+    cells += [(t, "uniform", p, 40) for t in TOPOLOGIES for p in PROFILES]
+    return _tasks(cells, seeds=4, seconds=5.0)
+
+
+def _dsrp_tasks(scale: Scale) -> list[dict[str, Any]]:
+    """As ``_drp_tasks``; the optimum of DSRP is sought at full scale only."""
+    if scale == "full":
+        cells = list(itertools.product(TOPOLOGIES, DISTRIBUTIONS, PROFILES, range(10, 61, 10)))
+        return _tasks(cells, seeds=10, seconds=120.0)
+    few = {"hexagon": 2, "grid": 4}  # the relaxation takes long on hexagons
+    return [
+        task
+        for topology, seeds in few.items()
+        for data in ("uniform", "normal")
+        for task in _tasks([(topology, data, "bandwidth_bound", 40)], seeds=seeds, seconds=0.0)
+    ]
+
+
+def _tasks(
+    cells: Sequence[tuple[str, str, str, int]], seeds: int, seconds: float
+) -> list[dict[str, Any]]:
+    return [
+        {**dict(zip(SETTING, cell, strict=True)), "seed": seed, "seconds": seconds}
+        for cell in cells
+        for seed in range(seeds)
+    ]
+
+
+def _instance(topology: str, distribution: str, profile: str, jobs: int, seed: int) -> Instance:
+    return generate(
+        np.random.Generator(np.random.PCG64(seed)),
+        jobs=jobs,
+        topology=topology,
+        distribution=distribution,
+        profile=profile,
+    )
+
+
+def measure_drp(*, seed: int, seconds: float, **setting: Any) -> list[dict[str, Any]]:
+    """R-DR, the baselines, LP1 after PRUNE, and the optimum or its best bound on one instance.
+
+    Args:
+        seed: of the instance and of the heuristics.
+        seconds: limit of the exact solve.
+        setting: topology, distribution, profile, jobs.
+    """
+    instance = _instance(seed=seed, **setting)
+    rows, schedules = [], []
+    for name, (heuristic, options) in METHODS.items():
+        began = time.perf_counter()
+        made = HEURISTICS[heuristic].run(instance, np.random.default_rng(seed), **options)
+        took = time.perf_counter() - began
+        _checked(PROBLEM, instance, made, name)
+        schedules.append(made)
+        rows.append(_row(name, made.admit.sum(), bandwidth_cost(instance, made), took=took))
+    rows.append(_relaxed(instance, "lp1_first", solve(lp1_first(instance))))
+    best = max(schedules, key=lambda made: made.admit.sum())
+    return [*rows, *_optimum(PROBLEM, instance, best, seconds)]
+
+
+def measure_dsrp(*, seed: int, seconds: float, **setting: Any) -> list[dict[str, Any]]:
+    """R-DSR raw and repaired, R-DR with storage, LP2 and, within ``seconds``, the optimum."""
+    instance = _instance(seed=seed, **setting)
+    rows: list[dict[str, Any]] = []
+    schedules = []
+    for name in ("r_dsr_raw", "r_dsr", "r_dr_storage"):
+        began = time.perf_counter()
+        made = DSRP_HEURISTICS[name].run(instance, np.random.default_rng(seed))
+        took = time.perf_counter() - began
+        load = 1.0
+        if name == "r_dsr_raw":
+            load = max(made.raw_load.values())
+        else:
+            _checked(DSRP, instance, made, name)
+            schedules.append(made)
+        cost = bandwidth_cost(instance, made)
+        rows.append(_row(name, made.admit.sum(), cost, took=took, load=load))
+    rows.append(_relaxed(instance, "lp2", solve(lp2(instance))))
+    if not seconds:
+        return rows
+    best = max(schedules, key=lambda made: made.admit.sum())
+    return [*rows, *_optimum(DSRP, instance, best, seconds)]
+
+
+def _checked(problem: Problem, instance: Instance, made: Schedule, name: str) -> None:
+    violations = problem.check(instance, made)
+    if violations:
+        raise ValueError(f"{name} breaks ({violations[0].constraint})")
+
+
+def _row(
+    method: str, value: float, bandwidth: BandwidthCost | None, **rest: float
+) -> dict[str, Any]:
+    """What a method admits, and the bandwidth each job of it takes (bit/s)."""
+    cost = float("nan") if bandwidth is None else bandwidth.inbound + bandwidth.outbound
+    return {"method": method, "value": float(value), "bandwidth": float(cost), **rest}
+
+
+def _relaxed(instance: Instance, name: str, solution: Solution) -> dict[str, Any]:
+    """A linear program's value and the bandwidth its fractional jobs take."""
+    if solution.objective is None:
+        raise ValueError(f"{name} ended {solution.status}: {solution.message}")
+    x, jobs = solution["x"], max(solution.objective, 1e-9)
+    rate = float(x @ instance.node_rate_bps[instance.pair_node]) / jobs
+    outbound = float(x @ instance.node_outbound[instance.pair_node]) / instance.comm_share / jobs
+    return _row(name, solution.objective, BandwidthCost(rate, outbound))
+
+
+def _optimum(
+    problem: Problem, instance: Instance, start: Schedule, seconds: float
+) -> list[dict[str, Any]]:
+    """Best known value and best bound; equal where the optimum is proven."""
+    options = Options(time_limit=seconds)
+    answer = problem.solve(problem.reference, instance, options=options, start=start)
+    solution = answer.solution
+    best = np.nan if solution.objective is None else solution.objective
+    bound = np.nan if solution.bound is None else solution.bound
+    cost = None if answer.schedule is None else bandwidth_cost(instance, answer.schedule)
+    return [_row("optimum", best, cost, took=solution.seconds), _row("bound", bound, None)]
+
+
+def by_setting(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean jobs admitted by setting, methods side by side; then Gbit/s per job."""
+    values = frame.pivot_table(index=SETTING, columns="method", values="value", sort=False)
+    best = frame[frame["method"].isin(["r_dr", "r_dsr", "optimum"])]
+    cost = best.assign(cost=best["bandwidth"] / 1e9).pivot_table(
+        index=SETTING, columns="method", values="cost", sort=False
+    )
+    return values.join(cost.add_suffix(" Gbit/s per job")).round(2)
+
+
+DRP_SWEEP = Sweep("drp", _drp_tasks, measure_drp, by_setting)
+DSRP_SWEEP = Sweep("dsrp", _dsrp_tasks, measure_dsrp, by_setting)

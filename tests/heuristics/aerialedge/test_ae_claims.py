@@ -1,0 +1,169 @@
+"""AerialEdge's claims: what is measured, how it is judged, on few workloads."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from formulations.aerialedge.tables import DRONES, LEAST_NODES
+from heuristics.aerialedge import claims as room
+from heuristics.aerialedge.claims import CLAIMS
+from heuristics.aerialedge.evaluation import (
+    GPU_SWEEP,
+    HARD_SWEEP,
+    METHODS,
+    PACKERS,
+    TABLE3_SWEEP,
+    measure_gpu,
+    measure_hard,
+    measure_table3,
+    nodes_by_drone,
+    ratio_by_size,
+)
+from optsched.claims import Result, judge, measure_claims
+
+
+@pytest.fixture(scope="module")
+def table_3():
+    """One workload of every drone."""
+    tasks = [task for task in TABLE3_SWEEP.tasks("quick") if task["seed"] == 0]
+    return TABLE3_SWEEP.frame([(task, measure_table3(**task)) for task in tasks])
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Two workloads of mixed sizes."""
+    tasks = [{"tasks": 16, "seed": seed, "seconds": 10.0} for seed in (0, 1)]
+    return HARD_SWEEP.frame([(task, measure_hard(**task)) for task in tasks])
+
+
+@pytest.fixture(scope="module")
+def found(table_3, hard):
+    """Findings of all claims that need no trace, by name."""
+    results = {claim.experiment: Result(reason="no trace") for claim in CLAIMS}
+    results |= {
+        TABLE3_SWEEP: Result(table_3),
+        HARD_SWEEP: Result(hard),
+        room.tasks_per_job: Result(room.tasks_per_job("quick")),
+    }
+    return {item.claim.name: item.finding for item in judge({"aerialedge": CLAIMS}, results)}
+
+
+# what is measured
+
+
+def test_every_method_is_measured_on_every_drone(table_3):
+    assert len(table_3) == len(DRONES) * len(METHODS)
+    assert (table_3["took"] > 0).all()
+    placed = table_3[table_3["method"] != "random_at_once"]
+    assert placed["deployed"].tolist() == pytest.approx([100.0] * len(placed))
+    assert nodes_by_drone(table_3)["aerialedge"].tolist() == list(LEAST_NODES)
+
+
+def test_the_metric_for_random_over_that_of_one_batch_is_the_number_of_tasks(table_3):
+    wide = table_3.pivot(index="drone", columns="method", values="aet_pooled")
+    ratio = wide["random"] / wide["aerialedge"]
+    assert ratio.tolist() == pytest.approx([drone.tasks for drone in DRONES])
+
+
+def test_no_packer_opens_fewer_nodes_than_the_proven_optimum(hard):
+    assert len(hard) == 2 * len(PACKERS)
+    assert hard["proven"].all()
+    assert (hard["ratio"] >= 1).all()
+    assert ratio_by_size(hard).shape == (1, len(PACKERS))
+
+
+def test_the_gpu_trace_is_measured_where_its_folder_is_named(monkeypatch, shared_data):
+    monkeypatch.setenv("OPTSCHED_DATA", str(shared_data))
+    (row,) = measure_gpu("default", "best_fit", 0)
+    assert row["allocated"] == pytest.approx(92.86, abs=1.5)
+    assert len(GPU_SWEEP.tasks("full")) == 4 * 2 * 10
+
+
+# how it is judged
+
+
+def test_every_claim_is_sourced_and_no_name_is_used_twice():
+    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
+    for claim in CLAIMS:
+        assert claim.source
+        assert claim.text
+        assert claim.how
+
+
+def test_every_claim_that_needs_no_trace_can_be_judged(found):
+    assert not [name for name, finding in found.items() if finding.failed]
+    unmeasured = {name for name, finding in found.items() if finding.verdict == "not measured"}
+    assert unmeasured == {claim.name for claim in CLAIMS if claim.experiment is GPU_SWEEP}
+    measured = [finding for name, finding in found.items() if name not in unmeasured]
+    assert all(math.isfinite(finding.value) and finding.instances for finding in measured)
+
+
+def test_the_headline_holds_against_random_on_one_job_and_not_as_a_makespan(found):
+    assert found["headline_usage"].value == pytest.approx(25.0)
+    assert found["headline_utilisation"].value == pytest.approx(23.6, abs=0.1)
+    assert found["headline_execution_random"].verdict == "holds"
+    assert found["headline_execution_random"].value == pytest.approx(77.0)
+    assert found["makespan_drone_1"].value == pytest.approx(1.0)
+    assert found["headline_makespan"].verdict == "fails"
+
+
+@pytest.mark.parametrize("drone", range(1, len(DRONES) + 1))
+def test_the_fewest_nodes_are_those_of_the_published_percentages(found, drone):
+    finding = found[f"nodes_drone_{drone}"]
+    assert (finding.verdict, finding.value) == ("holds", LEAST_NODES[drone - 1])
+    assert "next_fit" in finding.note
+
+
+def test_claims_on_the_trace_say_what_they_need(monkeypatch):
+    monkeypatch.delenv("OPTSCHED_DATA", raising=False)
+    of = [claim for claim in CLAIMS if claim.experiment is GPU_SWEEP]
+    assert len(of) == 8
+    for item in measure_claims({"aerialedge": of}, "quick"):
+        assert item.finding.verdict == "not measured"
+        assert "OPTSCHED_DATA" in item.finding.note
+        assert not item.finding.failed
+
+
+def workloads(column, **values):
+    """Made-up measurements of one column on Drone 1, by method."""
+    return pd.DataFrame(
+        {"drone": 1, "seed": seed, "method": method, column: value}
+        for method, of in values.items()
+        for seed, value in enumerate(of)
+    )
+
+
+def test_a_difference_is_that_to_the_closest_rival_or_the_farthest():
+    frame = workloads("usage", aerialedge=[75, 75], spear=[92, 90], random=[100, 100])
+    least = room.difference(frame, 16.0, 1, "usage", ("spear", "random"), "least")
+    most = room.difference(frame, 25.0, 1, "usage", ("spear", "random"), "most")
+    assert (least.value, most.value) == (16.0, 25.0)
+    assert least.note.startswith("against spear")
+    assert most.note.startswith("against random")
+
+
+def test_printed_percentages_are_met_up_to_half_a_point():
+    frame = workloads("cpu", aerialedge=[90.0], random=[80.2])
+    verdicts = [room.difference(frame, p, 1, "cpu", ("random",), "least").verdict for p in (10, 11)]
+    assert verdicts == ["holds", "partly"]
+
+
+def test_a_factor_is_how_many_times_as_long_a_rival_takes():
+    frame = workloads("makespan", aerialedge=[2.0, 4.0], tetris=[4.0, 12.0])
+    found = room.factor(frame, 2.5, 1, "tetris", "makespan")
+    assert (found.value, found.verdict) == (2.5, "holds")
+    largest = room.largest_factor(frame, 25.0, ("tetris",), "makespan")
+    assert (largest.verdict, largest.note) == ("fails", "Drone 1, tetris")
+
+
+def test_an_order_names_the_drones_where_it_breaks():
+    frame = workloads("nodes", aerialedge=[9, 9], tetris=[9, 10])
+    found = room.as_few(frame, "tetris")
+    assert (found.verdict, found.note) == ("partly", "more on Drone 1")
+
+
+def test_a_depth_that_no_job_can_have_fails(found):
+    finding = found["trace_depth"]
+    assert finding.value == pytest.approx(3.40, abs=0.01)
+    assert finding.verdict == "fails"

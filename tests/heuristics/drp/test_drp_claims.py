@@ -1,0 +1,160 @@
+"""The claims of the DRP/DSRP paper: what is measured, how it is judged, on tiny instances."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from heuristics.drp import claims as room
+from heuristics.drp.claims import CLAIMS
+from heuristics.drp.evaluation import (
+    DRP_SWEEP,
+    DSRP_SWEEP,
+    SETTING,
+    by_setting,
+    measure_drp,
+    measure_dsrp,
+)
+from optsched.claims import Result, judge
+
+CELL = {"topology": "grid", "distribution": "uniform", "profile": "balanced"}
+
+
+def labelled(sweep, rows_by_seed):
+    """Measurements of few small instances under the settings of a whole quick run."""
+    tasks = [task for task in sweep.tasks("quick") if task["seed"] < len(rows_by_seed)]
+    return sweep.frame([(task, rows_by_seed[task["seed"]]) for task in tasks])
+
+
+@pytest.fixture(scope="module")
+def drp_rows():
+    """Two systems with six jobs."""
+    return [measure_drp(seed=seed, seconds=10.0, jobs=6, **CELL) for seed in (0, 1)]
+
+
+@pytest.fixture(scope="module")
+def dsrp_rows():
+    """Two systems with five jobs that need services."""
+    return [measure_dsrp(seed=seed, seconds=10.0, jobs=5, **CELL) for seed in (0, 1)]
+
+
+def made(method, values, bandwidth=1.0, **setting):
+    """Made-up measurements of one method, one per seed."""
+    cell = {**CELL, "jobs": 60, **setting}
+    return [
+        {**cell, "seed": seed, "method": method, "value": value, "bandwidth": bandwidth}
+        for seed, value in enumerate(values)
+    ]
+
+
+# what is measured
+
+
+def test_no_method_admits_more_than_the_bound_on_the_optimum(drp_rows):
+    for rows in drp_rows:
+        value = {row["method"]: row["value"] for row in rows}
+        bound = value.pop("bound")
+        assert value["optimum"] <= bound
+        feasible = {name: v for name, v in value.items() if name != "lp1_first"}
+        assert max(feasible.values()) == value["optimum"] > 0
+
+
+def test_repaired_decisions_are_within_the_optimum_with_services(dsrp_rows):
+    for rows in dsrp_rows:
+        value = {row["method"]: row["value"] for row in rows}
+        assert 0 < value["r_dsr"] <= value["optimum"] <= value["bound"]
+        assert value["r_dr_storage"] <= value["optimum"]
+        assert min(row["load"] for row in rows if "load" in row) > 0
+
+
+def test_a_quick_run_has_every_setting_the_claims_ask_for():
+    for sweep in (DRP_SWEEP, DSRP_SWEEP):
+        quick, full = (
+            {tuple(t[k] for k in SETTING) for t in sweep.tasks(s)} for s in ("quick", "full")
+        )
+        assert quick < full
+        assert len(full) == 2 * 3 * 3 * 6
+        assert {topology for topology, *_ in quick} == {"hexagon", "grid"}
+
+
+def test_an_overview_has_a_line_per_setting_and_a_column_per_method(drp_rows):
+    frame = labelled(DRP_SWEEP, drp_rows)
+    shown = by_setting(frame)
+    assert len(shown) == 12
+    assert {"r_dr", "greedy", "optimum", "r_dr Gbit/s per job"} <= set(shown.columns)
+
+
+# how it is judged
+
+
+def test_every_claim_is_sourced_and_no_name_is_used_twice():
+    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
+    for claim in CLAIMS:
+        assert claim.source
+        assert claim.text
+        assert claim.how
+    assert len({claim.experiment for claim in CLAIMS}) == 3
+
+
+def test_every_claim_can_be_judged_by_a_quick_run(drp_rows, dsrp_rows):
+    results = {claim.experiment: Result(reason="not to be had") for claim in CLAIMS}
+    results[DRP_SWEEP] = Result(labelled(DRP_SWEEP, drp_rows))
+    results[DSRP_SWEEP] = Result(labelled(DSRP_SWEEP, dsrp_rows))
+    judged = judge({"drp": CLAIMS}, results)
+    assert not [item.claim.name for item in judged if item.finding.failed]
+    unmeasured = {item.claim.name for item in judged if item.finding.verdict == "not measured"}
+    assert unmeasured == {"figure_29_random", "figure_29_nearest", "figure_31_gpu"}
+    measured = [item.finding for item in judged if item.claim.name not in unmeasured]
+    assert all(math.isfinite(found.value) and found.instances for found in measured)
+
+
+def test_the_test_bed_is_not_measured_and_that_is_no_failure():
+    of = [claim for claim in CLAIMS if claim.experiment is room.test_bed]
+    from optsched.claims import measure_claims
+
+    for item in measure_claims({"drp": of}, "full"):
+        assert item.finding.verdict == "not measured"
+        assert "test-bed" in item.finding.note
+        assert not item.finding.failed
+
+
+def test_a_gain_is_the_ratio_of_means_at_the_largest_number_of_jobs():
+    rows = made("r_dr", [30, 40]) + made("greedy", [20, 30]) + made("r_dr", [1], jobs=10)
+    rows += made("greedy", [9], jobs=10)
+    found = room.over(pd.DataFrame(rows), 33.0, "r_dr", "greedy", most_jobs=True)
+    assert found.value == pytest.approx(40.0)
+    assert (found.verdict, found.instances) == ("holds", 2)
+
+
+def test_less_bandwidth_is_better():
+    frame = pd.DataFrame(made("r_dr", [1, 1], 0.9) + made("greedy", [1, 1], 1.0))
+    for printed, verdict in ((-10.0, "holds"), (-15.0, "partly"), (-30.0, "fails")):
+        found = room.over(frame, printed, "r_dr", "greedy", column="bandwidth")
+        assert (found.verdict, found.value) == (verdict, pytest.approx(-10.0))
+
+
+def test_the_least_share_is_that_of_the_worst_setting():
+    rows = made("r_dr", [9, 9]) + made("lp1_first", [10, 10])
+    rows += made("r_dr", [7, 5], jobs=20) + made("lp1_first", [10, 10], jobs=20)
+    found = room.least_over(pd.DataFrame(rows), 92.0, "r_dr", "lp1_first", profile="balanced")
+    assert found.value == pytest.approx(60.0)
+    assert "of 2 settings: grid, uniform, balanced, 20" in found.note
+    none = room.least_over(pd.DataFrame(rows), 92.0, "r_dr", "lp1_first", profile="physical")
+    assert none.verdict == "not measured"
+
+
+def test_an_order_names_the_settings_where_it_breaks():
+    rows = made("r_dr", [9]) + made("greedy", [8]) + made("nearest", [7]) + made("random", [9])
+    assert room.ahead(pd.DataFrame(rows)).verdict == "holds"
+    rows += [row for m in ("greedy", "nearest", "random") for row in made(m, [5], jobs=20)]
+    rows += made("r_dr", [4], jobs=20)
+    found = room.ahead(pd.DataFrame(rows))
+    assert found.verdict == "partly"
+    assert "behind in grid, uniform, balanced, 20" in found.note
+
+
+def test_existing_algorithms_are_stood_for_by_the_better_of_them():
+    frame = pd.DataFrame(made("r_dr", [6]) + made("nearest", [4]) + made("random", [3]))
+    found = room.best_rival(frame, 56.0, "r_dr", ("nearest", "random"))
+    assert found.value == pytest.approx(50.0)
+    assert found.verdict == "partly"
