@@ -1,0 +1,193 @@
+"""What a job may choose: worker counts worth having, durations, earliest starts, lone bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from formulations.batch.instance import Booleans, Instance, Integers, Job
+from optsched.arrays import ranges
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Pairs (N, xi) of jobs with their durations, ordered by job; each array (choices,)."""
+
+    job: Integers
+    workers: Integers
+    """N."""
+    fast: Booleans
+    """xi."""
+    duration: Integers
+    """d_j(N, xi), slots."""
+
+    def take(self, kept: Booleans | Integers) -> Choices:
+        """The choices that a mask or an index array picks."""
+        return Choices(self.job[kept], self.workers[kept], self.fast[kept], self.duration[kept])
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+
+def efficient(work: Integers, most: Integers) -> tuple[Integers, Integers, Integers]:
+    """The worker counts N_j^xi of Lemma 2: each shortens the job.
+
+    Args:
+        work: worker-slots of each job, shape (jobs,).
+        most: largest N, shape (jobs,).
+
+    Returns:
+        Job, N and duration of every count.
+    """
+    job, n = ranges(np.ones(len(work), dtype=np.int64), most + 1)
+    duration = -(-work[job] // n)
+    kept = (n == 1) | (duration < -(-work[job] // np.maximum(n - 1, 1)))
+    return job[kept], n[kept], duration[kept]
+
+
+def choices(instance: Instance, *, every: bool = False) -> Choices:
+    """All efficient choices of all jobs, the slow mode before the fast.
+
+    Args:
+        instance: jobs and servers; more workers than all servers have are no choice.
+        every: all N up to D_j, without Lemma 2.
+    """
+    total = np.minimum(instance.num_chunks, instance.most_workers.sum(axis=1))
+    parts = []
+    for fast, work in ((False, instance.work_slow), (True, instance.work_fast)):
+        if every:
+            job, n = ranges(np.ones(instance.jobs, dtype=np.int64), total + 1)
+            duration = -(-work[job] // n)
+        else:
+            job, n, duration = efficient(work, total)
+        parts.append(Choices(job, n, np.full(len(job), fast), duration))
+    slow, quick = parts
+    joined = Choices(
+        np.concatenate([slow.job, quick.job]),
+        np.concatenate([slow.workers, quick.workers]),
+        np.concatenate([slow.fast, quick.fast]),
+        np.concatenate([slow.duration, quick.duration]),
+    )
+    return joined.take(np.lexsort((joined.workers, joined.fast, joined.job)))
+
+
+def job_choices(job: Job) -> Choices:
+    """The efficient choices of one job, whatever the servers have; ``job`` is 0 throughout."""
+    parts = [
+        efficient(np.array([job.work[fast]]), np.array([job.num_chunks])) for fast in (False, True)
+    ]
+    (slow_job, slow, slow_time), (fast_job, fast, fast_time) = parts
+    return Choices(
+        np.concatenate([slow_job, fast_job]),
+        np.concatenate([slow, fast]),
+        np.repeat([False, True], [len(slow), len(fast)]),
+        np.concatenate([slow_time, fast_time]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """When each choice can begin and each job must end, given the servers of an instance."""
+
+    instance: Instance
+    choices: Choices
+
+    @cached_property
+    def earliest(self) -> Integers:
+        """Earliest start of each choice with an empty system, shape (choices,); -1: nowhere.
+
+        On one server for xi = 1; on all servers reached by then for xi = 0.
+        """
+        return earliest_starts(self.instance, self.choices)
+
+    @cached_property
+    def alone(self) -> Integers:
+        """LB_j: best flow time of each job alone, shape (jobs,), slots (sheet 3.3)."""
+        kept = self.earliest >= 0
+        best = np.full(self.instance.jobs, np.iinfo(np.int64).max)
+        end = self.earliest + self.choices.duration - 1
+        np.minimum.at(best, self.choices.job[kept], end[kept])
+        return best - self.instance.release_slot
+
+    @cached_property
+    def last(self) -> Integers:
+        """A slot by which each job ends in some optimum, shape (jobs,): the sheet's T bar."""
+        return last_slots(self.instance)
+
+
+def windows(instance: Instance, *, every: bool = False) -> Windows:
+    """The efficient choices of an instance (every N on demand) with their windows."""
+    return Windows(instance, choices(instance, every=every))
+
+
+def earliest_starts(
+    instance: Instance, chosen: Choices, usable: Booleans | None = None
+) -> Integers:
+    """Earliest start of each choice with an empty system, shape (choices,); -1: nowhere.
+
+    Args:
+        instance: delays and capacities.
+        chosen: what may be chosen.
+        usable: servers that count, shape (jobs, servers); None: all.
+    """
+    start = np.full(len(chosen), -1)
+    there = np.ones_like(instance.unlimited) if usable is None else usable
+    most = np.where(there, instance.most_workers, 0)
+    service = there & (instance.ps_room >= 1)
+    never = np.iinfo(np.int64).max
+    order = np.argsort(instance.upload_delay, axis=1, kind="stable")
+    by_delay = np.take_along_axis(instance.upload_delay, order, axis=1)
+    reached = np.cumsum(np.take_along_axis(most, order, axis=1), axis=1)
+    served = np.logical_or.accumulate(np.take_along_axis(service, order, axis=1), axis=1)
+    alone = np.where(np.take_along_axis(service, order, axis=1),
+                     np.take_along_axis(most, order, axis=1), 0)  # fmt: skip
+    for fast, room in ((False, np.where(served, reached, 0)), (True, alone)):
+        at = np.flatnonzero(chosen.fast == fast)
+        job, n = chosen.job[at], chosen.workers[at]
+        best = np.maximum.accumulate(room, axis=1)  # by then, the most in one go
+        enough = best[job] >= n[:, None]
+        delay = np.where(enough.any(axis=1), by_delay[job, np.argmax(enough, axis=1)], never)
+        start[at] = np.where(delay == never, -1, instance.release_slot[job] + delay)
+    return start
+
+
+def cloud_ends(instance: Instance) -> Integers:
+    """Completion slot of each job alone where both its resources are unlimited; -1: nowhere.
+
+    D_j workers on one such server: no job that uses it at all does better (sheet 3.3).
+    """
+    never = np.iinfo(np.int64).max
+    delay = np.where(instance.unlimited, instance.upload_delay, never).min(axis=1)
+    duration = -(-instance.work_fast // instance.num_chunks)
+    return np.where(delay == never, -1, instance.release_slot + delay + duration - 1)
+
+
+def last_slots(instance: Instance) -> Integers:
+    """A slot by which each job ends in some optimum of (2), shape (jobs,).
+
+    The cloud bound where a job has an unlimited server. Otherwise no slot is idle once every job
+    has arrived everywhere and those with a cloud bound are done, so the jobs that are left follow
+    each other.
+    """
+    cloud = cloud_ends(instance)
+    edge = cloud < 0
+    arrived = int((instance.release_slot[:, None] + instance.upload_delay).max())
+    busy = max(arrived, int(cloud.max(initial=0)) + 1) - 1 + int(instance.work_slow[edge].sum())
+    return np.where(edge, busy, cloud)
+
+
+def alone_bounds(instance: Instance) -> Integers:
+    """LB_j: best flow time of each job alone, shape (jobs,), slots (sheet 3.3)."""
+    return windows(instance).alone
+
+
+def lb_alone(instance: Instance) -> float:
+    """Sum of the jobs' flow times if each were alone (slots)."""
+    return float(alone_bounds(instance).sum())
+
+
+def weighted_alone(instance: Instance) -> float:
+    """Weighted sum of the jobs' completion slots if each were alone."""
+    return float((instance.release_slot + alone_bounds(instance)) @ instance.weight)

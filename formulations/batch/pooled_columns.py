@@ -1,0 +1,235 @@
+"""Column generation over whole schedules of (2), the servers of each type pooled.
+
+A column is one schedule of one job: a choice and a start, or the cloud. Rows are the pooled
+capacities per (type, slot). Pricing is exact: with prefix sums of the prices over time, every
+choice at every start is priced at once. The bound is true at every iteration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from formulations.batch.instance import Booleans, Floats, Instance, Integers
+from formulations.batch.problem_2 import Objective, objective_terms
+from formulations.batch.prospects import Prospects, prospects
+from formulations.batch.schedule import Schedule
+from optsched.arrays import ranges
+from optsched.decomposition import (
+    Column,
+    ColumnBlock,
+    ColumnGeneration,
+    ColumnSolution,
+    Duals,
+    GenerationOptions,
+    Priced,
+)
+from optsched.decomposition.columns import Feature
+from optsched.problem import Answer
+from optsched.solvers import Options, Solution, backend
+
+
+@dataclass(frozen=True, eq=False)
+class PooledColumns:
+    """Rows, columns and pricing of the pooled problem."""
+
+    prospects: Prospects
+    objective: Objective = "flow"
+
+    @property
+    def instance(self) -> Instance:
+        """The jobs and the system."""
+        return self.prospects.instance
+
+    @cached_property
+    def slots(self) -> int:
+        """Slots 0..slots - 1 have rows."""
+        contested = self.prospects.last[self.prospects.contested]
+        return int(contested.max(initial=0)) + 1
+
+    @cached_property
+    def capacity(self) -> Floats:
+        """Of every row (kind of resource, type, slot), shape (rows,); infinite where unlimited."""
+        instance = self.instance
+        totals = []
+        for capacity, kinds in (
+            (instance.worker_capacity, instance.worker_type),
+            (instance.ps_capacity, instance.ps_type),
+        ):
+            usable = np.zeros(capacity.shape, dtype=bool)
+            for kind in range(capacity.shape[1]):
+                usable[:, kind] = self.prospects.limited[kinds == kind].any(axis=0)
+            totals.append(np.where(usable, capacity, 0.0).sum(axis=0))
+        return np.repeat(np.concatenate(totals), self.slots)
+
+    @cached_property
+    def _value(self) -> tuple[Floats, float]:
+        return objective_terms(self.instance, self.objective)
+
+    @cached_property
+    def _of_job(self) -> list[Integers]:
+        """Choices of each job."""
+        job = self.prospects.choices.job
+        ends = np.cumsum(np.bincount(job, minlength=self.instance.jobs))
+        return np.split(np.arange(len(job)), ends[:-1])
+
+    @cached_property
+    def _starts(self) -> list[tuple[Integers, Integers, Integers]]:
+        """Per job: choice, first and last slot of every schedule on servers with limits."""
+        k = self.prospects.choices
+        found = []
+        for j, mine in enumerate(self._of_job):
+            latest = self.prospects.last[j] - k.duration[mine] + 1
+            of, start = ranges(self.prospects.first[mine], latest + 1)
+            choice = mine[of]
+            found.append((choice, start, start + k.duration[choice] - 1))
+        return found
+
+    def rows_of(self, j: int) -> tuple[int, int]:
+        """First rows of the job's worker type and parameter-server type."""
+        instance = self.instance
+        workers = int(instance.worker_type[j]) * self.slots
+        services = (instance.worker_types + int(instance.ps_type[j])) * self.slots
+        return workers, services
+
+    def column(self, j: int, choice: int, start: int) -> Column:
+        """A schedule of a job on servers with limits."""
+        k = self.prospects.choices
+        slots = np.arange(start, start + int(k.duration[choice]))
+        workers, services = self.rows_of(j)
+        rows = np.concatenate([workers + slots, services + slots])
+        values = np.repeat([float(k.workers[choice]), 1.0], len(slots))
+        return Column(
+            j,
+            float(self._value[0][j] * slots[-1]),
+            rows,
+            values,
+            features={
+                "here": 1,
+                "start": start,
+                "end": int(slots[-1]),
+                "workers": int(k.workers[choice]),
+                "fast": int(k.fast[choice]),
+            },
+            payload=(choice, start),
+        )
+
+    def cloud_column(self, j: int) -> Column | None:
+        """The job in the cloud, if it may be there."""
+        end = int(self.prospects.cloud_end[j])
+        if end < 0:
+            return None
+        nothing = np.zeros(0, dtype=np.int64)
+        cost = float(self._value[0][j] * end)
+        return Column(j, cost, nothing, np.zeros(0), payload=None)
+
+    def price(self, j: int, duals: Duals) -> Priced:
+        """The cheapest schedule of a job."""
+        offers = []
+        cloud = self.cloud_column(j)
+        if cloud is not None and duals.allows(cloud):
+            offers.append((duals.weight * cloud.cost, cloud))
+        choice, start, end = self._allowed(j, duals)
+        if len(choice):
+            workers, services = self.rows_of(j)
+            paid = [
+                np.concatenate([[0.0], np.cumsum(duals.rows[first : first + self.slots])])
+                for first in (workers, services)
+            ]
+            n = self.prospects.choices.workers[choice]
+            price = duals.weight * self._value[0][j] * end
+            price = price - n * (paid[0][end + 1] - paid[0][start])
+            price = price - (paid[1][end + 1] - paid[1][start])
+            best = int(np.argmin(price))
+            column = self.column(j, int(choice[best]), int(start[best]))
+            offers.append((duals.price_of(column), column))
+        if not offers:
+            return Priced([], bound=np.inf)
+        value, column = min(offers, key=lambda offer: offer[0])
+        # sums taken in another order differ by rounding, which the bound must not gain from
+        spent = float(np.abs(duals.rows[column.rows]) @ np.abs(column.values))
+        return Priced([column], bound=value - 1e-12 * (abs(value) + spent))
+
+    def _allowed(self, j: int, duals: Duals) -> tuple[Integers, Integers, Integers]:
+        """Schedules of a job on servers with limits that respect the bounds of branching."""
+        choice, start, end = self._starts[j]
+        if not (duals.lower or duals.upper):
+            return choice, start, end
+        k = self.prospects.choices
+        units: dict[Feature, Integers | Booleans | int] = {
+            "here": 1,
+            "start": start,
+            "end": end,
+            "workers": k.workers[choice],
+            "fast": k.fast[choice],
+        }
+        kept = np.ones(len(choice), dtype=bool)
+        for feature, least in duals.lower.items():
+            kept &= units[feature] >= least
+        for feature, most in duals.upper.items():
+            kept &= units[feature] <= most
+        return choice[kept], start[kept], end[kept]
+
+    def generation(self) -> ColumnGeneration:
+        """The master problem with each job's soonest schedule and the cloud to begin with."""
+        initial = [c for j in range(self.instance.jobs) if (c := self.cloud_column(j))]
+        blocks = [ColumnBlock() for _ in range(self.instance.jobs)]
+        lower = np.full(len(self.capacity), -np.inf)
+        return ColumnGeneration(
+            lower, self.capacity, blocks, self.price, initial=initial, branching=1
+        )
+
+    def relaxation(self, options: GenerationOptions | None = None) -> ColumnSolution:
+        """The linear relaxation: a bound on the pooled problem, and so on (2), less a constant."""
+        return self.generation().solve_relaxation(options)
+
+    @property
+    def constant(self) -> float:
+        """What the objective adds to the columns' costs."""
+        return self._value[1]
+
+
+def lb_columns(instance: Instance) -> float:
+    """Bound of column generation over whole schedules, servers of a type pooled (slots)."""
+    columns = PooledColumns(prospects(instance))
+    solved = columns.relaxation()
+    return float(np.ceil((solved.bound or 0.0) + columns.constant - 1e-6))
+
+
+def problem_2_columns(
+    instance: Instance,
+    solver: str | None,
+    options: Options,
+    start: Schedule | None,
+    *,
+    objective: Objective = "flow",
+) -> Answer:
+    """The linear relaxation over whole schedules, pooled: a bound on (2) at any size.
+
+    Args:
+        instance: the jobs and the system.
+        solver: None; HiGHS solves the master problem.
+        options: limits.
+        start: of no use to a relaxation.
+        objective: what is minimised.
+
+    Raises:
+        InputError: no such objective.
+    """
+    columns = PooledColumns(prospects(instance), objective)
+    found = columns.relaxation(GenerationOptions(time_limit=options.time_limit, stop=options.stop))
+    shifted = [None if v is None else v + columns.constant for v in (found.objective, found.bound)]
+    solution = Solution(
+        found.status,
+        objective=shifted[0],
+        bound=shifted[1],
+        limit=found.limit,
+        seconds=found.seconds,
+        nodes=found.nodes,
+        solver="highs",
+        version=backend("highs").version(),
+        message=found.message,
+    )
+    return Answer(solution)

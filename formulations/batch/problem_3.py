@@ -1,0 +1,57 @@
+"""Problem (3): most jobs that start and finish inside one round's window, as a program in slots.
+
+Round i happens at the end of slot tau and fills the slots tau + 1..2 tau. The jobs of the round
+are those of the instance; ``round_jobs`` selects them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.batch.choices import windows
+from formulations.batch.instance import Instance
+from formulations.batch.schedule import Schedule
+from formulations.batch.time_indexed import Layout, build, decode
+from optsched.model import Model
+from optsched.solvers import Solution
+
+
+def round_jobs(instance: Instance, tau: int) -> Instance:
+    """The jobs that have arrived before slot tau.
+
+    Raises:
+        InputError: there are none.
+    """
+    return instance.select_jobs(np.flatnonzero(instance.release_slot < tau))
+
+
+def layout(instance: Instance, tau: int, *, every: bool = False) -> Layout:
+    """The index sets of (3)."""
+    w = windows(instance, every=every)
+    first = np.maximum(w.earliest, tau + 1)
+    kept = (w.earliest >= 0) & (first + w.choices.duration - 1 <= 2 * tau)
+    last = np.full(instance.jobs, 2 * tau)
+    everywhere = np.ones((instance.jobs, instance.servers), dtype=bool)
+    return Layout(instance, w.choices.take(kept), first[kept], last, everywhere)
+
+
+def problem_3(instance: Instance, *, tau: int = 8, every: bool = False) -> Model:
+    """(3) as a mixed-integer program; with weights, the total weight of the jobs.
+
+    Args:
+        instance: its jobs are those of the round.
+        tau: end of the slot in which the round happens.
+        every: all worker counts, without Lemma 2.
+    """
+    model = Model("problem (3)")
+    x = model.binary("x", instance.jobs, formula="x_j")
+    build(model, layout(instance, tau, every=every), x)
+    model.maximize(x @ instance.weight)
+    return model
+
+
+def decode_problem_3(
+    instance: Instance, solution: Solution, *, tau: int = 8, every: bool = False
+) -> Schedule:
+    """The runs of the jobs accepted."""
+    return decode(layout(instance, tau, every=every), solution)

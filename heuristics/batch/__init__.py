@@ -1,0 +1,47 @@
+"""A_online and its baselines."""
+
+from heuristics.batch.a_online import a_online, batch_sche
+from heuristics.batch.drf import drf
+from heuristics.batch.fifo import fifo
+from heuristics.batch.preemptive import preemptive
+from optsched.problem import Heuristic
+
+_PAPER = "batch scheduling in edge-cloud networks"
+
+HEURISTICS: dict[str, Heuristic] = {
+    heuristic.name: heuristic
+    for heuristic in (
+        Heuristic(
+            "a_online",
+            a_online,
+            f"Algorithms 1 to 4, {_PAPER}",
+            "rounds at doubling times, each a packing by dual prices",
+        ),
+        Heuristic(
+            "batch_sche",
+            batch_sche,
+            f"Section VI, {_PAPER}; Zhang et al., MobiHoc 2020",
+            "the same rounds and prices, blind to location",
+        ),
+        Heuristic(
+            "fifo",
+            fifo,
+            f"Section VI, {_PAPER}",
+            "in order of arrival, each on the server that starts it earliest",
+        ),
+        Heuristic(
+            "drf",
+            drf,
+            f"Section VI, {_PAPER}; Ghodsi et al., NSDI 2011",
+            "progressive filling over workers and parameter servers, fixed to completion",
+        ),
+        Heuristic(
+            "preemptive",
+            preemptive,
+            f"Section VI, {_PAPER}; after Tiresias, NSDI 2019",
+            "shortest remaining run time first, whole jobs, with or without overhead",
+        ),
+    )
+}
+
+__all__ = ["HEURISTICS"]

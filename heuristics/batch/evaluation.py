@@ -1,0 +1,172 @@
+"""The simulations of the paper's evaluation, as sweeps over instances.
+
+What the paper leaves open (T = 100, F = 1, numbers of jobs) is in the tasks. At its sizes most
+jobs are so long that the unlimited cloud serves them best; ``time_scale`` shortens them until the
+edge matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from formulations.batch import PROBLEM
+from formulations.batch.check import check, cost, weighted_completion
+from formulations.batch.choices import lb_alone
+from formulations.batch.metrics import completion, utilisation
+from heuristics.batch import HEURISTICS
+from optsched.claims import Scale, Sweep
+from optsched.solvers import Options
+
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a_online": ("a_online", {}),
+    "weighted": ("a_online", {"value_rule": "weight"}),
+    "fifo": ("fifo", {}),
+    "drf": ("drf", {}),
+    "batch_sche": ("batch_sche", {}),
+    "preemptive": ("preemptive", {}),
+    "preemptive_overhead": ("preemptive", {"overhead_slots": 1, "ignore_upload": False}),
+}
+"""What is run: name, heuristic, options."""
+
+SETTING = ["study", "time_scale", "jobs", "servers", "price_cap", "gradient"]
+CONTENDED = 0.1
+"""``time_scale`` of the studies in which the edge matters."""
+
+
+def _tasks(scale: Scale) -> list[dict[str, Any]]:
+    """One task per instance: which study it belongs to, and its options."""
+    full = scale == "full"
+    jobs, servers = (
+        (range(50, 301, 50), range(100, 301, 50)) if full else ((30, 60, 90), (30, 60, 120))
+    )
+    fixed = {"jobs": 200 if full else 60, "servers": 200 if full else 60}
+    cells: list[dict[str, Any]] = []
+    for time_scale in (1.0, CONTENDED):
+        here = {**fixed, "time_scale": time_scale}
+        cells += [{**here, "study": "jobs", "jobs": n} for n in jobs]
+        cells += [{**here, "study": "servers", "servers": n} for n in servers]
+    cells += [{**fixed, "study": "price_cap", "price_cap": cap} for cap in (0.01, 1.0, 100.0)]
+    gradients = (50, 150, 300, 450, 575) if full else (50, 300, 575)
+    cells += [{**fixed, "study": "gradient", "gradient": size} for size in gradients]
+    base = {"time_scale": 1.0, "price_cap": 1.0, "gradient": 0}
+    return [{**base, **cell, "seed": seed} for cell in cells for seed in range(10 if full else 2)]
+
+
+def measure_sizes(
+    *,
+    study: str,
+    jobs: int,
+    servers: int,
+    time_scale: float,
+    price_cap: float,
+    gradient: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Every method on one instance.
+
+    Args:
+        study: what the instance belongs to; the price cap concerns A_online alone.
+        jobs: J.
+        servers: edge servers.
+        time_scale: of the generator.
+        price_cap: F.
+        gradient: k_j of every job, 10^6 bytes; 0: drawn.
+        seed: of the instance.
+    """
+    instance = PROBLEM.generate(
+        np.random.default_rng(seed),
+        jobs=jobs,
+        servers=servers,
+        time_scale=time_scale,
+        price_cap=price_cap,
+        gradient_size_mb=gradient or None,
+        weights="uniform",
+    )
+    rows = []
+    for name in ("a_online", "weighted") if study == "price_cap" else METHODS:
+        heuristic, options = METHODS[name]
+        made = HEURISTICS[heuristic].run(instance, np.random.default_rng(seed), **options)
+        broken = check(
+            instance, made, allow_preemption=made.preemptive, ignore_upload=made.ignores_upload
+        )
+        if broken:
+            raise ValueError(f"{name} breaks ({broken[0].constraint})")
+        rows.append(
+            {
+                "method": name,
+                "completion": completion(instance, made),
+                "weighted": weighted_completion(instance, made),
+                "utilisation": utilisation(instance, made),
+            }
+        )
+    return rows
+
+
+def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
+    full = scale == "full"
+    cells: Sequence[Mapping[str, Any]] = [
+        *({"study": "jobs", "jobs": n, "servers": 20} for n in (5, 10, 15, 20)),
+        *(
+            {"study": "servers", "jobs": 15, "servers": n}
+            for n in ((10, 20, 40, 80) if full else (10, 20, 40))
+        ),
+    ]
+    return [
+        {**cell, "time_scale": time_scale, "seed": seed, "seconds": 60.0 if full else 5.0}
+        for cell in cells
+        for time_scale in (1.0, CONTENDED)
+        for seed in range(10 if full else 2)
+    ]
+
+
+def measure_ratio(
+    *, study: str, jobs: int, servers: int, time_scale: float, seed: int, seconds: float
+) -> list[dict[str, Any]]:
+    """A_online's cost against the offline optimum, in flow time and in completion time.
+
+    Args:
+        study: what the instance belongs to.
+        jobs: J.
+        servers: edge servers.
+        time_scale: of the generator.
+        seed: of the instance.
+        seconds: limit of the exact solve; where it strikes, the bound stands for the optimum.
+    """
+    instance = PROBLEM.generate(
+        np.random.default_rng(seed), jobs=jobs, servers=servers, time_scale=time_scale
+    )
+    made = HEURISTICS["a_online"].run(instance, np.random.default_rng(seed))
+    answer = PROBLEM.solve(
+        "problem_2_offline", instance, options=Options(time_limit=seconds), start=made
+    )
+    bound = lb_alone(instance) if answer.solution.bound is None else answer.solution.bound
+    arrived = float(instance.release_slot.sum())
+    flow = cost(instance, made)
+    return [
+        {
+            "method": "a_online",
+            "flow": flow / bound,
+            "completion": (flow + arrived) / (bound + arrived),
+            "proven": float(answer.solution.status == "optimal"),
+        }
+    ]
+
+
+def by_setting(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean total completion time by setting, methods side by side."""
+    table = frame.pivot_table(index=SETTING, columns="method", values="completion", sort=False)
+    return table.round(0)
+
+
+def ratios_by_setting(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean ratios by setting, and how many optima were proven."""
+    index = ["study", "time_scale", "jobs", "servers"]
+    return frame.groupby(index, sort=False)[["flow", "completion", "proven"]].mean().round(3)
+
+
+SIZE_SWEEP = Sweep("batch", _tasks, measure_sizes, by_setting)
+RATIO_SWEEP = Sweep("batch_ratio", _ratio_tasks, measure_ratio, ratios_by_setting)

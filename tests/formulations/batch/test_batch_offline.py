@@ -1,0 +1,137 @@
+"""Pooled servers: bounds, splits, conflicts, and the search built on them."""
+
+import numpy as np
+import pytest
+from batch_cases import tiny_instances, worked_example
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.batch import PROBLEM, offline
+from formulations.batch.check import check, cost
+from formulations.batch.generator import generate, tiny
+from formulations.batch.instance import Instance
+from formulations.batch.intervals import problem_2_pooled
+from formulations.batch.pooled_columns import lb_columns
+from formulations.batch.problem_2 import problem_2
+from formulations.batch.prospects import prospects
+from formulations.batch.split import Timetable, split
+from optsched.solvers import Options, solve
+
+
+@given(instance=tiny_instances(), by_cuts=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_the_offline_search_proves_the_optimum(instance: Instance, by_cuts: bool) -> None:
+    optimum = solve(problem_2(instance)).objective
+    with pytest.MonkeyPatch.context() as patch:
+        if by_cuts:
+            patch.setattr(offline, "BY_SERVER", 0)
+        answer = PROBLEM.solve("problem_2_offline", instance)
+    assert answer.solution.status == "optimal"
+    assert answer.solution.objective == answer.solution.bound == optimum
+
+
+@given(instance=tiny_instances())
+@settings(max_examples=25, deadline=None)
+def test_bounds_stand_in_their_order(instance: Instance) -> None:
+    optimum = solve(problem_2(instance)).objective
+    pooled = solve(problem_2_pooled(instance), "cpsat").objective
+    assert optimum is not None
+    assert pooled is not None
+    assert lb_columns(instance) <= pooled <= optimum
+    assert PROBLEM.bounds["alone"].compute(instance) <= pooled
+
+
+def test_pooled_servers_can_promise_what_no_servers_keep() -> None:
+    # two servers of one worker each are not one server of two: the fast speed needs one server
+    instance = Instance.build(
+        worker_capacity=[[1], [1]],
+        ps_capacity=[[1], [1]],
+        release_slot=[1, 1, 1],
+        num_chunks=[1, 1, 1],
+        work_slow=[4, 4, 4],
+        work_fast=[2, 2, 2],
+        upload_delay=[[0, 4], [0, 4], [0, 4]],
+    )
+    pooled = solve(problem_2_pooled(instance), "cpsat").objective
+    optimum = solve(problem_2(instance)).objective
+    assert pooled is not None
+    assert optimum is not None
+    assert pooled < optimum
+    assert PROBLEM.solve("problem_2_offline", instance).solution.objective == optimum
+
+
+def test_intervals_that_reach_every_server_always_split() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(10):
+        jobs = 12
+        starts = rng.integers(1, 12, jobs)
+        width = rng.integers(1, 4, jobs)
+        length = rng.integers(1, 5, jobs)
+        load = max(width[(starts <= t) & (t < starts + length)].sum() for t in range(1, 17))
+        servers = np.array([[1]] * int(load), dtype=float)
+        instance = Instance.build(
+            worker_capacity=servers,
+            ps_capacity=np.full_like(servers, jobs),
+            release_slot=np.ones(jobs, dtype=int),
+            num_chunks=width,
+            work_slow=(width * length).tolist(),
+            work_fast=(width * length).tolist(),
+            upload_delay=np.zeros(len(servers), dtype=int),
+        )
+        chosen = prospects(instance, every=True)
+        k = chosen.choices
+        choice = np.array(
+            [
+                np.flatnonzero((k.job == j) & ~k.fast & (k.workers == width[j]))[0]
+                for j in range(jobs)
+            ]
+        )
+        table = Timetable(np.arange(jobs), choice, starts)
+        found = split(chosen, table, np.ones(jobs))
+        assert found.kept.all()
+        assert found.placed[:, 2].sum() == width.sum()
+
+
+def test_a_run_without_a_place_is_dropped_at_its_price() -> None:
+    example = worked_example()
+    chosen = prospects(example)
+    k = chosen.choices
+    both = [
+        np.flatnonzero((k.job == j) & k.fast & (k.workers == 4 - 2 * (j == 0)))[0] for j in (0, 1)
+    ]
+    table = Timetable(np.array([0, 1]), np.array(both), np.array([2, 2]))
+    found = split(chosen, table, np.array([1.0, 3.0]))
+    assert found.kept.tolist() == [False, True]
+    assert found.proven
+
+
+def test_the_search_keeps_to_its_time_and_says_what_is_proven() -> None:
+    instance = generate(np.random.default_rng(2), jobs=40, servers=10, types=3, time_scale=0.03)
+    answer = PROBLEM.solve("problem_2_offline", instance, options=Options(time_limit=2.0))
+    solution = answer.solution
+    assert solution.bound is not None
+    assert solution.objective is not None
+    assert solution.bound <= solution.objective
+    assert check(instance, answer.schedule) == []
+    assert cost(instance, answer.schedule) == solution.objective
+
+
+def test_a_start_is_never_made_worse() -> None:
+    instance = tiny(np.random.default_rng(11), jobs=3)
+    first = PROBLEM.solve("problem_2", instance)
+    again = PROBLEM.solve("problem_2_offline", instance, start=first.schedule)
+    assert again.solution.objective == first.solution.objective
+
+
+def test_pictures_show_every_job() -> None:
+    from matplotlib.figure import Figure
+
+    example = worked_example()
+    made = PROBLEM.solve("problem_2", example).schedule
+    for name, draw in PROBLEM.pictures.items():
+        ax = draw(Figure().subplots(), example, made)
+        assert ax.get_xlabel() == "time (slots)", name
+    gantt = PROBLEM.pictures["gantt"](Figure().subplots(), example, made)
+    legend = gantt.get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 3

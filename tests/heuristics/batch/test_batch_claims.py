@@ -1,0 +1,48 @@
+"""The claims can be measured, and say what they say."""
+
+import pandas as pd
+
+from heuristics.batch.claims import CLAIMS, close_to_one, lower, trend
+from heuristics.batch.evaluation import METHODS, measure_ratio, measure_sizes
+
+
+def test_names_of_claims_are_unique() -> None:
+    names = [claim.name for claim in CLAIMS]
+    assert len(set(names)) == len(names)
+
+
+def test_every_figure_of_the_evaluation_has_a_claim() -> None:
+    figures = {claim.source for claim in CLAIMS}
+    assert figures == {f"Figure {n}" for n in range(3, 15)}
+
+
+def test_one_instance_gives_a_row_per_method() -> None:
+    rows = measure_sizes(
+        study="jobs", jobs=12, servers=6, time_scale=0.1, price_cap=1.0, gradient=0, seed=1
+    )
+    assert [row["method"] for row in rows] == list(METHODS)
+    assert all(row["completion"] > 0 for row in rows)
+    assert all(0 <= row["utilisation"] <= 1 for row in rows)
+
+
+def test_ratios_are_at_least_one_and_smaller_in_completion_time() -> None:
+    (row,) = measure_ratio(study="jobs", jobs=8, servers=8, time_scale=0.1, seed=1, seconds=10.0)
+    assert row["proven"] == 1
+    assert 1 <= row["completion"] <= row["flow"]
+
+
+def frame() -> pd.DataFrame:
+    rows = [
+        {"study": "jobs", "time_scale": 1.0, "jobs": jobs, "servers": 1, "price_cap": 1.0,
+         "gradient": 0, "seed": 0, "method": method, "completion": value, "proven": 1.0}
+        for jobs, values in ((1, (1.0, 2.0)), (2, (3.0, 2.5)), (3, (4.0, 9.0)))
+        for method, value in zip(("a", "b"), values, strict=True)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_an_order_is_counted_by_instance_and_a_trend_by_step() -> None:
+    assert lower(frame(), "jobs", "a", ["b"]).value == 2 / 3
+    assert trend(frame(), "jobs", "jobs", "a", "completion", rising=True).verdict == "holds"
+    assert trend(frame(), "jobs", "jobs", "a", "completion", rising=False).verdict == "fails"
+    assert close_to_one(frame(), "completion", 1.0).verdict == "fails"
