@@ -1,0 +1,189 @@
+"""Online scheduling of unbiased distributed learning over edge sites (Okita).
+
+``PROBLEM`` is what ``optsched`` finds by its entry point; the modules beside it are meant to be
+read next to the paper, one per numbered problem.
+"""
+
+from formulations.okita.bounds import lb_alone, lb_sites
+from formulations.okita.check import (
+    check,
+    completion_slots,
+    cost,
+    data_costs,
+    exchange_costs,
+    flow_times,
+    job_costs,
+)
+from formulations.okita.columns import column_bound, problem_2_columns
+from formulations.okita.encode import encode_aggregated, encode_logical, encode_problem_2
+from formulations.okita.generator import GeneratorOptions, generate
+from formulations.okita.instance import Instance
+from formulations.okita.problem_2 import decode_problem_2, problem_2
+from formulations.okita.problem_2_aggregated import (
+    decode_aggregated,
+    problem_2_aggregated,
+    problem_2_logical,
+)
+from formulations.okita.schedule import Schedule
+from optsched.problem import Bound, Formulation, Preset, Problem, later
+
+__all__ = ["PROBLEM", "Instance", "Schedule"]
+
+_PAPER = "Online Scheduling of Unbiased Distributed Learning Jobs over Edge Networks (Okita)"
+
+_FORMULATIONS = (
+    Formulation(
+        "problem_2_columns", None, "problem (2)",
+        "branch and price over whole schedules of one job, priced by dynamic programming: the "
+        "model for scale",
+        method=problem_2_columns,
+    ),
+    Formulation(
+        "problem_2_aggregated", problem_2_aggregated, "problem (2)",
+        "transport added up over time, exchange cost as epigraph or hull; integer program",
+        decode_aggregated, encode_aggregated,
+    ),
+    Formulation(
+        "problem_2_logical", problem_2_logical, "problem (2)",
+        "the same with the product of workers and server as it is, for constraint programming",
+        decode_aggregated, encode_logical, solver="cpsat",
+    ),
+    Formulation(
+        "problem_2", problem_2, "problem (2)",
+        "row by row as printed: chunks moved in every slot, products of workers and server",
+        decode_problem_2, encode_problem_2,
+    ),
+)  # fmt: skip
+
+_BOUNDS = (
+    Bound("lb_columns", lambda instance: column_bound(instance, seconds=60.0), "problem (2)",
+          "Lagrangian bound of the capacities: columns are whole schedules of one job"),
+    Bound("lb_alone", lb_alone, "problem (2) job by job", "every job as if it were the only one"),
+    Bound("lb_sites", lb_sites, "closed form",
+          "every job alone, counting the sites its server can visit; for any size"),
+)  # fmt: skip
+
+_ALGORITHMS = ("okita", "fifo", "drf", "oasis")
+
+_PRESETS = {
+    "quick": Preset(
+        grid={"jobs": [2, 4], "sites": [3, 4], "horizon": [20]},
+        seeds=3,
+        heuristics=_ALGORITHMS,
+        bounds=("lb_alone",),
+        time_limit=20.0,
+        x="jobs",
+        summary="a few jobs on three and four sites: a first look in seconds",
+    ),
+    "figure_7": Preset(
+        grid={"jobs": [2, 4, 6], "sites": [2, 4, 6], "horizon": [20]},
+        seeds=5,
+        heuristics=("okita", "okita_exact"),
+        time_limit=120.0,
+        x="jobs",
+        summary="ratio of Okita over sites and jobs, at sizes with a proven optimum",
+    ),
+    "figure_8_sites": Preset(
+        grid={"jobs": [5], "sites": [2, 3, 4, 5, 6], "horizon": [20]},
+        seeds=5,
+        heuristics=_ALGORITHMS,
+        time_limit=120.0,
+        x="sites",
+        summary="ratio of the four algorithms against the number of sites",
+    ),
+    "figure_8_jobs": Preset(
+        grid={"jobs": [2, 4, 6, 8, 10], "sites": [4], "horizon": [20]},
+        seeds=5,
+        heuristics=_ALGORITHMS,
+        time_limit=120.0,
+        x="jobs",
+        summary="ratio of the four algorithms against the number of jobs",
+    ),
+    "figure_9": Preset(
+        grid={"jobs": [100], "sites": [30, 40, 50, 60, 70]},
+        seeds=5,
+        heuristics=_ALGORITHMS,
+        time_limit=60.0,
+        x="sites",
+        summary="cost of the four algorithms against the number of sites, bounds per job",
+    ),
+    "figure_10": Preset(
+        grid={"jobs": [100, 150, 200, 250], "sites": [50]},
+        seeds=5,
+        heuristics=_ALGORITHMS,
+        time_limit=60.0,
+        x="jobs",
+        summary="cost of the four algorithms against the number of jobs, bounds per job",
+    ),
+    "figure_11": Preset(
+        grid={"jobs": [100], "sites": [50]},
+        seeds=5,
+        heuristics=tuple(
+            f"okita(alpha=({a}, {b}))" for a, b in ((1, 4), (1, 2), (1, 1), (2, 1), (4, 1))
+        ),
+        time_limit=60.0,
+        summary="cost of Okita by the weights of lateness and of what is left",
+    ),
+    "figure_12": Preset(
+        grid={"jobs": [100], "sites": [50]},
+        seeds=5,
+        heuristics=tuple(
+            f"okita(beta=({a}, {b}, {c}))"
+            for a, b, c in ((1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2))
+        ),
+        time_limit=60.0,
+        summary="cost of Okita by the weights of free resources, bandwidth and data",
+    ),
+    "figure_13": Preset(
+        grid={"jobs": [100, 150, 200, 250], "sites": [30, 50, 70]},
+        seeds=3,
+        heuristics=("okita",),
+        time_limit=60.0,
+        x="jobs",
+        summary="run time of Okita",
+    ),
+    "figure_14": Preset(
+        grid={
+            "jobs": [100],
+            "sites": [50],
+            "latency": ["exponential", "linear", "piecewise"],
+        },
+        seeds=5,
+        heuristics=_ALGORITHMS,
+        time_limit=60.0,
+        x="latency",
+        summary="cost of the four algorithms by latency function, bounds per job",
+    ),
+}  # fmt: skip
+
+
+PROBLEM = Problem(
+    name="okita",
+    summary="unbiased distributed learning over edge sites: latency, data and exchange costs",
+    source=_PAPER,
+    instance_type=Instance,
+    schedule_type=Schedule,
+    check=check,
+    cost=cost,
+    generate=generate,
+    generator_options=GeneratorOptions,
+    formulations={f.name: f for f in _FORMULATIONS},
+    reference="problem_2_columns",
+    unit="money",
+    bounds={b.name: b for b in _BOUNDS},
+    measures={
+        "without_worst_job": lambda instance, s: float(
+            job_costs(instance, s).sum() - job_costs(instance, s).max()
+        ),
+        "bandwidth": lambda instance, s: float(
+            (data_costs(instance, s) + exchange_costs(instance, s)).sum()
+        ),
+        "mean_flow_time": lambda instance, s: float(flow_times(instance, s).mean()),
+        "jobs_after_horizon": lambda instance, s: float(
+            (completion_slots(instance, s) > instance.horizon).sum()
+        ),
+    },
+    presets=_PRESETS,
+    pictures={name: later("formulations.okita.plots", name) for name in ("gantt", "utilisation")},
+)
+"""What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

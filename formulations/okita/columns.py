@@ -1,0 +1,335 @@
+"""Problem (2) by branch and price: columns are whole schedules of one job (sheet R11).
+
+The coupling rows are the capacities, one per (slot, site, resource). Pricing is the one-job
+problem under prices of resources, solved exactly, so every round of prices gives a certified
+Lagrangian bound. Branching is on the workers at a site and on the site of the server in a slot.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from formulations.okita.bounds import site_bounds
+from formulations.okita.check import check, cost
+from formulations.okita.construct import Planner, known_cost
+from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.job_prices import free_terms, priced_terms
+from formulations.okita.lattice import Lattice
+from formulations.okita.one_job import Path, Terms, cheapest_paths, path_cost, path_schedule
+from formulations.okita.schedule import Schedule
+from formulations.okita.windows import HorizonMode, Windows, last_slot, windows
+from optsched.decomposition import (
+    Column,
+    ColumnBlock,
+    ColumnGeneration,
+    ColumnSolution,
+    Duals,
+    GenerationOptions,
+    Priced,
+)
+from optsched.decomposition.columns import Feature
+from optsched.problem import Answer
+from optsched.solvers import Options, Solution, Status, backend
+
+OFFERED = 4
+"""Most columns that pricing offers at a time for one job."""
+
+REMEMBERED = 200
+"""Columns per job by whose prices the search for cheaper ones is limited."""
+
+_MET = 1e-9  # relative distance at which a cost and a bound have met
+_WORKERS, _SERVER = "y", "s"  # kinds of feature
+
+
+@dataclass(frozen=True, eq=False)
+class Pricing:
+    """The cheapest schedules of a job at any prices of resources."""
+
+    instance: Instance
+    lattices: Sequence[Lattice]
+    windows: Windows
+
+    @cached_property
+    def slots(self) -> int:
+        """Slots 1 .. slots have capacity rows."""
+        return int(self.windows.last.max())
+
+    @cached_property
+    def _recent(self) -> list[deque[Column]]:
+        """Columns offered last, by job: at new prices they bound what is worth looking for."""
+        return [deque(maxlen=REMEMBERED) for _ in range(self.instance.jobs)]
+
+    @cached_property
+    def _free(self) -> tuple[Terms, ...]:
+        length = self.windows.last - self.instance.release_slot + 1
+        return tuple(
+            free_terms(self.instance, i, int(length[i])) for i in range(self.instance.jobs)
+        )
+
+    def capacities(self) -> Floats:
+        """Right-hand sides of the coupling rows, by slot, site, resource."""
+        return np.tile(self.instance.capacity.reshape(-1), self.slots).astype(float)
+
+    def column(self, i: int, path: Path) -> Column:
+        """A schedule as a column: what it costs and what it holds."""
+        instance = self.instance
+        runs = np.flatnonzero(path.server >= 0)
+        held = path.workers[:, :, None] * instance.worker_demand[i]
+        held[runs, path.server[runs]] += instance.ps_demand[i]
+        flat = held.reshape(-1)
+        used = np.flatnonzero(flat)
+        first = int(instance.release_slot[i]) - 1
+        slot, site = np.nonzero(path.workers)
+        features: dict[Feature, int] = {
+            (_WORKERS, int(r), int(t) + first): int(path.workers[t, r])
+            for t, r in zip(slot, site, strict=True)
+        }
+        features.update(((_SERVER, int(path.server[t]), int(t) + first), 1) for t in runs)
+        return Column(
+            block=i,
+            cost=path_cost(instance, i, path),
+            rows=used + first * instance.capacity.size,
+            values=flat[used].astype(float),
+            features=features,
+            payload=path,
+        )
+
+    def __call__(self, block: int, duals: Duals) -> Priced:
+        """Exact pricing of one job."""
+        base = self._limited(block, duals)
+        first = int(self.instance.release_slot[block]) - 1
+        shape = (self.slots, *self.instance.capacity.shape)
+        price = np.maximum(-duals.rows.reshape(shape)[first : first + len(base.flow_cost)], 0.0)
+        terms = priced_terms(self.instance, block, base, price, duals.weight)
+        recent = self._recent[block]
+        below = min((duals.price_of(c) for c in recent if duals.allows(c)), default=np.inf)
+        offered: list[Column] = []
+        bound = np.inf
+        for path in cheapest_paths(self.instance, self.lattices[block], terms, below=below):
+            bound = min(bound, path.price)
+            if len(offered) == OFFERED or (offered and path.price >= duals.threshold):
+                break
+            offered.append(self.column(block, path))
+        recent.extend(offered)
+        return Priced(offered, bound)
+
+    def _limited(self, i: int, duals: Duals) -> Terms:
+        """The free terms within branching's limits on workers and servers."""
+        base = self._free[i]
+        if not (duals.lower or duals.upper):
+            return base
+        least, most = base.least.copy(), base.most.copy()
+        server, must = base.server_price.copy(), base.must_run.copy()
+        first = int(self.instance.release_slot[i]) - 1
+        for kind, site, t, few in _conditions(duals.lower, first):
+            must[t] |= few > 0
+            if kind == _WORKERS:
+                least[t, site] = max(least[t, site], few)
+            elif few > 0:
+                server[t, np.arange(len(server[t])) != site] = np.inf
+        for kind, site, t, many in _conditions(duals.upper, first):
+            if kind == _WORKERS:
+                most[t, :, site] = np.minimum(most[t, :, site], many)
+            elif many < 1:
+                server[t, site] = np.inf
+        return replace(base, least=least, most=most, server_price=server, must_run=must)
+
+
+def _conditions(limits: Mapping[Feature, int], first: int) -> Iterator[tuple[str, int, int, int]]:
+    """Kind, site, position of the slot and limit of everything branching speaks of."""
+    for feature, limit in limits.items():
+        assert isinstance(feature, tuple)
+        kind, site, slot = feature
+        yield kind, site, slot - first, limit
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """What is known before columns are generated."""
+
+    planner: Planner
+    schedule: Schedule | None
+    """The best schedule known that is allowed."""
+    cost: float
+    bound: float
+    """Every job alone."""
+    windows: Windows
+
+    @property
+    def met(self) -> bool:
+        """Whether that is all there is to know."""
+        return self.cost - self.bound <= _MET * max(1.0, abs(self.cost))
+
+
+def problem_2_columns(
+    instance: Instance,
+    solver: str | None,
+    options: Options,
+    start: Schedule | None,
+    *,
+    horizon_mode: HorizonMode = "safe",
+) -> Answer:
+    """Solve (2) to proof, or as far as the limits allow.
+
+    Args:
+        instance: the system and its jobs.
+        solver: not used: the master problem is HiGHS's.
+        options: time limit, gaps and ``stop`` are honoured.
+        start: a schedule that bounds the optimum from above.
+        horizon_mode: see ``windows``.
+
+    Raises:
+        InputError: an unknown mode.
+    """
+    began = time.perf_counter()
+    known = _known(instance, start, horizon_mode)
+    if not known.planner.exact or (known.met and known.schedule is not None):
+        return _answer(instance, known, None)
+    generation = _generation(known)
+    left = None
+    if options.time_limit is not None:
+        left = max(1e-3, options.time_limit - (time.perf_counter() - began))
+    found = generation.solve(
+        GenerationOptions(
+            time_limit=left,
+            gap=options.gap,
+            absolute_gap=options.absolute_gap,
+            stop=options.stop,
+            dive_every=10,
+            master_every=10,
+        )
+    )
+    return _answer(instance, known, found)
+
+
+def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
+    """The certified Lagrangian bound of the root, money.
+
+    Where schedules of a job are too many to be searched exactly it is the sum of bounds per job.
+
+    Args:
+        instance: the system and its jobs.
+        seconds: wall time after which the best bound so far is returned; None: to the end.
+    """
+    known = _known(instance, None, "safe")
+    if not known.planner.exact or known.met:
+        return known.bound
+    found = _generation(known).solve_relaxation(time_limit=seconds)
+    return known.bound if found.bound is None else max(known.bound, found.bound)
+
+
+def _known(instance: Instance, start: Schedule | None, mode: HorizonMode) -> _Start:
+    planner = Planner(instance)
+    end = last_slot(instance, mode)
+    horizon = end if mode == "given" else None
+    schedules = [planner.best_insertion()]
+    if start is not None and not check(instance, start):
+        schedules.append(start)
+    costs = [known_cost(instance, schedule, horizon=horizon) for schedule in schedules]
+    best = int(np.argmin(costs))
+    bounds = (
+        np.array([path.price for path in planner.alone]) if planner.exact else site_bounds(instance)
+    )
+    allowed = windows(instance, mode=mode, known_cost=costs[best], job_bounds=bounds)
+    schedule = schedules[best] if np.isfinite(costs[best]) else None
+    return _Start(planner, schedule, costs[best], float(bounds.sum()), allowed)
+
+
+def _generation(known: _Start) -> ColumnGeneration:
+    instance = known.planner.instance
+    lattices = [lattice for lattice in known.planner.lattices if lattice is not None]
+    pricing = Pricing(instance, lattices, known.windows)
+    capacities = pricing.capacities()
+    blocks = [ColumnBlock(least_cost=path.price) for path in known.planner.alone]
+    return ColumnGeneration(
+        np.full(len(capacities), -np.inf),
+        capacities,
+        blocks,
+        pricing,
+        initial=list(_first_columns(pricing, known)),
+        branching=1,
+    )
+
+
+def _first_columns(pricing: Pricing, known: _Start) -> Iterator[Column]:
+    """Each job alone, and its part of the best schedule known without idle workers."""
+    instance = pricing.instance
+    length = known.windows.last - instance.release_slot + 1
+    for i, path in enumerate(known.planner.alone):
+        if path.last < length[i]:
+            yield pricing.column(i, _padded(path, int(length[i])))
+    if known.schedule is None:
+        return
+    for i, lattice in enumerate(pricing.lattices):
+        terms = free_terms(instance, i, int(length[i]))
+        limited = _within(instance, i, terms, known.schedule)
+        for path in islice(cheapest_paths(instance, lattice, limited), 1):
+            yield pricing.column(i, path)
+
+
+def _within(instance: Instance, i: int, terms: Terms, schedule: Schedule) -> Terms:
+    """The terms, limited to what a schedule holds for a job."""
+    first, slots = int(instance.release_slot[i]), len(terms.flow_cost)
+    most = np.zeros_like(terms.least)
+    mine = (schedule.worker_job == i) & (schedule.worker_slot < first + slots)
+    at = (schedule.worker_slot[mine] - first, schedule.worker_site[mine])
+    np.add.at(most, at, schedule.worker_count[mine])
+    server = np.full_like(terms.server_price, np.inf)
+    mine = (schedule.server_job == i) & (schedule.server_slot < first + slots)
+    server[schedule.server_slot[mine] - first, schedule.server_site[mine]] = 0.0
+    return replace(terms, most=np.minimum(terms.most, most[:, None, :]), server_price=server)
+
+
+def _padded(path: Path, slots: int) -> Path:
+    """The same schedule over another number of slots, at least as many as it uses."""
+    workers: Integers = np.zeros((slots, path.workers.shape[1]), dtype=np.int64)
+    server = np.full(slots, -1)
+    kept = min(slots, len(path.server))
+    workers[:kept], server[:kept] = path.workers[:kept], path.server[:kept]
+    return replace(path, workers=workers, server=server)
+
+
+def _answer(instance: Instance, known: _Start, found: ColumnSolution | None) -> Answer:
+    """The better of what was known and what was found, with the better bound."""
+    schedule, value, bound = known.schedule, known.cost, known.bound
+    status = Status.NO_SOLUTION if schedule is None else Status.FEASIBLE
+    limit, message, nodes = None, "", None
+    if found is None and not known.planner.exact:
+        message = "schedules of a job are too many to be searched: bounds per job"
+    if found is not None:
+        limit, message, nodes = found.limit, found.message, found.nodes
+        bound = bound if found.bound is None else max(bound, found.bound)
+        if found.objective is not None:
+            parts = [path_schedule(instance, c.block, c.payload) for c, _ in found.chosen]
+            made = Schedule.merged(parts)
+            if cost(instance, made) <= value:
+                schedule, value = made, cost(instance, made)
+        if found.status in (Status.INFEASIBLE, Status.INTERRUPTED, Status.ERROR):
+            status = found.status
+        else:
+            status = Status.NO_SOLUTION if schedule is None else Status.FEASIBLE
+    if schedule is not None and status is not Status.ERROR:
+        bound = min(bound, value)
+        if value - bound <= _MET * max(1.0, abs(value)) or (
+            found is not None and found.status is Status.OPTIMAL
+        ):
+            status, limit = Status.OPTIMAL, None
+    solution = Solution(
+        status=status,
+        objective=None if schedule is None else value,
+        bound=bound if np.isfinite(bound) else None,
+        limit=limit,
+        checked=schedule is not None and not check(instance, schedule),
+        nodes=nodes,
+        solver="highs",
+        version=backend("highs").version(),
+        message=message,
+    )
+    return Answer(solution, schedule)

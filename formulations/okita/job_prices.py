@@ -1,0 +1,63 @@
+"""The terms on which a job is planned: no prices on the empty system, or duals of capacities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
+from formulations.okita.one_job import Terms
+
+
+def free_terms(instance: Instance, i: int, slots: int, room: Integers | None = None) -> Terms:
+    """Terms of a job that pays for bandwidth and latency only.
+
+    Args:
+        instance: the system.
+        i: the job.
+        slots: a_i and so many slots in all.
+        room: free resources, shape (slots, sites, resources); None: the empty system.
+    """
+    if room is None:
+        empty = workers_beside_server(
+            instance.capacity, instance.worker_demand[i], instance.ps_demand[i]
+        )
+        most = np.repeat(empty[None], slots, axis=0)
+    else:
+        most = np.array(
+            [
+                workers_beside_server(left, instance.worker_demand[i], instance.ps_demand[i])
+                for left in room
+            ]
+        )
+    talk = instance.unit_bandwidth_cost.T * instance.exchange_size_mb[i]  # [server, worker]
+    return Terms(
+        flow_cost=instance.latency.cost(i, np.arange(slots)),
+        worker_price=np.repeat(talk[None], slots, axis=0),
+        server_price=np.where(most[:, :, 0] >= 0, 0.0, np.inf),
+        least=np.zeros((slots, instance.sites), dtype=np.int64),
+        most=np.clip(most, 0, instance.useful_workers[i]),
+        must_run=np.zeros(slots, dtype=bool),
+    )
+
+
+def priced_terms(instance: Instance, i: int, base: Terms, price: Floats, weight: float) -> Terms:
+    """The same with prices of resources.
+
+    Args:
+        instance: the system.
+        i: the job.
+        base: terms without prices.
+        price: of a unit, non-negative, shape (slots, sites, resources), money.
+        weight: how much bandwidth and latency count.
+    """
+    worker = price @ instance.worker_demand[i].astype(float)
+    server = price @ instance.ps_demand[i].astype(float)
+    return Terms(
+        flow_cost=weight * base.flow_cost,
+        worker_price=weight * base.worker_price + worker[:, None, :],
+        server_price=base.server_price + server,
+        least=base.least,
+        most=base.most,
+        must_run=base.must_run,
+        transport_weight=weight,
+    )

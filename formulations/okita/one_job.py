@@ -1,0 +1,289 @@
+"""Problem (2) for one job under resource prices and limits, solved exactly by dynamic programming.
+
+It is the pricing problem of the decomposition, the job alone where prices are zero, and, with
+limits set to what is left, the step of an insertion heuristic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.okita.instance import Booleans, Floats, Instance, Integers
+from formulations.okita.lattice import Lattice
+from formulations.okita.schedule import Schedule
+from formulations.okita.transport import cheapest_transport
+from optsched.compiled import compiled
+
+_ROUNDING = 1e-9  # relative, by which a limit on prices is widened
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Prices and limits of one job over its slots a_i .. a_i + slots - 1."""
+
+    flow_cost: Floats
+    """Of completing in each slot, shape (slots,), money."""
+    worker_price: Floats
+    """Of a worker by slot, site of the server, site of the worker, money."""
+    server_price: Floats
+    """Of the server, shape (slots, sites), money; infinite where it may not be."""
+    least: Integers
+    """Fewest workers, shape (slots, sites)."""
+    most: Integers
+    """Most workers by slot, site of the server, site of the worker."""
+    must_run: Booleans
+    """Slots in which the job may not pause, shape (slots,)."""
+    transport_weight: float = 1.0
+    """How much moving data counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """A whole schedule of one job."""
+
+    price: float
+    """Under the terms asked for, money."""
+    workers: Integers
+    """y^r(t), shape (slots, sites)."""
+    server: Integers
+    """Site of the server in each slot; -1 where the job pauses, shape (slots,)."""
+    flow: Integers
+    """G^{rr'}: chunks from row to column in all, shape (sites, sites)."""
+
+    @property
+    def last(self) -> int:
+        """Position of the last slot in which it runs."""
+        return int(np.flatnonzero(self.server >= 0)[-1])
+
+
+@compiled
+def _sweep(
+    value: Floats,
+    origin: NDArray[np.int32],
+    server: NDArray[np.int32],
+    above: Integers,
+    option_workers: Integers,
+    option_levels: Integers,
+    worker_price: Floats,
+    server_price: Floats,
+    least: Integers,
+    most: Integers,
+    must_run: Booleans,
+    budget: Floats,
+) -> None:
+    """Least price of reaching every point by the end of every slot, and from where.
+
+    Points that cost more than the slot's budget are dropped.
+    """
+    slots, sites = server_price.shape
+    points = value.shape[1]
+    value[0, :] = np.inf
+    value[0, 0] = 0.0
+    now, then = np.empty(points), np.empty(points)
+    came = np.empty(points, dtype=np.int64)
+    then_came = np.empty(points, dtype=np.int64)
+    for t in range(slots):
+        old, new, limit = value[t], value[t + 1], budget[t]
+        for n in range(points):
+            new[n] = np.inf if must_run[t] or old[n] > limit else old[n]
+            origin[t, n] = n
+            server[t, n] = -1
+        for s in range(sites):
+            left = limit - server_price[t, s]
+            if left < 0:
+                continue
+            now[:] = np.inf
+            untouched = True  # whether a point may still have no worker anywhere
+            for r in range(sites):
+                fewest, cap = least[t, r], most[t, s, r]
+                if cap <= 0 and fewest <= 0:
+                    continue
+                price = worker_price[t, s, r]
+                if fewest > 0:
+                    then[:] = np.inf
+                else:
+                    then[:] = now
+                    then_came[:] = came
+                for m in range(points):
+                    base, source = now[m], came[m]
+                    if untouched and old[m] < base:
+                        base, source = old[m], np.int64(m)
+                    if base > left:
+                        continue
+                    n, climbed = m, 0
+                    for o in range(len(option_workers)):
+                        count = option_workers[o]
+                        total = base + price * count
+                        if count > cap or total > left:
+                            break
+                        while climbed < option_levels[o] and n >= 0:
+                            n = above[r, n]
+                            climbed += 1
+                        if n < 0:
+                            break
+                        if count >= fewest and total < then[n]:
+                            then[n] = total
+                            then_came[n] = source
+                now, then = then, now
+                came, then_came = then_came, came
+                if fewest > 0:
+                    untouched = False
+            for n in range(points):
+                total = now[n] + server_price[t, s]
+                if total < new[n]:
+                    new[n] = total
+                    origin[t, n] = came[n]
+                    server[t, n] = s
+
+
+@compiled
+def _finish(
+    value: Floats,
+    ends: Integers,
+    floor: Floats,
+    known: Floats,
+    flow_cost: Floats,
+    weight: float,
+    supply: Integers,
+    room: Integers,
+    price: Floats,
+    earliest: int,
+    best: Floats,
+    state: Integers,
+) -> None:
+    """Cheapest end for every completion slot; transport is computed only where it may matter."""
+    flow = np.zeros(price.shape, dtype=np.int64)
+    amount = supply.sum()
+    best[:] = np.inf
+    state[:] = -1
+    for t in range(earliest, len(flow_cost)):
+        promising, lowest = -1, np.inf
+        for e in range(len(ends)):
+            reach = value[t + 1, ends[e]]
+            if reach == np.inf:
+                continue
+            bound = reach + weight * (floor[e] if np.isnan(known[e]) else known[e])
+            if bound < lowest:
+                promising, lowest = e, bound
+        if promising < 0:
+            continue
+        for turn in range(len(ends) + 1):  # the promising one first
+            e = promising if turn == 0 else turn - 1
+            reach = value[t + 1, ends[e]]
+            if reach == np.inf or reach + weight * floor[e] + flow_cost[t] >= best[t]:
+                continue
+            if np.isnan(known[e]):
+                known[e] = cheapest_transport(supply, room[e], price, flow, amount)
+            total = reach + weight * known[e] + flow_cost[t]
+            if total < best[t]:
+                best[t] = total
+                state[t] = ends[e]
+
+
+def cheapest_paths(
+    instance: Instance, lattice: Lattice, terms: Terms, *, below: float = np.inf
+) -> Iterator[Path]:
+    """The cheapest schedule for each slot as the last one allowed, cheapest first.
+
+    The first is the optimum; none where the limits leave no schedule.
+
+    Args:
+        instance: the system.
+        lattice: of the job.
+        terms: its prices, none of them negative, and limits.
+        below: schedules of a higher price are of no interest.
+    """
+    i, points = lattice.job, len(lattice.level)
+    slots = len(terms.flow_cost)
+    value = np.empty((slots + 1, points))
+    origin = np.empty((slots, points), dtype=np.int32)
+    server = np.empty((slots, points), dtype=np.int32)
+    earliest = int(np.flatnonzero(terms.must_run).max(initial=0))
+    ahead = np.minimum.accumulate(terms.flow_cost[::-1])[::-1]  # of completing in time to come
+    ahead[:earliest] = ahead[earliest]
+    budget = below + _ROUNDING * max(1.0, abs(below)) - ahead
+    _sweep(
+        value, origin, server, lattice.above, lattice.option_workers, lattice.option_levels,
+        terms.worker_price, terms.server_price, terms.least, terms.most, terms.must_run,
+        budget,
+    )  # fmt: skip
+    best, state = np.empty(slots), np.empty(slots, dtype=np.int64)
+    room = lattice.level[lattice.ends] * lattice.unit
+    supply = instance.num_chunks[i]
+    move_price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
+    _finish(
+        value, lattice.ends, lattice.transport_floor, lattice.transport_cost, terms.flow_cost,
+        terms.transport_weight, supply, room, move_price, earliest, best, state,
+    )  # fmt: skip
+    for t in np.argsort(best, kind="stable").tolist():
+        if state[t] < 0:
+            return
+        workers = np.zeros((slots, instance.sites), dtype=np.int64)
+        at = np.full(slots, -1)
+        point = int(state[t])
+        for slot in range(t, -1, -1):
+            before = int(origin[slot, point])
+            at[slot] = server[slot, point]
+            gained = lattice.level[point] - lattice.level[before]
+            chosen = np.searchsorted(lattice.option_levels, gained)
+            workers[slot, gained > 0] = lattice.option_workers[chosen[gained > 0]]
+            point = before
+        flow = np.zeros((instance.sites, instance.sites), dtype=np.int64)
+        trained = lattice.level[int(state[t])] * lattice.unit
+        cheapest_transport(supply, trained, move_price, flow, int(supply.sum()))
+        yield Path(float(best[t]), workers, at, flow)
+
+
+def path_cost(instance: Instance, i: int, path: Path) -> float:
+    """f_i + B_i of a schedule, money, by (1)."""
+    q = instance.unit_bandwidth_cost
+    runs = path.server >= 0
+    talk = (path.workers[runs] * q[:, path.server[runs]].T).sum()
+    moved = (path.flow * q).sum()
+    late = float(instance.latency.cost(i, path.last))
+    return late + float(instance.exchange_size_mb[i] * talk + instance.chunk_size_mb[i] * moved)
+
+
+def path_schedule(instance: Instance, i: int, path: Path) -> Schedule:
+    """Slot by slot: each site deals the chunks it trains to its slots, local ones first."""
+    first = int(instance.release_slot[i])
+    slot, site = np.nonzero(path.workers)
+    count = path.workers[slot, site]
+    runs = np.flatnonzero(path.server >= 0)
+    return Schedule.build(
+        workers=np.column_stack([np.full(len(slot), i), slot + first, site, count]),
+        servers=np.column_stack([np.full(len(runs), i), runs + first, path.server[runs]]),
+        moves=dealt(i, path.flow, instance.chunks_done(i, path.workers), first),
+    )
+
+
+def dealt(i: int, flow: Integers, room: Integers, first: int) -> Integers:
+    """Rows (job, slot, source, target, chunks) that deal transported chunks to slots.
+
+    Args:
+        i: the job.
+        flow: chunks from row to column in all, shape (sites, sites).
+        room: chunks each site can train in each slot, shape (slots, sites).
+        first: number of the first slot.
+    """
+    sites = len(flow)
+    rows = []
+    for target in range(sites):
+        sources = np.concatenate([[target], np.delete(np.arange(sites), target)])
+        of_source = np.cumsum(flow[sources, target])
+        of_slot = np.minimum(np.cumsum(room[:, target]), of_source[-1])
+        # chunks in line: cut where the source changes and where the slot is full
+        cuts = np.unique(np.concatenate([[0], of_source, of_slot]))
+        start, length = cuts[:-1], np.diff(cuts)
+        source = sources[np.searchsorted(of_source, start, side="right")]
+        slot = np.searchsorted(of_slot, start, side="right") + first
+        rows.append(
+            np.column_stack(
+                [np.full(len(start), i), slot, source, np.full(len(start), target), length]
+            )
+        )
+    return np.concatenate(rows)

@@ -1,0 +1,35 @@
+"""Okita and the baselines of its evaluation."""
+
+from functools import partial
+
+from heuristics.okita.drf import drf
+from heuristics.okita.fifo import fifo
+from heuristics.okita.oasis import oasis
+from heuristics.okita.okita import okita
+from optsched.problem import Heuristic
+
+__all__ = ["HEURISTICS"]
+
+HEURISTICS: dict[str, Heuristic] = {
+    "okita": Heuristic(
+        "okita", okita, "Okita, Algorithms 1 to 3",
+        "plans every job alone, deploys by priority, migrates or delays; errata as options",
+    ),
+    "okita_exact": Heuristic(
+        "okita_exact", partial(okita, placement="exact", transport="exact"),
+        "Okita, Algorithm 1 with (5) and (7')",
+        "the same with exact placement and transport in every step",
+    ),
+    "fifo": Heuristic(
+        "fifo", fifo, "Okita, Section V-A",
+        "first come, first served, with a random fixed number of workers",
+    ),
+    "drf": Heuristic(
+        "drf", drf, "Okita, Section V-A; Ghodsi et al. 2011",
+        "dominant-resource fairness among waiting jobs, then fixed",
+    ),
+    "oasis": Heuristic(
+        "oasis", oasis, "Bao et al. 2018, without rejection",
+        "reserves workers on arrival by prices that rise with what is reserved",
+    ),
+}  # fmt: skip

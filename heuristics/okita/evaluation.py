@@ -1,0 +1,126 @@
+"""The simulations of Okita's evaluation, as sweeps over instances."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from formulations.okita import PROBLEM
+from formulations.okita.check import check, completion_slots, job_costs
+from formulations.okita.generator import generate
+from heuristics.okita import HEURISTICS
+from optsched.claims import Scale, Sweep
+from optsched.solvers import Options
+
+METHODS = ("okita", "fifo", "drf", "oasis")
+LATENCIES = ("exponential", "linear", "piecewise")
+ALPHAS = ((1.0, 4.0), (1.0, 2.0), (1.0, 1.0), (2.0, 1.0), (4.0, 1.0))
+BETAS = ((1.0, 1.0, 1.0), (2.0, 1.0, 1.0), (1.0, 2.0, 1.0), (1.0, 1.0, 2.0))
+
+
+def _cells(seeds: int, **grid: Sequence[Any]) -> list[dict[str, Any]]:
+    """Every combination of values, every seed."""
+    return [
+        dict(zip((*grid, "seed"), values, strict=True))
+        for values in itertools.product(*grid.values(), range(seeds))
+    ]
+
+
+def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
+    """Sizes at which the optimum, or a bound within 5 %, is certified."""
+    if scale == "full":
+        return _cells(
+            10, jobs=[2, 4, 6, 8, 10], sites=[2, 3, 4, 5, 6], horizon=[20], seconds=[120.0]
+        )
+    return _cells(3, jobs=[2, 4], sites=[3, 4], horizon=[20], seconds=[5.0])
+
+
+def measure_ratios(
+    *, jobs: int, sites: int, horizon: int, seconds: float, seed: int
+) -> list[dict[str, Any]]:
+    """Cost of every method over the optimum, as an interval."""
+    instance = generate(np.random.default_rng(seed), jobs=jobs, sites=sites, horizon=horizon)
+    costs = {
+        name: PROBLEM.cost(instance, HEURISTICS[name].run(instance, np.random.default_rng(seed)))
+        for name in METHODS
+    }
+    answer = PROBLEM.solve(
+        PROBLEM.reference, instance, options=Options(time_limit=seconds)
+    ).solution
+    known = min([*costs.values(), *([answer.objective] if answer.objective is not None else [])])
+    bound = answer.bound if answer.bound is not None else np.nan
+    return [
+        {"method": name, "cost": cost, "ratio_low": cost / known, "ratio_high": cost / bound}
+        for name, cost in costs.items()
+    ]
+
+
+def _cost_tasks(scale: Scale) -> list[dict[str, Any]]:
+    """Figures 9, 10, 13 and 14 at the paper's size."""
+    full = scale == "full"
+    seeds, law, fixed = 10 if full else 2, ["exponential"], {"horizon": [150]}
+    sites = [30, 40, 50, 60, 70] if full else [30, 50]
+    tasks = _cells(seeds, jobs=[100], sites=sites, **fixed, latency=law)
+    more = [150, 200, 250] if full else [250]
+    tasks += _cells(10 if full else 1, jobs=more, sites=[50], **fixed, latency=law)
+    tasks += _cells(seeds, jobs=[100], sites=[50], horizon=[150], latency=LATENCIES[1:])
+    return [{**task, "workload": "simulation"} for task in tasks]
+
+
+def _testbed_tasks(scale: Scale) -> list[dict[str, Any]]:
+    """Figures 4 and 5: nine servers, ten jobs that arrive in ten slots."""
+    seeds = 50 if scale == "full" else 10
+    tasks = _cells(seeds, jobs=[10], sites=[9], horizon=[10], latency=["exponential"])
+    return [{**task, "workload": "testbed"} for task in tasks]
+
+
+def measure_costs(
+    *, jobs: int, sites: int, horizon: int, latency: str, workload: str, seed: int
+) -> list[dict[str, Any]]:
+    """Cost, with and without the worst job, makespan and CPU seconds of every method."""
+    instance = generate(
+        np.random.default_rng(seed), jobs=jobs, sites=sites, horizon=horizon, latency=latency,
+        workload=workload,
+    )  # fmt: skip
+    return [_run(instance, name, seed, method=name) for name in METHODS]
+
+
+def _weight_tasks(scale: Scale) -> list[dict[str, Any]]:
+    return _cells(10 if scale == "full" else 1, jobs=[100], sites=[50], horizon=[150])
+
+
+def measure_weights(*, jobs: int, sites: int, horizon: int, seed: int) -> list[dict[str, Any]]:
+    """Figures 11 and 12: cost of Okita under other weights of (4) and (6)."""
+    instance = generate(np.random.default_rng(seed), jobs=jobs, sites=sites, horizon=horizon)
+    settings = [("alpha", weights) for weights in ALPHAS] + [("beta", weights) for weights in BETAS]
+    return [
+        _run(instance, "okita", seed, weights=name, values=str(weights), options={name: weights})
+        for name, weights in settings
+    ]
+
+
+def _run(
+    instance: Any, name: str, seed: int, options: dict[str, Any] | None = None, **labels: str
+) -> dict[str, Any]:
+    began = time.process_time()
+    schedule = HEURISTICS[name].run(instance, np.random.default_rng(seed), **(options or {}))
+    seconds = time.process_time() - began
+    each = job_costs(instance, schedule)
+    return {
+        **labels,
+        "cost": float(each.sum()),
+        "without_worst": float(each.sum() - each.max()),
+        "makespan": int(completion_slots(instance, schedule).max()),
+        "seconds": seconds,
+        "violations": len(check(instance, schedule)),
+    }
+
+
+RATIOS = Sweep("okita_ratios", _ratio_tasks, measure_ratios)
+COSTS = Sweep("okita_costs", _cost_tasks, measure_costs)
+TESTBED = Sweep("okita_testbed", _testbed_tasks, measure_costs)
+WEIGHTS = Sweep("okita_weights", _weight_tasks, measure_weights)

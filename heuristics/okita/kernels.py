@@ -1,0 +1,164 @@
+"""Inner loops of Algorithms 2 and 3 and of the one-shot function, over all numbers of workers.
+
+Everything a job needs to know of the system enters as arrays over sites; ``numerator * y //
+divisor`` chunks are what y workers of one site finish in a slot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.okita.transport import cheapest_transport
+from optsched.compiled import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@compiled
+def split(left: Integers, room: Integers, order: Integers, amount: int) -> Integers:
+    """SPLIT: chunks each site trains, local ones first, the rest in order of preference."""
+    target = np.minimum(left, room)
+    rest = amount - target.sum()
+    for r in order:
+        more = min(rest, room[r] - target[r])
+        target[r] += more
+        rest -= more
+    return target
+
+
+@compiled
+def transport(
+    left: Integers, target: Integers, price: Floats, sources: Integers, exact: bool, flow: Integers
+) -> float:
+    """Algorithm 3 (DTA), or (7') where ``exact``: writes chunks from row to column.
+
+    Args:
+        left: M^r, chunks at each site.
+        target: d^r, chunks to be trained at each site.
+        price: of a chunk from row to column, money.
+        sources: row r lists the sites by what it costs to bring a chunk to r.
+        exact: solve (7') instead.
+        flow: written, shape (sites, sites).
+
+    Returns:
+        Cost, money.
+    """
+    if exact:
+        return cheapest_transport(left, target, price, flow, target.sum())
+    flow[:, :] = 0
+    total = 0.0
+    spare = np.maximum(left - target, 0)
+    for r in range(len(left)):
+        flow[r, r] = min(left[r], target[r])
+        need = target[r] - left[r]
+        if need <= 0:
+            continue
+        for source in sources[r]:
+            sent = min(spare[source], need)
+            if sent > 0:
+                flow[source, r] += sent
+                spare[source] -= sent
+                need -= sent
+                total += sent * price[source, r]
+                if need == 0:
+                    break
+    return total
+
+
+@compiled
+def one_shot(
+    left: Integers,
+    orders: Integers,
+    order: Integers,
+    fit: Integers,
+    fit_beside: Integers,
+    talk: Floats,
+    move: Floats,
+    sources: Integers,
+    numerator: int,
+    divisor: int,
+    first: int,
+    last: int,
+    length: int,
+    exact_transport: bool,
+) -> tuple[Floats, Integers, Integers, Floats]:
+    """PA and OSF for every number of workers from ``first`` to ``last``.
+
+    For each site of the server, workers are added one by one in its order; their exchange cost is
+    a running sum. The cheapest site (the first of equals) is kept for each number.
+
+    Args:
+        left: M^r, chunks at each site.
+        orders: row s lists the sites in which workers are filled if the server is at s.
+        order: sites by preference, for SPLIT.
+        fit: workers that fit at each site without the server.
+        fit_beside: workers that fit beside the server; -1 where the server does not fit.
+        talk: pi q, from worker (row) to server (column), money per slot.
+        move: delta q, money per chunk.
+        sources: see ``transport``.
+        numerator: of chunks per worker.
+        divisor: of chunks per worker.
+        first: least number of workers.
+        last: largest number of workers.
+        length: slots of the window; 0: as many as the number of workers nominally needs.
+        exact_transport: see ``transport``.
+
+    Returns:
+        For each number: bandwidth of the window (money; infinite where nothing fits), its slots,
+        the server's site, and exchange cost per slot.
+    """
+    sites, count = len(left), last - first + 1
+    chunks = left.sum()
+    bandwidth = np.full(count, np.inf)
+    slots = np.zeros(count, dtype=np.int64)
+    server = np.full(count, -1)
+    exchange = np.full(count, np.inf)
+    spent = np.zeros(sites)
+    pointer = np.zeros(sites, dtype=np.int64)
+    taken = np.zeros(sites, dtype=np.int64)
+    flow = np.zeros((sites, sites), dtype=np.int64)
+    for number in range(1, last + 1):
+        best, where = np.inf, -1
+        for s in range(sites):
+            if fit_beside[s] < 0 or pointer[s] == sites:
+                continue
+            while pointer[s] < sites:
+                r = orders[s, pointer[s]]
+                if taken[s] < (fit_beside[s] if r == s else fit[r]):
+                    break
+                pointer[s] += 1
+                taken[s] = 0
+            if pointer[s] == sites:
+                continue
+            taken[s] += 1
+            spent[s] += talk[r, s]
+            if spent[s] < best:
+                best, where = spent[s], s
+        if where < 0:
+            break
+        if number < first:
+            continue
+        room = numerator * filled(orders[where], fit, fit_beside[where], where, number) // divisor
+        able = room.sum()
+        if able == 0:
+            continue
+        nominal = length if length > 0 else -(-divisor * chunks // (numerator * number))
+        window = max(nominal, -(-chunks // able))
+        target = split(left, window * room, order, chunks)
+        at = number - first
+        exchange[at], slots[at], server[at] = best, window, where
+        moved = transport(left, target, move, sources, exact_transport, flow)
+        bandwidth[at] = window * best + moved
+    return bandwidth, slots, server, exchange
+
+
+@compiled
+def filled(order: Integers, fit: Integers, beside: int, server: int, number: int) -> Integers:
+    """y^r: so many workers, site after site in order."""
+    workers = np.zeros(len(fit), dtype=np.int64)
+    for r in order:
+        workers[r] = min(number, beside if r == server else fit[r])
+        number -= workers[r]
+    return workers
