@@ -20,7 +20,8 @@ class FieldProblem:
     def __str__(self) -> str:
         shown = repr(self.value)
         if len(shown) > _SHOWN:
-            shown = shown[: _SHOWN - 3] + "..."
+            half = (_SHOWN - 3) // 2  # of a path, both ends matter
+            shown = f"{shown[:half]}...{shown[-half:]}"
         return f"{self.field} = {shown}: {self.allowed}"
 
 
