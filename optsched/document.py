@@ -33,6 +33,7 @@ class Documented(Protocol):
 
 
 T = TypeVar("T", bound=Documented)
+Options = TypeVar("Options", bound=BaseModel)
 
 
 def _field(location: tuple[int | str, ...]) -> str:
@@ -60,17 +61,25 @@ def refusal(error: ValidationError) -> InputError:
     )
 
 
+def validated(kind: type[Options], options: Any) -> Options:
+    """Options as fields of a document.
+
+    Raises:
+        InputError: with one entry per field refused.
+    """
+    try:
+        return kind.model_validate(options)
+    except ValidationError as error:
+        raise refusal(error) from None
+
+
 def parse(cls: type[T], data: Any) -> T:
     """Build ``cls`` from decoded JSON.
 
     Raises:
         InputError: with one entry per field refused.
     """
-    try:
-        document = cls.document_type.model_validate(data)
-    except ValidationError as error:
-        raise refusal(error) from None
-    return cls.from_document(document)
+    return cls.from_document(validated(cls.document_type, data))
 
 
 def load(cls: type[T], path: str | Path) -> T:

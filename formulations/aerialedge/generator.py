@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, create_model
 
 from formulations.aerialedge.benchmark_files import load_benchmark
 from formulations.aerialedge.document import Objective
 from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers
 from formulations.aerialedge.tables import DRONES, Nodes, node_capacities
-from optsched.document import Document, refusal
+from optsched.document import Document, validated
 from optsched.errors import InputError
 from optsched.traces.alibaba import TraceDags
 from optsched.traces.alibaba_gpu import GpuNodes, GpuPods
@@ -65,10 +65,7 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     Raises:
         InputError: an option is unknown or out of range, or the file cannot be read.
     """
-    try:
-        chosen = GeneratorOptions.model_validate(options)
-    except ValidationError as error:
-        raise refusal(error) from None
+    chosen = validated(GeneratorOptions, options)
     file = getattr(chosen, "from")
     if file is not None:
         unused = set(options) - {"from"}

@@ -8,14 +8,14 @@ open is an option with a stated default.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from formulations.batch.document import InstanceDocument, JobDocument, ServerDocument
 from formulations.batch.instance import Instance, Integers
-from optsched.document import Document, refusal
+from optsched.document import Document, validated
 from optsched.errors import InputError
 from optsched.traces import Machines, TraceJobs
 
@@ -102,7 +102,7 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     Raises:
         InputError: an option is unknown or out of range.
     """
-    chosen = _chosen(GeneratorOptions, options)
+    chosen = validated(GeneratorOptions, options)
     latest = max(1, int(chosen.horizon / 1.5))
     release = np.sort(rng.integers(1, latest, chosen.jobs, endpoint=True))
     gpus = rng.choice(chosen.machines, chosen.servers)
@@ -127,7 +127,7 @@ def from_trace(
     Raises:
         InputError: an option is unknown or out of range, or the trace is empty.
     """
-    chosen = _chosen(SystemOptions, options)
+    chosen = validated(SystemOptions, options)
     if len(trace) == 0:
         raise InputError.of("trace", "no jobs", "at least one job")
     release = np.floor((trace.submit_time - trace.submit_time[0]) / 3600).astype(np.int64) + 1
@@ -147,7 +147,7 @@ def tiny(rng: np.random.Generator, **options: Any) -> Instance:
     Raises:
         InputError: an option is unknown or out of range.
     """
-    chosen = _chosen(TinyOptions, options)
+    chosen = validated(TinyOptions, options)
     jobs = chosen.jobs or int(rng.integers(2, 3, endpoint=True))
     edge = chosen.servers or int(rng.integers(1, 3, endpoint=True))
     kinds = chosen.types
@@ -175,16 +175,6 @@ def tiny(rng: np.random.Generator, **options: Any) -> Instance:
         horizon=8,
         cloud_index=edge if chosen.cloud else None,
     )
-
-
-Options = TypeVar("Options", bound=Document)
-
-
-def _chosen(kind: type[Options], options: dict[str, Any]) -> Options:
-    try:
-        return kind.model_validate(options)
-    except ValidationError as error:
-        raise refusal(error) from None
 
 
 def _instance(

@@ -28,7 +28,7 @@ from optsched.decomposition import (
 )
 from optsched.decomposition.columns import Feature
 from optsched.problem import Answer
-from optsched.solvers import Options, Solution, backend
+from optsched.solvers import Options
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,16 +220,4 @@ def problem_2_columns(
     """
     columns = PooledColumns(prospects(instance), objective)
     found = columns.relaxation(GenerationOptions(time_limit=options.time_limit, stop=options.stop))
-    shifted = [None if v is None else v + columns.constant for v in (found.objective, found.bound)]
-    solution = Solution(
-        found.status,
-        objective=shifted[0],
-        bound=shifted[1],
-        limit=found.limit,
-        seconds=found.seconds,
-        nodes=found.nodes,
-        solver="highs",
-        version=backend("highs").version(),
-        message=found.message,
-    )
-    return Answer(solution)
+    return Answer(found.solution(constant=columns.constant))

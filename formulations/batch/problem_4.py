@@ -28,7 +28,7 @@ from optsched.decomposition import (
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.problem import Answer
-from optsched.solvers import Options, Solution, backend
+from optsched.solvers import Options
 
 MOST_SCHEDULES = 200_000
 """Schedules that are listed."""
@@ -274,16 +274,4 @@ def problem_4_columns(
     """
     limits = GenerationOptions(time_limit=options.time_limit, stop=options.stop)
     found = RoundColumns(instance, tau).generation().solve_relaxation(limits)
-    values = [None if v is None else -v for v in (found.objective, found.bound)]
-    solution = Solution(
-        found.status,
-        objective=values[0],
-        bound=values[1],
-        limit=found.limit,
-        seconds=found.seconds,
-        nodes=found.nodes,
-        solver="highs",
-        version=backend("highs").version(),
-        message=found.message,
-    )
-    return Answer(solution)
+    return Answer(found.solution(scale=-1.0))

@@ -6,14 +6,14 @@ service sizes. So one seed gives the same system whatever the profile.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from formulations.drp.instance import Floats, Instance
 from formulations.drp.topology import Topology, draw_layout
-from optsched.document import Document, refusal
+from optsched.document import Document, validated
 
 Distribution = Literal["uniform", "normal", "pareto"]
 Profile = Literal["bandwidth_bound", "balanced", "physical"]
@@ -107,7 +107,7 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     Raises:
         InputError: an option is unknown or out of range.
     """
-    chosen = _chosen(GeneratorOptions, options)
+    chosen = validated(GeneratorOptions, options)
     jobs, nodes = chosen.jobs, chosen.jobs * chosen.nodes_per_job
     layout = draw_layout(chosen.topology, rng, nodes)
     servers = len(layout.server_xy)
@@ -155,7 +155,7 @@ def tiny(rng: np.random.Generator, **options: Any) -> Instance:
     Raises:
         InputError: an option is unknown or out of range.
     """
-    chosen = _chosen(TinyOptions, options)
+    chosen = validated(TinyOptions, options)
     jobs, servers = chosen.jobs, chosen.servers
     job = np.repeat(np.arange(jobs), rng.integers(1, chosen.most_nodes, jobs, endpoint=True))
     nodes = len(job)
@@ -178,13 +178,3 @@ def tiny(rng: np.random.Generator, **options: Any) -> Instance:
         server_storage_bytes=rng.integers(2, 6, servers) if chosen.storage else np.inf,
         service_size_bytes=rng.integers(1, 4, jobs) if chosen.storage else np.zeros(jobs),
     )
-
-
-Options = TypeVar("Options", bound=Document)
-
-
-def _chosen(kind: type[Options], options: dict[str, Any]) -> Options:
-    try:
-        return kind.model_validate(options)
-    except ValidationError as error:
-        raise refusal(error) from None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from formulations.okita.instance import Instance, Integers, workers_beside_server
 from formulations.okita.latency import Latencies
-from optsched.document import Document, refusal
+from optsched.document import Document, validated
 
 LatencyKind = Literal["exponential", "linear", "piecewise"]
 
@@ -53,10 +53,7 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     Raises:
         InputError: an option is unknown or out of range.
     """
-    try:
-        chosen = GeneratorOptions.model_validate(options)
-    except ValidationError as error:
-        raise refusal(error) from None
+    chosen = validated(GeneratorOptions, options)
     simulated = chosen.workload == "simulation"
     table = np.array([kind[1:] for kind in SITE_KINDS] if simulated else [TESTBED_SITE])
     capacity = table[rng.integers(0, len(table), chosen.sites)]

@@ -7,11 +7,11 @@ is an option with a stated default.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from formulations.preemptive.document import JobDocument
 from formulations.preemptive.instance import (
@@ -20,7 +20,7 @@ from formulations.preemptive.instance import (
     Integers,
     chunk_times,
 )
-from optsched.document import Document, refusal
+from optsched.document import Document, validated
 from optsched.errors import InputError
 from optsched.traces import Machines, TraceJobs
 
@@ -147,7 +147,7 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     Raises:
         InputError: an option is unknown or out of range.
     """
-    chosen = _chosen(GeneratorOptions, options)
+    chosen = validated(GeneratorOptions, options)
     release = np.sort(rng.integers(1, chosen.arrival_span, chosen.jobs, endpoint=True))
     machines = chosen.machines or _spelled_out(PHILLY_MACHINES)
     gpus = rng.choice(machines, chosen.servers)
@@ -185,7 +185,7 @@ def from_trace(
     Raises:
         InputError: an option is unknown or out of range, or the trace is empty.
     """
-    chosen = _chosen(TraceOptions, options)
+    chosen = validated(TraceOptions, options)
     jobs = len(trace)
     if jobs == 0:
         raise InputError.of("trace", "no jobs", "at least one job")
@@ -219,7 +219,7 @@ def tiny(rng: np.random.Generator, **options: Any) -> Instance:
     Raises:
         InputError: an option is unknown or out of range.
     """
-    chosen = _chosen(TinyOptions, options)
+    chosen = validated(TinyOptions, options)
     jobs = chosen.jobs or int(rng.integers(2, 6, endpoint=True))
     workers = rng.integers(1, 2, 2, endpoint=True)
     parameter_servers = rng.integers(0, 2, 2, endpoint=True)
@@ -244,16 +244,6 @@ def tiny(rng: np.random.Generator, **options: Any) -> Instance:
         job_ps_type=rng.integers(0, chosen.types, jobs),
         gang_size=rng.integers(1, chunks, endpoint=True),
     )
-
-
-Options = TypeVar("Options", bound=Document)
-
-
-def _chosen(kind: type[Options], options: dict[str, Any]) -> Options:
-    try:
-        return kind.model_validate(options)
-    except ValidationError as error:
-        raise refusal(error) from None
 
 
 def _spelled_out(histogram: dict[int, int]) -> Integers:

@@ -201,7 +201,10 @@ def run(
     found.heuristic(call)
     check_target(output)
     instance = load(found.instance_type, instance_file)
-    with progress(f"running {name}", "jobs") as show, heard_by(lambda *told: show(*told, None)):
+    with (
+        progress(f"running {name}", "jobs") as show,
+        heard_by(lambda done, planned: show(done, planned, None)),
+    ):
         trial = attempt(found, instance, call, seed)
     if trial.error is not None:
         raise trial.error

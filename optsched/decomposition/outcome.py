@@ -11,7 +11,8 @@ from typing import Any
 from optsched.decomposition.columns import Column
 from optsched.decomposition.generation import Iteration
 from optsched.errors import FieldProblem, InputError
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers import backend
+from optsched.solvers.solution import Limit, Solution, Status
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,28 @@ class ColumnSolution:
         if self.objective is None or self.bound is None:
             return None
         return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
+
+    def solution(self, *, scale: float = 1.0, constant: float = 0.0) -> Solution:
+        """The outcome as of a solve, values ``scale * value + constant``; columns are left out.
+
+        Args:
+            scale: -1 where the model maximises what the columns cost.
+            constant: what columns do not cost.
+        """
+        value, bound = (
+            None if v is None else scale * v + constant for v in (self.objective, self.bound)
+        )
+        return Solution(
+            self.status,
+            objective=value,
+            bound=bound,
+            limit=self.limit,
+            seconds=self.seconds,
+            nodes=self.nodes,
+            solver="highs",
+            version=backend("highs").version(),
+            message=self.message,
+        )
 
 
 def merged(options: GenerationOptions | None, settings: Mapping[str, Any]) -> GenerationOptions:
