@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from optsched.cli import app
 
 PLUGIN = str(Path(__file__).parent / "plugin")
 sys.path[:0] = [PLUGIN, str(Path(__file__).parent)]
@@ -15,3 +18,13 @@ sys.path[:0] = [PLUGIN, str(Path(__file__).parent)]
 def plugin_environment() -> dict[str, str]:
     """Environment in which a child process finds the third-party problem."""
     return {**os.environ, "PYTHONPATH": PLUGIN}
+
+
+@pytest.fixture
+def cli():
+    """Run one command in this process."""
+
+    def run(*arguments):
+        return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+    return run

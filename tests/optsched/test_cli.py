@@ -11,23 +11,11 @@ import time
 import covering
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from optsched import __version__
-from optsched.cli import app
 from optsched.cli.names import extra_options, split_list
 from optsched.errors import InputError
 from optsched.ratio import FIELDS
-
-
-@pytest.fixture
-def cli():
-    """Run one command in this process."""
-
-    def run(*arguments):
-        return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-
-    return run
 
 
 @pytest.fixture

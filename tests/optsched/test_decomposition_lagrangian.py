@@ -73,3 +73,18 @@ def test_an_infinite_value_ends_the_search():
 def test_bad_input_is_refused_by_name(start, steps, field):
     with pytest.raises(InputError, match=field):
         maximise_dual(lambda price: (0.0, price), start, steps=steps)
+
+
+def test_the_search_makes_do_with_what_it_has_when_told_to_stop():
+    evaluate, _ = multiple_choice(1)
+    asked = []
+
+    def stop() -> bool:
+        asked.append(len(asked))
+        return len(asked) == 3
+
+    cut = maximise_dual(evaluate, np.zeros(2), steps=50, stop=stop)
+    assert cut.steps == 3
+    assert not cut.optimal
+    assert evaluate(cut.prices)[0] == cut.value
+    assert cut.value <= maximise_dual(evaluate, np.zeros(2), steps=50).value

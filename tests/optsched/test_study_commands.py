@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from optsched.cli import app
 from optsched.cli.names import complete_formulation, complete_heuristic, complete_problem
 from optsched.comparison import FIELDS
 from optsched.study import Store
@@ -26,16 +24,6 @@ bounds = ["fractional"]
 """
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "studies"
-
-
-@pytest.fixture
-def cli():
-    """Run one command in this process."""
-
-    def run(*arguments):
-        return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-
-    return run
 
 
 @pytest.fixture
