@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -105,6 +106,8 @@ class Processes:
         self._executor: Executor | None = None
 
     def start(self) -> Executor:
+        # a worker that has grown is replaced, which loky announces in a thread of its own
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         self._executor = get_reusable_executor(
             self.workers, env=_ONE_THREAD, initializer=_ignore_interrupts
         )
