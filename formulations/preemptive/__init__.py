@@ -1,6 +1,7 @@
 """Preemptive scheduling of distributed training jobs in an edge-cloud (Wang et al., 2022).
 
-``PROBLEM`` is what ``optsched`` finds by its entry point; the modules beside it are meant to be
+``PROBLEM`` is what ``optsched`` finds by its entry point, ``STORAGE`` the same with limited
+storage; the modules beside it are meant to be
 read next to the paper, one per numbered problem.
 """
 
@@ -18,6 +19,13 @@ from formulations.preemptive.check import check, cost
 from formulations.preemptive.generator import GeneratorOptions, generate
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.lagrangian import lb_lagrangian
+from formulations.preemptive.lp_kappa import lp_kappa
+from formulations.preemptive.metrics import (
+    communication_time,
+    makespan,
+    preemptions,
+    utilisation,
+)
 from formulations.preemptive.network import problem_4_flow
 from formulations.preemptive.problem_2 import (
     decode_problem_2,
@@ -34,10 +42,13 @@ from formulations.preemptive.problem_2_no_migration import (
 )
 from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated
 from formulations.preemptive.problem_6 import problem_6
+from formulations.preemptive.problem_10 import problem_10
+from formulations.preemptive.problem_11 import problem_11
 from formulations.preemptive.schedule import Schedule
-from optsched.problem import Answer, Bound, Formulation, Preset, Problem
+from formulations.preemptive.storage import STORAGE
+from optsched.problem import Answer, Bound, Formulation, Preset, Problem, later
 
-__all__ = ["PROBLEM", "Instance", "Schedule"]
+__all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
 
 _PAPER = "Wang et al., Preemptive Scheduling for Distributed ML Jobs in Edge-Cloud Networks"
 
@@ -74,6 +85,13 @@ _FORMULATIONS = (
                     problem_4_flow(instance, rates=rates))),
     Formulation("problem_6", problem_6, "problem (6)",
                 "dual of the linear relaxation of (4), corrected"),
+    Formulation("lp_kappa", lp_kappa, "Theorem 3, corrected",
+                "(4) less (4e) with the processing time charged again, over 1 + epsilon"),
+    Formulation("problem_10", problem_10, "problem (10)",
+                "source of the NP-hardness proof: identical machines, sum of completion times",
+                solver="cpsat"),
+    Formulation("problem_11", problem_11, "problem (11)",
+                "(6) with every rate divided by 1 + epsilon: the dual of the offline machine"),
 )  # fmt: skip
 
 _BOUNDS = (
@@ -92,6 +110,8 @@ _BOUNDS = (
           "completion-indexed linear program, for small instances"),
 )  # fmt: skip
 
+_COMPARED = ("srtf", "tiresias_l", "batch_sche", "a_online", "a_online_e", "all_cloud")
+
 _SPEEDS = ("a_online", *(f"a_online(epsilon={e / 10})" for e in range(1, 6)), "all_cloud")
 
 _PRESETS = {
@@ -109,6 +129,39 @@ _PRESETS = {
         time_limit=20.0,
         x="jobs",
         summary="small contended instances: a first look in seconds",
+    ),
+    "figures_7_9": Preset(
+        grid={
+            "jobs": [50, 100, 150, 200, 250, 300],
+            "servers": [100],
+            "time_scale": [1.0, 0.02],
+        },
+        seeds=3,
+        heuristics=_COMPARED,
+        reference="problem_4_flow",
+        bounds=("lb_alone",),
+        x="jobs",
+        summary="completion times and preemptions against the number of jobs; the reference is a "
+        "relaxation, as optima are out of reach",
+    ),
+    "figures_8_10": Preset(
+        grid={"jobs": [300], "servers": [60, 80, 100, 120, 140], "time_scale": [1.0, 0.02]},
+        seeds=3,
+        heuristics=_COMPARED,
+        reference="problem_4_flow",
+        bounds=("lb_alone",),
+        x="servers",
+        summary="completion times and preemptions against the number of servers; the reference is "
+        "a relaxation, as optima are out of reach",
+    ),
+    "figure_11": Preset(
+        grid={"jobs": [300], "servers": [100], "time_scale": [1.0, 0.1, 0.02]},
+        seeds=3,
+        heuristics=_COMPARED,
+        reference="problem_4_flow",
+        bounds=("lb_alone",),
+        x="time_scale",
+        summary="utilisation and makespan at the largest size; the reference is a relaxation",
     ),
     "figure_12": Preset(
         grid={"jobs": [5, 10, 15, 20, 25], "servers": [25]},
@@ -155,6 +208,17 @@ PROBLEM = Problem(
     bounds={b.name: b for b in _BOUNDS},
     check_options=lambda schedule: {"speed": schedule.speed},
     reference_check={"slotted": True},
+    measures={
+        "preemptions": preemptions,
+        "communication": communication_time,
+        "utilisation": utilisation,
+        "makespan": makespan,
+    },
+    pictures={
+        name: later("formulations.preemptive.plots", name)
+        for name in ("gantt", "utilisation", "queue")
+    },
     presets=_PRESETS,
+    certify=later("formulations.preemptive.certify", "certify"),
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -21,6 +21,8 @@ the paper prints them: work on a worker that is not qualified breaks (2a) and do
 | 4a           | job, chunk                   | slots of training missing                    |
 | 4e           | job, chunk, time, end        | workers beyond one                           |
 | no-migration | job, chunk                   | workers beyond one that train the chunk      |
+| 7a           | job, chunk                   | servers beyond one that train the chunk      |
+| 7b           | server, time, end            | GB beyond U_s                                |
 
 Times are in slots. "time" is when the violation begins; it holds on [time, end) where an end is
 given, and then the amount is constant on that interval.
@@ -54,6 +56,11 @@ from formulations.preemptive.rows import (
     within,
 )
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.storage_check import (
+    StorageRelease,
+    refuse_unknown_release,
+    storage_violations,
+)
 from formulations.preemptive.sweep import Intervals, Steps, count_open, excess
 from optsched.errors import InputError
 from optsched.problem import Violation
@@ -85,6 +92,8 @@ def check(
     chunks: bool | None = None,
     slotted: bool = False,
     ps_delay_applies: bool = False,
+    storage: bool = False,
+    storage_release: StorageRelease = "job",
 ) -> list[Violation]:
     """List every violated constraint of problem (2), as the module's table describes.
 
@@ -93,19 +102,25 @@ def check(
         schedule: what was decided. The speed it says it was run at excuses nothing.
         speed: 1 + epsilon, by which chunk times are divided.
         chunks: also check the narrated model, in which each chunk is trained on one worker:
-            (4a), (4e) and "no-migration". By default, if every run names its chunk.
+            (4a), (4e) and "no-migration". By default, if every run names its chunk; with
+            ``storage``, only what (7) needs of it, and chunks may change workers of a server.
         slotted: also check that everything happens in whole slots of the horizon, and round
             the work of each job (and chunk) up to whole slots.
         ps_delay_applies: read (2i) for parameter servers as printed, from the end of the upload;
             otherwise they may serve from the release time on, for they need no training data.
+        storage: also check (7a) and (7b); every run must then name its chunk.
+        storage_release: until when a chunk takes storage.
 
     Raises:
-        InputError: ``speed`` is not a positive number.
+        InputError: ``speed`` is not a positive number, or ``storage_release`` is unknown.
     """
     if not (np.isfinite(speed) and speed > 0):
         raise InputError.of("speed", speed, "a finite number > 0")
+    refuse_unknown_release(storage_release)
+    stay = chunks
     if chunks is None:
-        chunks = len(schedule.run_chunk) > 0 and bool(np.all(schedule.run_chunk >= 0))
+        told = len(schedule.run_chunk) > 0 and bool(np.all(schedule.run_chunk >= 0))
+        chunks, stay = told or storage, told and not storage
     runs, services = rows_of(schedule)
     found = list(domains(instance, schedule, runs, services, chunks=chunks, slotted=slotted))
     case = judge(instance, schedule, runs, services, speed=speed, slotted=slotted)
@@ -114,7 +129,10 @@ def check(
     found += _parameter_servers(case)
     found += _places(case)
     found += _uploads(case, ps_delay_applies=ps_delay_applies)
-    found += _chunks(case) if chunks else ()
+    found += _chunks(case, stay=bool(stay)) if chunks else ()
+    if storage:
+        named = case.runs.take(within(case.runs.chunk, 0, instance.num_chunks[case.runs.job]))
+        found += storage_violations(instance, named, release=storage_release)
     unfinished = np.flatnonzero(np.isinf(completion_times(instance, schedule)))
     found += listed("2j", {"job": unfinished}, np.ones(len(unfinished)))
     return sorted(found, key=lambda violation: violation.constraint)
@@ -222,8 +240,8 @@ def _upload_done(instance: Instance, rows: Rows, server_of: Integers) -> Floats:
     return np.asarray(instance.release_time[rows.job] + delay)
 
 
-def _chunks(case: Case) -> Iterator[Violation]:
-    """The narrated model: each chunk fully trained, on one worker, never on two at once."""
+def _chunks(case: Case, *, stay: bool) -> Iterator[Violation]:
+    """Each chunk fully trained, never on two workers at once; on one worker if it must stay."""
     size = case.instance.num_chunks
     job_of = np.repeat(np.arange(len(size)), size)
     offset = np.cumsum(size) - size
@@ -248,8 +266,9 @@ def _chunks(case: Case) -> Iterator[Violation]:
     index = where(pieces.key) | {"time": pieces.start, "end": pieces.end}
     yield from listed("4e", index, over.counts[0] - 1)
 
-    chunk, workers = _several_places(key, runs.place, len(job_of))
-    yield from listed("no-migration", where(chunk), workers - 1)
+    if stay:
+        chunk, workers = _several_places(key, runs.place, len(job_of))
+        yield from listed("no-migration", where(chunk), workers - 1)
 
 
 def _several_places(key: Integers, place: Integers, keys: int) -> tuple[Integers, Integers]:

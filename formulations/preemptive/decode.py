@@ -103,7 +103,7 @@ def _edge_runs(grid: Grid, units: Integers) -> Floats:
             worker[named],
             group[named] * slots + slot[named],
         )
-    return _merged(job, worker, slot)
+    return merged(job, worker, slot)
 
 
 def _hub_workers(
@@ -130,7 +130,7 @@ def _cloud_runs(grid: Grid, units: Integers) -> Floats:
     """Runs in the cloud: each unit has a worker of its own there."""
     used = np.flatnonzero(units > 0)
     owner, lane = ranges(np.zeros(len(used)), units[used])
-    runs = _merged(grid.cloud_job[used][owner], lane, grid.cloud_slot[used][owner])
+    runs = merged(grid.cloud_job[used][owner], lane, grid.cloud_slot[used][owner])
     runs[:, 2] = CLOUD
     return runs
 
@@ -147,8 +147,8 @@ def fast_cloud_runs(instance: Instance, jobs: Integers) -> Floats:
     return rows[end > start].astype(float)
 
 
-def _merged(job: Integers, lane: Integers, slot: Integers) -> Floats:
-    """Unit slots joined into runs: rows (job, NO_CHUNK, lane, start, end)."""
+def merged(job: Integers, lane: Integers, slot: Integers) -> Floats:
+    """Unit slots joined into runs: rows (job, NO_CHUNK, lane, start, end), ordered by lane."""
     order = np.lexsort((slot, lane, job))
     job, lane, slot = job[order], lane[order], slot[order]
     fresh = np.ones(len(job), dtype=bool)

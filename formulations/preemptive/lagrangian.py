@@ -2,49 +2,26 @@
 
 For any prices of worker-slots, every job on its own choosing its cheapest schedule, the fast
 cloud included, bounds the optimum from below. Prices are improved by subgradient steps; each
-step's value is a bound, whatever the prices.
+step's value is a bound, whatever the prices, so the search may stop whenever it has to.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from formulations.preemptive.bounds import fast_duration
+from formulations.preemptive.cheapest import cheapest_schedules
 from formulations.preemptive.grid import Grid, build_grid
-from formulations.preemptive.instance import Floats, Instance, Integers
-from optsched.decomposition import maximise_dual
+from formulations.preemptive.instance import Floats, Instance
+from optsched.decomposition import PriceSearch, maximise_dual
+from optsched.errors import InputError
 
-
-@dataclass(frozen=True, eq=False)
-class _Entries:
-    """What a job can buy in a slot: units of edge cells at a price, of the cloud for nothing."""
-
-    grid: Grid
-
-    @cached_property
-    def job(self) -> Integers:
-        return np.concatenate([self.grid.cell_job, self.grid.cloud_job])
-
-    @cached_property
-    def slot(self) -> Integers:
-        return np.concatenate([self.grid.cell_slot, self.grid.cloud_slot])
-
-    @cached_property
-    def window(self) -> Integers:
-        return np.concatenate([self.grid.cell_window, self.grid.cloud_window])
-
-    @cached_property
-    def limit(self) -> Floats:
-        chunks = self.grid.instance.num_chunks
-        return np.concatenate([self.grid.cell_limit, chunks[self.grid.cloud_job].astype(float)])
-
-    @cached_property
-    def ends(self) -> Integers:
-        """Position past the last entry of each job once entries are ordered by job."""
-        return np.cumsum(np.bincount(self.job, minlength=self.grid.instance.jobs))
+STEPS = 100
+"""Evaluations of L where nothing else is said."""
 
 
 @dataclass(frozen=True)
@@ -57,79 +34,88 @@ class LagrangianBound:
     group_price: Floats
     """Price per row of ``Grid.group_slots``."""
     steps: int
+    seconds: float
+    """Wall time, index sets included."""
 
 
-def lagrangian(grid: Grid, class_price: Floats, group_price: Floats) -> tuple[float, Floats]:
-    """L(prices), and the units each edge cell is asked for by the jobs' best choices.
+class CapacityRelaxation:
+    """The jobs of one instance, each free to take any worker-slots at their prices.
 
     Args:
         grid: with or without hubs.
-        class_price: non-negative, one per (class, slot) row.
-        group_price: non-negative, one per (group, slot) row.
     """
-    instance = grid.instance
-    price = group_price[grid.group_slots[0]].copy()
-    price[grid.named] += class_price[grid.class_slots[0]]
-    entries = _Entries(grid)
-    cost = np.concatenate([price, np.zeros(len(grid.cloud_job))])
-    order = np.lexsort((cost, entries.job))
-    units = _slot_limited(entries, cost)
-    fast = np.where(grid.fast_end <= grid.end_slot, fast_duration(instance, grid), np.inf)
-    bought = np.zeros(len(cost))
-    total, first = 0.0, 0
-    for j, end in enumerate(entries.ends):
-        mine = order[first:end]
-        value, taken = _cheapest(
-            float(instance.work_slow[j]), float(instance.release_time[j]), float(fast[j]),
-            entries.slot[mine], cost[mine], units[mine],
-        )  # fmt: skip
-        total += value
-        if taken is not None:
-            bought[mine] = taken
-        first = int(end)
-    spent = grid.class_slots[1] @ class_price + grid.group_slots[1] @ group_price
-    return total - float(spent), bought[: grid.cells]
 
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        instance = grid.instance
+        may = grid.fast_end <= grid.end_slot
+        self._fast = np.where(may, fast_duration(instance, grid), np.inf)
+        chunks = instance.num_chunks.astype(np.float64)
+        window = np.concatenate([grid.cell_window, grid.cloud_window])
+        limit = np.concatenate([grid.cell_limit, chunks[grid.cloud_job]])
+        # what a job can buy, by (job, slot): units of edge cells, of the cloud for nothing
+        self._order = np.argsort(window, kind="stable")
+        self._limit = limit[self._order]
+        ends = np.cumsum(np.bincount(window, minlength=len(grid.windows[0])))
+        self._first = np.concatenate([[0], ends]).astype(np.int64)
+        self._window_start = np.append(grid.window_start, len(ends)).astype(np.int64)
 
-def _slot_limited(entries: _Entries, cost: Floats) -> Floats:
-    """Units left of each entry when a slot's cheapest D_j are kept, shape (entries,)."""
-    order = np.lexsort((cost, entries.window))
-    window, limit = entries.window[order], entries.limit[order]
-    total = np.cumsum(limit)
-    fresh = np.concatenate([[True], window[1:] != window[:-1]])
-    start = np.maximum.accumulate(np.where(fresh, total - limit, 0.0))
-    before = total - limit - start
-    chunks = entries.grid.instance.num_chunks[entries.job[order]]
-    kept = np.empty(len(order))
-    kept[order] = np.clip(chunks - before, 0.0, limit)
-    return kept
+    @property
+    def rows(self) -> int:
+        """Priced rows: of classes, then of groups."""
+        return len(self.grid.class_slots[1]) + len(self.grid.group_slots[1])
 
+    def evaluate(self, price: Floats) -> tuple[float, Floats]:
+        """L(price), and a subgradient: units asked for beyond each row's capacity.
 
-def _cheapest(
-    work: float, release: float, fast: float, slot: Integers, cost: Floats, units: Floats
-) -> tuple[float, Floats | None]:
-    """Least completion time plus price of one job, and the units it buys (None: fast cloud).
+        Args:
+            price: non-negative, one per (class, slot) row and then one per (group, slot) row.
+        """
+        (class_row, class_capacity), (group_row, group_capacity) = (
+            self.grid.class_slots,
+            self.grid.group_slots,
+        )
+        classes = len(class_capacity)
+        value, units = self.value(price[:classes], price[classes:])
+        named = units[self.grid.named]
+        of_class = np.bincount(class_row, weights=named, minlength=classes)
+        of_group = np.bincount(group_row, weights=units, minlength=len(group_capacity))
+        return value, np.concatenate([of_class - class_capacity, of_group - group_capacity])
 
-    Entries come cheapest first. For every completion slot the cheapest ``work`` units before it
-    are bought; as caps are nested (unit, slot, job), taking them greedily is exact.
-    """
-    if len(slot) == 0:
-        return fast, None
-    ends = np.arange(int(slot.min()) + 1, int(slot.max()) + 2)
-    offered = np.where(slot < ends[:, None], units, 0.0)
-    before = np.cumsum(offered, axis=1)
-    value = np.where(before[:, -1] >= work, ends - release, np.inf)
-    before -= offered
-    taken = np.clip(work - before, 0.0, offered)
-    value = value + taken @ cost
-    best = int(np.argmin(value))
-    if value[best] >= fast:
-        return fast, None
-    return float(value[best]), taken[best]
+    def value(self, class_price: Floats, group_price: Floats) -> tuple[float, Floats]:
+        """L(prices), and the units each edge cell is asked for by the jobs' best choices.
+
+        Args:
+            class_price: non-negative, one per (class, slot) row.
+            group_price: non-negative, one per (group, slot) row.
+        """
+        grid, instance = self.grid, self.grid.instance
+        cost = np.zeros(len(self._order))
+        cost[: grid.cells] = group_price[grid.group_slots[0]]
+        cost[grid.named] += class_price[grid.class_slots[0]]
+        least, bought = cheapest_schedules(
+            self._window_start,
+            self._first,
+            grid.first_slot - instance.release_time,
+            instance.num_chunks,
+            instance.work_slow,
+            self._fast,
+            cost[self._order],
+            self._limit,
+        )
+        units = np.empty(len(bought))
+        units[self._order] = bought
+        spent = grid.class_slots[1] @ class_price + grid.group_slots[1] @ group_price
+        return float(least.sum()) - float(spent), units[: grid.cells]
 
 
 def lagrangian_bound(
-    instance: Instance, *, steps: int = 100, target: float | None = None
+    instance: Instance,
+    *,
+    steps: int = STEPS,
+    target: float | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> LagrangianBound:
     """Improve prices from zero, where L is LB-ALONE, by Polyak's subgradient steps.
 
@@ -138,22 +124,41 @@ def lagrangian_bound(
         steps: evaluations of L.
         target: a value the optimum is believed to be near, such as a heuristic's cost; it steers
             the step length and does not enter the bound.
+        time_limit: wall seconds after which no further step is made; at least one is.
+        progress: called with the steps made and the steps planned.
+
+    Raises:
+        InputError: fewer than one step, or a time limit below zero.
     """
-    grid = build_grid(instance)
-    (class_row, class_capacity), (group_row, group_capacity) = grid.class_slots, grid.group_slots
-    classes = len(class_capacity)
+    if time_limit is not None and not time_limit >= 0:
+        raise InputError.of("time_limit", time_limit, "a number of seconds >= 0")
+    began = time.perf_counter()
+    relaxation = CapacityRelaxation(build_grid(instance))
+    best: PriceSearch | None = None
+    made = 0
 
     def evaluate(price: Floats) -> tuple[float, Floats]:
-        value, units = lagrangian(grid, price[:classes], price[classes:])
-        of_class = np.bincount(class_row, weights=units[grid.named], minlength=classes)
-        of_group = np.bincount(group_row, weights=units, minlength=len(group_capacity))
-        return value, np.concatenate([of_class - class_capacity, of_group - group_capacity])
+        nonlocal made
+        made += 1
+        if progress is not None:
+            progress(made, steps)
+        return relaxation.evaluate(price)
 
-    start = np.zeros(classes + len(group_capacity))
-    best = maximise_dual(evaluate, start, steps=steps, target=target)
-    return LagrangianBound(best.value, best.prices[:classes], best.prices[classes:], best.steps)
+    def late() -> bool:
+        return time_limit is not None and time.perf_counter() - began >= time_limit
+
+    start = np.zeros(relaxation.rows)
+    best = maximise_dual(evaluate, start, steps=steps, target=target, stop=late)
+    classes = len(relaxation.grid.class_slots[1])
+    return LagrangianBound(
+        best.value,
+        best.prices[:classes],
+        best.prices[classes:],
+        best.steps,
+        time.perf_counter() - began,
+    )
 
 
 def lb_lagrangian(instance: Instance) -> float:
-    """LB-LAG after 100 steps."""
+    """LB-LAG after ``STEPS`` steps."""
     return lagrangian_bound(instance).value

@@ -165,7 +165,7 @@ def problem_2_compact(instance: Instance) -> Model:
     )
     y = model.continuous("y", grid.cells, upper=grid.cell_limit, formula="y_{jk}(t)")
     x = model.continuous("x", len(grid.cloud_job), upper=chunks[grid.cloud_job], formula="x_j(t)")
-    fast_jobs, last = _last_windows(grid)
+    fast_jobs, last = last_windows(grid)
     fast = pending[last].sum_by(fast_jobs, jobs)
     busy = y.sum_by(grid.cell_window, windows) + x.sum_by(grid.cloud_window, windows)
     done = y.sum_by(grid.cell_job, jobs) + x.sum_by(grid.cloud_job, jobs)
@@ -186,7 +186,7 @@ def problem_2_compact(instance: Instance) -> Model:
     return model
 
 
-def _last_windows(grid: Grid) -> tuple[Integers, Integers]:
+def last_windows(grid: Grid) -> tuple[Integers, Integers]:
     """Jobs whose window ends with the fast cloud, and the position of their last slot."""
     jobs = np.flatnonzero(grid.fast_end == grid.end_slot)
     return jobs, grid.window(jobs, grid.end_slot[jobs] - 1)
@@ -202,7 +202,7 @@ def decode_problem_2_compact(instance: Instance, solution: Solution) -> Schedule
     window_job = grid.windows[0]
     pending = whole_units(solution["pending"], "pending").astype(bool)
     fast = np.zeros(instance.jobs, dtype=bool)
-    jobs, last = _last_windows(grid)
+    jobs, last = last_windows(grid)
     fast[jobs] = pending[last]
     completion = grid.first_slot + np.bincount(window_job, weights=pending, minlength=instance.jobs)
     cells, cloud = whole_flow(grid, instance.work_slow, np.where(fast, 0, completion))

@@ -36,6 +36,40 @@ def problem_6(
     Raises:
         InputError: ``rates`` is neither "fast" nor "slow".
     """
+    return dual_of_4(
+        instance,
+        "problem (6)",
+        "6a",
+        rates=rates,
+        chunk_parallelism=chunk_parallelism,
+        printed_rows=printed_rows,
+    )
+
+
+def dual_of_4(
+    instance: Instance,
+    name: str,
+    row_name: str,
+    *,
+    rates: Rates,
+    chunk_parallelism: bool,
+    printed_rows: bool = False,
+    storage: bool = False,
+) -> Model:
+    """The dual that (6), (9) and (11) share.
+
+    Args:
+        instance: times are taken up to whole slots.
+        name: of the model.
+        row_name: number of its rows.
+        rates: "fast" or "slow".
+        chunk_parallelism: as in ``problem_6``.
+        printed_rows: as in ``problem_6``.
+        storage: with a price eta_s(t) of the storage that a chunk takes while it is trained.
+
+    Raises:
+        InputError: ``rates`` is neither "fast" nor "slow".
+    """
     refuse_unknown(rates, ("fast", "slow"))
     grid = build_grid(instance, hub=False, slow_cloud=rates == "slow")
     job, worker, slot = worker_cells(grid)
@@ -47,7 +81,7 @@ def problem_6(
     first_chunk = np.cumsum(instance.num_chunks) - instance.num_chunks
     chunk = first_chunk[job] + chunk
     horizon = int(grid.end_slot.max()) + 1
-    model = Model("problem (6)")
+    model = Model(name)
     alpha = model.continuous("alpha", int(instance.num_chunks.sum()), formula=r"\alpha_{jd}")
     edge = np.flatnonzero(worker != CLOUD)
     price, keys = compress(worker[edge] * horizon + slot[edge])
@@ -55,17 +89,30 @@ def problem_6(
     # a row reads alpha <= w_j (t - r_j) + p_j (beta + delta); the cloud's beta is 0
     priced = beta[price] * duration[job[edge]]
     left = alpha[chunk] - priced.sum_by(edge, len(job))
-    model.maximize(alpha.sum() - beta.sum())
+    value = alpha.sum() - beta.sum()
+    formula = r"\beta_w(t)"
     if chunk_parallelism:
         pause, keys = compress(chunk * horizon + slot)
         delta = model.continuous("delta", len(keys), formula=r"\delta_{jd}(t)")
         left = left - delta[pause] * duration[job]
-        model.maximize(alpha.sum() - beta.sum() - delta.sum())
+        value = value - delta.sum()
+        formula += r" + \delta_{jd}(t)"
+    if storage:
+        server = instance.worker_server[worker[edge]]
+        limited = np.isfinite(instance.storage_capacity[server])
+        kept = edge[limited]
+        shelf, keys = compress(server[limited] * horizon + slot[kept])
+        eta = model.continuous("eta", len(keys), formula=r"\eta_s(t)")
+        size = instance.chunk_storage[job[kept]] * duration[job[kept]]
+        left = left - (eta[shelf] * size).sum_by(kept, len(job))
+        value = value - eta @ instance.storage_capacity[keys // horizon]
+        formula += r" + u_j \eta_s(t)"
+    model.maximize(value)
     age = slot - instance.release_time[job]
     model.add(
-        "6a",
+        row_name,
         left <= instance.weight[job] * age,
-        formula=r"\alpha_{jd} \le w_j (t - r_j) + p_{jw} (\beta_w(t) + \delta_{jd}(t))",
+        formula=rf"\alpha_{{jd}} \le w_j (t - r_j) + p_{{jw}} ({formula})",
     )
     return model
 

@@ -53,6 +53,9 @@ class ScheduleDocument(Document):
     together: list[bool] = Field(description="zeta_j: the whole job is in the cloud")
     runs: list[RunDocument]
     services: list[ServiceDocument] = Field(default_factory=list)
+    alpha: list[float] | None = Field(
+        None, description="price of each chunk at dispatch, by job and chunk; null: not said"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,9 @@ class Schedule:
     """zeta_j: workers and parameter server all in the cloud, shape (jobs,)."""
     speed: float = 1.0
     """1 + epsilon: chunks take their time divided by this."""
+    alpha: NDArray[np.float64] | None = None
+    """alpha_jd: price at which an algorithm dispatched each chunk, in order of (job, chunk),
+    shape (chunks,), slots; None where there is none."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -121,6 +127,7 @@ class Schedule:
         services: ArrayLike = (),
         together: ArrayLike,
         speed: float = 1.0,
+        alpha: ArrayLike | None = None,
     ) -> Schedule:
         """Build from rows.
 
@@ -129,6 +136,7 @@ class Schedule:
             services: rows (job, parameter server, start, end), shape (services, 4).
             together: zeta_j, shape (jobs,).
             speed: 1 + epsilon.
+            alpha: price of each chunk, where an algorithm says.
         """
         run = np.asarray(runs, dtype=float).reshape(-1, 5)
         service = np.asarray(services, dtype=float).reshape(-1, 4)
@@ -146,6 +154,7 @@ class Schedule:
             service_end=service[:, 3].copy(),
             together=np.array(together, dtype=bool),
             speed=speed,
+            alpha=None if alpha is None else np.array(alpha, dtype=float),
         )
 
     @classmethod
@@ -156,6 +165,7 @@ class Schedule:
             services=[(s.job, s.parameter_server, s.start, s.end) for s in document.services],
             together=document.together,
             speed=document.speed,
+            alpha=document.alpha,
         )
 
     def to_document(self) -> ScheduleDocument:
@@ -182,5 +192,9 @@ class Schedule:
             )
         ]
         return ScheduleDocument(
-            speed=self.speed, together=self.together.tolist(), runs=runs, services=services
+            speed=self.speed,
+            together=self.together.tolist(),
+            runs=runs,
+            services=services,
+            alpha=None if self.alpha is None else self.alpha.tolist(),
         )

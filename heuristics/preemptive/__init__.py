@@ -1,6 +1,6 @@
-"""A_online, its variants, and the policy every figure needs beside it."""
+"""A_online, its variants, the paper's baselines, and the policy every figure needs beside them."""
 
-from heuristics.preemptive import a_online, all_cloud
+from heuristics.preemptive import a_online, all_cloud, batch_scheduler, srtf, storage, tiresias
 from optsched.problem import Heuristic
 
 _PAPER = "Wang et al., Algorithms 1 to 5"
@@ -27,6 +27,24 @@ HEURISTICS: dict[str, Heuristic] = {
             "A_online that never splits a job between edge and cloud",
         ),
         Heuristic(
+            "srtf",
+            srtf.srtf,
+            "Wang et al., Section V-A",
+            "whole jobs on edge workers, shortest remaining time first",
+        ),
+        Heuristic(
+            "tiresias_l",
+            tiresias.tiresias_l,
+            "Wang et al., Section V-A, after Gu et al. 2019",
+            "whole jobs on edge workers, queues by attained service",
+        ),
+        Heuristic(
+            "batch_sche",
+            batch_scheduler.batch_sche,
+            "Wang et al., Section V-A, after Zhang et al. 2020",
+            "doubling batches, the cheapest place for each job, no preemption",
+        ),
+        Heuristic(
             "all_cloud",
             all_cloud.all_cloud,
             "trivial policy",
@@ -35,4 +53,15 @@ HEURISTICS: dict[str, Heuristic] = {
     )
 }
 
-__all__ = ["HEURISTICS"]
+STORAGE_HEURISTICS: dict[str, Heuristic] = {
+    "a_online_storage": Heuristic(
+        "a_online_storage",
+        storage.a_online_storage,
+        "Wang et al., Section VI",
+        "A_online that sends a chunk only where there is room for it",
+    ),
+    "all_cloud": HEURISTICS["all_cloud"],
+}
+"""For the problem with limited storage."""
+
+__all__ = ["HEURISTICS", "STORAGE_HEURISTICS"]

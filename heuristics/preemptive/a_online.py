@@ -7,17 +7,20 @@ and chunk times are whole slots the result is a slot schedule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.preemptive.instance import CLOUD, Instance, Integers, Job
+from formulations.preemptive.instance import Instance, Integers, Job
 from heuristics.preemptive.dispatch import Dispatch, greedy
 from heuristics.preemptive.online_run import OnlineRun, assemble
 from heuristics.preemptive.rules import PendingRule, Priority, PsPolicy, Rules
-from heuristics.preemptive.workers import Block, WorkerPool
+from heuristics.preemptive.workers import WorkerPool
 from optsched.errors import InputError
+from optsched.progress import tell
+
+TOLD = 500
+"""Jobs after which progress is told anew."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +67,12 @@ class OnlineScheduler:
             )
         dispatch = greedy(job, self._pool, self._system.worker_server, self._rules)
         self._arrived.append((job, dispatch))
-        duration = job.chunk_time_slow / self._rules.speed
-        for worker, chunks in _by_worker(dispatch.worker):
-            delay = float(job.upload_delay_edge[self._system.worker_server[worker]])
-            self._pool.send(
-                worker,
-                Block(
-                    arrival=job.release_time + delay,
-                    release_time=job.release_time,
-                    job=job.id,
-                    num_chunks=job.num_chunks,
-                    duration=duration,
-                    chunks=chunks,
-                ),
-            )
+        self._pool.send(
+            job,
+            dispatch.worker,
+            job.upload_delay_edge[self._system.worker_server],
+            chunk_time=job.chunk_time_slow / self._rules.speed,
+        )
         return dispatch
 
     def finish(self) -> OnlineRun:
@@ -100,19 +95,12 @@ class OnlineScheduler:
         )
 
 
-def _by_worker(dispatched: Integers) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The chunks dispatched to each edge worker, in order of worker."""
-    order = np.argsort(dispatched, kind="stable")
-    order = order[np.searchsorted(dispatched[order], 0) :]  # the cloud comes first
-    starts = np.flatnonzero(np.diff(dispatched[order], prepend=CLOUD))
-    for chunks in np.split(order, starts[1:]) if len(order) else ():
-        yield int(dispatched[chunks[0]]), tuple(chunks.tolist())
-
-
 def _run(instance: Instance, rules: Rules, rng: np.random.Generator) -> OnlineRun:
     scheduler = OnlineScheduler(System.of(instance), rules, rng)
-    for job in instance.arrivals():
+    for arrived, job in enumerate(instance.arrivals(), 1):
         scheduler.arrive(job)
+        if arrived % TOLD == 0:
+            tell(arrived, instance.jobs)
     return scheduler.finish()
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from formulations.preemptive.instance import CLOUD, Floats, Integers, Job
 from heuristics.preemptive.rules import Rules
 from heuristics.preemptive.ties import TIE
-from heuristics.preemptive.workers import Block, WorkerPool
+from heuristics.preemptive.workers import WorkerPool
+from optsched.compiled import compiled
 from optsched.errors import InputError
 
 
@@ -89,16 +90,17 @@ def _fill_by_rule_5(
     job: Job, pool: WorkerPool, delay: Floats, slow_time: float, ceiling: float
 ) -> tuple[Integers, Floats]:
     """Edge worker and level of the chunks that go to the edge, in order of dispatch."""
-    now, workers = job.release_time, job.eligible_workers
-    key = job.num_chunks * slow_time  # p^0_j / w_j
-    unloaded = delay + slow_time
-    levels = unloaded + pool.least_pressure(workers, now + delay, key=key)
-    in_question = (levels <= ceiling * (1 + TIE)) & ~pool.idle(workers, now + delay)
-    close = np.flatnonzero(in_question)
-    before, behind = pool.pending(workers[close], now + delay[close], now=now, key=key)
-    levels[close] = unloaded[close] + before + key * behind
+    levels = pool.levels(job, delay, chunk_time=slow_time, ceiling=ceiling, chunks=job.num_chunks)
     which, level = pour(levels, slow_time, job.num_chunks, ceiling)
-    return workers[which], level
+    return job.eligible_workers[which], level
+
+
+def _fill_exactly(
+    job: Job, pool: WorkerPool, delay: Floats, slow_time: float, ceiling: float
+) -> tuple[Integers, Floats]:
+    """As ``_fill_by_rule_5``, priced by the exact increase of the planned flow time."""
+    which, level = pool.fill_exactly(job, delay, chunk_time=slow_time, ceiling=ceiling)
+    return job.eligible_workers[which], level
 
 
 def pour(levels: Floats, step: float, count: int, ceiling: float) -> tuple[Integers, Floats]:
@@ -117,58 +119,54 @@ def pour(levels: Floats, step: float, count: int, ceiling: float) -> tuple[Integ
     """
     if not len(levels):
         return np.zeros(0, dtype=np.int64), np.zeros(0)
-    order = np.argsort(levels)
+    which, value = _terms(levels, np.argsort(levels), step, count, ceiling)
+    ascending = np.argsort(value, kind="stable")
+    which, value = which[ascending], value[ascending]
+    _settle_ties(which, value, count)
+    return which[:count], value[:count]
+
+
+@compiled
+def _terms(
+    levels: Floats, order: Integers, step: float, count: int, ceiling: float
+) -> tuple[Integers, Floats]:
+    """At least the ``count`` smallest terms up to the ceiling, by progression."""
     # `count` steps of water over the lowest m vessels: the lowest surface is the true one, and
     # each vessel holds at least as many terms below it as it holds steps
-    surface = (count * step + np.cumsum(levels[order])) / np.arange(1, len(levels) + 1)
-    top = min(float(surface.min()), ceiling) * (1 + TIE)
-    wet = order[levels[order] <= top]
-    terms = np.minimum((top - levels[wet]) / step + 1, count).astype(np.int64)
-    which = np.repeat(wet, terms)
-    rank = np.arange(len(which)) - np.repeat(np.cumsum(terms) - terms, terms)
-    value = levels[which] + rank * step
-    ascending = np.argsort(value, kind="stable")
-    value, which = value[ascending], which[ascending]
-    group = np.cumsum(np.diff(value, prepend=value[:1]) > TIE * value)
-    chosen = np.lexsort((which, group))[:count]
-    return which[chosen], value[chosen]
-
-
-def _fill_exactly(
-    job: Job, pool: WorkerPool, delay: Floats, slow_time: float, ceiling: float
-) -> tuple[Integers, Floats]:
-    """As ``_fill_by_rule_5``, priced by the exact increase of the planned flow time.
-
-    Only the price at the chosen worker changes with each chunk; it need not rise, because a
-    chunk may bear the whole loss of a gap that the next one no longer finds.
-    """
-    now, workers = job.release_time, job.eligible_workers
-    supposed = np.zeros(len(workers), dtype=np.int64)
-    flow = [pool.planned_flow(x, None, now=now) for x in workers.tolist()]
-
-    def price_next(i: int) -> float:
-        block = Block(
-            arrival=now + float(delay[i]),
-            release_time=now,
-            job=job.id,
-            num_chunks=job.num_chunks,
-            duration=slow_time,
-            chunks=tuple(range(int(supposed[i]) + 1)),
-        )
-        with_next = pool.planned_flow(int(workers[i]), block, now=now)
-        increase, flow[i] = with_next - flow[i], with_next
-        return increase * job.num_chunks
-
-    levels = np.array([price_next(i) for i in range(len(workers))])
-    chosen: list[int] = []
-    paid: list[float] = []
-    while len(workers) and len(chosen) < job.num_chunks:
-        lowest = float(levels.min())
-        if lowest > ceiling * (1 + TIE):
+    below, top = 0.0, ceiling
+    for m in range(len(order)):
+        below += levels[order[m]]
+        top = min(top, (count * step + below) / (m + 1))
+    top *= 1 + TIE
+    terms = 0
+    for i in order:
+        if levels[i] > top:
             break
-        i = int(np.argmax(levels <= lowest * (1 + TIE)))
-        chosen.append(i)
-        paid.append(float(levels[i]))
-        supposed[i] += 1
-        levels[i] = price_next(i)
-    return workers[np.array(chosen, dtype=np.int64)], np.array(paid)
+        terms += int(min((top - levels[i]) / step + 1, count))
+    which, value = np.empty(terms, dtype=np.int64), np.empty(terms)
+    n = 0
+    for i in order:
+        if levels[i] > top:
+            break
+        for rank in range(int(min((top - levels[i]) / step + 1, count))):
+            which[n] = i
+            value[n] = levels[i] + rank * step
+            n += 1
+    return which, value
+
+
+@compiled
+def _settle_ties(which: Integers, value: Floats, count: int) -> None:
+    """Order equal terms, up to the ``count``-th, by index."""
+    first, last = 0, -np.inf
+    for i in range(len(value)):
+        term, index, at = value[i], which[i], i
+        if term - last > TIE * term:
+            if i >= count:
+                break
+            first = i
+        last = term
+        while at > first and which[at - 1] > index:
+            which[at], value[at] = which[at - 1], value[at - 1]
+            at -= 1
+        which[at], value[at] = index, term

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from formulations.preemptive.instance import Floats
+from optsched.compiled import compiled
 
 Moment = TypeVar("Moment", float, Floats)
 
@@ -19,6 +20,7 @@ TIE = 1e-9
 _ROUNDING = 1e-15  # a few units in the last place of a moment
 
 
+@compiled
 def slack(duration: Moment, moment: Moment) -> Moment:
     """How far apart two moments may lie and still be one (slots).
 

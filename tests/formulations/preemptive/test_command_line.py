@@ -98,3 +98,11 @@ def test_a_malformed_instance_is_refused_with_the_field_and_status_2(instance, t
     assert result.exit_code == 2
     assert "jobs[1].num_chunks = 0" in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_long_run_shows_how_far_it_is(tmp_path):
+    path = tmp_path / "instance.json"
+    invoke("generate", "preemptive", "--jobs", "520", "--servers", "2", "-o", path)
+    result = CliRunner().invoke(app, ["run", "preemptive.a_online", str(path), "--json"])
+    assert "500 of 520 jobs" in result.stderr
+    assert json.loads(result.stdout)["feasible"]

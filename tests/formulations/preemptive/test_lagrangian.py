@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
-from formulations.preemptive.bounds import lb_alone, lb_ext
+from formulations.preemptive.bounds import lb_alone, lb_ext, lb_theta
+from formulations.preemptive.check import cost
+from formulations.preemptive.generator import generate
 from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.lagrangian import lagrangian, lagrangian_bound, lb_lagrangian
+from formulations.preemptive.lagrangian import CapacityRelaxation, lagrangian_bound, lb_lagrangian
+from heuristics.preemptive.a_online import a_online
+from optsched.errors import InputError
 
 
 def prices(grid: Grid, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -31,9 +35,9 @@ def test_at_any_prices_it_stays_below_the_completion_indexed_bound(hub, data):
     )
     grid = build_grid(instance, hub=hub)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    ext = lb_ext(instance)
+    relaxation, ext = CapacityRelaxation(grid), lb_ext(instance)
     for _ in range(5):
-        value, _ = lagrangian(grid, *prices(grid, rng))
+        value, _ = relaxation.value(*prices(grid, rng))
         assert value <= ext + 1e-7
 
 
@@ -43,7 +47,7 @@ def test_at_any_prices_it_stays_below_the_completion_indexed_bound(hub, data):
 def test_without_prices_every_job_runs_as_if_alone(hub, instance):
     grid = build_grid(instance, hub=hub)
     free = np.zeros(len(grid.class_slots[1])), np.zeros(len(grid.group_slots[1]))
-    assert lagrangian(grid, *free)[0] == pytest.approx(lb_alone(instance))
+    assert CapacityRelaxation(grid).value(*free)[0] == pytest.approx(lb_alone(instance))
 
 
 @given(instance=instances())
@@ -58,7 +62,8 @@ def test_hubs_change_nothing_at_prices_per_group(instance):
         row, _ = grid.group_slots
         group_price = np.zeros(row.max(initial=-1) + 1)
         group_price[row] = price[grid.cell_group, grid.cell_slot]
-        value, _ = lagrangian(grid, np.zeros(len(grid.class_slots[1])), group_price)
+        free = np.zeros(len(grid.class_slots[1]))
+        value, _ = CapacityRelaxation(grid).value(free, group_price)
         charged.append(value + grid.group_slots[1] @ group_price)
     assert charged[0] == pytest.approx(charged[1])
 
@@ -71,7 +76,8 @@ def test_the_units_asked_for_are_a_subgradient(data):
     grid = build_grid(instance)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     here, there = prices(grid, rng), prices(grid, rng)
-    value, units = lagrangian(grid, *here)
+    relaxation = CapacityRelaxation(grid)
+    value, units = relaxation.value(*here)
     plane = value
     for (row, capacity), cells, p, q in zip(
         (grid.class_slots, grid.group_slots),
@@ -82,14 +88,15 @@ def test_the_units_asked_for_are_a_subgradient(data):
     ):
         use = np.bincount(row, weights=cells, minlength=len(capacity))
         plane += (use - capacity) @ (q - p)
-    assert lagrangian(grid, *there)[0] <= plane + 1e-7
+    assert relaxation.value(*there)[0] <= plane + 1e-7
 
 
 @given(instance=instances())
 @examples(25)
 def test_the_bound_found_is_proven_by_its_prices(instance):
     found = lagrangian_bound(instance, steps=40)
-    proof, _ = lagrangian(build_grid(instance), found.class_price, found.group_price)
+    relaxation = CapacityRelaxation(build_grid(instance))
+    proof, _ = relaxation.value(found.class_price, found.group_price)
     assert proof == found.value
     assert lb_alone(instance) - 1e-9 <= found.value <= brute_force.problem_2(instance) + 1e-7
 
@@ -107,3 +114,27 @@ def test_300_steps_find_the_best_prices_of_the_worked_example(
     assert lagrangian_bound(example, steps=300).value == pytest.approx(14.5, abs=5e-4)
     assert lagrangian_bound(doubled, steps=300).value == pytest.approx(21, abs=5e-4)
     assert lb_lagrangian(example) == pytest.approx(14.5, abs=5e-3)
+
+
+def test_the_search_may_stop_at_any_step_with_a_proof() -> None:
+    instance = generate(np.random.default_rng(4), jobs=60, servers=12, types=3, span=20)
+    heard: list[tuple[int, int]] = []
+    cut = lagrangian_bound(
+        instance, steps=50, time_limit=0.0, progress=lambda *told: heard.append(told)
+    )
+    assert (cut.steps, heard) == (1, [(1, 50)])
+    assert cut.value == pytest.approx(lb_alone(instance))
+    full = lagrangian_bound(instance, steps=50)
+    assert full.steps == 50
+    assert cut.value < full.value <= cost(instance, a_online(instance, np.random.default_rng(0)))
+
+
+def test_at_larger_sizes_it_beats_the_linear_programs() -> None:
+    instance = generate(np.random.default_rng(0), jobs=60, servers=12, types=3, span=20)
+    assert lagrangian_bound(instance, steps=200).value > lb_theta(instance) > lb_alone(instance)
+
+
+@pytest.mark.parametrize(("option", "value"), [("time_limit", -1.0), ("steps", 0)])
+def test_limits_out_of_range_are_refused_by_name(example: Instance, option, value) -> None:
+    with pytest.raises(InputError, match=option):
+        lagrangian_bound(example, **{option: value})

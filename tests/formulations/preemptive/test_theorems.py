@@ -14,17 +14,18 @@ from preemptive_cases import examples, instances
 
 from formulations.preemptive.check import completion_times, cost
 from formulations.preemptive.instance import Instance
+from formulations.preemptive.lp_kappa import lp_kappa
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_2_no_migration import (
     decode_no_migration,
     problem_2_no_migration_time_free,
 )
 from formulations.preemptive.problem_4 import problem_4
+from formulations.preemptive.problem_11 import at_offline_speed
 from formulations.preemptive.schedule import Schedule
 from heuristics.preemptive.a_online import a_online
 from heuristics.preemptive.online_run import OnlineRun
 from optsched.arrays import ranges
-from optsched.model import Model
 from optsched.solvers import Status, solve
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
@@ -32,15 +33,6 @@ EPSILONS = (0.25, 0.5, 1.0, 2.0)
 
 def online(instance: Instance, epsilon: float = 0.0, **rules) -> OnlineRun:
     return a_online(instance, np.random.default_rng(0), epsilon=epsilon, **rules)
-
-
-def at_offline_speed(instance: Instance, epsilon: float) -> Instance:
-    """The instance whose run at speed 1 + epsilon has the chunk times given."""
-    return replace(
-        instance,
-        chunk_time_slow=instance.chunk_time_slow * (1 + epsilon),
-        chunk_time_fast=instance.chunk_time_fast * (1 + epsilon),
-    )
 
 
 # Lemma 1: fractional flow time against completion time
@@ -163,36 +155,6 @@ def test_theorem_3_for_problem_2_fails_if_delays_depend_on_the_job(
 # the corrected theorem: residual priority, delays per server
 
 
-def lp_kappa(instance: Instance, epsilon: float) -> Model:
-    """(4) without (4e), processing charged twice: at its slot and, times kappa, by duration.
-
-    A chunk costs w_j [(mean age of its work) + kappa p'_j] at the edge and
-    w_j (Delta_jc + kappa p'^1_j) in the cloud, kappa = 1 / (1 + epsilon).
-    """
-    kappa = 1 / (1 + epsilon)
-    job, worker = np.nonzero(instance.worker_eligible)
-    arrival = (
-        instance.release_time[job]
-        + (instance.upload_delay_edge[job, instance.worker_server[worker]])
-    )
-    work = instance.num_chunks * instance.chunk_time_slow
-    end = np.full(len(job), int(arrival.max(initial=0) + np.ceil(work).sum()))
-    pair, slot = ranges(arrival, end)
-    job, worker = job[pair], worker[pair]
-    model = Model("LP kappa")
-    y = model.continuous("y", len(job))
-    barred = np.isinf(instance.upload_delay_cloud)
-    cloud = model.continuous("cloud", instance.jobs, upper=np.where(barred, 0, 1))
-    age = slot - instance.release_time[job]
-    edge_cost = (age / instance.chunk_time_slow[job] + kappa) * instance.weight[job]
-    delay = np.where(barred, 0, instance.upload_delay_cloud)
-    model.minimize(y @ edge_cost + cloud @ (delay + kappa * instance.chunk_time_fast))
-    model.add("4a", y.sum_by(job, instance.jobs) + cloud * work >= work)
-    slots = int(end.max(initial=0))
-    model.add("4b", y.sum_by(worker * slots + slot, instance.workers * slots) <= 1)
-    return model
-
-
 def theta(instance: Instance) -> int:
     """1 where communication costs nothing or nobody may use the cloud, else 2."""
     free = np.array_equal(instance.chunk_time_fast, instance.chunk_time_slow)
@@ -207,7 +169,7 @@ def test_the_corrected_theorem_holds_for_residual_priority(data, epsilon):
         instance = replace(instance, chunk_time_slow=instance.chunk_time_fast)
     offline = at_offline_speed(instance, epsilon)
     run = online(offline, epsilon, priority="residual")
-    relaxed = solve(lp_kappa(offline, epsilon)).objective
+    relaxed = solve(lp_kappa(offline, epsilon=epsilon)).objective
     optimum = brute_force.problem_2(offline)
     factor = max(1, (3 + epsilon) / (2 * (1 + epsilon)))
     constant = theta(instance) * (1 + 1 / epsilon)
@@ -240,4 +202,4 @@ def test_prices_and_betas_of_a_run_are_a_dual_point_of_the_corrected_theorem(dat
     # in the cloud a chunk has a worker of its own, which the dual does not charge
     value = (run.alpha.sum() - total / (1 + epsilon)) / theta(instance)
     assert value >= epsilon / (1 + epsilon) * run.alpha.sum() / theta(instance) - 1e-9
-    assert value <= solve(lp_kappa(offline, epsilon)).objective + 1e-9
+    assert value <= solve(lp_kappa(offline, epsilon=epsilon)).objective + 1e-9

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.generator import generate
 from formulations.preemptive.instance import CLOUD, Instance
-from heuristics.preemptive.a_online import OnlineScheduler, System, a_online, a_online_e
+from heuristics.preemptive.a_online import TOLD, OnlineScheduler, System, a_online, a_online_e
 from heuristics.preemptive.online_run import OnlineRun
 from heuristics.preemptive.rules import Rules
+from optsched.progress import heard_by
 
 PRIORITIES = ("static", "residual")
 VARIANTS = st.fixed_dictionaries(
@@ -233,3 +234,45 @@ def test_a_run_at_the_papers_scale_breaks_no_constraint(variant):
     run = run_of(instance, **variant)
     assert check(instance, run, chunks=True) == []
     assert run.preemptions > 0
+
+
+def test_a_worker_that_is_never_looked_at_keeps_up_with_what_is_sent_to_it(rng):
+    """One worker of two is always cheaper; hundreds of chunks go there before anything is asked."""
+    jobs = 300
+    instance = Instance.build(
+        release_time=np.arange(jobs) * 5,
+        num_chunks=1,
+        chunk_time_slow=2,
+        upload_delay_edge=[[1, 400]] * jobs,
+        upload_delay_cloud=500,
+        worker_server=[0, 1],
+    )
+    run = a_online(instance, rng)
+    assert run.dispatch.tolist() == [0] * jobs
+    assert run.completion.tolist() == (np.arange(jobs) * 5 + 3).tolist()
+    assert run.run_end.tolist() == run.completion.tolist()
+
+
+def test_a_burst_of_jobs_on_one_worker_ends_when_its_work_does(rng):
+    """All under way at once, all waiting at once."""
+    jobs = 500
+    instance = Instance.build(
+        release_time=np.zeros(jobs),
+        num_chunks=2,
+        chunk_time_slow=np.arange(jobs, 0, -1),
+        upload_delay_edge=np.full((jobs, 1), 3.0),
+        upload_delay_cloud=np.inf,
+        worker_server=[0],
+    )
+    run = a_online(instance, rng)
+    assert run.job_completion.tolist() == (3 + 2 * np.cumsum(np.arange(1, jobs + 1)))[::-1].tolist()
+    assert run.preemptions == 0
+
+
+def test_progress_is_told_to_whoever_listens():
+    instance = generate(np.random.default_rng(3), jobs=2 * TOLD + 1, servers=3)
+    heard = []
+    with heard_by(lambda done, planned: heard.append((done, planned))):
+        run_of(instance)
+    run_of(instance)
+    assert heard == [(TOLD, instance.jobs), (2 * TOLD, instance.jobs)]

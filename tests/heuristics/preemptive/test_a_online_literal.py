@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from formulations.preemptive.instance import CLOUD, Instance
 from heuristics.preemptive.a_online import a_online
+from heuristics.preemptive.online_run import OnlineRun
+from heuristics.preemptive.queues import BUCKET_SIZE
 
 BIG = Fraction(10**9)
 
@@ -164,7 +166,28 @@ def test_water_filling_equals_recomputing_every_price_for_every_chunk(data, inst
         edge_only=cloud == "edge_only",
         no_spill=cloud == "no_spill",
     )
+    assert_same(run, literal)
 
+
+@pytest.mark.parametrize("priority", ["static", "residual"])
+def test_long_queues_are_kept_and_priced_like_short_ones(rng, priority):
+    """More chunks wait than a bucket of the queue holds, many of them of equal density."""
+    random, jobs = np.random.default_rng(1), 130
+    instance = Instance.build(
+        release_time=np.sort(random.integers(0, 40, jobs)),
+        num_chunks=random.integers(1, 3, jobs),
+        chunk_time_slow=random.integers(1, 30, jobs),
+        upload_delay_edge=random.integers(0, 4, (jobs, 1)),
+        upload_delay_cloud=np.inf,
+        worker_server=[0],
+    )
+    literal = Literal(instance, priority, "arrived", Fraction(0), "edge_only")
+    run = a_online(instance, rng, priority=priority)
+    assert np.sum(run.completion > 40) > 2 * BUCKET_SIZE
+    assert_same(run, literal)
+
+
+def assert_same(run: OnlineRun, literal: Literal) -> None:
     assert run.dispatch.tolist() == literal.place
     assert run.alpha == pytest.approx([float(a) for a in literal.alpha], rel=1e-9)
     completion = [float(literal.completion[key]) for key in sorted(literal.completion)]

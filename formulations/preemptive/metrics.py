@@ -1,0 +1,168 @@
+"""What the evaluation measures of a schedule beside its cost.
+
+All of it is read off the runs, so that any schedule can be measured; loading that leaves no trace
+in the runs counts where the schedule says how long it took (:class:`Loads`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from formulations.preemptive.check import completion_times
+from formulations.preemptive.instance import CLOUD, ROUNDING, Booleans, Floats, Instance, Integers
+from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.sweep import Intervals, count_open
+
+
+@runtime_checkable
+class Loads(Protocol):
+    """A schedule that says how long its jobs loaded data."""
+
+    @property
+    def loading(self) -> Floats:
+        """First upload and all later loading of each job, shape (jobs,), slots."""
+
+
+@dataclass(frozen=True, eq=False)
+class StepFunction:
+    """A quantity over time, constant between the moments at which it changes."""
+
+    time: Floats
+    """Moments, ascending, shape (pieces + 1,), slots."""
+    value: Floats
+    """On each piece, shape (pieces,)."""
+
+    @property
+    def mean(self) -> float:
+        """Mean over time; 0 without any."""
+        lengths = np.diff(self.time)
+        return float(self.value @ lengths / lengths.sum()) if lengths.sum() > 0 else 0.0
+
+    def at(self, times: Floats) -> Floats:
+        """Values at moments, from the right; 0 outside."""
+        piece = np.searchsorted(self.time, times, side="right") - 1
+        inside = (piece >= 0) & (piece < len(self.value))
+        return np.where(inside, self.value[np.clip(piece, 0, max(len(self.value) - 1, 0))], 0.0)
+
+
+def _count_over_time(start: Floats, end: Floats) -> StepFunction:
+    """How many of the intervals are open, from the first start to the last end."""
+    key = np.zeros(len(start), dtype=np.int64)
+    steps = count_open(Intervals(key, start, end)).merged()
+    if not len(steps.pieces.key):
+        return StepFunction(np.zeros(1), np.zeros(0))
+    time = np.append(steps.pieces.start, steps.pieces.end[-1])
+    return StepFunction(time, steps.counts[0].astype(np.float64))
+
+
+def busy_workers(instance: Instance, schedule: Schedule) -> StepFunction:
+    """Edge workers that train; those that only load data do not count."""
+    edge = _worth_counting(schedule) & (schedule.run_worker != CLOUD)
+    return _count_over_time(schedule.run_start[edge], schedule.run_end[edge])
+
+
+def utilisation_over_time(instance: Instance, schedule: Schedule) -> StepFunction:
+    """Share of the edge workers that train (Fig. 11)."""
+    busy = busy_workers(instance, schedule)
+    return StepFunction(busy.time, busy.value / max(instance.workers, 1))
+
+
+def jobs_present(instance: Instance, schedule: Schedule) -> StepFunction:
+    """Jobs released and not complete."""
+    completion = completion_times(instance, schedule)
+    done = np.isfinite(completion)
+    return _count_over_time(instance.release_time[done], completion[done])
+
+
+def queue_length(instance: Instance, schedule: Schedule) -> StepFunction:
+    """Jobs released and not complete of which nothing runs: they upload, load or wait."""
+    present = jobs_present(instance, schedule)
+    steps = count_open(_runs(schedule, schedule.run_job))
+    at_work = steps.take(steps.counts[0] > 0).pieces
+    running = _count_over_time(at_work.start, at_work.end)
+    time = np.unique(np.concatenate([present.time, running.time]))
+    return StepFunction(time, np.maximum(present.at(time[:-1]) - running.at(time[:-1]), 0.0))
+
+
+def submissions(instance: Instance, width: float = 1.0) -> StepFunction:
+    """Jobs released per piece of time.
+
+    Args:
+        instance: the jobs.
+        width: of a piece, slots.
+    """
+    first = np.floor(instance.release_time.min() / width)
+    last = np.floor(instance.release_time.max() / width) + 1
+    edges = np.arange(first, last + 1) * width
+    count, _ = np.histogram(instance.release_time, edges)
+    return StepFunction(edges, count.astype(np.float64))
+
+
+def makespan(instance: Instance, schedule: Schedule) -> float:
+    """max_j c_j, slots; infinite if a job never runs."""
+    return float(completion_times(instance, schedule).max())
+
+
+def utilisation(instance: Instance, schedule: Schedule) -> float:
+    """Mean share of the edge workers that train, from the first release to the makespan."""
+    span = makespan(instance, schedule) - float(instance.release_time.min())
+    edge = _worth_counting(schedule) & (schedule.run_worker != CLOUD)
+    work = float(np.sum((schedule.run_end - schedule.run_start)[edge]))
+    available = span * instance.workers
+    return work / available if available > 0 else 0.0
+
+
+def preemptions(instance: Instance, schedule: Schedule) -> float:
+    """How often a worker left a chunk it had started and not finished.
+
+    Where runs do not name their chunks, a job that stops altogether counts once for each worker
+    it ran on at that moment. A job suspended before it had loaded its data leaves no run, and so
+    does not count here.
+    """
+    named = schedule.run_chunk >= 0
+    width = int(schedule.run_chunk.max(initial=0)) + 2
+    what = schedule.run_job * width + np.where(named, schedule.run_chunk, width - 1)
+    workers = count_open(_runs(schedule, what)).counts[0]
+    pauses = np.flatnonzero(workers == 0)  # each lies between two spells of the same thing
+    return float(workers[pauses - 1].sum())
+
+
+def communication_time(instance: Instance, schedule: Schedule) -> float:
+    """Time that jobs upload, move data and exchange gradients, mean over their chunks, summed.
+
+    A chunk uploads for the delay of the place it runs in; where the schedule says how long jobs
+    loaded, that counts instead. A chunk of a job that is not whole in the cloud exchanges
+    gradients for p^0_j - p^1_j at the schedule's speed. Slots.
+    """
+    exchange = (instance.chunk_time_slow - instance.chunk_time_fast) / schedule.speed
+    total = float(exchange[~schedule.together].sum())
+    if isinstance(schedule, Loads):
+        return total + float(schedule.loading.sum())
+    job, worker = schedule.run_job, schedule.run_worker
+    delay = instance.upload_delay_cloud[job]
+    edge = worker != CLOUD
+    delay[edge] = instance.upload_delay_edge[job[edge], instance.worker_server[worker[edge]]]
+    length = schedule.run_end - schedule.run_start
+    work = np.bincount(job, weights=length, minlength=instance.jobs)
+    weighted = np.bincount(job, weights=length * delay, minlength=instance.jobs)
+    return total + float(np.sum(weighted[work > 0] / work[work > 0]))
+
+
+def load(instance: Instance) -> float:
+    """rho: work of all jobs at the slow speed over what edge workers can do while jobs arrive."""
+    span = float(np.ptp(instance.release_time)) + 1
+    available = instance.workers * span
+    work = float(instance.num_chunks @ instance.chunk_time_slow)
+    return work / available if available else np.inf
+
+
+def _worth_counting(schedule: Schedule) -> Booleans:
+    return np.asarray(schedule.run_end - schedule.run_start > ROUNDING)
+
+
+def _runs(schedule: Schedule, key: Integers) -> Intervals:
+    kept = _worth_counting(schedule)
+    return Intervals(key, schedule.run_start, schedule.run_end).take(kept)

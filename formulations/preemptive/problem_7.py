@@ -1,0 +1,332 @@
+"""Problem (7): total job completion time, (2), with storage.
+
+Two models with one optimum on instances whose chunk times are whole slots:
+
+* ``problem_7`` names every chunk, worker and slot, as printed (as E7 means it);
+* ``problem_7_compact`` counts the chunks each server stores (sheet 3.3) and states completion by
+  monotone binaries, as ``problem_2_compact`` does. With completions and counts fixed, what
+  remains is a flow: whole units exist without being asked for.
+
+Chunks may change workers within their server. Parameter servers are left out: those of the cloud
+serve from release on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.preemptive.check import completion_times
+from formulations.preemptive.decode import whole_units
+from formulations.preemptive.grid import Grid, build_grid
+from formulations.preemptive.instance import (
+    CLOUD,
+    ROUNDING,
+    Booleans,
+    Floats,
+    Instance,
+    Integers,
+    whole_slots,
+)
+from formulations.preemptive.problem_2 import last_windows
+from formulations.preemptive.problem_4 import add_capacity
+from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.storage_check import StorageRelease
+from formulations.preemptive.stored_chunks import (
+    Cells,
+    chunk_cells,
+    chunk_runs,
+    named_schedule,
+    stored_chunks,
+)
+from optsched.arrays import compress, ranges, rank_within
+from optsched.errors import ModelError
+from optsched.model import Model
+from optsched.solvers import Solution
+
+
+def _cells_7(instance: Instance) -> Cells:
+    """Windows of (2): a job that would end later is better off whole in the cloud."""
+    instance = instance.rounded()
+    grid = build_grid(instance, hub=False)
+    return chunk_cells(instance, grid.end_slot, grid.fast_end)
+
+
+def problem_7(instance: Instance, *, storage_release: StorageRelease = "job") -> Model:
+    """(7): total job completion time, every chunk stored on one server and trained there.
+
+    Chunks may change workers within their server; chunk times are taken up to whole slots.
+
+    Args:
+        instance: times are taken up to whole slots.
+        storage_release: until when a chunk takes storage.
+
+    Raises:
+        InputError: ``storage_release`` is unknown.
+    """
+    cells = _cells_7(instance)
+    model, pending = stored_chunks(cells, "problem (7)", storage_release)
+    job, slot = ranges(cells.first, cells.end)
+    may = np.isfinite(cells.fast_end)
+    early = np.flatnonzero(slot < np.where(may, cells.fast_end, 0.0)[job])
+    model.add("2j:cloud", pending[early] >= model["fast"][job[early]])
+    late = cells.first - cells.instance.release_time
+    model.minimize(pending.sum() + float(late.sum()))
+    return model
+
+
+def decode_problem_7(
+    instance: Instance, solution: Solution, *, storage_release: StorageRelease = "job"
+) -> Schedule:
+    """The schedule a solution of ``problem_7`` stands for, every run with its chunk."""
+    cells = _cells_7(instance)
+    used = np.flatnonzero(whole_units(solution["y"], "y"))
+    fast = whole_units(solution["fast"], "fast").astype(bool)
+    runs = chunk_runs(
+        cells.instance,
+        cells.chunk_job[cells.cell_chunk[used]],
+        cells.cell_chunk[used],
+        cells.cell_worker[used],
+        cells.cell_slot[used],
+    )
+    return named_schedule(cells.instance, runs, fast)
+
+
+def problem_7_compact(instance: Instance, *, whole: bool = False) -> Model:
+    """(7) by counts of stored chunks and monotone completion binaries; the storage is held by job.
+
+    A job still pending in its last slot is one run whole in the cloud, as in
+    ``problem_2_compact``.
+
+    Args:
+        instance: times are taken up to whole slots.
+        whole: declare units of work and of storage integer, for solvers that know nothing else.
+    """
+    shelves = _shelves(instance)
+    grid, instance = shelves.grid, shelves.grid.instance
+    jobs, chunks = instance.jobs, instance.num_chunks.astype(float)
+    time = instance.chunk_time_slow
+    window_job, window_slot = grid.windows
+    windows = len(window_job)
+    earliest = np.minimum(grid.earliest_slow_end, grid.fast_end)
+    model = Model("problem (7), compact")
+    units = model.integer if whole else model.continuous
+    pending = model.integer(
+        "pending",
+        windows,
+        lower=(window_slot < earliest[window_job]).astype(float),
+        upper=1,
+        formula="h_j(t)",
+    )
+    stored = model.integer(
+        "stored", len(shelves.job), upper=chunks[shelves.job], formula=r"\chi_{js}"
+    )
+    y = units("y", grid.cells, upper=grid.cell_limit, formula="y_{jk}(t)")
+    x = units("x", len(grid.cloud_job), upper=chunks[grid.cloud_job], formula="x_j(t)")
+    fast_jobs, last = last_windows(grid)
+    fast = pending[last].sum_by(fast_jobs, jobs)
+    at_edge = stored.sum_by(shelves.job, jobs)
+    in_cloud = chunks - at_edge - fast * chunks
+    model.minimize(pending.sum() + float((grid.first_slot - instance.release_time).sum()))
+    barred = np.isinf(instance.upload_delay_cloud)
+    model.add("place", in_cloud >= 0, formula=r"\sum_s \chi_{js} \le D_j (1 - \zeta_j)")
+    model.add("place:barred", in_cloud[np.flatnonzero(barred)] <= 0)
+    done = y.sum_by(shelves.of_cell, len(shelves.job))
+    model.add(
+        "2b",
+        done == stored * time[shelves.job],
+        formula=r"\sum_t \sum_{k \in s} y_{jk}(t) = p^0_j \chi_{js}",
+    )
+    open_ = np.flatnonzero(~barred)
+    model.add(
+        "2b:cloud",
+        x.sum_by(grid.cloud_job, jobs)[open_] == in_cloud[open_] * time[open_],
+        formula=r"\sum_t x_j(t) = p^0_j \chi_{jc}",
+    )
+    slots = int(grid.end_slot.max()) + 1
+    row, key = compress(shelves.of_cell * slots + grid.cell_slot)
+    model.add(
+        "7a",
+        y.sum_by(row, len(key)) <= stored[key // slots],
+        formula=r"\sum_{k \in s} y_{jk}(t) \le \chi_{js}",
+    )
+    model.add("7a:cloud", x <= in_cloud[grid.cloud_job], formula=r"x_j(t) \le \chi_{jc}")
+    busy = y.sum_by(grid.cell_window, windows) + x.sum_by(grid.cloud_window, windows)
+    model.add(
+        "2c",
+        busy + (fast[window_job] - pending) * chunks[window_job] <= 0,
+        formula=r"\sum_k y_{jk}(t) \le D_j (h_j(t) - \zeta_j)",
+    )
+    add_capacity(model, "2d", grid)
+    follows = np.flatnonzero(window_job[1:] == window_job[:-1])
+    model.add("7d", pending[follows] >= pending[follows + 1], formula=r"h_j(t) \ge h_j(t + 1)")
+    _add_storage(model, shelves, whole=whole)
+    return model
+
+
+@dataclass(frozen=True, eq=False)
+class _Shelves:
+    """Pairs of a job and an edge server that may store its chunks."""
+
+    grid: Grid
+    """Without hubs; its instance has chunk times in whole slots."""
+    job: Integers
+    server: Integers
+    of_cell: Integers
+    """Pair of each edge cell of the grid."""
+
+
+def _shelves(instance: Instance) -> _Shelves:
+    grid = build_grid(instance.rounded(), hub=False)
+    servers = max(instance.edge_servers, 1)
+    server = instance.worker_classes.server[grid.cell_class]
+    of_cell, pairs = compress(grid.cell_job * servers + server)
+    return _Shelves(grid, pairs // servers, pairs % servers, of_cell)
+
+
+def _add_storage(model: Model, shelves: _Shelves, *, whole: bool) -> None:
+    """(7b), (7c): what is stored fits, in every slot from release until the job completes."""
+    grid, instance = shelves.grid, shelves.grid.instance
+    pending, stored = model["pending"], model["stored"]
+    size = instance.chunk_storage[shelves.job]
+    limited = np.flatnonzero(np.isfinite(instance.storage_capacity[shelves.server]) & (size > 0))
+    since = np.floor(instance.release_time).astype(np.int64)
+    pair, slot = ranges(since[shelves.job[limited]], grid.end_slot[shelves.job[limited]])
+    pair = limited[pair]
+    job = shelves.job[pair]
+    amount = model.integer if whole else model.continuous
+    held = amount(
+        "held", len(pair), upper=instance.num_chunks[job].astype(float), formula="x_{js}(t)"
+    )
+    early = slot < grid.first_slot[job]  # the job is released within this slot
+    model.add("7c:on arrival", held[early] >= stored[pair[early]])
+    job_open, window = job[~early], grid.window(job[~early], slot[~early])
+    chunks = instance.num_chunks[job_open]
+    model.add(
+        "7c",
+        held[~early] >= stored[pair[~early]] + (pending[window] - 1) * chunks,
+        formula=r"x_{js}(t) \ge \chi_{js} - D_j (1 - h_j(t))",
+    )
+    slots = int(grid.end_slot.max()) + 1
+    row, key = compress(shelves.server[pair] * slots + slot)
+    model.add(
+        "7b",
+        (held * size[pair]).sum_by(row, len(key)) <= instance.storage_capacity[key // slots],
+        formula=r"\sum_j u_j x_{js}(t) \le U_s",
+    )
+
+
+def decode_problem_7_compact(
+    instance: Instance, solution: Solution, *, whole: bool = False
+) -> Schedule:
+    """The schedule a solution of ``problem_7_compact`` stands for, every run with its chunk.
+
+    Units of work are whole: a maximum flow within the completion times and stored chunks the
+    solver chose. Dealt out in order of time, those of one server give each chunk its share.
+    """
+    shelves = _shelves(instance)
+    grid = shelves.grid
+    window_job = grid.windows[0]
+    pending = whole_units(solution["pending"], "pending").astype(bool)
+    stored = whole_units(solution["stored"], "stored")
+    fast = np.zeros(instance.jobs, dtype=bool)
+    jobs, last = last_windows(grid)
+    fast[jobs] = pending[last]
+    due = grid.first_slot + np.bincount(window_job, weights=pending, minlength=instance.jobs)
+    cell, _ = ranges(np.zeros(grid.cells), _edge_flow(shelves, stored, due.astype(np.int64)))
+    runs = np.concatenate([_dealt(shelves, stored, cell), _cloud_chunks(shelves, stored, fast)])
+    return named_schedule(grid.instance, runs, fast)
+
+
+def _edge_flow(shelves: _Shelves, stored: Integers, due: Integers) -> Integers:
+    """Whole units per edge cell that train the stored chunks before the given times.
+
+    Raises:
+        ModelError: no flow does all the work; a point of the model would be one.
+    """
+    from ortools.graph.python import max_flow
+
+    grid = shelves.grid
+    slots = int(grid.end_slot.max()) + 1
+    row, key = compress(shelves.of_cell * slots + grid.cell_slot)
+    place, capacity = grid.class_slots
+    pairs, crossings = len(stored), len(key)
+    crossing = pairs + np.arange(crossings)
+    pool = pairs + crossings + np.arange(len(capacity))
+    source, sink = pairs + crossings + len(capacity), pairs + crossings + len(capacity) + 1
+    owner = key // slots
+    open_ = key % slots < due[shelves.job[owner]]
+    work = stored * grid.instance.chunk_time_slow[shelves.job].astype(np.int64)
+    parts = [
+        (crossing[row], pool[place], grid.cell_limit.astype(np.int64)),
+        (np.full(pairs, source), np.arange(pairs), work),
+        (owner, crossing, np.where(open_, stored[owner], 0)),
+        (pool, np.full(len(capacity), sink), capacity.astype(np.int64)),
+    ]
+    flow = max_flow.SimpleMaxFlow()
+    arcs = flow.add_arcs_with_capacity(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    if not work.any():
+        return np.zeros(grid.cells, dtype=np.int64)
+    status = flow.solve(source, sink)
+    if status != flow.OPTIMAL or flow.optimal_flow() != work.sum():
+        raise ModelError("these completion times leave no room for all work")
+    return np.asarray(flow.flows(arcs), dtype=np.int64)[: grid.cells]
+
+
+def _dealt(shelves: _Shelves, stored: Integers, cell: Integers) -> Floats:
+    """Rows (job, chunk, worker, start, end) of units at the edge, cell by cell.
+
+    Of the units of one job on one server, in order of time, chunk i of the n stored there takes
+    every n-th: a slot has at most n of them, so no chunk takes two at once (sheet 3.4 i).
+    """
+    grid, instance = shelves.grid, shelves.grid.instance
+    pair, slot = shelves.of_cell[cell], grid.cell_slot[cell]
+    order = np.lexsort((slot, pair))
+    cell, pair, slot = cell[order], pair[order], slot[order]
+    before = np.cumsum(stored) - stored
+    first_of_job = np.searchsorted(shelves.job, np.arange(instance.jobs))
+    offset = before - np.append(before, 0)[first_of_job][shelves.job]
+    first_chunk = np.cumsum(instance.num_chunks) - instance.num_chunks
+    job = shelves.job[pair]
+    chunk = first_chunk[job] + offset[pair] + rank_within(pair) % stored[pair]
+    klass = grid.cell_class[cell]
+    members = np.argsort(instance.worker_classes.of_worker, kind="stable")
+    size = instance.worker_classes.size
+    slots = int(grid.end_slot.max()) + 1
+    worker = members[(np.cumsum(size) - size)[klass] + rank_within(klass * slots + slot)]
+    return chunk_runs(instance, job, chunk, worker, slot)
+
+
+def _cloud_chunks(shelves: _Shelves, stored: Integers, fast: Booleans) -> Floats:
+    """Rows (job, chunk, worker, start, end) of the chunks of other jobs in the slow cloud."""
+    instance = shelves.grid.instance
+    at_edge = np.bincount(shelves.job, weights=stored, minlength=instance.jobs).astype(np.int64)
+    job, chunk = ranges(np.where(fast, instance.num_chunks, at_edge), instance.num_chunks)
+    start = whole_slots(instance.release_time[job] + instance.upload_delay_cloud[job])
+    end = start + instance.chunk_time_slow[job]
+    return np.column_stack([job, chunk, np.full(len(job), CLOUD), start, end]).astype(float)
+
+
+def encode_problem_7_compact(instance: Instance, schedule: Schedule) -> dict[str, Floats]:
+    """Completion times and places of a schedule that names chunks, as a start.
+
+    A job that completes no sooner than it would whole in the cloud goes there: its window ends
+    then, and it is in nobody's way.
+    """
+    shelves = _shelves(instance)
+    grid = shelves.grid
+    job, slot = grid.windows
+    completion = completion_times(instance, schedule)
+    late = (completion > grid.fast_end - ROUNDING) & (grid.fast_end <= grid.end_slot)
+    due = whole_slots(np.minimum(completion, grid.end_slot))
+    edge = schedule.run_worker != CLOUD
+    server = instance.worker_server[schedule.run_worker[edge]]
+    chunk = np.unique(np.stack([schedule.run_job[edge], server, schedule.run_chunk[edge]]), axis=1)
+    counts = np.zeros((instance.jobs, max(instance.edge_servers, 1)))
+    np.add.at(counts, (chunk[0], chunk[1]), 1.0)
+    counts[late] = 0.0
+    return {
+        "pending": (slot < due[job]).astype(float),
+        "stored": counts[shelves.job, shelves.server],
+    }

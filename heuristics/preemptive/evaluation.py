@@ -1,0 +1,186 @@
+"""The simulations of the preemptive paper's evaluation, as sweeps over instances.
+
+The printed parameter ranges overload the edge many times over, and the trace gives most jobs a
+single worker, so that schedulers of whole jobs at the edge cannot keep up. Beside that setting
+("printed") stands a light one: computing and communication take 2 % of the printed times, and a
+job asks for up to eight workers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from formulations.preemptive import PROBLEM
+from formulations.preemptive.bounds import chunk_flow_time, lb_alone, lb_lp4_plus, lb_paper
+from formulations.preemptive.check import cost
+from formulations.preemptive.generator import generate
+from formulations.preemptive.instance import Instance
+from formulations.preemptive.metrics import (
+    communication_time,
+    load,
+    makespan,
+    preemptions,
+    utilisation_over_time,
+)
+from formulations.preemptive.schedule import Schedule
+from heuristics.preemptive.a_online import a_online, a_online_e
+from heuristics.preemptive.all_cloud import all_cloud
+from heuristics.preemptive.batch_scheduler import batch_sche
+from heuristics.preemptive.gang import GangRun
+from heuristics.preemptive.srtf import srtf
+from heuristics.preemptive.tiresias import tiresias_l
+from optsched.claims import Scale, Sweep
+
+Calibration = Literal["printed", "light"]
+
+LIGHT_TIMES = 0.02
+"""Factor of the printed computing and communication times in the light setting."""
+LIGHT_GANG = 8
+"""Most workers a job asks for in the light setting."""
+
+EPSILONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""Speed augmentation of Figures 12 and 13."""
+
+SETTING = ["calibration", "jobs", "servers"]
+
+METHODS: dict[str, Callable[[Instance, np.random.Generator], Schedule]] = {
+    "srtf": srtf,
+    "tiresias_l": tiresias_l,
+    "tiresias_l_median": lambda i, rng: tiresias_l(i, rng, service_quantile=0.5),
+    "batch_sche": batch_sche,
+    "a_online": a_online,
+    "a_online_e": a_online_e,
+    "all_cloud": all_cloud,
+}
+"""What is run on every instance; Tiresias-L with the released thresholds, of which one hour of a
+few workers passes both, and with one at the median of the jobs' service."""
+
+
+def instance_of(calibration: Calibration, jobs: int, servers: int, seed: int) -> Instance:
+    """An instance of Figures 7 to 11."""
+    rng = np.random.default_rng(seed)
+    if calibration == "printed":
+        return generate(rng, jobs=jobs, servers=servers)
+    instance = generate(rng, jobs=jobs, servers=servers, time_scale=LIGHT_TIMES)
+    return replace(instance, gang_size=np.minimum(instance.num_chunks, LIGHT_GANG))
+
+
+def measure_schedulers(
+    *, calibration: Calibration, jobs: int, servers: int, seed: int
+) -> list[dict[str, Any]]:
+    """Every scheduler on one instance.
+
+    Args:
+        calibration: "printed" or "light".
+        jobs: J.
+        servers: S.
+        seed: of the instance and of the schedulers.
+    """
+    instance = instance_of(calibration, jobs, servers, seed)
+    rows = []
+    for name, run in METHODS.items():
+        made = run(instance, np.random.default_rng(seed))
+        _checked(instance, made, name)
+        rows.append(
+            {
+                "method": name,
+                "jct": cost(instance, made),
+                "preemptions": _preemptions(instance, made),
+                "communication": communication_time(instance, made),
+                "makespan": makespan(instance, made),
+                "peak": float(utilisation_over_time(instance, made).value.max(initial=0.0)),
+                "load": load(instance),
+            }
+        )
+    return rows
+
+
+def _checked(instance: Instance, made: Schedule, name: str) -> None:
+    violations = PROBLEM.check(instance, made, speed=made.speed)
+    if violations:
+        raise ValueError(f"{name} breaks ({violations[0].constraint})")
+
+
+def _preemptions(instance: Instance, made: Schedule) -> float:
+    """Suspended workers; those suspended while they load data count, too."""
+    if isinstance(made, GangRun):
+        return float(made.worker_preemptions)
+    return preemptions(instance, made)
+
+
+def measure_ratios(*, jobs: int, servers: int, seed: int) -> list[dict[str, Any]]:
+    """A_online at each speed against lower bounds for a machine of speed 1, printed ranges.
+
+    Args:
+        jobs: J.
+        servers: S.
+        seed: of the instance.
+    """
+    instance = generate(np.random.default_rng(seed), jobs=jobs, servers=servers)
+    paper = lb_paper(instance)
+    best = max(lb_alone(instance), lb_lp4_plus(instance))
+    rows = []
+    for epsilon in EPSILONS:
+        made = a_online(instance, np.random.default_rng(seed), epsilon=epsilon)
+        _checked(instance, made, "a_online")
+        rows.append(
+            {
+                "epsilon": epsilon,
+                "chunk_ratio": chunk_flow_time(instance, made) / paper,
+                "jct_over_paper": cost(instance, made) / paper,
+                "jct_over_best": cost(instance, made) / best,
+            }
+        )
+    return rows
+
+
+def _scheduler_tasks(scale: Scale) -> list[dict[str, Any]]:
+    if scale == "full":
+        cells = [(jobs, 100) for jobs in range(50, 301, 50)]
+        cells += [(300, servers) for servers in (60, 80, 120, 140)]
+        seeds = 10
+    else:
+        cells, seeds = [(100, 100), (200, 100), (300, 100), (300, 60), (300, 140)], 3
+    return [
+        {"calibration": calibration, "jobs": jobs, "servers": servers, "seed": seed}
+        for calibration in ("printed", "light")
+        for jobs, servers in cells
+        for seed in range(seeds)
+    ]
+
+
+def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
+    if scale == "full":
+        cells = list(itertools.product((5, 10, 15, 20, 25), (5, 15, 25, 35, 45)))
+        seeds = 10
+    else:
+        cells, seeds = list(itertools.product((5, 25), (5, 45))), 2
+    return [
+        {"jobs": jobs, "servers": servers, "seed": seed}
+        for jobs, servers in cells
+        for seed in range(seeds)
+    ]
+
+
+def rates_by_setting(frame: pd.DataFrame) -> pd.DataFrame:
+    """Total completion time over SRTF's by setting, methods side by side, and the load."""
+    means = frame.pivot_table(index=SETTING, columns="method", values="jct", sort=False)
+    rates = means.div(means["srtf"], axis=0)
+    return rates.assign(load=frame.groupby(SETTING, sort=False)["load"].mean()).round(3)
+
+
+def ratios_by_setting(frame: pd.DataFrame) -> pd.DataFrame:
+    """The paper's ratio by numbers of jobs and servers, speeds side by side."""
+    return frame.pivot_table(
+        index=["jobs", "servers"], columns="epsilon", values="chunk_ratio", sort=False
+    ).round(3)
+
+
+SCHEDULERS = Sweep("preemptive_schedulers", _scheduler_tasks, measure_schedulers, rates_by_setting)
+RATIOS = Sweep("preemptive_ratios", _ratio_tasks, measure_ratios, ratios_by_setting)
