@@ -65,7 +65,7 @@ class OnlineScheduler:
             raise InputError.of(
                 f"release_time[{job.id}]", job.release_time, "jobs must arrive in order of release"
             )
-        dispatch = greedy(job, self._pool, self._system.worker_server, self._rules)
+        dispatch = self._dispatch(job)
         self._arrived.append((job, dispatch))
         self._pool.send(
             job,
@@ -74,6 +74,10 @@ class OnlineScheduler:
             chunk_time=job.chunk_time_slow / self._rules.speed,
         )
         return dispatch
+
+    def _dispatch(self, job: Job) -> Dispatch:
+        """The place of every chunk (Algorithm 2)."""
+        return greedy(job, self._pool, self._system.worker_server, self._rules)
 
     def finish(self) -> OnlineRun:
         """The run if no other job arrives; more may be handed over afterwards.

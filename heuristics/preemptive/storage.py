@@ -14,12 +14,11 @@ import numpy as np
 
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, Job
 from formulations.preemptive.storage_check import StorageRelease, refuse_unknown_release
-from heuristics.preemptive.a_online import System
+from heuristics.preemptive.a_online import OnlineScheduler, System
 from heuristics.preemptive.dispatch import Dispatch, all_in_cloud, greedy
-from heuristics.preemptive.online_run import OnlineRun, assemble
+from heuristics.preemptive.online_run import OnlineRun
 from heuristics.preemptive.rules import PendingRule, Priority, PsPolicy, Rules
 from heuristics.preemptive.ties import TIE
-from heuristics.preemptive.workers import WorkerPool
 from optsched.errors import InputError
 
 _Owner = tuple[int, int]  # job, and chunk or -1 for all of them
@@ -93,7 +92,7 @@ class Ledger:
                 self._held[s] -= amount
 
 
-class StorageScheduler:
+class StorageScheduler(OnlineScheduler):
     """A_online under storage limits: ``arrive`` for each job as it comes, then ``finish``.
 
     Args:
@@ -112,37 +111,32 @@ class StorageScheduler:
         release: StorageRelease,
         rng: np.random.Generator,
     ) -> None:
-        self._system = system
-        self._rules = rules
-        self._rng = rng
+        super().__init__(system, rules, rng)
         self._ledger = Ledger(capacity, release)
-        self._pool = WorkerPool(len(system.worker_server), residual=rules.priority == "residual")
-        self._arrived: list[tuple[Job, Dispatch]] = []
         self._cloud_end: dict[int, float] = {}
 
     def arrive(self, job: Job) -> Dispatch:
-        """Dispatch every chunk of a job, irrevocably; jobs must come in order of release.
+        """Dispatch every chunk of a job, irrevocably.
 
         Raises:
-            InputError: the job fits neither at the edge nor, where that is allowed, in the cloud.
+            InputError: as of ``OnlineScheduler``, or the job fits neither at the edge nor, where
+                that is allowed, in the cloud.
         """
-        server_of = self._system.worker_server
-        if self._ledger.is_due(job.release_time):
-            self._ledger.release(job.release_time, self._completions())
-        room = self._ledger.room(job.chunk_storage)
-        dispatch = self._dispatch(job, room)
-        self._arrived.append((job, dispatch))
+        dispatch = super().arrive(job)
         duration = job.chunk_time_slow / self._rules.speed
         edge = dispatch.worker != CLOUD
         if edge.any() and not edge.all():
             self._cloud_end[job.id] = job.release_time + job.upload_delay_cloud + duration
-        delay = job.upload_delay_edge[server_of]
-        self._pool.send(job, dispatch.worker, delay, chunk_time=duration)
-        server = np.where(edge, np.append(server_of, CLOUD)[dispatch.worker], CLOUD)
+        server_of = np.append(self._system.worker_server, CLOUD)
+        server = np.where(edge, server_of[dispatch.worker], CLOUD)
         self._ledger.reserve(job, server, job.release_time + duration)
         return dispatch
 
-    def _dispatch(self, job: Job, room: Integers) -> Dispatch:
+    def _dispatch(self, job: Job) -> Dispatch:
+        """The place of every chunk on what is free when the job arrives."""
+        if self._ledger.is_due(job.release_time):
+            self._ledger.release(job.release_time, self._completions())
+        room = self._ledger.room(job.chunk_storage)
         server_of = self._system.worker_server
         workers = job.eligible_workers
         open_ = workers[room[server_of[workers]] > 0]
@@ -213,25 +207,6 @@ class StorageScheduler:
             whole = end.get((job, -1), self._cloud_end.get(job, 0.0))
             end[job, -1] = max(whole, until)
         return end
-
-    def finish(self) -> OnlineRun:
-        """The run if no other job arrives.
-
-        Raises:
-            InputError: the jobs that arrived are not numbered 0, 1, ... in some order.
-        """
-        arrived = sorted(self._arrived, key=lambda pair: pair[0].id)
-        ids = [job.id for job, _ in arrived]
-        if ids != list(range(len(ids))) or not ids:
-            raise InputError.of("id", ids, "jobs numbered 0, 1, ..., each handed over once")
-        return assemble(
-            [job for job, _ in arrived],
-            [dispatch for _, dispatch in arrived],
-            self._pool.finish(),
-            rules=self._rules,
-            parameter_servers=self._system.parameter_servers,
-            rng=self._rng,
-        )
 
 
 def a_online_storage(
