@@ -165,7 +165,7 @@ def _optimality() -> Iterator[Claim]:
             yield Claim(
                 f"figure_14_{column}{suffix}", "Figure 14",
                 f"A_online's ratio to the optimum is close to 1 ({word}{note})",
-                f'"close" is at most {CLOSE}; {RATIO_SIZES}', RATIO_SWEEP, rule, CLOSE,
+                f'"close" is at most {CLOSE}; {RATIO_SIZES}', RATIO_SWEEP, rule,
             )  # fmt: skip
     for study, x in (("jobs", "jobs"), ("servers", "servers")):
         yield _claim(
