@@ -125,7 +125,8 @@ class Formulation:
     None for a relaxation.
     """
     encode: Callable[[Any, Any], Mapping[str, Any]] | None = None
-    """(instance, schedule) -> values to start from."""
+    """(instance, schedule, **options) -> values to start from; it is told those of the build
+    options that it takes."""
     solver: str = "highs"
     """The back end that suits it best."""
     method: Callable[..., Answer] | None = None
@@ -175,7 +176,9 @@ class Formulation:
             raise ModelError(f"formulation {self.name!r} has neither a model nor a method")
         model = self.build(instance, **build_options)
         if start is not None and self.encode is not None:
-            options = replace(options, warm_start=self.encode(instance, start))
+            known = call_options(self.encode, given=2)
+            told = {k: v for k, v in build_options.items() if known is None or k in known}
+            options = replace(options, warm_start=self.encode(instance, start, **told))
         solution = solve(model, solver=solver or self.solver, options=options)
         schedule = None
         if solution.has_point and self.decode is not None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from threading import Event
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Lattice
 from formulations.okita.one_job import Path, Terms, cheapest_paths, path_cost, path_schedule
+from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import HorizonMode, Windows, last_slot, windows
 from optsched.decomposition import (
@@ -190,12 +192,15 @@ def problem_2_columns(
     """
     began = time.perf_counter()
     known = _known(instance, start, horizon_mode)
-    if not known.planner.exact or (known.met and known.schedule is not None):
+    if not known.planner.exact:
+        left = None if options.time_limit is None else options.time_limit - _since(began)
+        return _answer(instance, replace(known, bound=_relaxed(known, left, options.stop)), None)
+    if known.met and known.schedule is not None:
         return _answer(instance, known, None)
     generation = _generation(known)
     left = None
     if options.time_limit is not None:
-        left = max(1e-3, options.time_limit - (time.perf_counter() - began))
+        left = max(1e-3, options.time_limit - _since(began))
     found = generation.solve(
         GenerationOptions(
             time_limit=left,
@@ -212,17 +217,31 @@ def problem_2_columns(
 def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
     """The certified Lagrangian bound of the root, money.
 
-    Where schedules of a job are too many to be searched exactly it is the sum of bounds per job.
+    Where schedules of a job are too many to be searched exactly it is ``relaxed_column_bound``.
 
     Args:
         instance: the system and its jobs.
         seconds: wall time after which the best bound so far is returned; None: to the end.
     """
+    began = time.perf_counter()
     known = _known(instance, None, "safe")
-    if not known.planner.exact or known.met:
+    if not known.planner.exact:
+        return _relaxed(known, None if seconds is None else seconds - _since(began))
+    if known.met:
         return known.bound
     found = _generation(known).solve_relaxation(time_limit=seconds)
     return known.bound if found.bound is None else max(known.bound, found.bound)
+
+
+def _since(began: float) -> float:
+    return time.perf_counter() - began
+
+
+def _relaxed(known: _Start, seconds: float | None, stop: Event | None = None) -> float:
+    """What can be proven where schedules of a job are too many to be searched."""
+    if not np.isfinite(known.cost):
+        return known.bound
+    return max(known.bound, relaxed_bound(known.windows, known.cost, seconds=seconds, stop=stop))
 
 
 def _known(instance: Instance, start: Schedule | None, mode: HorizonMode) -> _Start:
@@ -302,7 +321,7 @@ def _answer(instance: Instance, known: _Start, found: ColumnSolution | None) -> 
     status = Status.NO_SOLUTION if schedule is None else Status.FEASIBLE
     limit, message, nodes = None, "", None
     if found is None and not known.planner.exact:
-        message = "schedules of a job are too many to be searched: bounds per job"
+        message = "schedules of a job are too many to be searched: a relaxation bounds them"
     if found is not None:
         limit, message, nodes = found.limit, found.message, found.nodes
         bound = bound if found.bound is None else max(bound, found.bound)

@@ -45,12 +45,12 @@ class _Cells:
     @property
     def runs(self) -> Integers:
         """x, shape (cells,)."""
-        return self.server.sum(axis=1)
+        return np.asarray(self.server.sum(axis=1))
 
     @property
     def chunks(self) -> Integers:
         """h, shape (cells, sites)."""
-        return self.moves.sum(axis=1)
+        return np.asarray(self.moves.sum(axis=1))
 
     @property
     def product(self) -> Integers:

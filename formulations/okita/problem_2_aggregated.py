@@ -136,7 +136,7 @@ def problem_2_aggregated(
     tighten: bool = True,
     cut_off: bool = True,
     cost_limit: float | None = None,
-    order_sites: bool = True,
+    order_sites: bool = False,
     direct_transport: bool = False,
 ) -> Model:
     """The compact integer program of (2).
@@ -150,9 +150,10 @@ def problem_2_aggregated(
         tighten: rows that follow from whole numbers, identical jobs in order (sheet 3.3, 2 to 5).
         cut_off: leave out slots in which a job's latency alone would cost too much.
         cost_limit: cost of a schedule known, by which to cut off; None: one is made.
-        order_sites: interchangeable sites in order (sheet 3.3, 5).
+        order_sites: interchangeable sites in order (sheet 3.3, 5); a solver that finds symmetry
+            itself, as HiGHS does, is better off without.
         direct_transport: no site both imports and exports, where bandwidth costs allow to say so
-            (sheet 3.3, 6); a binary per job and site that rarely pays.
+            (sheet 3.3, 6); a binary per job and site.
 
     Raises:
         InputError: an unknown option, or latencies beyond what a solver may see.
@@ -251,7 +252,7 @@ def problem_2_logical(
     horizon_mode: HorizonMode = "safe",
     cut_off: bool = True,
     cost_limit: float | None = None,
-    order_sites: bool = True,
+    order_sites: bool = False,
     direct_transport: bool = False,
 ) -> Model:
     """(2) with y s as a product and all variables whole: what constraint programming takes.

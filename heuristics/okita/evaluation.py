@@ -19,6 +19,8 @@ from optsched.solvers import Options
 METHODS = ("okita", "fifo", "drf", "oasis")
 LATENCIES = ("exponential", "linear", "piecewise")
 ALPHAS = ((1.0, 4.0), (1.0, 2.0), (1.0, 1.0), (2.0, 1.0), (4.0, 1.0))
+SEEDS = 6
+"""Of a quick run: as few as an interval by signs can tell from an even chance."""
 BETAS = ((1.0, 1.0, 1.0), (2.0, 1.0, 1.0), (1.0, 2.0, 1.0), (1.0, 1.0, 2.0))
 
 
@@ -36,7 +38,7 @@ def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
         return _cells(
             10, jobs=[2, 4, 6, 8, 10], sites=[2, 3, 4, 5, 6], horizon=[20], seconds=[120.0]
         )
-    return _cells(3, jobs=[2, 4], sites=[3, 4], horizon=[20], seconds=[5.0])
+    return _cells(SEEDS, jobs=[2, 4], sites=[3, 4], horizon=[20], seconds=[2.0])
 
 
 def measure_ratios(
@@ -60,15 +62,33 @@ def measure_ratios(
 
 
 def _cost_tasks(scale: Scale) -> list[dict[str, Any]]:
-    """Figures 9, 10, 13 and 14 at the paper's size."""
+    """Figures 9, 10 and 14, at the paper's size or at three tenths of it.
+
+    Jobs, sites and slots shrink together, so that sites are as busy.
+    """
     full = scale == "full"
-    seeds, law, fixed = 10 if full else 2, ["exponential"], {"horizon": [150]}
-    sites = [30, 40, 50, 60, 70] if full else [30, 50]
-    tasks = _cells(seeds, jobs=[100], sites=sites, **fixed, latency=law)
-    more = [150, 200, 250] if full else [250]
-    tasks += _cells(10 if full else 1, jobs=more, sites=[50], **fixed, latency=law)
-    tasks += _cells(seeds, jobs=[100], sites=[50], horizon=[150], latency=LATENCIES[1:])
+    seeds = 20 if full else SEEDS
+    jobs, sites, horizon = (100, 50, [150]) if full else (30, 15, [45])
+    more_sites = [30, 40, 60, 70] if full else [9, 21]
+    more_jobs = [150, 200, 250] if full else [75]
+    law, others = list(LATENCIES[:1]), list(LATENCIES[1:])
+    tasks = _cells(seeds, jobs=[jobs], sites=[sites, *more_sites], horizon=horizon, latency=law)
+    tasks += _cells(seeds, jobs=more_jobs, sites=[sites], horizon=horizon, latency=law)
+    tasks += _cells(seeds, jobs=[jobs], sites=[sites], horizon=horizon, latency=others)
     return [{**task, "workload": "simulation"} for task in tasks]
+
+
+def _time_tasks(scale: Scale) -> list[dict[str, Any]]:
+    """Figure 13, at the paper's size."""
+    if scale == "full":
+        return _cells(3, jobs=[100, 150, 200, 250], sites=[30, 50, 70], horizon=[150])
+    return _cells(3, jobs=[250], sites=[50], horizon=[150])
+
+
+def measure_time(*, jobs: int, sites: int, horizon: int, seed: int) -> list[dict[str, Any]]:
+    """CPU seconds of Okita."""
+    instance = generate(np.random.default_rng(seed), jobs=jobs, sites=sites, horizon=horizon)
+    return [_run(instance, "okita", seed, method="okita")]
 
 
 def _testbed_tasks(scale: Scale) -> list[dict[str, Any]]:
@@ -90,7 +110,9 @@ def measure_costs(
 
 
 def _weight_tasks(scale: Scale) -> list[dict[str, Any]]:
-    return _cells(10 if scale == "full" else 1, jobs=[100], sites=[50], horizon=[150])
+    if scale == "full":
+        return _cells(20, jobs=[100], sites=[50], horizon=[150])
+    return _cells(SEEDS, jobs=[30], sites=[15], horizon=[45])
 
 
 def measure_weights(*, jobs: int, sites: int, horizon: int, seed: int) -> list[dict[str, Any]]:
@@ -122,5 +144,6 @@ def _run(
 
 RATIOS = Sweep("okita_ratios", _ratio_tasks, measure_ratios)
 COSTS = Sweep("okita_costs", _cost_tasks, measure_costs)
+TIMES = Sweep("okita_times", _time_tasks, measure_time)
 TESTBED = Sweep("okita_testbed", _testbed_tasks, measure_costs)
 WEIGHTS = Sweep("okita_weights", _weight_tasks, measure_weights)

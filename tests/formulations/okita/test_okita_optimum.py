@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import listed_optimum, tiny, worked_example
 
-from formulations.okita import PROBLEM, Instance
+from formulations.okita import PROBLEM, Instance, relaxed_columns
 from formulations.okita.bounds import lb_alone, lb_sites
 from formulations.okita.check import check, completion_slots, cost
 from formulations.okita.columns import column_bound
 from formulations.okita.latency import Latencies
 from formulations.okita.problem_2 import problem_2
 from formulations.okita.problem_2_aggregated import problem_2_aggregated, problem_2_logical
+from formulations.okita.relaxed_columns import relaxed_column_bound
 from formulations.okita.windows import LARGEST_COEFFICIENT, safe_horizon, windows
 from optsched.errors import InputError
 from optsched.solvers import Options, Status, solve
@@ -190,9 +191,37 @@ def test_branch_and_price_heeds_its_time_limit_and_keeps_a_true_bound():
 
 
 def test_a_size_beyond_exact_pricing_still_has_a_bound_and_a_schedule():
-    instance = PROBLEM.generate(np.random.default_rng(1), jobs=6, sites=40, horizon=3)
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=4, sites=20, horizon=3)
     answer = PROBLEM.solve("problem_2_columns", instance)
     assert answer.solution.status is Status.FEASIBLE
-    assert 0 < answer.solution.bound == pytest.approx(lb_sites(instance))
-    assert answer.solution.bound <= cost(instance, answer.schedule)
-    assert column_bound(instance) == pytest.approx(lb_sites(instance))
+    assert lb_sites(instance) < answer.solution.bound <= cost(instance, answer.schedule)
+    assert column_bound(instance) == pytest.approx(answer.solution.bound)
+    hurried = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=1e-3))
+    assert lb_sites(instance) <= hurried.solution.bound <= answer.solution.bound
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000))
+def test_the_relaxed_columns_never_bound_the_optimum_too_high(seed):
+    instance = tiny(seed)
+    optimal = optimum("problem_2_columns", instance).solution.objective
+    bound = relaxed_column_bound(instance)
+    assert lb_sites(instance) - 1e-9 <= bound <= optimal * (1 + 1e-9) + 1e-9
+
+
+def test_prices_of_capacities_raise_the_relaxed_bound_of_a_crowded_slot():
+    """Twelve equal jobs arrive at once."""
+    one = PROBLEM.generate(np.random.default_rng(3), jobs=1, sites=3, horizon=1)
+    crowd = one.select_jobs([0] * 12)
+    assert relaxed_column_bound(crowd) > 1.05 * 12 * relaxed_column_bound(one)
+    assert relaxed_column_bound(crowd) <= column_bound(crowd, seconds=10.0) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("nearest", [1, 2, 3])
+def test_sites_not_listed_as_nearest_only_lower_the_relaxed_bound(monkeypatch, nearest):
+    instance = PROBLEM.generate(np.random.default_rng(6), jobs=3, sites=4, horizon=3)
+    full = relaxed_column_bound(instance)
+    monkeypatch.setattr(relaxed_columns, "NEAREST", nearest)
+    fewer = relaxed_column_bound(instance)
+    assert lb_sites(instance) <= fewer <= optimum("problem_2_columns", instance).solution.objective
+    assert fewer <= full * 1.01  # up to how far the search gets

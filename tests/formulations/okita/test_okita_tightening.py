@@ -30,9 +30,13 @@ AGGREGATED = (
 )
 ENCODED = (
     (problem_2_aggregated, encode_aggregated, {}),
-    (problem_2_aggregated, encode_aggregated, {"exchange": "hull", "direct_transport": True}),
-    (problem_2_aggregated, encode_aggregated, {"order_sites": False, "no_idle": False}),
-    (problem_2_logical, encode_logical, {"direct_transport": True}),
+    (
+        problem_2_aggregated,
+        encode_aggregated,
+        {"exchange": "hull", "order_sites": True, "direct_transport": True},
+    ),
+    (problem_2_aggregated, encode_aggregated, {"no_idle": False}),
+    (problem_2_logical, encode_logical, {"order_sites": True, "direct_transport": True}),
     (problem_2, encode_problem_2, {}),
 )
 
@@ -182,9 +186,8 @@ def test_of_a_schedule_and_its_mirror_image_only_one_is_in_order():
     }
     assert all(check(instance, schedule) == [] for schedule in everything_at.values())
     limits = {"cost_limit": 100.0}
-    loose = problem_2_aggregated(instance, order_sites=False, **limits)
-    strict = problem_2_aggregated(instance, **limits)
-    # without the order of sites the point says what the schedule says
+    loose = problem_2_aggregated(instance, **limits)
+    strict = problem_2_aggregated(instance, order_sites=True, **limits)
     point = encode_aggregated(instance, everything_at[0], **limits)
     mirrored = {
         name: value[:, ::-1] if name in ("y", "h", "s") else value for name, value in point.items()
@@ -271,3 +274,16 @@ def test_a_solver_that_starts_from_a_schedule_is_no_worse_than_it(name):
     answer = PROBLEM.solve(name, instance, start=schedule, options=Options(time_limit=2.0))
     assert answer.solution.objective <= cost(instance, schedule) * (1 + 1e-9)
     assert check(instance, answer.schedule) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["problem_2_aggregated(exchange=hull)", "problem_2_aggregated(cut_off=False)", "problem_2"],
+)
+def test_a_start_is_told_the_options_of_the_model_it_starts(name):
+    instance = PROBLEM.generate(np.random.default_rng(0), jobs=2, sites=2, horizon=5)
+    start = HEURISTICS["okita"].run(instance, np.random.default_rng(0))
+    answer = PROBLEM.solve(name, instance, start=start)
+    alone = PROBLEM.solve(name, instance)
+    assert answer.solution.status == "optimal"
+    assert answer.solution.objective == pytest.approx(alone.solution.objective, rel=1e-6)

@@ -9,17 +9,20 @@ from heuristics.okita.evaluation import (
     METHODS,
     RATIOS,
     TESTBED,
+    TIMES,
     WEIGHTS,
     measure_costs,
     measure_ratios,
+    measure_time,
     measure_weights,
 )
+from heuristics.okita.intervals import LEAST
 
 
 def test_claims_have_names_of_their_own_and_tasks_at_both_scales():
     names = [claim.name for claim in CLAIMS]
     assert len(set(names)) == len(names)
-    for sweep in (RATIOS, COSTS, TESTBED, WEIGHTS):
+    for sweep in (RATIOS, COSTS, TESTBED, WEIGHTS, TIMES):
         assert 0 < len(sweep.tasks("quick")) < len(sweep.tasks("full"))
 
 
@@ -40,6 +43,9 @@ def measured():
         frames[sweep.name] = sweep.frame(
             [(task, measure_costs(**{**task, **small})) for task in sweep.tasks("quick")]
         )
+    frames[TIMES.name] = TIMES.frame(
+        [(task, measure_time(**{**task, **small})) for task in TIMES.tasks("quick")]
+    )
     frames[WEIGHTS.name] = WEIGHTS.frame(
         [(task, measure_weights(**{**task, **small})) for task in WEIGHTS.tasks("quick")]
     )
@@ -52,7 +58,7 @@ def measured():
 
 
 def test_no_schedule_behind_a_claim_breaks_a_constraint(measured):
-    tables = [measured[sweep.name] for sweep in (COSTS, TESTBED, WEIGHTS)]
+    tables = [measured[sweep.name] for sweep in (COSTS, TESTBED, TIMES, WEIGHTS)]
     assert (pd.concat(tables)["violations"] == 0).all()
 
 
@@ -63,8 +69,16 @@ def test_every_claim_is_judged_or_says_why_not(measured):
             assert claim.name == "figure_6_accuracy"
             continue
         finding = claim.judge(measured[name])
-        assert finding.verdict in ("holds", "partly", "fails"), claim.name
         assert finding.instances > 0
+        if finding.verdict == "not measured":
+            assert finding.note.endswith("leave it open"), claim.name
+
+
+def test_every_setting_of_a_quick_run_has_as_many_seeds_as_a_verdict_needs():
+    for sweep in (RATIOS, COSTS, TESTBED, WEIGHTS, TIMES):
+        tasks = pd.DataFrame(sweep.tasks("quick"))
+        settings = tasks.groupby([name for name in tasks if name != "seed"])
+        assert settings["seed"].nunique().min() >= LEAST, sweep.name
 
 
 def test_a_method_with_the_smallest_ratio_everywhere_makes_figures_7_and_8_hold(measured):
