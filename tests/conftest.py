@@ -1,8 +1,12 @@
 """Fixtures every test may use."""
 
+import signal
 from pathlib import Path
 
 import pytest
+
+# a run that was started in the background would hand ignored interrupts on to what it tests
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
