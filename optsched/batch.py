@@ -6,8 +6,9 @@ each item then changes numbers in place and starts the solver where the last ite
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -97,6 +98,9 @@ class Batch:
             self._stated = _own(model.compile(EVERY_KIND))
         self._places: dict[tuple[int, Place], _Places] = {}
         self._changed: set[str] = set()
+        """Parts that differ from what the solver was given last."""
+        self._unchecked: set[str] = set()
+        """Parts that may hold numbers no solver can take, after a change that was refused."""
         self._session = HighsSession(self._options) if solver == "highs" else None
 
     def update(
@@ -128,11 +132,13 @@ class Batch:
         """
         # first of all: what is refused half-way has changed something, too
         given = {"cost": cost, "rows": rhs, "columns": lower or upper, "matrix": coefficients}
-        self._changed |= {word for word, values in given.items() if values}
+        changed = {word for word, values in given.items() if values}
         if offset is not None:
+            changed.add("offset")
             self._compiled = replace(self._compiled, offset=float(offset))
             self._stated = replace(self._stated, offset=float(offset))
-            self._changed.add("offset")
+        self._changed |= changed
+        self._unchecked |= changed
         for compiled in self._both():
             for name, value in (cost or {}).items():
                 part, shape = _columns(compiled, name)
@@ -150,10 +156,11 @@ class Batch:
                 self._set_sides(compiled, name, side)
             for place, matrix in (coefficients or {}).items():
                 self._set_coefficients(compiled, place, matrix)
-            check_finite(compiled)
-            if not (compiled.lower <= compiled.upper).all():
+            check_finite(compiled, self._unchecked)
+            if "columns" in self._unchecked and not (compiled.lower <= compiled.upper).all():
                 column = int(np.argmin(compiled.lower <= compiled.upper))
                 raise ModelError(f"the bounds of {compiled.column_name(column)} cross")
+        self._unchecked.clear()
 
     def solve(self, **changes: Any) -> Solution:
         """Change numbers, as ``update`` does, and solve.
@@ -163,7 +170,7 @@ class Batch:
             UnsupportedError: the solver cannot take the numbers.
         """
         began = time.perf_counter()
-        if changes:
+        if changes or self._unchecked:
             self.update(**changes)
         solution = self._finish(self._raw(), began)
         if solution.status is Status.ERROR and self._session is not None:
@@ -204,7 +211,7 @@ class Batch:
             known = ", ".join(n for n in compiled.row_blocks if n in self._linear)
             raise ModelError(f"no linear block {name!r}; there are: {known}")
         first, shape = compiled.row_blocks[name]
-        return slice(first, first + int(np.prod(shape))), shape
+        return slice(first, first + math.prod(shape)), shape
 
     def _set_sides(self, compiled: Compiled, name: str, side: Sides) -> None:
         part, shape = self._rows(compiled, name)
@@ -301,12 +308,14 @@ def _columns(compiled: Compiled, name: str) -> tuple[slice, Shape]:
     if name not in compiled.column_blocks:
         raise ModelError(f"no variable {name!r}; there are: {', '.join(compiled.column_blocks)}")
     first, shape = compiled.column_blocks[name]
-    return slice(first, first + int(np.prod(shape))), shape
+    return slice(first, first + math.prod(shape)), shape
 
 
-def _spread(name: str, value: ArrayLike, shape: Sequence[int]) -> Floats:
+def _spread(name: str, value: ArrayLike, shape: Shape) -> Floats:
     array = np.asarray(value, dtype=np.float64)
+    if array.shape == shape:
+        return array.reshape(-1)
     try:
-        return np.broadcast_to(array, tuple(shape)).reshape(-1)
+        return np.broadcast_to(array, shape).reshape(-1)
     except ValueError:
-        raise ModelError(f"{name!r}: shape {array.shape} does not fit {tuple(shape)}") from None
+        raise ModelError(f"{name!r}: shape {array.shape} does not fit {shape}") from None

@@ -71,7 +71,7 @@ class ModelBase:
 
     def binary(self, name: str, shape: int | Shape = (), *, formula: str = "") -> Variable:
         """Variables in {0, 1}."""
-        return self._variable(name, shape, Kind.BINARY, 0.0, 1.0, formula)
+        return self._variable(name, shape, Kind.BINARY, None, formula)
 
     def integer(
         self,
@@ -83,7 +83,7 @@ class ModelBase:
         formula: str = "",
     ) -> Variable:
         """Whole numbers in [lower, upper]; bounds are numbers or arrays of the shape."""
-        return self._variable(name, shape, Kind.INTEGER, lower, upper, formula)
+        return self._variable(name, shape, Kind.INTEGER, (lower, upper), formula)
 
     def continuous(
         self,
@@ -95,15 +95,14 @@ class ModelBase:
         formula: str = "",
     ) -> Variable:
         """Real numbers in [lower, upper]; bounds are numbers or arrays of the shape."""
-        return self._variable(name, shape, Kind.CONTINUOUS, lower, upper, formula)
+        return self._variable(name, shape, Kind.CONTINUOUS, (lower, upper), formula)
 
     def _variable(
         self,
         name: str,
         shape: int | Shape,
         kind: Kind,
-        lower: ArrayLike,
-        upper: ArrayLike,
+        bounds: tuple[ArrayLike, ArrayLike] | None,
         formula: str,
     ) -> Variable:
         if name in self.variables:
@@ -111,11 +110,7 @@ class ModelBase:
         full = (int(shape),) if isinstance(shape, int | np.integer) else tuple(map(int, shape))
         if self.columns + math.prod(full) > LARGEST_INDEX:
             raise ModelError(f"variable {name!r}: a model has at most {LARGEST_INDEX} columns")
-        low, high = _bound(name, lower, full), _bound(name, upper, full)
-        if not np.all(np.less_equal(low, high)):  # false for a bound that is not a number, too
-            raise ModelError(f"variable {name!r}: a lower bound exceeds its upper bound")
-        if np.any(np.equal(low, np.inf)) or np.any(np.equal(high, -np.inf)):
-            raise ModelError(f"variable {name!r}: its bounds leave no finite value")
+        low, high = (0.0, 1.0) if bounds is None else _bounds(name, *bounds, full)
         variable = Variable(self, name, full, self.columns, kind, low, high, formula)
         self.variables[name] = variable
         self.columns += variable.size
@@ -191,8 +186,8 @@ class ModelBase:
         integer = np.empty(self.columns, dtype=np.bool_)
         for v in self.variables.values():
             part = slice(v.start, v.start + v.size)
-            lower[part] = np.ravel(v.lower)
-            upper[part] = np.ravel(v.upper)
+            lower[part].reshape(v.shape)[...] = v.lower
+            upper[part].reshape(v.shape)[...] = v.upper
             integer[part] = v.kind is not Kind.CONTINUOUS
         return lower, upper, integer
 
@@ -202,6 +197,17 @@ class ModelBase:
 
     def _column_blocks(self) -> dict[str, tuple[int, Shape]]:
         return {name: (v.start, v.shape) for name, v in self.variables.items()}
+
+
+def _bounds(
+    name: str, lower: ArrayLike, upper: ArrayLike, shape: Shape
+) -> tuple[Floats | float, Floats | float]:
+    low, high = _bound(name, lower, shape), _bound(name, upper, shape)
+    if not np.all(np.less_equal(low, high)):  # false for a bound that is not a number, too
+        raise ModelError(f"variable {name!r}: a lower bound exceeds its upper bound")
+    if np.any(np.equal(low, np.inf)) or np.any(np.equal(high, -np.inf)):
+        raise ModelError(f"variable {name!r}: its bounds leave no finite value")
+    return low, high
 
 
 def _bound(name: str, side: ArrayLike, shape: Shape) -> Floats | float:

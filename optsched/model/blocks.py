@@ -62,6 +62,9 @@ class Linear(Block):
     def excess(self, x: Floats) -> Floats:
         return relation_excess(self.relation, x)
 
+    def expressions(self) -> tuple[Expression, ...]:
+        return (self.relation.expression,)
+
 
 @dataclass(frozen=True, eq=False)
 class Indicator(Block):

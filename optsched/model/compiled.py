@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +16,9 @@ from optsched.errors import ModelError
 from optsched.model.blocks import Block
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
 from optsched.model.ranges import NOISE
+
+EVERY_PART = frozenset({"cost", "offset", "rows", "columns", "matrix"})
+"""What of a compiled model can change while its structure stays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +36,16 @@ class Rows:
     def count(self) -> int:
         """Number of rows."""
         return len(self.lower)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.integer[Any]]:
+        """Number of terms in each row, shape (rows,)."""
+        return np.diff(self.matrix.indptr)
+
+    @cached_property
+    def filled(self) -> NDArray[np.intp]:
+        """Rows that have terms, in order."""
+        return np.flatnonzero(self.lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +86,15 @@ class Compiled:
     nonlinear: tuple[Block, ...] = ()
     """Blocks of other kinds handed to the solver as they are."""
 
+    @cached_property
+    def has_integers(self) -> bool:
+        """Whether any column is integer."""
+        return bool(self.integer.any())
+
     @property
     def is_linear_program(self) -> bool:
         """Whether there is nothing but continuous variables and linear rows."""
-        return not (self.integer.any() or self.indicators or self.nonlinear)
+        return not (self.has_integers or self.indicators or self.nonlinear)
 
     def objective(self, x: Floats) -> float:
         """Objective value at a point."""
@@ -140,9 +161,9 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
     lower, upper = np.empty(rows), np.empty(rows)
     at = 0
     for relation in relations:
-        end = at + relation.expression.size
-        lower[at:end] = np.ravel(relation.lower)
-        upper[at:end] = np.ravel(relation.upper)
+        end, shape = at + relation.expression.size, relation.expression.shape
+        lower[at:end].reshape(shape)[...] = relation.lower
+        upper[at:end].reshape(shape)[...] = relation.upper
         at = end
     matrix = sp.csr_array((value, (row, column)), shape=(rows, columns))
     if matrix.nnz < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
@@ -156,24 +177,30 @@ def linear(expression: Expression, columns: int) -> Floats:
     """Coefficients of a single expression, shape (columns,)."""
     cost = np.zeros(columns)
     for t in expression.terms:
-        weights = np.broadcast_to(t.coefficients, t.columns.shape)
-        cost += np.bincount(t.columns, weights=weights, minlength=columns)
+        _, column, weights = t.spelled_out()
+        cost += np.bincount(column, weights=weights, minlength=columns)
     return cost
 
 
-def check_finite(compiled: Compiled) -> None:
+def check_finite(compiled: Compiled, parts: Collection[str] = EVERY_PART) -> None:
     """Refuse numbers that no solver can take.
+
+    Args:
+        compiled: the model.
+        parts: which of "cost", "offset", "rows" and "matrix" are to be looked at.
 
     Raises:
         ModelError: a coefficient or side is infinite or not a number, naming its block.
     """
     if not math.isfinite(compiled.offset):
         raise ModelError("the objective: its constant is not finite")
-    if not _finite(compiled.cost):
+    if "cost" in parts and not _finite(compiled.cost):
         column = int(np.argmin(np.isfinite(compiled.cost)))
         raise ModelError(
             f"the objective: the coefficient of {compiled.column_name(column)} is not finite"
         )
+    if "rows" not in parts and "matrix" not in parts:
+        return
     _check_rows(compiled.rows, compiled.row_blocks)
     for indicator in compiled.indicators:
         _check_rows(indicator.rows, {indicator.name: (0, indicator.shape)})
@@ -192,9 +219,7 @@ def _check_rows(rows: Rows, blocks: dict[str, tuple[int, Shape]]) -> None:
 
 
 def _finite(values: Floats) -> bool:
-    """Whether all are finite; the sum tells without an array of answers, unless it overflows."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
+    return bool(np.isfinite(values).all())
 
 
 def _sides_fit(lower: Floats, upper: Floats) -> bool:

@@ -27,6 +27,7 @@ LARGEST_INDEX = 2**31 - 1
 """Columns, rows and nonzeros are counted in 32 bits, as the solvers count them."""
 
 _ZERO: Floats = np.zeros(())
+_ZERO_ENTRY = bytes(4)
 
 
 class Terms(NamedTuple):
@@ -40,14 +41,14 @@ class Terms(NamedTuple):
 
     def scaled(self, factor: Floats | float) -> Terms:
         """Each entry multiplied by its own factor (flat), or all by one."""
-        if isinstance(factor, float):
-            return self._replace(coefficients=self.coefficients * factor)
-        per_term = factor if self.entries is None else factor[self.entries]
-        return self._replace(coefficients=self.coefficients * per_term)
+        if not isinstance(factor, float) and self.entries is not None:
+            factor = factor[self.entries]
+        return Terms(self.entries, self.columns, self.coefficients * factor)
 
     def moved(self, target: NDArray[np.integer[Any]]) -> Terms:
         """Entry ``i`` added to entry ``target[i]``."""
-        return self._replace(entries=target if self.entries is None else target[self.entries])
+        entries = target if self.entries is None else target[self.entries]
+        return Terms(entries, self.columns, self.coefficients)
 
     def spelled_out(self) -> tuple[NDArray[np.integer[Any]], Columns, Floats]:
         """Entries, columns and coefficients as arrays of one length."""
@@ -120,7 +121,7 @@ class Expression:
         value = _number("+", other)
         shape = _common_shape("+", self.shape, value.shape)
         a = self.broadcast_to(shape)
-        constant = a.constant + (float(value) if value.ndim == 0 else np.broadcast_to(value, shape))
+        constant = a.constant + (float(value) if value.ndim == 0 else _spread(value, shape))
         return Expression(self.model, shape, a.terms, constant)
 
     __radd__ = __add__
@@ -142,7 +143,7 @@ class Expression:
             return Expression(self.model, self.shape, terms, constant)
         shape = _common_shape("*", self.shape, value.shape)
         a = self.broadcast_to(shape)
-        value = np.broadcast_to(value, shape)
+        value = _spread(value, shape)
         flat = value.reshape(-1)
         constant = 0.0 if _is_zero(a.constant) else a.constant * value
         return Expression(self.model, shape, tuple(t.scaled(flat) for t in a.terms), constant)
@@ -250,14 +251,13 @@ class Expression:
             if len(set(axes)) != len(axes):
                 raise ModelError(f"sum: an axis is named twice in {axis}")
         left = tuple(n for a, n in enumerate(self.shape) if a not in axes)
-        one = np.arange(math.prod(left), dtype=np.int32).reshape(
-            tuple(1 if a in axes else n for a, n in enumerate(self.shape))
-        )
-        target = (
-            np.broadcast_to(one, self.shape).reshape(-1)
-            if left
-            else (np.broadcast_to(np.int32(0), self.size))
-        )
+        if left:
+            one = np.arange(math.prod(left), dtype=np.int32).reshape(
+                tuple(1 if a in axes else n for a, n in enumerate(self.shape))
+            )
+            target = np.broadcast_to(one, self.shape).reshape(-1)
+        else:  # a zero per entry without the memory
+            target = np.ndarray(self.size, dtype=np.int32, buffer=_ZERO_ENTRY, strides=(0,))
         constant = self.constant
         if not _is_zero(constant):
             total = np.broadcast_to(constant, self.shape).sum(axis=axes)
@@ -338,7 +338,7 @@ class Expression:
         """The right-hand side once the expression's constant has gone over."""
         if number.ndim == 0 and isinstance(self.constant, float):
             return float(number) - self.constant
-        return np.broadcast_to(number - self.constant, self.shape)
+        return _spread(number - self.constant, self.shape)
 
 
 class Relation(NamedTuple):
@@ -369,6 +369,11 @@ def _matrix(value: Any) -> Any:
         return _number("@", value)
     sparse: Any = value
     return sparse if sparse.ndim == 2 else sparse.toarray()
+
+
+def _spread(value: Floats, shape: Shape) -> Floats:
+    """The value in that shape, at no cost where it has it already."""
+    return value if value.shape == shape else np.broadcast_to(value, shape)
 
 
 def _is_zero(constant: Floats | float) -> bool:

@@ -154,7 +154,7 @@ class NonlinearModel(ModelBase):
         least, most = (outside, time[-1]) if last else (time[0], outside)
         whole = bool(np.all(time == np.round(time)) and outside == np.round(outside))
         kind = Kind.INTEGER if whole else Kind.CONTINUOUS
-        result = self._variable(name, activity.shape[:-1], kind, least, most, formula)
+        result = self._variable(name, activity.shape[:-1], kind, (least, most), formula)
         self._put(ActiveSlot(name, formula, result, activity, time, float(outside), last))
         return result
 
@@ -219,7 +219,7 @@ class NonlinearModel(ModelBase):
         if not is_integral(index, self.domains()).all():
             raise ModelError(f"block {name!r}: the index of a table must be integer")
         kind = Kind.INTEGER if np.all(table == np.round(table)) else Kind.CONTINUOUS
-        result = self._variable(name, index.shape, kind, table.min(), table.max(), formula)
+        result = self._variable(name, index.shape, kind, (table.min(), table.max()), formula)
         self._put(Table(name, formula, result, index, table))
         return result
 
@@ -426,7 +426,7 @@ class NonlinearModel(ModelBase):
         whole = all(bool(is_integral(part, domains).all()) for part in parts)
         kind = Kind.INTEGER if whole else Kind.CONTINUOUS
         shape = parts[0].shape if shape is None else shape
-        return self._variable(name, shape, kind, lower, upper, "")
+        return self._variable(name, shape, kind, (lower, upper), "")
 
     def _check_own(self, name: str, *expressions: Expression) -> None:
         """Before anything is said of their ranges, or added to the model."""

@@ -183,7 +183,7 @@ def _mended(engine: Backend, compiled: Compiled, raw: Raw, options: Options) -> 
     A solver's integers are whole to within its tolerance only, and a row with a large constant
     may hold for 0.999999 and not for 1.
     """
-    if raw.x is None or compiled.integer.all() or not compiled.integer.any():
+    if raw.x is None or compiled.integer.all() or not compiled.has_integers:
         return raw
     whole = np.round(raw.x)
     fixed = replace(
@@ -212,11 +212,11 @@ def checked_solution(
     columns = len(stated.cost)
     if raw.x is not None and len(raw.x) > columns:
         raw = replace(raw, x=raw.x[:columns])
-    checked, raw = _checked(stated, raw)
+    checked, raw, objective = _checked(stated, raw)
     duals, costs = raw.row_duals, raw.reduced_costs
     return Solution(
         status=raw.status,
-        objective=None if raw.x is None else stated.objective(raw.x),
+        objective=objective,
         bound=raw.bound,
         values={} if raw.x is None else stated.split(raw.x),
         duals={} if duals is None else compiled.split_rows(duals),
@@ -272,15 +272,16 @@ def _start(model: Model, values: Mapping[str, Any]) -> Floats:
     return x
 
 
-def _checked(compiled: Compiled, raw: Raw) -> tuple[bool, Raw]:
-    """Whether the point survives our own evaluation, and the answer that leaves."""
+def _checked(compiled: Compiled, raw: Raw) -> tuple[bool, Raw, float | None]:
+    """Whether the point survives our own evaluation, the answer that leaves, and its value."""
     if raw.bound is not None and not math.isfinite(raw.bound):
         raw = replace(raw, bound=None)  # says nothing
     if raw.x is None:
         if raw.status in _CLAIMS_POINT:
-            return False, replace(raw, status=Status.ERROR, message=f"{raw.status} without a point")
-        return False, raw
-    x = np.where(compiled.integer, np.round(raw.x), raw.x)
+            said = f"{raw.status} without a point"
+            return False, replace(raw, status=Status.ERROR, message=said), None
+        return False, raw, None
+    x = np.where(compiled.integer, np.rint(raw.x), raw.x)
     within = np.minimum(np.maximum(x, compiled.lower), compiled.upper)  # np.clip is slow if small
     with np.errstate(invalid="ignore"):  # infinite less infinite
         close = np.abs(x - within).max(initial=0.0) <= FEASIBILITY
@@ -290,21 +291,20 @@ def _checked(compiled: Compiled, raw: Raw) -> tuple[bool, Raw]:
     if broken:
         worst = max(broken, key=lambda v: v.amount)
         said = f"the point returned breaks {worst.kind} {worst.block!r} by {worst.amount:g}"
-        return False, replace(raw, status=Status.ERROR, x=None, message=said)
-    raw = replace(raw, x=x)
-    if raw.bound is None:
-        return True, raw
+        return False, replace(raw, status=Status.ERROR, x=None, message=said), None
     objective = compiled.objective(x)
+    if raw.bound is None:
+        return True, replace(raw, x=x), objective
     over = (objective - raw.bound) if compiled.maximise else (raw.bound - objective)
     allowed = AGREEMENT * max(1.0, abs(objective))
     if over > allowed:
         said = f"the bound {raw.bound:g} lies beyond the value {objective:g} of a feasible point"
-        return True, replace(raw, status=Status.ERROR, message=said)
-    if over > 0:  # rounding: a bound never passes a point in hand
-        raw = replace(raw, bound=objective)
-    if raw.status is Status.OPTIMAL and -over > allowed:
-        raw = replace(raw, status=Status.FEASIBLE, limit=Limit.GAP)
-    return True, raw
+        return True, replace(raw, x=x, status=Status.ERROR, message=said), objective
+    bound = objective if over > 0 else raw.bound  # rounding: it never passes a point in hand
+    status, limit = raw.status, raw.limit
+    if status is Status.OPTIMAL and -over > allowed:
+        status, limit = Status.FEASIBLE, Limit.GAP
+    return True, replace(raw, x=x, status=status, bound=bound, limit=limit), objective
 
 
 def _confirmed(first: Solution, second: Solution, maximise: bool) -> Solution:

@@ -216,7 +216,7 @@ class _Run:
         self.cost = cost
         self.options = options
         self.deadline = deadline
-        self.integer = bool(compiled.integer.any())
+        self.integer = compiled.has_integers
 
     def solve(self, start: Floats | None) -> Raw:
         """Write the model, run the program, read what it left."""

@@ -57,9 +57,9 @@ def integer_model(compiled: Compiled) -> IntegerModel:
     if not compiled.integer.all():
         _refuse_continuous(compiled, int(np.argmin(compiled.integer)))
     for side in (compiled.lower, compiled.upper):
-        bad = ~(np.abs(side) <= LARGEST_VALUE)
-        if bad.any():
-            column = int(np.argmax(bad))
+        fits = np.abs(side) <= LARGEST_VALUE
+        if not fits.all():
+            column = int(np.argmin(fits))
             raise UnsupportedError(
                 "cpsat needs finite bounds, of magnitude at most 2^53: "
                 f"{compiled.column_name(column)} lies in "

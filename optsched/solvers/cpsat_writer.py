@@ -1,7 +1,8 @@
 """Writing CP-SAT's protocol buffer from arrays.
 
 What costs here is the number of calls into the buffer: what is alike is written once and copied,
-and rows over two binaries, if there are many, are gathered in few constraints.
+rows are written over one another in a constraint outside the model and copied from there, and rows
+over two binaries, if there are many, are gathered in few constraints.
 """
 
 from __future__ import annotations
@@ -37,12 +38,15 @@ class Writer:
 
     def __init__(self, model: IntegerModel, start: Floats | None) -> None:
         self.proto: Any = _empty()
-        self._templates: Any = _empty()
+        self._templates: Any = type(self.proto)()
         self.lower = model.lower
         """Shape (columns,), integers, added columns included."""
         self.upper = model.upper
-        known = np.full(len(model.lower), np.nan) if start is None else start
-        self.point = np.clip(np.rint(known), model.lower, model.upper)
+        self.point = (
+            np.full(len(model.lower), np.nan)
+            if start is None
+            else np.clip(np.rint(start), model.lower, model.upper)
+        )
         """Values to begin from, shape (columns,), NaN where none is known."""
 
     # linear functions
@@ -131,23 +135,39 @@ class Writer:
         kept = np.flatnonzero(left)
         pointer = rows.matrix.indptr
         columns, coefficients = rows.matrix.indices.tolist(), scaled.coefficients.tolist()
-        parts = (pointer[kept], pointer[kept + 1], scaled.lower[kept], scaled.upper[kept])
+        spans = zip(pointer[kept].tolist(), pointer[kept + 1].tolist(), strict=True)
+        sides = zip(scaled.lower[kept].tolist(), scaled.upper[kept].tolist(), strict=True)
         enforced = None if literals is None else literals[kept].tolist()
-        add = self.proto.constraints.add
-        for row, (a, b, least, most) in enumerate(zip(*(p.tolist() for p in parts), strict=True)):
-            constraint = add()
-            linear = constraint.linear
-            linear.vars.extend(columns[a:b])
-            linear.coeffs.extend(coefficients[a:b])
-            linear.domain.extend((least, most))
+        draft, append = self.template(), self.proto.constraints.append
+        linear, enforcement = draft.linear, draft.enforcement_literal
+        variables, weights, domain = linear.vars, linear.coeffs, linear.domain
+        written: list[int] = []
+        between: tuple[int, ...] = ()
+        for row, ((a, b), side) in enumerate(zip(spans, sides, strict=True)):
+            variables.clear()
+            variables.extend(columns[a:b])
+            if (numbers := coefficients[a:b]) != written:  # rows of a block are often alike
+                weights.clear()
+                weights.extend(numbers)
+                written = numbers
+            if side != between:
+                domain.clear()
+                domain.extend(side)
+                between = side
             if enforced is not None:
-                constraint.enforcement_literal.extend(enforced[row])
+                enforcement.clear()
+                enforcement.extend(enforced[row])
+            append(draft)
 
     def _add_implications(self, found: list[Implication]) -> None:
+        draft, append = self.template(), self.proto.constraints.append
+        premises, literals = draft.enforcement_literal, draft.bool_and.literals
+        premises.append(0)
         for premise, conclusions in found:
-            constraint = self.proto.constraints.add()
-            constraint.enforcement_literal.append(premise)
-            constraint.bool_and.literals.extend(conclusions)
+            premises[0] = premise
+            literals.clear()
+            literals.extend(conclusions)
+            append(draft)
 
     # constraints of other kinds
 
@@ -163,9 +183,8 @@ class Writer:
 
     def finish(self) -> Any:
         """The solver's model, with its columns and the point to begin from."""
-        domains = list(
-            zip(*(side.astype(np.int64).tolist() for side in (self.lower, self.upper)), strict=True)
-        )
+        sides = (side.astype(np.int64).tolist() for side in (self.lower, self.upper))
+        domains = list(zip(*sides, strict=True))
         known = {}
         for domain in set(domains):
             known[domain] = self._templates.variables.add()

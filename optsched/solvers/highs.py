@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import InputError, UnsupportedError
-from optsched.model.compiled import Compiled
+from optsched.model.compiled import EVERY_PART, Compiled
 from optsched.model.expression import Floats
 from optsched.solvers import listening
 from optsched.solvers.backend import Raw
@@ -26,7 +26,6 @@ _LARGEST = 1e15  # HiGHS refuses matrix entries from here on
 _INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
 _SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve models of their own
-_EVERYTHING = frozenset({"cost", "rows", "columns", "matrix"})
 
 
 class Highs:
@@ -55,13 +54,13 @@ class Highs:
         """
         refuse(compiled)
         engine = load(compiled, options)
-        if start is not None and compiled.integer.any():
+        if start is not None and compiled.has_integers:
             given = np.flatnonzero(~np.isnan(start)).astype(np.int32)
             engine.setSolution(len(given), given, start[given])
         interrupted = run(engine, options)
         raw = read(engine, compiled, interrupted)
         if raw.status is Status.INFEASIBLE_OR_UNBOUNDED or (
-            raw.status is Status.UNBOUNDED and compiled.integer.any()
+            raw.status is Status.UNBOUNDED and compiled.has_integers
         ):
             return _tell_apart(engine, compiled, options)
         doubtful = raw.status is Status.ERROR
@@ -112,7 +111,7 @@ def _self_check() -> float:
     return float(engine.getInfo().objective_function_value)
 
 
-def refuse(compiled: Compiled, changed: Collection[str] = _EVERYTHING) -> None:
+def refuse(compiled: Compiled, changed: Collection[str] = EVERY_PART) -> None:
     """Refuse a bad version and numbers that HiGHS would change without a word.
 
     Args:
@@ -160,7 +159,7 @@ def load(compiled: Compiled, options: Options) -> Any:
     import highspy
 
     engine = highspy.Highs()
-    integer = compiled.integer.any()
+    integer = compiled.has_integers
     settings: dict[str, Any] = {
         "output_flag": options.log,
         "threads": options.threads,
@@ -285,7 +284,7 @@ def read(engine: Any, compiled: Compiled, interrupted: bool) -> Raw:
     facts = highspy.HighsModelStatus
     status = engine.getModelStatus()
     info = engine.getInfo()
-    integer = bool(compiled.integer.any())
+    integer = compiled.has_integers
     solution = engine.getSolution()
     # an unfinished simplex point is not feasible in general
     found = integer or status == facts.kOptimal

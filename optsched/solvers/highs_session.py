@@ -59,7 +59,7 @@ class HighsSession:
     def _change(self, compiled: Compiled, changed: set[str]) -> None:
         engine, rows = self._engine, compiled.rows
         if "matrix" in changed or ("rows" in changed and rows.count > _FEW_ROWS):
-            basis = None if compiled.integer.any() else engine.getBasis()
+            basis = None if compiled.has_integers else engine.getBasis()
             hand_over(engine, compiled)
             if basis is not None and basis.valid:
                 engine.setBasis(basis)
@@ -75,5 +75,5 @@ class HighsSession:
             sides = zip(rows.lower.tolist(), rows.upper.tolist(), strict=True)
             for row, (low, high) in enumerate(sides):
                 engine.changeRowBounds(row, low, high)
-        if compiled.integer.any():
+        if compiled.has_integers:
             engine.clearSolver()

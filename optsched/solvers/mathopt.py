@@ -92,7 +92,7 @@ class MathOpt:
         return raw
 
     def _refuse(self, compiled: Compiled, options: Options) -> None:
-        if not self.integers and compiled.integer.any():
+        if not self.integers and compiled.has_integers:
             name = compiled.column_name(int(np.argmax(compiled.integer)))
             raise UnsupportedError(
                 f"{self.name} takes linear programs only, and {name} is integer: "

@@ -39,7 +39,7 @@ class Answer:
         self.termination = answer.termination
         self.answer = answer
         self.stopped = stopped
-        self.nodes = int(answer.solve_stats.node_count) if self.compiled.integer.any() else None
+        self.nodes = int(answer.solve_stats.node_count) if self.compiled.has_integers else None
         solution = answer.solutions[0] if answer.solutions else None
         self.primal = solution.primal_solution if solution is not None else None
         self.dual = (

@@ -101,7 +101,7 @@ def may_be_unbounded(compiled: Compiled) -> bool:
 
 def mixes_types(compiled: Compiled) -> bool:
     """Whether there are integer and continuous columns."""
-    return bool(compiled.integer.any() and not compiled.integer.all())
+    return bool(compiled.has_integers and not compiled.integer.all())
 
 
 def has_endless_column(compiled: Compiled, cost: Floats) -> bool:
@@ -116,7 +116,7 @@ def has_endless_column(compiled: Compiled, cost: Floats) -> bool:
 
 def gap_needs_constant(compiled: Compiled, options: Options) -> bool:
     """Whether a relative gap would change its meaning with the objective's constant left out."""
-    return bool(options.gap and compiled.offset and compiled.integer.any())
+    return bool(options.gap and compiled.offset and compiled.has_integers)
 
 
 def with_constant(compiled: Compiled) -> Compiled:

@@ -200,7 +200,7 @@ class _Session:
         x = None if any(v is None for v in values) else np.array(values, dtype=np.float64)
         if claim == _OPTIMAL and x is not None and not near:
             value = self.compiled.objective(x)
-            if self.compiled.integer.any() and "gapRel" not in self.known:
+            if self.compiled.has_integers and "gapRel" not in self.known:
                 said = f"PuLP does not hand the gap to {self.solver}: nothing is proven"
                 return Raw(Status.FEASIBLE, x, limit=Limit.GAP, message=said)
             gap = self.options.gap or self.options.absolute_gap

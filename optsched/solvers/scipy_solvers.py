@@ -71,7 +71,7 @@ class Scipy:
         """
         refuse_options("scipy", options, threads=False, seed=False, stop=False, gaps=False)
         refuse_numbers("scipy", compiled, smallest=1e-9, largest=1e15, infinite=_INFINITE)
-        call = "milp" if compiled.integer.any() else "linprog"
+        call = "milp" if compiled.has_integers else "linprog"
         for key, value in options.extra.items():
             if key not in _EXTRA[call]:
                 known = ", ".join(sorted(_EXTRA[call]))
@@ -115,7 +115,7 @@ class _Session:
         if self.options.time_limit is not None:
             left = self.options.time_limit - (time.perf_counter() - self.began)
             options["time_limit"] = max(left, 1e-3)
-        mixed = self.compiled.integer.any()
+        mixed = self.compiled.has_integers
         call = self._milp if mixed else self._linprog
         heard = run(lambda: call(cost, options), None, None)
         if heard.result is None:

@@ -62,7 +62,7 @@ def features(model: Model, compiled: Compiled | None) -> frozenset[Feature]:
         found.add(Feature.CONTINUOUS)
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         found.add(Feature.UNBOUNDED)
-    if compiled is not None and compiled.integer.any():
+    if compiled is not None and compiled.has_integers:
         found.add(Feature.INTEGER)
     return frozenset(found)
 

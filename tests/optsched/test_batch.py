@@ -201,6 +201,27 @@ def test_changes_that_do_not_fit_are_refused_by_name(change, said):
     assert batch.solve(**good).objective == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("change", "better"),
+    [
+        ({"cost": {"x": np.nan}}, {"cost": {"x": 1}}),
+        ({"offset": INF}, {"offset": 0}),
+        ({"rhs": {"4b": (-INF, np.nan)}}, {"rhs": {"4b": (0, 9)}}),
+        ({"lower": {"x": 9}}, {"lower": {"x": 0}}),
+    ],
+)
+def test_numbers_that_were_refused_never_reach_the_solver(change, better):
+    rng = np.random.default_rng(1)
+    batch = Batch(model(draw(rng) | {"need": np.zeros(3)}, integer=True, maximise=True))
+    with pytest.raises(ModelError):
+        batch.update(**change)
+    for item in ({}, {"upper": {"b": 1}}):
+        with pytest.raises(ModelError):
+            batch.solve(**item)
+    assert batch.solve(**better).checked
+    assert batch.solve().checked
+
+
 def test_options_and_models_a_batch_cannot_take_are_refused():
     m = Model()
     u = m.continuous("u", upper=3)
