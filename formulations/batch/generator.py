@@ -16,7 +16,6 @@ from pydantic import Field
 from formulations.batch.document import InstanceDocument, JobDocument, ServerDocument
 from formulations.batch.instance import Instance, Integers
 from optsched.document import Document, validated
-from optsched.errors import InputError
 from optsched.traces import Machines, TraceJobs
 
 EPOCHS = (50, 100)
@@ -114,8 +113,8 @@ def from_trace(
 ) -> Instance:
     """Turn the arrivals and machines of a trace into an instance.
 
-    A job is released in slot floor((submission - first submission) / 3600 s) + 1; a machine is an
-    edge server with a worker and a parameter server per GPU, of random types. All else is drawn
+    A job is released in its slot of an hour (``TraceJobs.release_slots``); a machine is an edge
+    server with a worker and a parameter server per GPU, of random types. All else is drawn
     as in ``generate``.
 
     Args:
@@ -128,10 +127,7 @@ def from_trace(
         InputError: an option is unknown or out of range, or the trace is empty.
     """
     chosen = validated(SystemOptions, options)
-    if len(trace) == 0:
-        raise InputError.of("trace", "no jobs", "at least one job")
-    release = np.floor((trace.submit_time - trace.submit_time[0]) / 3600).astype(np.int64) + 1
-    return _instance(rng, release, machines.gpus, chosen)
+    return _instance(rng, trace.release_slots(), machines.gpus, chosen)
 
 
 def tiny(rng: np.random.Generator, **options: Any) -> Instance:

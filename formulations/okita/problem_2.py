@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from formulations.okita.instance import Instance
-from formulations.okita.problem_2_aggregated import add_capacity, problem_windows
+from formulations.okita.problem_2_aggregated import add_capacity, deployed, problem_windows
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import HorizonMode, Windows
 from optsched.model import Model
@@ -103,15 +103,8 @@ def decode_problem_2(
     """The schedule of a solved model."""
     span = problem_windows(instance, horizon_mode, cut_off=cut_off, cost_limit=cost_limit)
     job, slot = span.cells
-    workers, server, moved = (
-        np.round(solution[name]).astype(np.int64) for name in ("y", "s", "g")
-    )  # fmt: skip
-    cell, site = np.nonzero(workers)
-    runs, at = np.nonzero(server)
+    moved = np.round(solution["g"]).astype(np.int64)
     move, source, target = np.nonzero(moved)
     chunks = moved[move, source, target]
-    return Schedule.build(
-        workers=np.column_stack([job[cell], slot[cell], site, workers[cell, site]]),
-        servers=np.column_stack([job[runs], slot[runs], at]),
-        moves=np.column_stack([job[move], slot[move], source, target, chunks]),
-    )
+    moves = np.column_stack([job[move], slot[move], source, target, chunks])
+    return deployed(span, solution, moves)

@@ -18,7 +18,7 @@ import numpy as np
 
 from formulations.okita.bounds import job_bounds
 from formulations.okita.construct import Planner, known_cost
-from formulations.okita.instance import Instance
+from formulations.okita.instance import Instance, Integers
 from formulations.okita.one_job import dealt
 from formulations.okita.schedule import Schedule
 from formulations.okita.tightening import add_direct_transport, add_job_order, add_site_order
@@ -307,12 +307,7 @@ def decode_aggregated(
 ) -> Schedule:
     """The schedule of a solved model, transport dealt to slots (Lemma 1)."""
     span = problem_windows(instance, horizon_mode, cut_off=cut_off, cost_limit=cost_limit)
-    job, slot = span.cells
-    workers, chunks, server = (
-        np.round(solution[name]).astype(np.int64) for name in ("y", "h", "s")
-    )  # fmt: skip
-    cell, site = np.nonzero(workers)
-    runs, at = np.nonzero(server)
+    chunks = np.round(solution["h"]).astype(np.int64)
     moves = [np.zeros((0, 5), dtype=np.int64)]
     for i in range(instance.jobs):
         mine = slice(*span.first_cell[i : i + 2])
@@ -322,8 +317,23 @@ def decode_aggregated(
         supply = instance.num_chunks[i]
         cheapest_transport(supply, trained, price, flow, int(trained.sum()))
         moves.append(dealt(i, flow, chunks[mine], int(instance.release_slot[i])))
+    return deployed(span, solution, np.concatenate(moves))
+
+
+def deployed(span: Windows, solution: Solution, moves: Integers) -> Schedule:
+    """The schedule with the workers and servers of a solved model.
+
+    Args:
+        span: whose cells the model's y and s go by.
+        solution: its point.
+        moves: rows (job, slot, source, target, chunks), shape (moves, 5).
+    """
+    job, slot = span.cells
+    workers, server = (np.round(solution[name]).astype(np.int64) for name in ("y", "s"))
+    cell, site = np.nonzero(workers)
+    runs, at = np.nonzero(server)
     return Schedule.build(
         workers=np.column_stack([job[cell], slot[cell], site, workers[cell, site]]),
         servers=np.column_stack([job[runs], slot[runs], at]),
-        moves=np.concatenate(moves),
+        moves=moves,
     )

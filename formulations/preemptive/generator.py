@@ -21,7 +21,6 @@ from formulations.preemptive.instance import (
     chunk_times,
 )
 from optsched.document import Document, validated
-from optsched.errors import InputError
 from optsched.traces import Machines, TraceJobs
 
 MODELS = {
@@ -172,8 +171,8 @@ def from_trace(
 ) -> Instance:
     """Turn the jobs and machines of a trace into an instance, one slot an hour.
 
-    A job is released in slot floor((submission - first submission) / 3600 s) + 1 and wants a gang
-    of as many workers as it had GPUs, at most D_j; a machine is an edge server with a worker per
+    A job is released in its slot of an hour (``TraceJobs.release_slots``) and wants a gang of as
+    many workers as it had GPUs, at most D_j; a machine is an edge server with a worker per
     GPU. What a trace does not know is drawn as in ``generate``.
 
     Args:
@@ -186,9 +185,7 @@ def from_trace(
         InputError: an option is unknown or out of range, or the trace is empty.
     """
     chosen = validated(TraceOptions, options)
-    jobs = len(trace)
-    if jobs == 0:
-        raise InputError.of("trace", "no jobs", "at least one job")
+    release, jobs = trace.release_slots(), len(trace)
     chunks, physical = _draw_jobs(rng, jobs, chosen)
     slow, fast = _speed(physical)
     if chosen.calibrate == "duration":
@@ -196,7 +193,7 @@ def from_trace(
         slow = trace.gpus * trace.duration / 3600 / chunks
         fast = slow * share
     instance = Instance.build(
-        release_time=np.floor((trace.submit_time - trace.submit_time[0]) / 3600) + 1,
+        release_time=release,
         num_chunks=chunks,
         chunk_time_slow=slow,
         chunk_time_fast=fast,

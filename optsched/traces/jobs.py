@@ -42,6 +42,18 @@ class TraceJobs:
     def __len__(self) -> int:
         return len(self.submit_time)
 
+    def release_slots(self) -> NDArray[np.int64]:
+        """Slot of an hour in which each job is submitted, the first job's being 1, shape (jobs,).
+
+        Raises:
+            InputError: the trace is empty.
+        """
+        if len(self) == 0:
+            raise InputError.of("trace", "no jobs", "at least one job")
+        hours = (self.submit_time - self.submit_time[0]) // 3600
+        slots: NDArray[np.int64] = hours.astype(np.int64) + 1
+        return slots
+
     def __getitem__(self, kept: slice | NDArray[np.bool_]) -> TraceJobs:
         """Some of the jobs; submission times still count from the first job of the trace."""
         return TraceJobs(
