@@ -42,15 +42,15 @@ from building.tools import Arrays, optsched_to_cpsat, optsched_to_highs, optsche
 MODELS: dict[str, ModuleType] = {"time_indexed": time_indexed, "placement": placement}
 TOOLS = {  # and what each imports
     "raw": ("highspy", "scipy.sparse"),
-    "optsched": ("highspy", "optsched.solvers.highs"),
+    "optsched": ("highspy", "optsched.solvers.highs.backend"),
     "linopy": ("highspy", "linopy"),
     "pyoptinterface": ("pyoptinterface", "highsbox"),
     "pyomo": ("highspy", "pyomo.environ"),
     "pulp": ("pulp",),
     "mathopt": ("ortools.math_opt.python.mathopt",),
-    "to_mathopt": ("ortools.math_opt.model_pb2", "optsched.solvers.mathopt_proto"),
+    "to_mathopt": ("ortools.math_opt.model_pb2", "optsched.solvers.mathopt.writer"),
     "cp_model": ("ortools.sat.python.cp_model",),
-    "to_cpsat": ("ortools.sat.python.cp_model", "optsched.solvers.cpsat_proto"),
+    "to_cpsat": ("ortools.sat.python.cp_model", "optsched.solvers.cpsat.proto"),
 }
 BY_OBJECT = {"pyoptinterface", "pyomo", "pulp", "mathopt", "cp_model"}
 """Tools that make an object of every variable."""

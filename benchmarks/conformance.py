@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.parallel import run_each
-from optsched.solvers import available
+from optsched.solvers.registry import available
 from optsched.testing.campaign import Finding, examine
 from optsched.testing.random_models import RANDOM_KINDS
 from optsched.testing.verdict import Word

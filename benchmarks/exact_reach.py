@@ -25,7 +25,8 @@ from formulations.preemptive.network import problem_4_flow
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated, worker_cells
 from optsched.model import Model
-from optsched.solvers import Solution, Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Solution, Status
 
 SIZES = (
     (1, 1), (2, 2), (3, 3), (5, 5), (10, 10), (15, 25), (25, 25), (25, 45), (50, 50), (75, 75),
@@ -121,7 +122,7 @@ METHODS = (
 )
 
 
-def attempt(method: Method, instance: Instance, limit: float) -> Outcome:
+def run_heuristic(method: Method, instance: Instance, limit: float) -> Outcome:
     """Solve one instance, wall seconds of building included."""
     columns = method.columns(instance)
     if columns > LARGEST:
@@ -143,7 +144,7 @@ def climb(method: Method, limit: float, budget: float, seed: int) -> Iterator[tu
             return
         rng = np.random.default_rng(seed)
         instance = generate(rng, jobs=jobs, servers=servers, jobs_per_slot=3)
-        outcome = attempt(method, instance, limit)
+        outcome = run_heuristic(method, instance, limit)
         proven, remark = outcome.proven(limit), described(outcome)
         if proven and method.is_problem_4 and not agrees(instance, outcome):
             proven, remark = False, "disagrees with the flow: " + remark

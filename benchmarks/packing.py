@@ -50,7 +50,7 @@ def by_pack(instance: Instance, limit: float) -> Result:
 def by_solver(solver: str) -> Callable[[Instance, float], Result]:
     """The assignment model in HiGHS or CP-SAT, nothing else."""
     from formulations.aerialedge.assignment import assignment
-    from optsched.solvers import solve
+    from optsched.solve import solve
 
     def run(instance: Instance, limit: float) -> Result:
         began = time.perf_counter()

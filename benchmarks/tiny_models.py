@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from optsched import Model, solve
-from optsched.batch import Batch
+from optsched.parametric import ParametricModel
 
 COLUMNS = 20
 LINEAR = ("linear", "sweep")
@@ -99,7 +99,7 @@ def tiny(sort: str, data: list[Data]) -> Iterator[float]:
 
 
 def batch(sort: str, data: list[Data]) -> Iterator[float]:
-    many = Batch(model(sort, data[0]))
+    many = ParametricModel(model(sort, data[0]))
     for item in data:
         changes: dict[str, Any] = {"cost": {"x": item["cost"]}}
         if sort != "assignment":  # whose rows are the same in every item

@@ -1,20 +1,22 @@
 """optsched: offline optima, online algorithms and certified ratios for ML-job scheduling."""
 
-from optsched.batch import Batch
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.explain import Explanation, explain
-from optsched.export.reading import from_mps
-from optsched.lowering.report import explain_lowering
+from optsched.explain_lowering import explain_lowering
+from optsched.formats.reading import from_mps
 from optsched.model import Model
-from optsched.solvers import Options, Solution, Status, solve
+from optsched.parametric import ParametricModel
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution, Status
 
 __all__ = [
-    "Batch",
     "Explanation",
     "InputError",
     "Model",
     "ModelError",
     "Options",
+    "ParametricModel",
     "Solution",
     "Status",
     "UnsupportedError",

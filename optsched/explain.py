@@ -33,8 +33,10 @@ from optsched.model.blocks import (
 )
 from optsched.model.expression import Expression, Floats, Relation, Shape
 from optsched.model.words import Writer, index_text, number
-from optsched.solvers import Options, Status, solve
-from optsched.solvers.highs_proof import farkas_rows
+from optsched.solve import solve
+from optsched.solvers.highs.farkas import farkas_rows
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 Entries = NDArray[np.int64]
 Bound = tuple[int, int]

@@ -8,7 +8,8 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from concurrent.futures import Executor as FuturesExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -25,7 +26,7 @@ _ON_THEIR_WAY = 5.0  # seconds within which tasks handed over surely are on thei
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-class CrewLostError(RuntimeError):
+class ExecutorLostError(RuntimeError):
     """The executor is gone; the tasks it had were not at fault and may run again elsewhere."""
 
 
@@ -53,14 +54,14 @@ def words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """Where tasks run."""
 
-    def start(self) -> Executor:
+    def start(self) -> FuturesExecutor:
         """A working executor; asked again after the one before broke.
 
         Raises:
-            CrewLostError: there is no other.
+            ExecutorLostError: there is no other.
         """
 
     def size(self) -> int:
@@ -73,16 +74,16 @@ class Crew(Protocol):
         """Let go of the executor; ``abandoned`` is what is under way and no longer wanted."""
 
 
-class Here:
+class Serial:
     """This very process, one task after the other."""
 
-    class _Now(Executor):
+    class _Now(FuturesExecutor):
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
             future: Future[Any] = Future()
             future.set_result(fn(*args, **kwargs))
             return future
 
-    def start(self) -> Executor:
+    def start(self) -> FuturesExecutor:
         return self._Now()
 
     def size(self) -> int:
@@ -103,9 +104,9 @@ class Processes:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        self._executor: Executor | None = None
+        self._executor: FuturesExecutor | None = None
 
-    def start(self) -> Executor:
+    def start(self) -> FuturesExecutor:
         # a worker that has grown is replaced, which loky announces in a thread of its own
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         self._executor = get_reusable_executor(
@@ -129,25 +130,27 @@ class Processes:
         self._executor.shutdown(kill_workers=True)  # type: ignore[call-arg]
 
 
-class Given:
+class External:
     """An executor of the caller's, or a function that starts one; whoever starts it ends it.
 
     Functions and tasks must be what it can send. After a crash a function is asked for another
     executor; an executor alone cannot be replaced.
     """
 
-    def __init__(self, executor: Executor | Callable[[], Executor], workers: int) -> None:
+    def __init__(
+        self, executor: FuturesExecutor | Callable[[], FuturesExecutor], workers: int
+    ) -> None:
         self.given = executor
         self.workers = workers
-        self._started: Executor | None = None
+        self._started: FuturesExecutor | None = None
 
-    def start(self) -> Executor:
-        if not isinstance(self.given, Executor):
+    def start(self) -> FuturesExecutor:
+        if not isinstance(self.given, FuturesExecutor):
             self.end(())
             self._started = self.given()
             return self._started
         if self._started is not None:
-            raise CrewLostError("the executor broke, and there is no other to go on with")
+            raise ExecutorLostError("the executor broke, and there is no other to go on with")
         self._started = self.given
         return self.given
 
@@ -160,7 +163,7 @@ class Given:
     def end(self, abandoned: Collection[Future[Any]]) -> None:
         for future in abandoned:
             future.cancel()
-        if self._started is not None and not isinstance(self.given, Executor):
+        if self._started is not None and not isinstance(self.given, FuturesExecutor):
             self._started.shutdown(wait=not abandoned)
 
 
@@ -176,31 +179,31 @@ def run_each(
         tasks: on what.
         workers: processes; 1 stays in this one.
     """
-    crew = Here() if workers == 1 else Processes(workers)
-    for batch in drain(_Second(function), deque(enumerate(tasks)), crew):
+    executor = Serial() if workers == 1 else Processes(workers)
+    for batch in drain(_Second(function), deque(enumerate(tasks)), executor):
         for finished in batch:
             yield Outcome(finished.task[0], finished.value, finished.error)
 
 
 def drain(
-    function: Callable[[Task], Result], tasks: deque[Task], crew: Crew
+    function: Callable[[Task], Result], tasks: deque[Task], executor: Executor
 ) -> Generator[list[Finished[Task, Result]], None, None]:
     """Call ``function`` on every task of a queue that may grow meanwhile; yield what finished.
 
     The queue is looked at again after every yield; an empty one with nothing under way is the end.
 
     Raises:
-        CrewLostError: the executor is gone and cannot be replaced.
+        ExecutorLostError: the executor is gone and cannot be replaced.
     """
-    flight: _Flight[Task, Result] = _Flight(function, crew)
+    flight: InFlight[Task, Result] = InFlight(function, executor)
     suspects: deque[Task] = deque()  # one of them killed its process: they go one by one
     alone = False
     try:
         with flight.interrupts_land():
             while tasks or suspects or flight.tasks:
                 alone = bool(suspects) or (alone and bool(flight.tasks))
-                flight.board(suspects or tasks, 1 if alone else crew.window())
-                finished, broken = flight.land()
+                flight.submit(suspects or tasks, 1 if alone else executor.window())
+                finished, broken = flight.collect()
                 if len(broken) == 1 and alone:
                     finished.append(Finished(broken[0], error="the process died"))
                 else:
@@ -208,43 +211,43 @@ def drain(
                 if finished:
                     yield finished
                 if flight.dropped:
-                    raise CrewLostError(f"the executor dropped a task ({flight.dropped})")
+                    raise ExecutorLostError(f"the executor dropped a task ({flight.dropped})")
     finally:
-        crew.end(list(flight.tasks))
+        executor.end(list(flight.tasks))
 
 
-class _Flight(Generic[Task, Result]):
+class InFlight(Generic[Task, Result]):
     """The tasks under way."""
 
-    def __init__(self, function: Callable[[Task], Result], crew: Crew) -> None:
+    def __init__(self, function: Callable[[Task], Result], executor: Executor) -> None:
         self.function = function
-        self.crew = crew
-        self.executor: Executor | None = None
+        self.executor = executor
+        self.pool: FuturesExecutor | None = None
         self.tasks: dict[Future[Any], Task] = {}
         self.landed: SimpleQueue[Future[Any] | None] = SimpleQueue()
         """Futures that are done, and None for Ctrl-C."""
         self.dropped = ""
         """Why the executor has let a task fall, if it has."""
 
-    def board(self, source: deque[Task], room: int) -> None:
+    def submit(self, source: deque[Task], room: int) -> None:
         """Hand over tasks until ``room`` are under way, or the executor turns out broken."""
-        fresh = self.executor is None
-        if self.executor is None:
-            self.executor = self.crew.start()
+        fresh = self.pool is None
+        if self.pool is None:
+            self.pool = self.executor.start()
         while source and len(self.tasks) < room:
             try:
-                future = self.executor.submit(_guarded, self.function, source[0])
+                future = self.pool.submit(_guarded, self.function, source[0])
             except BrokenExecutor as error:
                 if fresh:
-                    raise CrewLostError(f"no task can be started ({words(error)})") from None
+                    raise ExecutorLostError(f"no task can be started ({words(error)})") from None
                 if not self.tasks:
-                    self.executor = None
+                    self.pool = None
                 return
             fresh = False
             self.tasks[future] = source.popleft()
             future.add_done_callback(self.landed.put)
 
-    def land(self) -> tuple[list[Finished[Task, Result]], list[Task]]:
+    def collect(self) -> tuple[list[Finished[Task, Result]], list[Task]]:
         """Wait for a task to finish.
 
         Returns:
@@ -268,7 +271,7 @@ class _Flight(Generic[Task, Result]):
         if broken:
             broken += self.tasks.values()
             self.tasks.clear()
-            self.executor = None
+            self.pool = None
         return finished, broken
 
     def _done(self) -> list[Future[Any]]:
@@ -291,7 +294,7 @@ class _Flight(Generic[Task, Result]):
         """
         ours = threading.current_thread() is threading.main_thread()
         if (
-            isinstance(self.crew, Here)
+            isinstance(self.executor, Serial)
             or not ours
             or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         ):

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from optsched.report import CONFIDENCE, summarise
+from optsched.evaluation.tables import CONFIDENCE, summarise
 
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933",
@@ -41,7 +41,7 @@ def ratio_against(ax: Axes, frame: pd.DataFrame, x: str, group: str = "heuristic
 
     Args:
         ax: where to draw.
-        frame: rows of ratios, from ``optsched.report.frame``.
+        frame: rows of ratios, from ``optsched.evaluation.tables.frame``.
         x: column on the horizontal axis; numbers, or names spaced evenly.
         group: column that makes the lines.
     """
@@ -144,7 +144,7 @@ def ratio_boxes(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") -> Axes
 
     Args:
         ax: where to draw.
-        frame: rows of ratios, from ``optsched.report.frame``.
+        frame: rows of ratios, from ``optsched.evaluation.tables.frame``.
         group: column that makes the boxes.
     """
     table = frame.dropna(subset=["ratio_low", "ratio_high"])
@@ -291,7 +291,7 @@ def logarithmic_where_wide(ax: Axes, axis: Axis, frame: pd.DataFrame) -> None:
     Args:
         ax: what holds the axis.
         axis: ``ax.xaxis`` or ``ax.yaxis``.
-        frame: rows of ratios, from ``optsched.report.frame``.
+        frame: rows of ratios, from ``optsched.evaluation.tables.frame``.
     """
     ratios = frame[["ratio_low", "ratio_high"]].to_numpy(float)
     ratios = ratios[ratios > 0]

@@ -26,7 +26,9 @@ from optsched.certificate import Certificate
 from optsched.document import Documented, refusal
 from optsched.errors import FieldProblem, InputError, ModelError
 from optsched.model import Model
-from optsched.solvers import Options, Solution, Status, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -65,7 +65,7 @@ def pyomo_in_highs(model: Any) -> Any:
 
 def optsched_to_highs(model: Any) -> Any:
     """What our HiGHS back end would run."""
-    from optsched.solvers.highs import load
+    from optsched.solvers.highs.backend import load
     from optsched.solvers.options import Options
 
     return load(model.compile(), Options())
@@ -73,14 +73,14 @@ def optsched_to_highs(model: Any) -> Any:
 
 def optsched_to_mathopt(model: Any) -> Any:
     """What our SCIP back end hands to MathOpt."""
-    from optsched.solvers.mathopt_proto import build
+    from optsched.solvers.mathopt.writer import build
 
     return build(model.compile())
 
 
 def optsched_to_cpsat(model: Any) -> Any:
     """What our CP-SAT back end hands over, numbers scaled to integers."""
-    from optsched.solvers.cpsat_integer import integer_model
-    from optsched.solvers.cpsat_proto import build
+    from optsched.solvers.cpsat.integer import integer_model
+    from optsched.solvers.cpsat.proto import build
 
     return build(integer_model(model.compile()))

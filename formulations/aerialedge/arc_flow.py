@@ -19,7 +19,7 @@ from formulations.aerialedge.vector_packing import (
 )
 from optsched.errors import InputError, ModelError
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 MOST_ARCS = 400_000
 """Largest graph worth handing to a solver."""

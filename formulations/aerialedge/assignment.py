@@ -13,7 +13,7 @@ from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import weights
 from optsched.errors import InputError
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 def scaled_units(instance: Instance, nodes: Integers) -> tuple[Integers, Integers]:

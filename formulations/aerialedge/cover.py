@@ -18,7 +18,8 @@ from scipy import sparse
 from formulations.aerialedge.instance import Booleans, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
 from optsched.model import Model
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 MOST_PATTERNS = 30_000
 """Patterns up to which the question is asked."""

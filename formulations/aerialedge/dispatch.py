@@ -12,7 +12,7 @@ from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.metrics import gang_times
 from optsched.errors import InputError
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 Horizon = Literal["sum", "dag"]
 

@@ -43,7 +43,9 @@ from formulations.aerialedge.vector_packing import (
 )
 from optsched.errors import InputError, ModelError
 from optsched.problem import Answer
-from optsched.solvers import Limit, Options, Solution, Status, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Solution, Status
 
 Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 """What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""

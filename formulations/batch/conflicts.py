@@ -10,7 +10,7 @@ from formulations.batch.instance import Integers
 from formulations.batch.prospects import Prospects
 from formulations.batch.split import Timetable, split
 from optsched.model import Model
-from optsched.solvers import Options
+from optsched.solvers.options import Options
 
 
 def related(chosen: Prospects, table: Timetable, run: int) -> Integers:

@@ -16,7 +16,7 @@ from formulations.batch.schedule import Schedule
 from optsched.arrays import rank_within
 from optsched.model import Model
 from optsched.model.blocks import Intervals
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 def problem_2_intervals(instance: Instance, *, objective: Objective = "flow") -> Model:

@@ -30,7 +30,10 @@ from formulations.batch.split import Split, Timetable, split
 from optsched.decomposition import GenerationOptions
 from optsched.model import Model
 from optsched.problem import Answer
-from optsched.solvers import Limit, Options, Solution, Status, backend, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.registry import backend
+from optsched.solvers.solution import Limit, Solution, Status
 
 COLUMNS_SHARE = 0.35
 """Part of the time that branch and price may take."""

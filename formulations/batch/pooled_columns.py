@@ -28,7 +28,7 @@ from optsched.decomposition import (
 )
 from optsched.decomposition.columns import Feature
 from optsched.problem import Answer
-from optsched.solvers import Options
+from optsched.solvers.options import Options
 
 
 @dataclass(frozen=True, eq=False)

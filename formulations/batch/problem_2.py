@@ -15,7 +15,7 @@ from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import Layout, build, decode, encode
 from optsched.errors import InputError
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 Objective = Literal["flow", "completion"]
 """sum_j (c_j - a_j) as printed, or the weighted completion times sum_j w_j c_j."""

@@ -13,7 +13,7 @@ from formulations.batch.instance import Instance
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import Layout, build, decode
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 def round_jobs(instance: Instance, tau: int) -> Instance:

@@ -28,7 +28,7 @@ from optsched.decomposition import (
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.problem import Answer
-from optsched.solvers import Options
+from optsched.solvers.options import Options
 
 MOST_SCHEDULES = 200_000
 """Schedules that are listed."""

@@ -21,7 +21,9 @@ from formulations.batch.instance import Booleans, Floats, Integers
 from formulations.batch.prospects import Prospects
 from optsched.arrays import ranges
 from optsched.model import Model
-from optsched.solvers import Options, Status, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 
 @dataclass(frozen=True, eq=False)

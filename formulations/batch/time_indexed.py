@@ -18,7 +18,7 @@ from formulations.batch.schedule import Schedule
 from optsched.arrays import compress, ranges
 from optsched.model import Model, Variable
 from optsched.model.expression import Expression
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from functools import partial
 
 from formulations.drp.check import bandwidth_cost, check, check_dsrp, cost, utilisation
 from formulations.drp.decode import decode, decode_share, encode, encode_services
-from formulations.drp.exact import settle_problem_5, settle_problem_22
+from formulations.drp.exact import settle_problem_22, solve_problem_5
 from formulations.drp.fixed_share import optimum
 from formulations.drp.generator import GeneratorOptions, generate
 from formulations.drp.instance import Instance
@@ -50,7 +50,7 @@ _DRP = (
         "problem_5_projected", problem_5_projected, "problem (5), [P4]",
         "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
         "relaxation, choice of jobs and local search first, branch and bound for what is left",
-        decode, encode, method=settle_problem_5,
+        decode, encode, method=solve_problem_5,
     ),
     Formulation("problem_5_oa", problem_5_projected, "problem (5), [P4]",
                 "the same model, handed to the solver or to outer approximation as it is",

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
-from formulations.drp.room import Room
+from formulations.drp.residual_capacity import Room
 from optsched.model import Model
 from optsched.model.expression import Expression
 

@@ -10,9 +10,9 @@ from formulations.drp.association import placements
 from formulations.drp.fixed_share import share_of
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.loads import allocate, allocate_by_share, pairs_of
-from formulations.drp.room import Mode
+from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 def assoc_of(instance: Instance, x: Floats) -> Integers:

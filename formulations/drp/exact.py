@@ -28,7 +28,10 @@ from formulations.drp.relaxation import whole_jobs
 from formulations.drp.schedule import Schedule
 from optsched.model import Model
 from optsched.problem import Answer
-from optsched.solvers import Options, Solution, Status, backend, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.registry import backend
+from optsched.solvers.solution import Solution, Status
 
 PACKING_SECONDS = 5.0
 """Longest local search for one choice of jobs."""
@@ -61,7 +64,7 @@ class Choice(NamedTuple):
     """Pairs whose service is placed, shape (pairs,)."""
 
 
-def settle_problem_5(
+def solve_problem_5(
     instance: Instance,
     solver: str | None,
     options: Options,

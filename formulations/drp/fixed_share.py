@@ -6,10 +6,11 @@ import numpy as np
 
 from formulations.drp.association import association, numbers, per_server
 from formulations.drp.instance import Booleans, Instance
-from formulations.drp.room import Room
+from formulations.drp.residual_capacity import Room
 from optsched.errors import InputError, ModelError
 from optsched.model import Model
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 
 def lp1(

@@ -6,7 +6,8 @@ from formulations.drp import fixed_share, projected, relaxation
 from formulations.drp.extended import Level, cones, printed
 from formulations.drp.instance import Instance
 from optsched.model import Model
-from optsched.solvers import Options, Solution
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution
 
 
 def problem_22(instance: Instance) -> Model:

@@ -10,7 +10,8 @@ from formulations.drp import fixed_share, projected, relaxation
 from formulations.drp.extended import cones, printed
 from formulations.drp.instance import Instance
 from optsched.model import Model
-from optsched.solvers import Options, Solution
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution
 
 
 def problem_5(instance: Instance) -> Model:

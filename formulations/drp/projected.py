@@ -14,7 +14,7 @@ import numpy as np
 from formulations.drp.association import association, numbers, per_server
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import cut_weights
-from formulations.drp.room import Room
+from formulations.drp.residual_capacity import Room
 from optsched.errors import InputError
 from optsched.model import Model
 

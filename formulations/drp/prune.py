@@ -14,7 +14,7 @@ import numpy as np
 from formulations.drp.fixed_share import lp1, share_of
 from formulations.drp.instance import Booleans, Instance, Integers
 from formulations.drp.loads import Loads
-from formulations.drp.room import Mode, Room, fits
+from formulations.drp.residual_capacity import Mode, Room, fits
 from optsched.model import Model
 
 Prune = Literal["paper", "safe"]

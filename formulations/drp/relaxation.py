@@ -10,12 +10,13 @@ import numpy as np
 from formulations.drp.instance import Booleans, Floats, Instance
 from formulations.drp.loads import Loads, cut_weights, server_loads
 from formulations.drp.projected import ANGLES, cut_room, tangent_model
-from formulations.drp.room import Room
+from formulations.drp.residual_capacity import Room
 from optsched.decomposition import solve_with_cuts
 from optsched.decomposition.cuts import Cut
 from optsched.errors import ModelError
 from optsched.model import Model
-from optsched.solvers import Options, Solution, Status
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution, Status
 
 TOLERANCE = 1e-7
 """Excess of a load factor over 1 up to which a point of the relaxation counts as feasible."""

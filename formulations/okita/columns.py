@@ -38,7 +38,9 @@ from optsched.decomposition import (
 )
 from optsched.decomposition.columns import Feature
 from optsched.problem import Answer
-from optsched.solvers import Options, Solution, Status, backend
+from optsched.solvers.options import Options
+from optsched.solvers.registry import backend
+from optsched.solvers.solution import Solution, Status
 
 OFFERED = 4
 """Most columns that pricing offers at a time for one job."""

@@ -16,7 +16,7 @@ from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.lattice import Lattice
 from formulations.okita.schedule import Schedule
 from formulations.okita.transport import cheapest_transport
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 _ROUNDING = 1e-9  # relative, by which a limit on prices is widened
 
@@ -60,7 +60,7 @@ class Path:
         return int(np.flatnonzero(self.server >= 0)[-1])
 
 
-@compiled
+@njit_cached
 def _sweep(
     value: Floats,
     origin: NDArray[np.int32],
@@ -140,7 +140,7 @@ def _sweep(
                     server[t, n] = s
 
 
-@compiled
+@njit_cached
 def _finish(
     value: Floats,
     ends: Integers,

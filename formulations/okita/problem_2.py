@@ -16,7 +16,7 @@ from formulations.okita.schedule import Schedule
 from formulations.okita.windows import HorizonMode, Windows
 from optsched.model import Model
 from optsched.model.base import Variable
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 def problem_2(

@@ -28,7 +28,7 @@ from optsched.errors import InputError
 from optsched.model import Model
 from optsched.model.base import Variable
 from optsched.model.expression import Expression
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 Exchange = Literal["epigraph", "hull"]
 

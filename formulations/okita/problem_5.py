@@ -12,7 +12,7 @@ import numpy as np
 
 from formulations.okita.instance import Floats, Integers, workers_beside_server
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 class Placement(NamedTuple):

@@ -25,8 +25,8 @@ from formulations.okita.bounds import site_bounds
 from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.windows import Windows, windows
-from optsched.compiled import compiled
 from optsched.decomposition import maximise_dual
+from optsched.jit import njit_cached
 
 STEPS_ALONE = 150
 """Steps on the prices of supplies alone, while capacities are free."""
@@ -147,7 +147,7 @@ def _ways(instance: Instance, share: Floats) -> tuple[Floats, Places]:
     return cost, place
 
 
-@compiled
+@njit_cached
 def _cheapest(
     worth: float, ways: Floats, places: Places, price: Floats, i: int, r: int, s: int
 ) -> tuple[float, int]:
@@ -163,7 +163,7 @@ def _cheapest(
     return best, rank
 
 
-@compiled
+@njit_cached
 def _bound(
     supply: Floats,
     resource: Floats,

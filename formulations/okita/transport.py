@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@compiled
+@njit_cached
 def cheapest_transport(
     supply: Integers, room: Integers, price: Floats, flow: Integers, amount: int
 ) -> float:

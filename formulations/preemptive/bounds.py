@@ -19,7 +19,9 @@ from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError, ModelError
 from optsched.model import Expression, Model
-from optsched.solvers import Options, Solution, Status, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution, Status
 
 SLACK = 1e-6
 """Tolerance of the linear programs, allowed for before a bound is rounded up (slots)."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.preemptive.instance import Floats, Integers
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 Table = NDArray[Any]
 
@@ -21,7 +21,7 @@ OFFER = np.dtype([("cost", "f8"), ("units", "f8"), ("index", "i8")])
 """Units of one offer that a job has taken into account."""
 
 
-@compiled
+@njit_cached
 def cheapest_schedules(
     window_start: Integers,
     first: Integers,
@@ -78,7 +78,7 @@ def cheapest_schedules(
     return value, bought
 
 
-@compiled
+@njit_cached
 def _of_slot(first: int, end: int, chunks: int, cost: Floats, limit: Floats, slot: Table) -> int:
     """Write the cheapest ``chunks`` units of a slot, cheapest first; how many offers they are."""
     size, held = 0, 0.0
@@ -102,7 +102,7 @@ def _of_slot(first: int, end: int, chunks: int, cost: Floats, limit: Floats, slo
     return size
 
 
-@compiled
+@njit_cached
 def _keep_cheapest(
     heap: Table, size: int, slot: Table, work: int, total: float, held: float
 ) -> tuple[int, float, float]:
@@ -131,7 +131,7 @@ def _keep_cheapest(
     return size, total, held
 
 
-@compiled
+@njit_cached
 def _push(heap: Table, size: int, offer: Any) -> None:
     at = size
     while at > 0 and heap[(at - 1) // 2]["cost"] < offer["cost"]:
@@ -140,7 +140,7 @@ def _push(heap: Table, size: int, offer: Any) -> None:
     heap[at] = offer
 
 
-@compiled
+@njit_cached
 def _pop(heap: Table, size: int) -> None:
     """Take off the top of a heap that has ``size`` others."""
     last, at = heap[size], 0

@@ -22,7 +22,7 @@ from formulations.preemptive.problem_4 import add_capacity
 from formulations.preemptive.schedule import Schedule
 from optsched.arrays import compress, ranges, rank_within
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:

@@ -24,7 +24,7 @@ from formulations.preemptive.problem_4 import worker_cells
 from formulations.preemptive.schedule import Schedule
 from optsched.arrays import compress, ranges
 from optsched.model import Model, Variable
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 def problem_2_no_migration(instance: Instance) -> Model:

@@ -43,7 +43,7 @@ from formulations.preemptive.stored_chunks import (
 from optsched.arrays import compress, ranges, rank_within
 from optsched.errors import ModelError
 from optsched.model import Model
-from optsched.solvers import Solution
+from optsched.solvers.solution import Solution
 
 
 def _cells_7(instance: Instance) -> Cells:

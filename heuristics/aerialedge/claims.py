@@ -22,7 +22,7 @@ from heuristics.aerialedge.evaluation import (
     TABLE3_SWEEP,
 )
 from optsched.claims import Claim, Finding, Scale, Sweep, compared, counted
-from optsched.report import mean_interval
+from optsched.evaluation.tables import mean_interval
 
 Extreme = Literal["least", "most"]
 

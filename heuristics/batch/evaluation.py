@@ -19,7 +19,7 @@ from formulations.batch.choices import lb_alone
 from formulations.batch.metrics import completion, utilisation
 from heuristics.batch import HEURISTICS
 from optsched.claims import Scale, Sweep
-from optsched.solvers import Options
+from optsched.solvers.options import Options
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "a_online": ("a_online", {}),

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -21,7 +21,7 @@ DONE = 1e-9
 """Share of its duration up to which what is left of a job is rounding error."""
 
 
-@compiled
+@njit_cached
 def run_in_queues(
     submit: Floats, gpus: Integers, duration: Floats, queue: Integers, queues: int, capacity: int
 ) -> Floats:
@@ -76,7 +76,7 @@ def run_in_queues(
     return start
 
 
-@compiled
+@njit_cached
 def run_shortest_first(
     submit: Floats, gpus: Integers, duration: Floats, weight: Floats, capacity: int
 ) -> tuple[Floats, Floats, Integers]:
@@ -141,7 +141,7 @@ def run_shortest_first(
     return first_start, end, preemptions
 
 
-@compiled
+@njit_cached
 def run_least_attained(
     submit: Floats,
     gpus: Integers,

@@ -13,7 +13,7 @@ import numpy as np
 
 from formulations.drp.decode import needed_placements, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Instance, Integers
-from formulations.drp.room import Mode, Room
+from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Servers

@@ -25,7 +25,9 @@ from formulations.drp.schedule import Schedule
 from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
 from optsched.claims import Scale, Sweep
 from optsched.problem import Problem
-from optsched.solvers import Options, Solution, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution
 
 TOPOLOGIES = ("hexagon", "grid")
 DISTRIBUTIONS = ("uniform", "normal", "pareto")

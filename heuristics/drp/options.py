@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from formulations.drp.fixed_share import share_of
 from formulations.drp.instance import Instance
-from formulations.drp.room import Mode
+from formulations.drp.residual_capacity import Mode
 from optsched.errors import FieldProblem, InputError
 
 

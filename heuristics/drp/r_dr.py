@@ -17,12 +17,13 @@ from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Int
 from formulations.drp.prune import Prune
 from formulations.drp.prune import prune as prune_pairs
 from formulations.drp.relaxation import soc_relaxation
-from formulations.drp.room import Mode, Room
+from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share, require
 from heuristics.drp.rounding import NO_PAIR, draw_pairs, keep_prefix
 from optsched.errors import ModelError
-from optsched.solvers import Solution, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Solution
 
 ROUNDS_PER_JOB = 100
 """Rounds per job after which R-DR without its safeguard gives up."""

@@ -7,7 +7,7 @@ import numpy as np
 from formulations.drp.decode import schedule_of
 from formulations.drp.instance import NO_SERVER, Instance
 from formulations.drp.prune import Prune
-from formulations.drp.room import Mode
+from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.r_dr import r_dr

@@ -17,13 +17,13 @@ from formulations.drp.decode import schedule_of
 from formulations.drp.fixed_share import lp1
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.relaxation import COARSE, soc_relaxation
-from formulations.drp.room import Mode
+from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.centres import around_centres, filtered
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Servers
 from optsched.errors import InputError, ModelError
-from optsched.solvers import solve
+from optsched.solve import solve
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

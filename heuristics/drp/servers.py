@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.loads import Loads, server_load_factor
-from formulations.drp.room import ROUNDING, Mode, fits
+from formulations.drp.residual_capacity import ROUNDING, Mode, fits
 
 
 class Filling(NamedTuple):

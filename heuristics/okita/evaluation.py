@@ -14,7 +14,7 @@ from formulations.okita.check import check, completion_slots, job_costs
 from formulations.okita.generator import generate
 from heuristics.okita import HEURISTICS
 from optsched.claims import Scale, Sweep
-from optsched.solvers import Options
+from optsched.solvers.options import Options
 
 METHODS = ("okita", "fifo", "drf", "oasis")
 LATENCIES = ("exponential", "linear", "piecewise")

@@ -16,7 +16,7 @@ from scipy import stats
 
 from optsched.claims import Finding
 from optsched.claims.verdicts import Better, verdict
-from optsched.report import CONFIDENCE, mean_interval
+from optsched.evaluation.tables import CONFIDENCE, mean_interval
 
 LEAST = 3
 """Fewest instances that decide anything."""

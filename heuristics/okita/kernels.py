@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.okita.transport import cheapest_transport
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@compiled
+@njit_cached
 def split(left: Integers, room: Integers, order: Integers, amount: int) -> Integers:
     """SPLIT: chunks each site trains, local ones first, the rest in order of preference."""
     target = np.minimum(left, room)
@@ -28,7 +28,7 @@ def split(left: Integers, room: Integers, order: Integers, amount: int) -> Integ
     return target
 
 
-@compiled
+@njit_cached
 def transport(
     left: Integers, target: Integers, price: Floats, sources: Integers, exact: bool, flow: Integers
 ) -> float:
@@ -67,7 +67,7 @@ def transport(
     return total
 
 
-@compiled
+@njit_cached
 def one_shot(
     left: Integers,
     orders: Integers,
@@ -154,7 +154,7 @@ def one_shot(
     return bandwidth, slots, server, exchange
 
 
-@compiled
+@njit_cached
 def filled(order: Integers, fit: Integers, beside: int, server: int, number: int) -> Integers:
     """y^r: so many workers, site after site in order."""
     workers = np.zeros(len(fit), dtype=np.int64)

@@ -16,8 +16,8 @@ from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
 from heuristics.okita.kernels import split, transport
 from heuristics.okita.online import Job, Recorder, Rules, System
-from optsched.compiled import compiled
 from optsched.errors import FieldProblem, InputError
+from optsched.jit import njit_cached
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -158,7 +158,7 @@ def _train(job: Job, workers: Integers, order: Integers) -> Integers:
     return flow
 
 
-@compiled
+@njit_cached
 def _cheaper(value: Floats, cost: Floats) -> tuple[Floats, Integers]:
     """V(t, n) from V(t - 1, n) and v(t, n), and how many workers slot t takes."""
     best = value.copy()

@@ -16,8 +16,8 @@ from formulations.preemptive.instance import CLOUD, Floats, Integers, Job
 from heuristics.preemptive.rules import Rules
 from heuristics.preemptive.ties import TIE
 from heuristics.preemptive.workers import WorkerPool
-from optsched.compiled import compiled
 from optsched.errors import InputError
+from optsched.jit import njit_cached
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def pour(levels: Floats, step: float, count: int, ceiling: float) -> tuple[Integ
     return which[:count], value[:count]
 
 
-@compiled
+@njit_cached
 def _terms(
     levels: Floats, order: Integers, step: float, count: int, ceiling: float
 ) -> tuple[Integers, Floats]:
@@ -155,7 +155,7 @@ def _terms(
     return which, value
 
 
-@compiled
+@njit_cached
 def _settle_ties(which: Integers, value: Floats, count: int) -> None:
     """Order equal terms, up to the ``count``-th, by index."""
     first, last = 0, -np.inf

@@ -21,13 +21,13 @@ from heuristics.preemptive.queues import (
     settle,
 )
 from heuristics.preemptive.ties import TIE, slack
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 DO, LOOK, TELL = 0, 1, 2
 """What time leaves behind as it passes: a worker's runs and new state, nothing, or its runs."""
 
 
-@compiled
+@njit_cached
 def is_due(tables: Tables, w: Record, until: float) -> bool:
     """Whether a completion or an arrival falls due by ``until`` (slots)."""
     if w["block"] != NONE:
@@ -37,12 +37,12 @@ def is_due(tables: Tables, w: Record, until: float) -> bool:
     return bool(w["first"] != NONE and _has_arrived(tables.blocks[w["first"]], until))
 
 
-@compiled
+@njit_cached
 def _has_arrived(block: Record, moment: float) -> bool:
     return bool(block["arrival"] <= moment + slack(block["duration"], moment))
 
 
-@compiled
+@njit_cached
 def advance(tables: Tables, x: int, until: float, origin: float) -> float:
     """Run a worker up to ``until`` (slots), what falls due at that moment included.
 
@@ -77,7 +77,7 @@ def advance(tables: Tables, x: int, until: float, origin: float) -> float:
     return flow
 
 
-@compiled
+@njit_cached
 def _complete(tables: Tables, w: Record) -> None:
     finish = w["finish"]
     _tell(tables, w, finish, True)
@@ -92,7 +92,7 @@ def _complete(tables: Tables, w: Record) -> None:
     _start_first(tables, w, finish)
 
 
-@compiled
+@njit_cached
 def _tell(tables: Tables, w: Record, end: float, finished: bool) -> None:
     if w["keeps"] == LOOK:
         return
@@ -104,7 +104,7 @@ def _tell(tables: Tables, w: Record, end: float, finished: bool) -> None:
     run["finished"] = finished
 
 
-@compiled
+@njit_cached
 def _take_off_the_way(tables: Tables, w: Record) -> None:
     w["first"] = tables.blocks[w["first"]]["next"]
     if w["keeps"] == DO:
@@ -116,7 +116,7 @@ def _take_off_the_way(tables: Tables, w: Record) -> None:
             tables.blocks[w["first"]]["previous"] = NONE
 
 
-@compiled
+@njit_cached
 def _admit(tables: Tables, w: Record, block: int) -> None:
     own = tables.blocks[block]
     now = own["arrival"]
@@ -128,7 +128,7 @@ def _admit(tables: Tables, w: Record, block: int) -> None:
         _start_first(tables, w, max(now, w["free"]))
 
 
-@compiled
+@njit_cached
 def _gives_way(tables: Tables, w: Record, block: Record) -> bool:
     """Whether the running chunk comes after a chunk of ``block``, which arrives now."""
     current = tables.blocks[w["block"]]
@@ -141,7 +141,7 @@ def _gives_way(tables: Tables, w: Record, block: Record) -> bool:
     return bool(fresh < key)
 
 
-@compiled
+@njit_cached
 def _suspend(tables: Tables, w: Record, now: float) -> None:
     own = tables.blocks[w["block"]]
     key, work = w["key"], w["work"]
@@ -156,7 +156,7 @@ def _suspend(tables: Tables, w: Record, now: float) -> None:
     _join(tables, w, key, block, int(position), 1, work)
 
 
-@compiled
+@njit_cached
 def _join(
     tables: Tables, w: Record, key: float, block: int, position: int, count: int, work: float
 ) -> None:
@@ -165,7 +165,7 @@ def _join(
     w["ahead"] += 1
 
 
-@compiled
+@njit_cached
 def _start_first(tables: Tables, w: Record, now: float) -> None:
     """Start the waiting chunk of smallest key, if any waits."""
     best = 0
@@ -204,7 +204,7 @@ def _start_first(tables: Tables, w: Record, now: float) -> None:
             w["index"] = 0
 
 
-@compiled
+@njit_cached
 def catch_up(tables: Tables, x: int, now: float) -> None:
     """Bring a worker to ``now`` if anything falls due by then, and note what it is at."""
     w = tables.workers[x]
@@ -215,7 +215,7 @@ def catch_up(tables: Tables, x: int, now: float) -> None:
             w["busy_weight"] = 1.0 / tables.blocks[w["block"]]["num_chunks"]
 
 
-@compiled
+@njit_cached
 def copy(tables: Tables, x: int, keeps: int) -> int:
     """The row that holds a copy of a worker, good until the next copy, for ``LOOK`` or ``TELL``."""
     row = len(tables.workers) - 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -104,7 +104,7 @@ class State(NamedTuple):
         )
 
 
-@compiled
+@njit_cached
 def run_gangs(gangs: Gangs, ranking: Ranking, state: State) -> tuple[Integers, Floats, Integers]:
     """Run all jobs to their ends; ``state`` is left as at the end of the last one.
 
@@ -154,7 +154,7 @@ def run_gangs(gangs: Gangs, ranking: Ranking, state: State) -> tuple[Integers, F
     return _columns(log, crew)
 
 
-@compiled
+@njit_cached
 def _columns(
     log: list[tuple[int, float, float, float]], crew: list[int]
 ) -> tuple[Integers, Floats, Integers]:
@@ -169,7 +169,7 @@ def _columns(
     return placed, moments, workers
 
 
-@compiled
+@njit_cached
 def _let_go(
     gangs: Gangs,
     state: State,
@@ -192,7 +192,7 @@ def _let_go(
     state.running[j] = False
 
 
-@compiled
+@njit_cached
 def _queue_of(gangs: Gangs, ranking: Ranking, state: State, j: int, now: float) -> int:
     """How many thresholds a job's attained service has reached."""
     held = state.held[j] + (now - state.begin[j] if state.running[j] else 0.0)
@@ -203,7 +203,7 @@ def _queue_of(gangs: Gangs, ranking: Ranking, state: State, j: int, now: float) 
     return queue
 
 
-@compiled
+@njit_cached
 def _by_priority(
     gangs: Gangs, ranking: Ranking, state: State, active: Integers, now: float
 ) -> Integers:
@@ -222,7 +222,7 @@ def _by_priority(
     return _sorted(active, first, second)
 
 
-@compiled
+@njit_cached
 def _promote(gangs: Gangs, ranking: Ranking, state: State, active: Integers, now: float) -> None:
     """Return those who have waited long enough to the first queue."""
     for j in active:
@@ -234,13 +234,13 @@ def _promote(gangs: Gangs, ranking: Ranking, state: State, active: Integers, now
             state.trained[j] = False
 
 
-@compiled
+@njit_cached
 def _promoted_at(ranking: Ranking, state: State, j: int) -> float:
     """When a job that waits will have waited long enough."""
     return float(state.begin[j] + ranking.promote * state.held[j])
 
 
-@compiled
+@njit_cached
 def _choose(gangs: Gangs, state: State, order: Integers) -> tuple[Booleans, Integers]:
     """Who runs from now on, and how many workers of each group those placed anew will take.
 
@@ -265,7 +265,7 @@ def _choose(gangs: Gangs, state: State, order: Integers) -> tuple[Booleans, Inte
     return chosen, quota
 
 
-@compiled
+@njit_cached
 def _stays(gangs: Gangs, state: State, j: int, free: Integers) -> bool:
     """Leave a job its workers if nobody more urgent takes them."""
     for i in range(gangs.size[j]):
@@ -278,7 +278,7 @@ def _stays(gangs: Gangs, state: State, j: int, free: Integers) -> bool:
     return True
 
 
-@compiled
+@njit_cached
 def _fits(gangs: Gangs, state: State, j: int, free: Integers, quota: Integers) -> bool:
     """Give a job to be placed anew its share of the groups if they have enough left."""
     low, high, size = gangs.first_eligible[j], gangs.first_eligible[j + 1], gangs.size[j]
@@ -306,7 +306,7 @@ def _fits(gangs: Gangs, state: State, j: int, free: Integers, quota: Integers) -
     return True
 
 
-@compiled
+@njit_cached
 def _sorted(items: Integers, first: Floats, second: Floats) -> Integers:
     """Items by two keys, then by themselves; quick where they are nearly in that order."""
     items, first, second = items.copy(), first.copy(), second.copy()
@@ -324,7 +324,7 @@ def _sorted(items: Integers, first: Floats, second: Floats) -> Integers:
     return items
 
 
-@compiled
+@njit_cached
 def _ranked(gangs: Gangs, state: State, j: int, among: Integers) -> Integers:
     """Workers in the order in which a job is placed on them.
 
@@ -340,7 +340,7 @@ def _ranked(gangs: Gangs, state: State, j: int, among: Integers) -> Integers:
     return _sorted(among, trouble, delay)
 
 
-@compiled
+@njit_cached
 def _arrival(gangs: Gangs, state: State, j: int, server: int) -> float:
     """When a job's data reach a server if its last placement was there; else infinite."""
     for i in range(gangs.size[j]):
@@ -349,7 +349,7 @@ def _arrival(gangs: Gangs, state: State, j: int, server: int) -> float:
     return np.inf
 
 
-@compiled
+@njit_cached
 def _place(gangs: Gangs, state: State, j: int, quota: Integers, now: float) -> None:
     """Put a job on free workers, so many of each group, and start loading what is missing."""
     chosen = np.zeros(gangs.size[j], dtype=np.int64)
@@ -380,7 +380,7 @@ def _place(gangs: Gangs, state: State, j: int, quota: Integers, now: float) -> N
     state.first_start[j] = min(state.first_start[j], now)
 
 
-@compiled
+@njit_cached
 def _next_moment(
     gangs: Gangs, ranking: Ranking, state: State, order: Integers, now: float
 ) -> float:

@@ -11,13 +11,13 @@ from heuristics.preemptive.events import LOOK, advance, catch_up, copy, is_due
 from heuristics.preemptive.queues import NONE, Table, Tables, waiting
 from heuristics.preemptive.sending import send, withdraw
 from heuristics.preemptive.ties import TIE
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 SURFACED = 8
 """Workers after which the surface of the water is computed anew."""
 
 
-@compiled
+@njit_cached
 def pending(tables: Tables, x: int, moment: float, now: float, key: float) -> tuple[float, float]:
     """(W_1, W_2) of (5) at a worker at ``moment``, as far as is known ``now``."""
     catch_up(tables, x, now)
@@ -38,7 +38,7 @@ def pending(tables: Tables, x: int, moment: float, now: float, key: float) -> tu
     return before, behind
 
 
-@compiled
+@njit_cached
 def least_levels(
     tables: Tables, workers: Table, delay: Table, now: float, chunk_time: float, key: float
 ) -> Table:
@@ -55,7 +55,7 @@ def least_levels(
     return levels
 
 
-@compiled
+@njit_cached
 def look_closely(
     tables: Tables,
     workers: Table,
@@ -107,13 +107,13 @@ def look_closely(
                 highest = min(highest, (chunks * chunk_time + below) / (m + 1))
 
 
-@compiled
+@njit_cached
 def planned_flow(tables: Tables, x: int, now: float) -> float:
     """Sum of w (c - now) over unfinished chunks of a worker if nothing else is sent."""
     return advance(tables, copy(tables, x, LOOK), np.inf, now)
 
 
-@compiled
+@njit_cached
 def fill_exactly(
     tables: Tables,
     workers: Table,

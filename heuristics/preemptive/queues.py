@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.preemptive.ties import TIE, slack
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 Table = NDArray[Any]
 Record = Any
@@ -143,7 +143,7 @@ class Tables(NamedTuple):
     """Whether keys follow the work left."""
 
 
-@compiled
+@njit_cached
 def came_before(one: Record, other: Record) -> bool:
     """Whether a block stands before another of equal density: by arrival, release, index."""
     if abs(one["arrival"] - other["arrival"]) <= slack(one["duration"], one["arrival"]):
@@ -153,7 +153,7 @@ def came_before(one: Record, other: Record) -> bool:
     return bool(one["arrival"] < other["arrival"])
 
 
-@compiled
+@njit_cached
 def precedes(tables: Tables, new: Record, other: Record) -> bool:
     """Whether an entry stands before another."""
     if other["key"] > new["key"] * (1 + TIE):
@@ -166,7 +166,7 @@ def precedes(tables: Tables, new: Record, other: Record) -> bool:
     return came_before(tables.blocks[new["block"]], tables.blocks[other["block"]])
 
 
-@compiled
+@njit_cached
 def fill_entry(
     tables: Tables, entry: Record, key: float, block: int, position: int, count: int, work: float
 ) -> None:
@@ -181,7 +181,7 @@ def fill_entry(
     entry["count"] = count
 
 
-@compiled
+@njit_cached
 def drop_first_chunk(tables: Tables, entry: Record) -> None:
     """Take a chunk off an entry that has more."""
     own = tables.blocks[entry["block"]]
@@ -192,7 +192,7 @@ def drop_first_chunk(tables: Tables, entry: Record) -> None:
     entry["mass"] = entry["count"] / own["num_chunks"]
 
 
-@compiled
+@njit_cached
 def settle(tables: Tables, w: Record) -> None:
     """Take from a worker's buckets what has gone and put in what has joined."""
     while w["head"] != w["bucket"]:
@@ -209,7 +209,7 @@ def settle(tables: Tables, w: Record) -> None:
     w["ahead"] = 0
 
 
-@compiled
+@njit_cached
 def waiting(tables: Tables, w: Record, limit: float) -> tuple[float, float]:
     """Work of the waiting entries with a key up to a limit, and weight of the others."""
     before, behind = 0.0, 0.0
@@ -239,17 +239,17 @@ def waiting(tables: Tables, w: Record, limit: float) -> tuple[float, float]:
     return before, behind
 
 
-@compiled
+@njit_cached
 def _total_without(tables: Tables, entry: Record, gone: int) -> float:
     return float((entry["count"] - gone) * tables.blocks[entry["block"]]["duration"])
 
 
-@compiled
+@njit_cached
 def _mass_without(tables: Tables, entry: Record, gone: int) -> float:
     return float((entry["count"] - gone) / tables.blocks[entry["block"]]["num_chunks"])
 
 
-@compiled
+@njit_cached
 def _insert(tables: Tables, w: Record, new: Record) -> None:
     """Put an entry into the first bucket that ends behind it, or else into the last one."""
     if w["head"] == NONE:
@@ -279,7 +279,7 @@ def _insert(tables: Tables, w: Record, new: Record) -> None:
     _add_up(tables, bucket)
 
 
-@compiled
+@njit_cached
 def _make_room(tables: Tables, w: Record, bucket: int, new: Record) -> int:
     """Close the gap at the front of a full bucket or halve it; the bucket for the new entry."""
     own = tables.buckets[bucket]
@@ -304,7 +304,7 @@ def _make_room(tables: Tables, w: Record, bucket: int, new: Record) -> int:
     return bucket if precedes(tables, new, tables.entries[base + half - 1]) else other
 
 
-@compiled
+@njit_cached
 def _add_up(tables: Tables, bucket: int) -> None:
     """Write a bucket's keys and sums; of a worker's first bucket only the last key is read."""
     own = tables.buckets[bucket]
@@ -319,7 +319,7 @@ def _add_up(tables: Tables, bucket: int) -> None:
     own["mass"] = mass
 
 
-@compiled
+@njit_cached
 def _new_bucket(tables: Tables) -> int:
     totals = tables.totals[0]
     bucket = totals["buckets_free"]
@@ -334,7 +334,7 @@ def _new_bucket(tables: Tables) -> int:
     return int(bucket)
 
 
-@compiled
+@njit_cached
 def _free_bucket(tables: Tables, bucket: int) -> None:
     totals = tables.totals[0]
     tables.buckets[bucket]["next"] = totals["buckets_free"]
@@ -342,7 +342,7 @@ def _free_bucket(tables: Tables, bucket: int) -> None:
     totals["buckets"] -= 1
 
 
-@compiled
+@njit_cached
 def new_block(tables: Tables, w: Record) -> int:
     """A row for a block of a worker."""
     block = int(w["spare"])
@@ -356,7 +356,7 @@ def new_block(tables: Tables, w: Record) -> int:
     return int(w["slab"] - 1)
 
 
-@compiled
+@njit_cached
 def free_block(tables: Tables, w: Record, block: int) -> None:
     """Give a block's row back."""
     tables.blocks[block]["next"] = w["spare"]

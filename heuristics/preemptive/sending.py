@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from heuristics.preemptive.events import catch_up
 from heuristics.preemptive.queues import NONE, Record, Table, Tables, free_block, new_block
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 LONG = 32
 """Blocks under way from which on a worker catches up when something is sent to it."""
 
 
-@compiled
+@njit_cached
 def send(
     tables: Tables,
     x: int,
@@ -43,7 +43,7 @@ def send(
     return block
 
 
-@compiled
+@njit_cached
 def _link(tables: Tables, w: Record, block: int, before: int) -> None:
     after = w["first"] if before == NONE else tables.blocks[before]["next"]
     tables.blocks[block]["previous"] = before
@@ -58,7 +58,7 @@ def _link(tables: Tables, w: Record, block: int, before: int) -> None:
         tables.blocks[after]["previous"] = block
 
 
-@compiled
+@njit_cached
 def withdraw(tables: Tables, x: int, block: int) -> None:
     """Undo ``send``, before time has passed."""
     w = tables.workers[x]
@@ -76,7 +76,7 @@ def withdraw(tables: Tables, x: int, block: int) -> None:
     free_block(tables, w, block)
 
 
-@compiled
+@njit_cached
 def dispatch_chunks(
     tables: Tables,
     worker: Table,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from formulations.preemptive.instance import Floats
-from optsched.compiled import compiled
+from optsched.jit import njit_cached
 
 Moment = TypeVar("Moment", float, Floats)
 
@@ -20,7 +20,7 @@ TIE = 1e-9
 _ROUNDING = 1e-15  # a few units in the last place of a moment
 
 
-@compiled
+@njit_cached
 def slack(duration: Moment, moment: Moment) -> Moment:
     """How far apart two moments may lie and still be one (slots).
 

@@ -84,7 +84,7 @@ def plain_rows(rows: Sequence[Mapping[str, Any]]) -> Rows:
 @cache
 def _code(measure: Callable[..., Any]) -> str:
     """Digest of the code a measurement reaches in packages that announce problems or claims."""
-    from optsched.study.code import digest
+    from optsched.evaluation.code_digest import digest
 
     own = {_top(entry.module) for group in _GROUPS for entry in entry_points(group=group)}
     own.add(_top(measure.__module__))

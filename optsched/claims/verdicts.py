@@ -10,7 +10,7 @@ import numpy as np
 
 from optsched.claims.claim import Finding, Verdict
 from optsched.errors import InputError
-from optsched.report import mean_interval
+from optsched.evaluation.tables import mean_interval
 
 Better = Literal["larger", "smaller", "equal"]
 """Whether a printed number is a floor, a ceiling or a target."""

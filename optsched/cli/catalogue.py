@@ -27,7 +27,7 @@ def problems(
     """List problems with their formulations, bounds and heuristics, and the solvers found."""
     from optsched.problem import problem
     from optsched.problem import problems as all_problems
-    from optsched.solvers import available
+    from optsched.solvers.registry import available
 
     found = all_problems() if name is None else {name: problem(name)}
     solvers = available()

@@ -52,7 +52,7 @@ def say(text: str) -> None:
 
 def print_json(data: Any) -> None:
     """The machine-readable answer."""
-    from optsched.report import plain
+    from optsched.evaluation.tables import plain
 
     typer.echo(json.dumps(plain(data), indent=1, allow_nan=False))
 

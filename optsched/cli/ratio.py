@@ -98,10 +98,10 @@ def ratio(
     """
     import joblib
 
+    from optsched.evaluation.measure import study
+    from optsched.evaluation.tables import frame, summarise, varying
     from optsched.problem import pick, problem
-    from optsched.ratio import study
-    from optsched.report import frame, summarise, varying
-    from optsched.solvers import Options
+    from optsched.solvers.options import Options
 
     typed = extra_options(context.args, problem_name)
     found = problem(problem_name)
@@ -195,8 +195,8 @@ def show_ratios(
         measures: what the problem measures of a schedule.
         sense: of the problem.
     """
-    from optsched.comparison import FAILED
-    from optsched.report import CONFIDENCE
+    from optsched.evaluation.ratios import FAILED
+    from optsched.evaluation.tables import CONFIDENCE
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
     columns = [*keys, "n", "proven", "mean ratio", f"{CONFIDENCE:.0%} interval", "worst"]

@@ -55,8 +55,8 @@ def generate(
 ) -> None:
     """Make a random instance; the same seed and options give the same instance."""
     from optsched.document import dumps, save
+    from optsched.evaluation.runs import instance_rng
     from optsched.problem import problem
-    from optsched.trial import instance_rng
 
     typed = extra_options(context.args, problem_name)
     found = problem(problem_name)
@@ -102,8 +102,8 @@ def solve(
     Exits 0 with a feasible point, 1 without one.
     """
     from optsched.document import load, save
-    from optsched.ratio import check_solver
-    from optsched.solvers import Options
+    from optsched.evaluation.measure import check_solver
+    from optsched.solvers.options import Options
 
     found, call = target(name)
     formulation, _ = found.formulation(call)
@@ -194,8 +194,8 @@ def run(
     Exits 0 where the schedule is feasible, 1 where it is not.
     """
     from optsched.document import load, save
+    from optsched.evaluation.runs import run_heuristic
     from optsched.progress import heard_by
-    from optsched.trial import attempt
 
     found, call = target(name)
     found.heuristic(call)
@@ -205,7 +205,7 @@ def run(
         progress(f"running {name}", "jobs") as show,
         heard_by(lambda done, planned: show(done, planned, None)),
     ):
-        trial = attempt(found, instance, call, seed)
+        trial = run_heuristic(found, instance, call, seed)
     if trial.error is not None:
         raise trial.error
     if output is not None:
@@ -240,8 +240,8 @@ def check(
     Exits 0 where it breaks none, 1 where it does.
     """
     from optsched.document import load
+    from optsched.evaluation.runs import granted_check_options
     from optsched.problem import call_options, problem
-    from optsched.trial import entitlement
 
     found = problem(problem_name)
     granted = {} if speed is None else {"speed": speed}
@@ -251,7 +251,7 @@ def check(
     instance = load(found.instance_type, instance_file)
     schedule = load(found.schedule_type, schedule_file)
     violations = found.check(instance, schedule, **granted)
-    claimed = entitlement(found, schedule)
+    claimed = granted_check_options(found, schedule)
     if violations and not granted and claimed and not found.check(instance, schedule, **claimed):
         terms = ", ".join(f"{key}={value}" for key, value in claimed.items())
         say(f"the schedule is feasible only with what it was made with: {terms}")

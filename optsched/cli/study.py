@@ -25,7 +25,7 @@ from optsched.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from optsched.parallel import Crew
+    from optsched.parallel import Executor
     from optsched.study import Results
     from optsched.study.reading import StepSummary
 
@@ -88,28 +88,28 @@ def run(
     there when the same command is given again, and a method added to the file later is all that
     is computed. A run that times out, crashes or proves infeasibility is a result, too.
     """
-    from optsched.comparison import FAILED
-    from optsched.parallel import CrewLostError
+    from optsched.evaluation.ratios import FAILED
+    from optsched.parallel import ExecutorLostError
     from optsched.study import read, run_study
 
     spec = read(study)
     target = _store(study, store)
     check_target(target)
-    crew = _crew(executor, address, workers)
+    chosen = _executor(executor, address, workers)
     interrupted, lost = False, ""
     try:
         with progress(f"running {study}", "runs") as tell:
             run_study(
                 spec.grids,
                 target,
-                executor=crew,
+                executor=chosen,
                 keep=spec.keep,
                 retry=[] if retry is None else split_list(retry),
                 progress=lambda p: tell(p.finished, p.planned, p.seconds_left),
             )
     except KeyboardInterrupt:
         interrupted = True
-    except CrewLostError as error:
+    except ExecutorLostError as error:
         lost = str(error)
     results = _results(target)
     _tell(results, json)
@@ -183,7 +183,7 @@ def _store(study: Path, store: Path | None) -> Path:
     return study.with_suffix(".sqlite") if study.suffix == ".toml" else study
 
 
-def _crew(executor: str, address: str | None, workers: int | None) -> Crew:
+def _executor(executor: str, address: str | None, workers: int | None) -> Executor:
     if executor == "dask":
         from optsched.study.cluster import Cluster
 
@@ -214,7 +214,7 @@ def _results(store: Path) -> Results:
 def _tell(results: Results, json: bool) -> None:
     from dataclasses import asdict
 
-    from optsched.report import frame, summarise, varying
+    from optsched.evaluation.tables import frame, summarise, varying
 
     tables = [frame(results.rows_of_grid(number)) for number in range(len(results.layouts))]
     keys = [

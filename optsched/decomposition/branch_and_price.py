@@ -19,7 +19,7 @@ from optsched.decomposition.master import RestrictedMaster
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
 from optsched.decomposition.primal import Incumbent, IntegerMaster, dive
 from optsched.model.expression import Floats
-from optsched.solvers import AGREEMENT
+from optsched.solvers.direct import AGREEMENT
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 

@@ -13,7 +13,7 @@ import numpy as np
 from optsched.errors import InputError, UnsupportedError
 from optsched.model import Kind, Model
 from optsched.model.expression import Floats, Relation
-from optsched.solvers import AGREEMENT, solve
+from optsched.solvers.direct import AGREEMENT, solve_directly
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
 
@@ -184,7 +184,7 @@ class _Loop:
             time_limit=None if math.isinf(seconds) else max(seconds, 1e-3),
             warm_start=start,
         )
-        solution = solve(model, self.solver, options=options)
+        solution = solve_directly(model, self.solver, options)
         self.rounds += 1
         self.nodes += solution.nodes or 0
         return solution

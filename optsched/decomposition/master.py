@@ -15,7 +15,7 @@ from optsched.decomposition.limits import Limits
 from optsched.decomposition.pool import ColumnPool
 from optsched.model import Model
 from optsched.model.expression import Floats
-from optsched.solvers.highs import load, refuse
+from optsched.solvers.highs.backend import load, refuse
 from optsched.solvers.options import Options
 
 _PENALTY = 10.0  # price of leaving a row unsatisfied, over the largest cost of a column

@@ -11,7 +11,7 @@ from typing import Any
 from optsched.decomposition.columns import Column
 from optsched.decomposition.generation import Iteration
 from optsched.errors import FieldProblem, InputError
-from optsched.solvers import backend
+from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 
 

@@ -16,10 +16,12 @@ from optsched.decomposition.limits import Limits
 from optsched.decomposition.master import Ending
 from optsched.decomposition.pool import ColumnPool
 from optsched.model import Model
-from optsched.model.compiled import Rows
 from optsched.model.evaluate import row_excess
 from optsched.model.expression import Floats
-from optsched.solvers import Options, Status, solve
+from optsched.model.matrix_form import Rows
+from optsched.solvers.direct import solve_directly
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 _NEARLY = 0.95  # a dive rounds such fractions up along with the largest
 _ROUNDS = 20  # most rounds of pricing after each step of a dive
@@ -81,7 +83,7 @@ class IntegerMaster:
                 if id(column) in position:
                     counts[position[id(column)]] = times
             options = replace(options, warm_start={"number": counts})
-        solution = solve(model, "highs", options=options)
+        solution = solve_directly(model, "highs", options)
         asked = options.stop is not None and options.stop.is_set()
         if solution.status is Status.INTERRUPTED and not asked:
             raise KeyboardInterrupt  # the back end has caught it; the search is to end too

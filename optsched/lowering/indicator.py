@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.model.blocks import Indicator
-from optsched.model.compiled import Rows, assemble
 from optsched.model.expression import Expression, Terms
+from optsched.model.matrix_form import Rows, assemble
 from optsched.model.ranges import raise_missing_bound, range_of, without_noise
 
 if TYPE_CHECKING:

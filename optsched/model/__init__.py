@@ -2,9 +2,9 @@
 
 from optsched.model.base import Kind, Variable
 from optsched.model.blocks import Block
-from optsched.model.compiled import Compiled, Rows
 from optsched.model.evaluate import BlockViolation
 from optsched.model.expression import Expression, Relation
+from optsched.model.matrix_form import MatrixForm, Rows
 from optsched.model.model import EVERY_KIND, FEASIBILITY, Model
 
 __all__ = [
@@ -12,9 +12,9 @@ __all__ = [
     "FEASIBILITY",
     "Block",
     "BlockViolation",
-    "Compiled",
     "Expression",
     "Kind",
+    "MatrixForm",
     "Model",
     "Relation",
     "Rows",

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from optsched.errors import ModelError
 from optsched.model.blocks import Block
-from optsched.model.compiled import column_name
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Shape, Terms
+from optsched.model.matrix_form import column_name
 from optsched.model.ranges import Domains
 
 

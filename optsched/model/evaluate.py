@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from optsched.model.compiled import Compiled, Rows
 from optsched.model.expression import Floats, Shape
+from optsched.model.matrix_form import MatrixForm, Rows
 
 _UNIT = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
@@ -35,7 +35,7 @@ class BlockViolation:
     """How many entries of the block are broken."""
 
 
-def evaluate(compiled: Compiled, x: Floats, tolerance: float) -> list[BlockViolation]:
+def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockViolation]:
     """Every block broken by more than the tolerance.
 
     A row's tolerance is ``tolerance * max(1, |side|)``, so that a large right-hand side is not

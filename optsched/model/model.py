@@ -13,20 +13,20 @@ from optsched.errors import ModelError
 from optsched.lowering import lower
 from optsched.model.base import Kind, Variable
 from optsched.model.blocks import Indicator, Linear
-from optsched.model.compiled import (
-    Compiled,
+from optsched.model.evaluate import BlockViolation, evaluate
+from optsched.model.expression import Expression, Floats, Relation
+from optsched.model.matrix_form import (
     CompiledIndicator,
+    MatrixForm,
     assemble,
     check_finite,
     linear,
 )
-from optsched.model.evaluate import BlockViolation, evaluate
-from optsched.model.expression import Expression, Floats, Relation
 from optsched.model.nonlinear import NonlinearModel
 from optsched.model.view import html_view, text_view
 
 if TYPE_CHECKING:
-    from optsched.export.arguments import ScipyArguments
+    from optsched.formats.arguments import ScipyArguments
 
 EVERY_KIND = frozenset(
     {
@@ -110,7 +110,7 @@ class Model(NonlinearModel):
 
     # towards solvers
 
-    def compile(self, native: Iterable[str] = ()) -> Compiled:
+    def compile(self, native: Iterable[str] = ()) -> MatrixForm:
         """One sparse matrix with bounds and types.
 
         Args:
@@ -137,7 +137,7 @@ class Model(NonlinearModel):
             first += relation.expression.size
         objective, columns = model.objective, model.columns
         lower_bounds, upper_bounds, integer = model.domains()
-        compiled = Compiled(
+        compiled = MatrixForm(
             cost=np.zeros(columns) if objective is None else linear(objective, columns),
             offset=0.0 if objective is None else _single(objective.constant),
             maximise=model.maximise,
@@ -192,7 +192,7 @@ class Model(NonlinearModel):
     # towards other tools
 
     def write(self, path: str | Path) -> dict[str, str]:
-        """Write an MPS or LP file; see :func:`optsched.export.write`.
+        """Write an MPS or LP file; see :func:`optsched.formats.write`.
 
         Returns:
             From each name in the file to the model's own.
@@ -200,25 +200,25 @@ class Model(NonlinearModel):
         Raises:
             InputError: the path ends in neither ".mps" nor ".lp".
         """
-        from optsched.export import write
+        from optsched.formats import write
 
         return write(self, path)
 
     def to_scipy(self) -> ScipyArguments:
         """Arguments of ``scipy.optimize.milp`` and ``linprog``."""
-        from optsched.export import to_scipy
+        from optsched.formats import to_scipy
 
         return to_scipy(self)
 
     def to_pulp(self) -> Any:
         """A ``pulp.LpProblem`` with the same optimum."""
-        from optsched.export import to_pulp
+        from optsched.formats import to_pulp
 
         return to_pulp(self)
 
     def to_mathopt(self) -> Any:
         """An ``ortools.math_opt.python.mathopt.Model`` with the same optimum."""
-        from optsched.export import to_mathopt
+        from optsched.formats import to_mathopt
 
         return to_mathopt(self)
 

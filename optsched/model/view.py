@@ -12,9 +12,9 @@ import numpy as np
 
 from optsched.model.base import ModelBase, Variable
 from optsched.model.blocks import Block
-from optsched.model.compiled import assemble
 from optsched.model.expression import Relation, Shape
 from optsched.model.latex import block_formula, objective_formula, variable_formula
+from optsched.model.matrix_form import assemble
 from optsched.model.words import Writer, number
 
 Item = TypeVar("Item")

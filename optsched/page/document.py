@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
+from optsched.evaluation.tables import CONFIDENCE, summarise
 from optsched.page.formulas import mathml
 from optsched.page.pictures import example_pictures, ratio_pictures
 from optsched.problem import Problem
-from optsched.report import CONFIDENCE, summarise
 
 UNPROVEN_SHOWN = 40
 """Most lines of the table of what was not proven."""
@@ -33,7 +33,7 @@ class Section:
 
     problem: Problem
     table: pd.DataFrame
-    """Rows of ratios, from ``optsched.report.frame``."""
+    """Rows of ratios, from ``optsched.evaluation.tables.frame``."""
     cells: Sequence[str] = ()
     """Columns that make the groups of the summary, beside the heuristic."""
     x: str | None = None

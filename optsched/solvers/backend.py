@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from optsched.model.compiled import Compiled
 from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
 
 @dataclass(frozen=True, eq=False)
-class Raw:
+class SolverResult:
     """A solver's answer before the model has checked it, in the caller's sense and units."""
 
     status: Status
@@ -48,5 +48,5 @@ class Backend(Protocol):
     def version(self) -> str:
         """Version of the solver found, raising ImportError where there is none."""
 
-    def solve(self, compiled: Compiled, options: Options, start: Floats | None) -> Raw:
+    def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` holds a value per column, NaN where there is none."""

@@ -13,15 +13,15 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.model.compiled import Compiled, Rows
 from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm, Rows
 
 _UNIT = float(np.finfo(np.float64).eps)
 _PASSES = 4  # of deriving missing bounds from the rows
 _LOOSE = 1e-9  # relative; derived bounds are loosened by far more than rounding costs
 
 
-def dual_bound(compiled: Compiled, duals: Floats, value: float) -> float | None:
+def dual_bound(compiled: MatrixForm, duals: Floats, value: float) -> float | None:
     """The bound that row multipliers prove; None where they prove nothing.
 
     Integrality is ignored, so the bound holds for mixed-integer models, too.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
-from optsched.solvers import BACKENDS, backend
-from optsched.solvers.pulp_solvers import PulpSolver, found
+from optsched.solvers.pulp.backend import PulpSolver, found
+from optsched.solvers.registry import BACKENDS, backend
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from dataclasses import replace
 from typing import IO, Any
 
 from optsched.errors import UnsupportedError
-from optsched.model.compiled import Compiled
 from optsched.model.expression import Floats
-from optsched.solvers.backend import Backend, Raw
+from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.backend import Backend, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
@@ -41,8 +41,8 @@ _TAIL = 20  # last lines of what the worker printed, for the message
 
 
 def solve_isolated(
-    engine: Backend, compiled: Compiled, options: Options, start: Floats | None
-) -> Raw:
+    engine: Backend, compiled: MatrixForm, options: Options, start: Floats | None
+) -> SolverResult:
     """``engine.solve`` in a process of its own.
 
     Raises:
@@ -79,7 +79,7 @@ class _Worker:
         self.answers: queue.Queue[bytes | None] = queue.Queue()
         self.readers = [self._thread(self._read_answers), self._thread(self._read_log)]
 
-    def solve(self, request: bytes, heeds_stop: bool) -> Raw:
+    def solve(self, request: bytes, heeds_stop: bool) -> SolverResult:
         """Send the request, wait within the limits."""
         self._thread(lambda: self._send(len(request).to_bytes(8, "little") + request))
         stop_by: float | None = None
@@ -90,16 +90,18 @@ class _Worker:
                     stop_by = self._ask_to_stop(heeds_stop)
                 now = time.perf_counter()
                 if stop_by is not None and now > stop_by:
-                    return Raw(Status.INTERRUPTED, message="did not stop when asked: killed")
+                    return SolverResult(
+                        Status.INTERRUPTED, message="did not stop when asked: killed"
+                    )
                 if kill_by is not None and now > kill_by:
                     said = f"overran its time limit by {GRACE:g} s: killed"
-                    return Raw(Status.NO_SOLUTION, limit=Limit.TIME, message=said)
+                    return SolverResult(Status.NO_SOLUTION, limit=Limit.TIME, message=said)
                 answer = self.answers.get(timeout=_POLL)
             except queue.Empty:
                 continue
             except KeyboardInterrupt:
                 if stop_by is not None:
-                    return Raw(Status.INTERRUPTED, message="killed")
+                    return SolverResult(Status.INTERRUPTED, message="killed")
                 stop_by = self._ask_to_stop(heeds_stop)
                 continue
             if answer == STARTED:
@@ -141,7 +143,7 @@ class _Worker:
             pipe.write(data)
             pipe.flush()
 
-    def _crashed(self, *, stopped: bool) -> Raw:
+    def _crashed(self, *, stopped: bool) -> SolverResult:
         self._kill()  # what it has started; its own exit code stands already
         code = self.process.wait()
         self.readers[1].join()
@@ -152,12 +154,12 @@ class _Worker:
             with suppress(ValueError):
                 how = f"signal {signal.Signals(-code).name}"
         if stopped:
-            return Raw(Status.INTERRUPTED, message=f"the solver's process ended by {how}")
+            return SolverResult(Status.INTERRUPTED, message=f"the solver's process ended by {how}")
         memory = killed or any(word.lower() in text.lower() for word in _NO_MEMORY)
         said = f"the solver's process ended by {how}"
         if killed:
             said += ", as it does when memory runs out"
-        return Raw(
+        return SolverResult(
             Status.ERROR,
             limit=Limit.MEMORY if memory else None,
             message=f"{said}: {text}" if text else said,
@@ -197,10 +199,10 @@ def _exactly(pipe: IO[bytes], size: int) -> bytes:
     return pipe.read(size)
 
 
-def _unpacked(answer: bytes) -> Raw:
+def _unpacked(answer: bytes) -> SolverResult:
     kind, value = pickle.loads(answer)
     if kind == "raw":
-        assert isinstance(value, Raw)
+        assert isinstance(value, SolverResult)
         return value
     failure: Any = value
     raise failure

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.errors import UnsupportedError
-from optsched.model.compiled import Compiled
 from optsched.model.expression import Floats
-from optsched.solvers.backend import Raw
+from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -23,7 +23,7 @@ to call a feasible model infeasible, only ever with continuous columns beside in
 
 
 def refuse_numbers(
-    solver: str, compiled: Compiled, *, smallest: float, largest: float, infinite: float
+    solver: str, compiled: MatrixForm, *, smallest: float, largest: float, infinite: float
 ) -> None:
     """Refuse what a solver drops or takes for infinite.
 
@@ -81,15 +81,15 @@ def refuse_options(
             raise UnsupportedError(f"{solver} does not honour the option {name}{hint}")
 
 
-def contradiction(compiled: Compiled) -> Raw | None:
+def contradiction(compiled: MatrixForm) -> SolverResult | None:
     """Infeasible at sight: a row whose sides exclude each other, which some solvers refuse."""
     rows = compiled.rows
     if (rows.lower > rows.upper).any():
-        return Raw(Status.INFEASIBLE, message="the sides of a row exclude each other")
+        return SolverResult(Status.INFEASIBLE, message="the sides of a row exclude each other")
     return None
 
 
-def may_be_unbounded(compiled: Compiled) -> bool:
+def may_be_unbounded(compiled: MatrixForm) -> bool:
     """Whether HiGHS's word "infeasible" needs a second look.
 
     Its presolve has been seen (1.12, 1.13.1) to call a feasible, unbounded linear program
@@ -99,12 +99,12 @@ def may_be_unbounded(compiled: Compiled) -> bool:
     return bool(compiled.cost.any() and not finite)
 
 
-def mixes_types(compiled: Compiled) -> bool:
+def mixes_types(compiled: MatrixForm) -> bool:
     """Whether there are integer and continuous columns."""
     return bool(compiled.has_integers and not compiled.integer.all())
 
 
-def has_endless_column(compiled: Compiled, cost: Floats) -> bool:
+def has_endless_column(compiled: MatrixForm, cost: Floats) -> bool:
     """Whether a column in no row has no best value when ``cost`` is minimised.
 
     CBC (2.10) calls 0 the optimum of such a column where it is free.
@@ -114,12 +114,12 @@ def has_endless_column(compiled: Compiled, cost: Floats) -> bool:
     return bool((alone & endless).any())
 
 
-def gap_needs_constant(compiled: Compiled, options: Options) -> bool:
+def gap_needs_constant(compiled: MatrixForm, options: Options) -> bool:
     """Whether a relative gap would change its meaning with the objective's constant left out."""
     return bool(options.gap and compiled.offset and compiled.has_integers)
 
 
-def with_constant(compiled: Compiled) -> Compiled:
+def with_constant(compiled: MatrixForm) -> MatrixForm:
     """The model with its objective's constant as the cost of a last column fixed at 1."""
     rows = compiled.rows
     wider = sp.csr_array(
@@ -137,6 +137,6 @@ def with_constant(compiled: Compiled) -> Compiled:
     )
 
 
-def without_constant(raw: Raw) -> Raw:
+def without_constant(raw: SolverResult) -> SolverResult:
     """The answer to ``with_constant``, for the model itself."""
     return raw if raw.x is None else replace(raw, x=raw.x[:-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -75,3 +75,16 @@ class Options:
             problems.append(FieldProblem("memory_limit", self.memory_limit, allowed))
         if problems:
             raise InputError(problems)
+
+
+def merged(options: Options | None, settings: Mapping[str, Any]) -> Options:
+    """Options with single fields replaced.
+
+    Raises:
+        InputError: a field that does not exist, or a value out of range.
+    """
+    known = Options.__dataclass_fields__
+    for name, value in settings.items():
+        if name not in known:
+            raise InputError.of(name, value, "not an option; there are: " + ", ".join(known))
+    return replace(options or Options(), **settings)

@@ -28,8 +28,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.model.compiled import Rows
 from optsched.model.expression import Floats
+from optsched.model.matrix_form import Rows
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

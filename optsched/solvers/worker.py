@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import IO, Any
 
 from optsched.errors import InputError, ModelError
-from optsched.solvers.backend import Raw
+from optsched.solvers.backend import SolverResult
 from optsched.solvers.isolation import STARTED
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
@@ -52,12 +52,12 @@ def _answer(data: bytes, source: IO[bytes]) -> bytes:
         raw = engine.solve(compiled, replace(options, **settings), start)
         return pickle.dumps(("raw", raw))
     except MemoryError as failure:
-        raw = Raw(Status.ERROR, limit=Limit.MEMORY, message=f"MemoryError: {failure}")
+        raw = SolverResult(Status.ERROR, limit=Limit.MEMORY, message=f"MemoryError: {failure}")
         return pickle.dumps(("raw", raw))
     except (InputError, ModelError) as failure:
         return pickle.dumps(("failure", failure))
     except Exception as failure:
-        raw = Raw(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
+        raw = SolverResult(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
         return pickle.dumps(("raw", raw))
 
 

@@ -8,7 +8,7 @@ read.
 
 Example:
     >>> from optsched.study import Exact, Grid, run_study
-    >>> from optsched.solvers import Options
+    >>> from optsched.solvers.options import Options
     >>> grid = Grid(
     ...     "preemptive",
     ...     generator={"jobs": [2, 3], "servers": [3]},
@@ -26,14 +26,14 @@ As a file: see :mod:`optsched.study.spec`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor as FuturesExecutor
 from contextlib import closing
 from pathlib import Path
 
 import joblib
 
 from optsched.errors import InputError
-from optsched.parallel import Crew, Given, Here, Processes
+from optsched.parallel import Executor, External, Processes, Serial
 from optsched.study.engine import Engine, Keep
 from optsched.study.grid import Exact, Grid, plan
 from optsched.study.pace import Progress
@@ -49,7 +49,7 @@ def run_study(
     store: str | Path | None = None,
     *,
     workers: int | None = None,
-    executor: Crew | Executor | Callable[[], Executor] | None = None,
+    executor: Executor | FuturesExecutor | Callable[[], FuturesExecutor] | None = None,
     keep: Keep = "exact",
     retry: Iterable[str] = (),
     progress: Callable[[Progress], None] | None = None,
@@ -62,7 +62,7 @@ def run_study(
         workers: how many runs go on at a time; None: one per core.
         executor: where they run. None: processes of this machine, or this very process with
             ``workers=1``. Any ``concurrent.futures`` executor will do, or a function that starts
-            one (then a new one is started where a crash breaks the first), or a crew such as
+            one (then a new one is started where a crash breaks the first), or a executor such as
             ``optsched.study.cluster.Cluster``.
         keep: whose schedules to keep.
         retry: statuses of runs to be forgotten and computed again, such as "error".
@@ -79,16 +79,18 @@ def run_study(
     planned = plan(grids)
     with Store.in_memory() if store is None else Store.open(store) as kept:
         kept.forget(retry)
-        with closing(Engine(planned, kept, _crew(executor, count), keep).run()) as steps:
+        with closing(Engine(planned, kept, _executor(executor, count), keep).run()) as steps:
             for step in steps:
                 if progress is not None:
                     progress(step)
         return Results.of(kept)
 
 
-def _crew(executor: Crew | Executor | Callable[[], Executor] | None, workers: int) -> Crew:
+def _executor(
+    executor: Executor | FuturesExecutor | Callable[[], FuturesExecutor] | None, workers: int
+) -> Executor:
     if executor is None:
-        return Here() if workers == 1 else Processes(workers)
-    if isinstance(executor, Executor) or callable(executor):
-        return Given(executor, workers)
+        return Serial() if workers == 1 else Processes(workers)
+    if isinstance(executor, FuturesExecutor) or callable(executor):
+        return External(executor, workers)
     return executor

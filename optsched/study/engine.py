@@ -1,4 +1,4 @@
-"""Runs a plan: what the store does not hold yet goes to the crew, and comes back into the store."""
+"""Runs a plan: what the store does not hold yet goes to the executor, and comes back into it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal
 
-from optsched.comparison import Row, best_start
 from optsched.errors import InputError
-from optsched.parallel import Crew, Finished, drain
-from optsched.solvers import Status
+from optsched.evaluation.ratios import Row, best_start
+from optsched.evaluation.runs import Run
+from optsched.parallel import Executor, Finished, drain
+from optsched.solvers.solution import Status
 from optsched.study.grid import Plan
 from optsched.study.layout import Case, Layout, Place, RunKey, Step
 from optsched.study.pace import Pace, Progress
 from optsched.study.reading import rows_of, runs_of
 from optsched.study.store import Made, Store
 from optsched.study.worker import Report, Task, work
-from optsched.workbench import Run
 
 Keep = Literal["none", "exact", "all"]
 """Whose schedules are kept; those of heuristics are quickly made again."""
@@ -55,14 +55,14 @@ class Engine:
     Args:
         plan: what to run.
         store: what there is already, and where results go.
-        crew: where to run it.
+        executor: where to run it.
         keep: whose schedules to keep.
     """
 
-    def __init__(self, plan: Plan, store: Store, crew: Crew, keep: Keep = "none") -> None:
+    def __init__(self, plan: Plan, store: Store, executor: Executor, keep: Keep = "none") -> None:
         self.plan = plan
         self.store = store
-        self.crew = crew
+        self.executor = executor
         self.keep = keep
         self._instances = store.instances()
         self._there = store.run_keys()
@@ -71,7 +71,7 @@ class Engine:
         self._making: dict[str, list[_Open]] = defaultdict(list)
         self._running: dict[RunKey, list[tuple[_Open, Step]]] = defaultdict(list)
         self._done: deque[_Open] = deque()
-        self._pace = Pace(plan.layouts, plan.cases, store.took(), crew.size())
+        self._pace = Pace(plan.layouts, plan.cases, store.took(), executor.size())
 
     def run(self) -> Generator[Progress, None, None]:
         """Run to the end; yield after every result, and once at the start.
@@ -81,17 +81,17 @@ class Engine:
             CrewLostError: the executor is gone.
             KeyboardInterrupt: also where a solver has heard of it first.
         """
-        self.store.set_plan(self.plan, self.crew.size())
+        self.store.set_plan(self.plan, self.executor.size())
         self._refill()
         yield self._pace.progress()
-        with closing(drain(work, self._tasks, self.crew)) as batches:
+        with closing(drain(work, self._tasks, self.executor)) as batches:
             for batch in batches:
                 with self.store.writing():
                     stops = [self._record(finished) for finished in batch]
                 for stop in filter(None, stops):
                     raise stop
                 self._refill()
-                self._pace.workers = self.crew.size()
+                self._pace.workers = self.executor.size()
                 yield self._pace.progress()
 
     def finished_cases(self) -> Iterator[FinishedCase]:
@@ -106,7 +106,7 @@ class Engine:
 
     def _refill(self) -> None:
         """Open cases until there is enough to do."""
-        while self._cases and len(self._tasks) < 4 * self.crew.window():
+        while self._cases and len(self._tasks) < 4 * self.executor.window():
             number, case = self._cases.popleft()
             one = _Open(number, case, self.plan.layouts[case.grid])
             made = self._instances.get(case.recipe)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from optsched.document import write_text
 from optsched.errors import InputError
-from optsched.report import plain
+from optsched.evaluation.tables import plain
 
 
 def write(table: pd.DataFrame, path: Path) -> None:

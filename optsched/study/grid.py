@@ -17,16 +17,15 @@ from typing import Any, TypeVar
 
 from pydantic_core import to_jsonable_python
 
-from optsched.comparison import Contest
 from optsched.document import dumps, load, parse
 from optsched.errors import FieldProblem, InputError
+from optsched.evaluation.code_digest import generator_versions, method_versions
+from optsched.evaluation.ratios import ComparisonSpec
+from optsched.evaluation.runs import Method, check_solver, instance_rng
 from optsched.problem import Problem, parse_call, pick
 from optsched.problem import problem as find_problem
-from optsched.solvers import Options
-from optsched.study.code import generator_versions, method_versions
+from optsched.solvers.options import Options
 from optsched.study.layout import Case, Layout, Step
-from optsched.trial import instance_rng
-from optsched.workbench import Method, check_solver
 
 T = TypeVar("T")
 
@@ -227,7 +226,7 @@ def _add(whole: Plan, number: int, grid: Grid) -> None:
         for label, method in methods
     ]
     chosen = [one.label for one in solves if one.formulation == reference]
-    contest = Contest.of(problem, heuristics, grid.bounds, reference, chosen)
+    contest = ComparisonSpec.of(problem, heuristics, grid.bounds, reference, chosen)
     steps = [
         Step(
             one.method.kind,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optsched.comparison import Contest
-from optsched.workbench import Kind
+from optsched.evaluation.ratios import ComparisonSpec
+from optsched.evaluation.runs import Kind
 
 NO_SEED = -1
 """Stands for the seed of a method whose result depends on none."""
@@ -50,7 +50,7 @@ class Layout:
     """Of costs."""
     options: Sequence[str]
     """Generator options that were given."""
-    contest: Contest
+    contest: ComparisonSpec
     steps: Sequence[Step]
 
     def plain(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Layout:
     def of(cls, plain: Mapping[str, Any]) -> Layout:
         """The layout that ``plain`` came from."""
         options = {call: groupable(given) for call, given in plain["contest"]["heuristics"].items()}
-        contest = Contest(**{**plain["contest"], "heuristics": options})
+        contest = ComparisonSpec(**{**plain["contest"], "heuristics": options})
         steps = [Step(**step) for step in plain["steps"]]
         return cls(plain["problem"], plain["unit"], plain["options"], contest, steps)
 

@@ -10,14 +10,14 @@ from typing import Any
 from optsched import __version__
 from optsched.document import load, parse
 from optsched.errors import InputError
+from optsched.evaluation.runs import run_heuristic
+from optsched.evaluation.tables import frame, varying
 from optsched.page import Example, Section, page
 from optsched.problem import Problem
-from optsched.report import frame, varying
 from optsched.study.grid import Recipe, found, instance_digest
 from optsched.study.layout import Case
 from optsched.study.reading import Results, rows_of
 from optsched.study.store import Store
-from optsched.trial import attempt
 
 
 def study_page(store: Store, title: str) -> str:
@@ -93,7 +93,7 @@ def _instance(problem: Problem, case: Case, results: Results) -> Any:
 def _schedules(
     store: Store, results: Results, problem: Problem, case: Case, instance: Any, heuristic: str
 ) -> Iterator[tuple[str, Any]]:
-    trial = attempt(problem, instance, heuristic, case.seed)
+    trial = run_heuristic(problem, instance, heuristic, case.seed)
     if trial.schedule is not None and trial.cost is not None:
         yield f"{heuristic}: {trial.cost:g} {problem.unit}", trial.schedule
     made, runs = results.instances[case.recipe], results.runs_of(case)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from optsched.comparison import FAILED, Row, compare
-from optsched.solvers import Status
+from optsched.evaluation.ratios import FAILED, Row, compare
+from optsched.evaluation.runs import Kind, Run
+from optsched.solvers.solution import Status
 from optsched.study.layout import Case, Layout, Place, RunKey
 from optsched.study.pace import Pace, Progress
 from optsched.study.store import Made, Store
-from optsched.workbench import Kind, Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,7 @@ class Results:
 
     def ratios(self) -> pd.DataFrame:
         """One line per heuristic and instance, as ``optsched ratio`` writes them."""
-        from optsched.report import frame  # pandas takes long to import
+        from optsched.evaluation.tables import frame  # pandas takes long to import
 
         return frame(self.rows)
 

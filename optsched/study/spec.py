@@ -50,7 +50,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from optsched.document import Document, refusal
 from optsched.errors import FieldProblem, InputError
 from optsched.problem import Preset, pick
-from optsched.solvers import Options
+from optsched.solvers.options import Options
 from optsched.study.engine import Keep
 from optsched.study.grid import Exact, Grid, found
 

@@ -24,10 +24,10 @@ from typing import Any, Self
 from pydantic_core import to_jsonable_python
 
 from optsched.errors import InputError
-from optsched.solvers import Status
+from optsched.evaluation.runs import Run
+from optsched.solvers.solution import Status
 from optsched.study.grid import Asked, Plan, Recipe, found, settings
 from optsched.study.layout import Case, Layout, RunKey, groupable
-from optsched.workbench import Run
 
 APPLICATION = 0x6F707473
 """Marks an SQLite file as a store of studies."""

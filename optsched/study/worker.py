@@ -12,11 +12,11 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from optsched.evaluation.code_digest import method_versions
+from optsched.evaluation.runs import InstanceRunner, Run
 from optsched.problem import Problem
-from optsched.study.code import method_versions
 from optsched.study.grid import Asked, Recipe, found, instance_digest
 from optsched.study.layout import RunKey
-from optsched.workbench import Run, Workbench
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def work(task: Task) -> Report:
             "the instance is not the one made before from the same options and seed: "
             "is its generator random beyond its seed, or has a file it reads changed?"
         )
-    bench = Workbench(problem, _kept.instance, task.recipe.seed)
-    run = bench.perform(task.asked.method, task.start, keep=task.keep)
+    bench = InstanceRunner(problem, _kept.instance, task.recipe.seed)
+    run = bench.run(task.asked.method, task.start, keep=task.keep)
     return Report(time.perf_counter() - began, wanted, run)
 
 

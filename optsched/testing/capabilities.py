@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from optsched.errors import ModelError
-from optsched.model import Compiled, Model
+from optsched.model import MatrixForm, Model
 from optsched.solvers.backend import Backend
 
 
@@ -49,7 +49,7 @@ CAPABILITIES: dict[str, Capabilities] = {
 """Of the back ends that come with the package and do not take everything."""
 
 
-def features(model: Model, compiled: Compiled | None) -> frozenset[Feature]:
+def features(model: Model, compiled: MatrixForm | None) -> frozenset[Feature]:
     """What solving a model asks for.
 
     Args:
@@ -83,7 +83,7 @@ def refusal(
         return f"{', '.join(sorted(missing))} without the bounds that linear rows need"
     if not (capabilities.refuses or capabilities.smallest):
         return ""
-    compiled: Compiled | None = None
+    compiled: MatrixForm | None = None
     with suppress(ModelError):
         compiled = model.compile(engine.native | {"rotated_cone"})
     refused = features(model, compiled) & capabilities.refuses

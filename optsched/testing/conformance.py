@@ -12,8 +12,9 @@ import numpy as np
 
 from optsched.errors import ModelError
 from optsched.model import Model
-from optsched.solvers import BACKENDS, backend, solve
+from optsched.solve import solve
 from optsched.solvers.backend import Backend
+from optsched.solvers.registry import BACKENDS, backend
 from optsched.solvers.solution import Status
 from optsched.testing.capabilities import CAPABILITIES, Capabilities, refusal
 from optsched.testing.case import Case, complaint

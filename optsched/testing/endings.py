@@ -11,7 +11,8 @@ import numpy as np
 
 from optsched.errors import ModelError
 from optsched.model import Model
-from optsched.solvers import backend, solve
+from optsched.solve import solve
+from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.testing.capabilities import CAPABILITIES, Capabilities, Feature
 from optsched.testing.case import complaint

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.errors import ModelError
-from optsched.model import EVERY_KIND, FEASIBILITY, Compiled, Model
+from optsched.model import EVERY_KIND, FEASIBILITY, MatrixForm, Model
 from optsched.model.blocks import Maximum, Product
 from optsched.model.expression import Floats
 from optsched.model.ranges import affine
@@ -78,7 +78,7 @@ def enumerate_optimum(model: Model) -> Optimum:
 
 
 def _best(
-    grid: Grid, compiled: Compiled, points: np.ndarray, on: list[Mask]
+    grid: Grid, compiled: MatrixForm, points: np.ndarray, on: list[Mask]
 ) -> Floats | Status:  # fmt: skip
     """The best of these points, all columns chosen, or why there is none."""
     if not len(points):
@@ -113,7 +113,7 @@ class _Remaining:
     """The linear programs that an integer point leaves: one per choice of winners of maxima."""
 
     def __init__(
-        self, grid: Grid, compiled: Compiled, point: int, on: list[Mask], sign: float
+        self, grid: Grid, compiled: MatrixForm, point: int, on: list[Mask], sign: float
     ) -> None:
         self.grid = grid
         self.base: Floats = grid.low[point]

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.errors import ModelError
-from optsched.model import Compiled, Model, Rows
+from optsched.model import MatrixForm, Model, Rows
 from optsched.model.blocks import (
     ActiveSlot,
     Block,
@@ -41,7 +41,7 @@ Valued = Product | Table | ActiveSlot | Maximum
 class Grid:
     """Integer points of a model; blocks are taken in the order in which they were stated."""
 
-    def __init__(self, model: Model, compiled: Compiled) -> None:
+    def __init__(self, model: Model, compiled: MatrixForm) -> None:
         self.columns = model.columns
         results = np.zeros(self.columns, dtype=bool)
         for block in compiled.nonlinear:
@@ -199,7 +199,7 @@ def interval(
     return least, most
 
 
-def _spread(compiled: Compiled, chosen: Mask, results: Mask) -> tuple[Floats, Floats]:
+def _spread(compiled: MatrixForm, chosen: Mask, results: Mask) -> tuple[Floats, Floats]:
     """Every combination of the integers, the other columns at their bounds."""
     lower, upper = np.ceil(compiled.lower[chosen]), np.floor(compiled.upper[chosen])
     count = math.prod(int(c) for c in np.maximum(upper - lower + 1, 0) if np.isfinite(c))

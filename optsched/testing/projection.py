@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from optsched.errors import ModelError
-from optsched.model import EVERY_KIND, FEASIBILITY, Compiled, Model
+from optsched.model import EVERY_KIND, FEASIBILITY, MatrixForm, Model
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 
@@ -59,7 +59,7 @@ def project(model: Model, step: float = 1.0, most: int = 3000) -> Projection:
     return Projection(frozenset(stated), frozenset(lowered), points)
 
 
-def _extends(compiled: Compiled, x: Floats) -> bool:
+def _extends(compiled: MatrixForm, x: Floats) -> bool:
     """Whether the lowered rows hold at the point with some value of the added variables."""
     rows = compiled.rows
     own, added = rows.matrix[:, : len(x)], rows.matrix[:, len(x) :]

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from optsched.solvers import available
+from optsched.solvers.registry import available
 
 LISTENING = [s for s in ("cbc", "scip", "glop", "mathopt-highs", "scipy") if s in available()]
 LISTENING += ["pulp:HiGHS"] * (find_spec("pulp") is not None)

@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 import covering
 import pytest
 
+from optsched.evaluation.runs import instance_rng
+from optsched.evaluation.tables import frame
 from optsched.page import Example, Section, page
 from optsched.page.formulas import mathml
-from optsched.report import frame
 from optsched.study import Grid, Results, Store, run_study
 from optsched.study.page import study_page
-from optsched.trial import instance_rng
 
 GRID = Grid("covering", {"items": [3, 6]}, seeds=range(3), heuristics=["greedy", "everything"])
 

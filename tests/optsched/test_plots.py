@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from optsched.evaluation.measure import study
+from optsched.evaluation.tables import frame, summarise
 from optsched.plots import (
     LEGEND_ENTRIES,
     gantt,
@@ -13,8 +15,6 @@ from optsched.plots import (
     ratio_distribution,
     study_figure,
 )
-from optsched.ratio import study
-from optsched.report import frame, summarise
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.problem import Answer, call_options, parse_call, problem, problems
-from optsched.solvers import Status
+from optsched.solvers.solution import Status
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 

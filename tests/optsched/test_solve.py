@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from optsched import InputError, Model, ModelError, UnsupportedError, solve
-from optsched.solvers import BACKENDS, Limit, Options, Status, available, backend
-from optsched.solvers.backend import Raw
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.options import Options
+from optsched.solvers.registry import BACKENDS, available, backend
+from optsched.solvers.solution import Limit, Status
 
 
 def knapsack() -> Model:
@@ -27,7 +29,7 @@ class Fake:
 
     native = frozenset[str]()
 
-    def __init__(self, name: str, answer: Raw | BaseException) -> None:
+    def __init__(self, name: str, answer: SolverResult | BaseException) -> None:
         self.name = name
         self.answer = answer
         self.options: Options | None = None
@@ -35,7 +37,7 @@ class Fake:
     def version(self) -> str:
         return "0.1"
 
-    def solve(self, compiled, options, start) -> Raw:
+    def solve(self, compiled, options, start) -> SolverResult:
         self.options = options
         if isinstance(self.answer, BaseException):
             raise self.answer
@@ -48,7 +50,7 @@ def fake(monkeypatch):
     module = ModuleType("fake_back_ends")
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
-    def register(answer: Raw | BaseException, name: str = "fake") -> Fake:
+    def register(answer: SolverResult | BaseException, name: str = "fake") -> Fake:
         engine = Fake(name, answer)
         setattr(module, name, lambda: engine)
         monkeypatch.setitem(BACKENDS, name, f"{module.__name__}:{name}")
@@ -61,7 +63,7 @@ def fake(monkeypatch):
 
 
 def test_a_right_answer_passes(fake):
-    fake(Raw(Status.OPTIMAL, BEST, 9.0, nodes=4))
+    fake(SolverResult(Status.OPTIMAL, BEST, 9.0, nodes=4))
     solution = solve(knapsack(), "fake")
     assert (solution.status, solution.objective, solution.bound) == (Status.OPTIMAL, 9.0, 9.0)
     assert solution.checked
@@ -78,7 +80,7 @@ def test_a_right_answer_passes(fake):
     ],
 )
 def test_a_point_that_breaks_the_model_is_an_error_and_not_returned(fake, x, broken):
-    fake(Raw(Status.OPTIMAL, np.array(x, dtype=float), 9.0))
+    fake(SolverResult(Status.OPTIMAL, np.array(x, dtype=float), 9.0))
     solution = solve(knapsack(), "fake")
     assert solution.status is Status.ERROR
     assert broken in solution.message
@@ -87,7 +89,7 @@ def test_a_point_that_breaks_the_model_is_an_error_and_not_returned(fake, x, bro
 
 
 def test_whole_values_are_rounded_before_anything_is_said_of_them(fake):
-    fake(Raw(Status.OPTIMAL, BEST + np.array([4e-7, -4e-7, 3e-7]), 9.0000001))
+    fake(SolverResult(Status.OPTIMAL, BEST + np.array([4e-7, -4e-7, 3e-7]), 9.0000001))
     solution = solve(knapsack(), "fake")
     np.testing.assert_array_equal(solution["take"], BEST)
     assert (solution.status, solution.objective, solution.bound) == (Status.OPTIMAL, 9.0, 9.0000001)
@@ -98,34 +100,34 @@ def test_rounding_that_breaks_a_row_is_an_error(fake):
     b, x = m.binary("b"), m.continuous("x", upper=1e6)
     m.maximize(x)
     m.add("switch", x <= 1e6 * b)
-    fake(Raw(Status.OPTIMAL, np.array([1e-7, 0.1]), 0.1))
+    fake(SolverResult(Status.OPTIMAL, np.array([1e-7, 0.1]), 0.1))
     solution = solve(m, "fake")
     assert solution.status is Status.ERROR
     assert "'switch'" in solution.message
 
 
 def test_a_bound_beyond_a_checked_point_is_an_error(fake):
-    fake(Raw(Status.OPTIMAL, BEST, 8.0))
+    fake(SolverResult(Status.OPTIMAL, BEST, 8.0))
     solution = solve(knapsack(), "fake")
     assert solution.status is Status.ERROR
     assert "bound 8 lies beyond the value 9" in solution.message
 
 
 def test_a_bound_never_passes_the_point_in_hand_by_rounding(fake):
-    fake(Raw(Status.OPTIMAL, BEST, 9.0 - 1e-9))
+    fake(SolverResult(Status.OPTIMAL, BEST, 9.0 - 1e-9))
     solution = solve(knapsack(), "fake")
     assert (solution.status, solution.bound) == (Status.OPTIMAL, 9.0)
 
 
 def test_optimal_with_an_open_gap_is_only_feasible(fake):
-    fake(Raw(Status.OPTIMAL, BEST, 9.5))
+    fake(SolverResult(Status.OPTIMAL, BEST, 9.5))
     solution = solve(knapsack(), "fake")
     assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.GAP)
 
 
 @pytest.mark.parametrize("status", [Status.OPTIMAL, Status.FEASIBLE])
 def test_a_claim_without_a_point_is_an_error(fake, status):
-    fake(Raw(status, None, 9.0))
+    fake(SolverResult(status, None, 9.0))
     solution = solve(knapsack(), "fake")
     assert solution.status is Status.ERROR
     assert f"{status} without a point" in solution.message
@@ -133,7 +135,7 @@ def test_a_claim_without_a_point_is_an_error(fake, status):
 
 @pytest.mark.parametrize("bound", [np.inf, -np.inf, np.nan])
 def test_a_bound_that_says_nothing_is_no_bound(fake, bound):
-    fake(Raw(Status.FEASIBLE, BEST, bound, Limit.TIME))
+    fake(SolverResult(Status.FEASIBLE, BEST, bound, Limit.TIME))
     solution = solve(knapsack(), "fake")
     assert (solution.status, solution.bound, solution.gap) == (Status.FEASIBLE, None, None)
 
@@ -168,7 +170,7 @@ def test_what_the_caller_must_mend_or_asked_for_is_raised(fake, failure):
 
 
 def test_unknown_names_and_values_are_input_errors_before_anything_runs(fake):
-    engine = fake(Raw(Status.OPTIMAL, BEST, 9.0))
+    engine = fake(SolverResult(Status.OPTIMAL, BEST, 9.0))
     for settings, named in (
         ({"time_limits": 3}, "time_limits"),
         ({"time_limit": 0}, "time_limit"),
@@ -188,7 +190,7 @@ def test_unknown_names_and_values_are_input_errors_before_anything_runs(fake):
 
 
 def test_a_solver_that_is_not_installed_is_an_input_error(fake, monkeypatch):
-    engine = fake(Raw(Status.OPTIMAL, BEST, 9.0))
+    engine = fake(SolverResult(Status.OPTIMAL, BEST, 9.0))
 
     def missing() -> str:
         raise ImportError("no package of that name")
@@ -204,7 +206,7 @@ def test_a_solver_that_is_not_installed_is_an_input_error(fake, monkeypatch):
 
 
 def test_single_settings_override_the_options_given(fake):
-    engine = fake(Raw(Status.OPTIMAL, BEST, 9.0))
+    engine = fake(SolverResult(Status.OPTIMAL, BEST, 9.0))
     solve(knapsack(), "fake", options=Options(seed=4, threads=2), threads=3)
     assert engine.options == Options(seed=4, threads=3)
 
@@ -220,17 +222,17 @@ def test_a_model_without_variables_needs_no_solver(fake):
 # a second opinion
 
 
-def opinion(fake, first: Raw | BaseException, second: Raw | BaseException):
+def opinion(fake, first: SolverResult | BaseException, second: SolverResult | BaseException):
     fake(first, "one")
     fake(second, "two")
     return solve(knapsack(), "one", confirm="two")
 
 
-RIGHT = Raw(Status.OPTIMAL, BEST, 9.0)
-WORSE = Raw(Status.OPTIMAL, np.array([1.0, 0.0, 0.0]), 6.0)
-INFEASIBLE, UNBOUNDED = Raw(Status.INFEASIBLE), Raw(Status.UNBOUNDED)
-NEITHER = Raw(Status.INFEASIBLE_OR_UNBOUNDED)
-STOPPED = Raw(Status.NO_SOLUTION, limit=Limit.TIME)
+RIGHT = SolverResult(Status.OPTIMAL, BEST, 9.0)
+WORSE = SolverResult(Status.OPTIMAL, np.array([1.0, 0.0, 0.0]), 6.0)
+INFEASIBLE, UNBOUNDED = SolverResult(Status.INFEASIBLE), SolverResult(Status.UNBOUNDED)
+NEITHER = SolverResult(Status.INFEASIBLE_OR_UNBOUNDED)
+STOPPED = SolverResult(Status.NO_SOLUTION, limit=Limit.TIME)
 
 
 def test_two_proofs_that_agree_confirm_each_other(fake):
@@ -246,12 +248,12 @@ def test_two_proofs_that_agree_confirm_each_other(fake):
     [
         (WORSE, RIGHT),
         (INFEASIBLE, RIGHT),
-        (INFEASIBLE, Raw(Status.FEASIBLE, BEST, limit=Limit.TIME)),
+        (INFEASIBLE, SolverResult(Status.FEASIBLE, BEST, limit=Limit.TIME)),
         (UNBOUNDED, RIGHT),
         (UNBOUNDED, INFEASIBLE),
         (NEITHER, RIGHT),
-        (UNBOUNDED, Raw(Status.FEASIBLE, BEST, 10.0, Limit.TIME)),
-        (Raw(Status.NO_SOLUTION, None, 8.0, Limit.TIME), RIGHT),
+        (UNBOUNDED, SolverResult(Status.FEASIBLE, BEST, 10.0, Limit.TIME)),
+        (SolverResult(Status.NO_SOLUTION, None, 8.0, Limit.TIME), RIGHT),
     ],
 )
 def test_proofs_that_contradict_each_other_are_a_disagreement_in_either_order(fake, first, second):
@@ -303,13 +305,13 @@ def test_integers_that_are_not_quite_whole_are_rounded_and_the_rest_follows(fake
     m.add("never", b <= 0.5)
 
     class AlmostWhole(Fake):
-        def solve(self, compiled, options, start) -> Raw:
+        def solve(self, compiled, options, start) -> SolverResult:
             if compiled.integer.any():  # feasible to within a millionth, and worth half a unit
-                return Raw(Status.OPTIMAL, np.array([0.5, 5e-7]), 0.5)
+                return SolverResult(Status.OPTIMAL, np.array([0.5, 5e-7]), 0.5)
             return backend("highs").solve(compiled, options, start)
 
-    fake(Raw(Status.ERROR))
-    engine = AlmostWhole("fake", Raw(Status.ERROR))
+    fake(SolverResult(Status.ERROR))
+    engine = AlmostWhole("fake", SolverResult(Status.ERROR))
     sys.modules["fake_back_ends"].fake = lambda: engine
     solution = solve(m, "fake")
     assert solution.checked

@@ -31,7 +31,9 @@ from formulations.preemptive.problem_4 import problem_4_aggregated
 from formulations.preemptive.problem_7 import problem_7_compact
 from optsched.certificate import Certificate, Verdict, compared
 from optsched.model import Model
-from optsched.solvers import Options, Status, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 LARGEST = 60_000
 """Columns of a model that is still solved for a verdict."""

@@ -15,7 +15,7 @@ from formulations.aerialedge.exchange import pack_into
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.pack import pack
 from formulations.aerialedge.vector_packing import aggregate, to_schedule
-from optsched.solvers import Status
+from optsched.solvers.solution import Status
 
 
 @st.composite

@@ -24,7 +24,8 @@ from formulations.aerialedge.pack import pack
 from formulations.aerialedge.patterns import relaxation_bound, solve_patterns
 from formulations.aerialedge.vector_packing import aggregate, to_bins, to_schedule, total_weight
 from optsched.errors import InputError, ModelError
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 few = settings(max_examples=25, deadline=None)
 

@@ -15,7 +15,7 @@ from formulations.aerialedge.pack import pack
 from formulations.aerialedge.tables import DRONES, LEAST_NODES
 from formulations.aerialedge.vector_packing import aggregate
 from optsched.errors import InputError
-from optsched.solvers import Status
+from optsched.solvers.solution import Status
 from optsched.traces.alibaba import load_dags
 from optsched.traces.alibaba_gpu import load_nodes, load_pods
 

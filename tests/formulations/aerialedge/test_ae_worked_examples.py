@@ -23,7 +23,8 @@ from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.tables import DRONES, fleet, node_capacities
 from formulations.aerialedge.vector_packing import aggregate
 from optsched.errors import InputError
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 
 def test_five_tasks_need_two_nodes(five: Instance) -> None:

@@ -15,7 +15,8 @@ from formulations.batch.pooled_columns import lb_columns
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.prospects import prospects
 from formulations.batch.split import Timetable, split
-from optsched.solvers import Options, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
 
 
 @given(instance=tiny_instances(), by_cuts=st.booleans())

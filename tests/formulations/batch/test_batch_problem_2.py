@@ -23,7 +23,8 @@ from formulations.batch.intervals import decode_problem_2_intervals, problem_2_i
 from formulations.batch.problem_2 import decode_problem_2, encode_problem_2, problem_2
 from optsched.errors import InputError
 from optsched.model import Model
-from optsched.solvers import Options, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
 
 
 def by_slots(instance: Instance, solver: str = "highs", **options: bool | int) -> float:

@@ -17,7 +17,7 @@ from formulations.batch.problem_3 import decode_problem_3, problem_3, round_jobs
 from formulations.batch.problem_4 import RoundColumns, problem_4, problem_5, schedules
 from formulations.batch.problem_9 import Prices, best_offer, offers, problem_9
 from optsched.errors import InputError
-from optsched.solvers import solve
+from optsched.solve import solve
 
 
 def packed(instance: Instance, tau: int) -> float:

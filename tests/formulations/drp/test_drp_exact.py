@@ -13,7 +13,8 @@ from formulations.drp.decode import encode_services, schedule_of
 from formulations.drp.exact import Choice, rounded
 from formulations.drp.generator import generate
 from formulations.drp.problem_22 import problem_22_projected
-from optsched.solvers import Options, Status
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 
 @pytest.mark.parametrize("profile", ["bandwidth_bound", "balanced", "physical"])

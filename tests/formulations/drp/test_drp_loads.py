@@ -21,7 +21,7 @@ from formulations.drp.loads import (
     server_load_factor,
     server_loads,
 )
-from formulations.drp.room import fits
+from formulations.drp.residual_capacity import fits
 
 LOAD = st.floats(0.001, 2.0)
 

@@ -16,7 +16,9 @@ from formulations.drp.problem_22 import problem_22_cone
 from formulations.drp.projected import covers_of, projected
 from optsched.errors import InputError
 from optsched.problem import Problem
-from optsched.solvers import Options, Status, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 EXACT = ("problem_5_projected", "problem_5_oa", "problem_5_cone", "problem_5")
 EXACT_SERVICES = (

@@ -16,7 +16,9 @@ from formulations.drp.packing import Packing
 from formulations.drp.problem_5 import drp_eps, drp_lin, lin, lp1, soc
 from formulations.drp.problem_22 import lin_services, lp2, soc_services
 from formulations.drp.relaxation import soc_bound
-from optsched.solvers import Options, Status, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 
 @given(instance=instances(jobs=3, storage=True), share=st.floats(0.1, 0.9))

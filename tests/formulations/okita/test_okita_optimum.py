@@ -18,7 +18,9 @@ from formulations.okita.problem_2_aggregated import problem_2_aggregated, proble
 from formulations.okita.relaxed_columns import relaxed_column_bound
 from formulations.okita.windows import LARGEST_COEFFICIENT, safe_horizon, windows
 from optsched.errors import InputError
-from optsched.solvers import Options, Status, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 MODELS = (
     ("problem_2_aggregated", "highs"),

@@ -9,7 +9,8 @@ from formulations.okita.instance import workers_within
 from formulations.okita.problem_5 import decode_problem_5, exact_placement, problem_5
 from formulations.okita.problem_7 import exact_transport, problem_7
 from optsched.errors import InputError
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 
 def test_exact_transport_of_the_worked_case_costs_3():

@@ -21,7 +21,8 @@ from formulations.okita.tightening import (
     without_detours,
 )
 from heuristics.okita import HEURISTICS
-from optsched.solvers import Options, Status
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 AGGREGATED = (
     ("problem_2_aggregated", "highs"),

@@ -31,7 +31,7 @@ from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated
 from formulations.preemptive.schedule import Schedule
 from heuristics.preemptive.a_online import a_online
 from optsched.errors import InputError
-from optsched.solvers import solve
+from optsched.solve import solve
 
 SLACK = 1e-7
 """What linear programs may differ by (slots)."""

@@ -33,7 +33,7 @@ from optsched.certificate import Certificate, all_expected_hold
 from optsched.cli import app
 from optsched.document import save
 from optsched.errors import InputError
-from optsched.solvers import solve
+from optsched.solve import solve
 
 EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0)
 PRIORITIES = ("static", "residual")

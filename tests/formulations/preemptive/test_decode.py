@@ -23,7 +23,7 @@ from formulations.preemptive.problem_2 import (
     problem_2_compact,
 )
 from optsched.errors import InputError, ModelError
-from optsched.solvers import solve
+from optsched.solve import solve
 
 
 def random_units(grid: Grid, rng: np.random.Generator) -> np.ndarray:

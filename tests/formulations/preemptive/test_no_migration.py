@@ -23,7 +23,8 @@ from formulations.preemptive.problem_2_no_migration import (
 )
 from heuristics.preemptive.a_online import a_online
 from optsched.model import Model
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 Build = Callable[[Instance], Model]
 MODELS: tuple[Build, ...] = (problem_2_no_migration, problem_2_no_migration_time_free)

@@ -20,7 +20,8 @@ from formulations.preemptive.problem_2 import (
 )
 from formulations.preemptive.problem_10 import problem_10, reduction
 from optsched.errors import InputError
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 TIMES = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 

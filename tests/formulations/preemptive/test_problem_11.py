@@ -13,7 +13,7 @@ from formulations.preemptive.problem_4 import problem_4
 from formulations.preemptive.problem_6 import problem_6
 from formulations.preemptive.problem_11 import at_offline_speed, problem_11
 from optsched.errors import InputError
-from optsched.solvers import solve
+from optsched.solve import solve
 
 
 @given(

@@ -21,7 +21,8 @@ from formulations.preemptive.problem_2 import (
 from formulations.preemptive.schedule import Schedule
 from heuristics.preemptive.a_online import a_online
 from heuristics.preemptive.all_cloud import all_cloud
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 
 def agree_on_problem_2(instance: Instance, solver: str, *, ps_delay_applies: bool = False) -> float:

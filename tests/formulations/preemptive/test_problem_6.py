@@ -10,7 +10,8 @@ from formulations.preemptive.instance import Instance
 from formulations.preemptive.problem_4 import problem_4
 from formulations.preemptive.problem_6 import problem_6
 from optsched.errors import InputError
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 RATES = ("fast", "slow")
 

@@ -24,7 +24,8 @@ from formulations.preemptive.problem_7 import (
 from formulations.preemptive.schedule import Schedule
 from optsched.errors import InputError
 from optsched.model import Model
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 
 def agree(

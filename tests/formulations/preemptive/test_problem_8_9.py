@@ -16,7 +16,8 @@ from formulations.preemptive.problem_6 import problem_6
 from formulations.preemptive.problem_8 import problem_8
 from formulations.preemptive.problem_9 import problem_8_while_training, problem_9
 from optsched.errors import InputError
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 RATES = ("fast", "slow")
 

@@ -26,7 +26,8 @@ from formulations.preemptive.schedule import Schedule
 from heuristics.preemptive.a_online import a_online
 from heuristics.preemptive.online_run import OnlineRun
 from optsched.arrays import ranges
-from optsched.solvers import Status, solve
+from optsched.solve import solve
+from optsched.solvers.solution import Status
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0)
 

@@ -10,7 +10,7 @@ from formulations.aerialedge.generator import hard
 from heuristics.aerialedge.estimate import fit
 from heuristics.aerialedge.regression import Site, aggregate_models, fed_fit, local_solution
 from optsched.errors import InputError
-from optsched.solvers import solve
+from optsched.solve import solve
 
 
 def sites(seed: int, count: int = 4, width: int = 3) -> list[Site]:

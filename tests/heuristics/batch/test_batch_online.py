@@ -19,7 +19,7 @@ from heuristics.batch import HEURISTICS
 from heuristics.batch.rounds import RoundScheduler
 from heuristics.batch.rules import Rules
 from optsched.errors import InputError
-from optsched.solvers import solve
+from optsched.solve import solve
 
 RNG = np.random.default_rng(0)
 

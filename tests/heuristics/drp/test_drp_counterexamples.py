@@ -11,11 +11,11 @@ from formulations.drp.check import check, utilisation
 from formulations.drp.decode import schedule_of
 from formulations.drp.fixed_share import lp1
 from formulations.drp.prune import prune
-from formulations.drp.room import Room
+from formulations.drp.residual_capacity import Room
 from heuristics.drp.centres import around_centres, filtered
 from heuristics.drp.r_dr import r_dr
 from heuristics.drp.r_dsr import Relaxed, relax, round_jobs
-from optsched.solvers import solve
+from optsched.solve import solve
 
 
 def pruned(instance, variant="paper"):

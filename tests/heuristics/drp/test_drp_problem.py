@@ -6,9 +6,10 @@ import pytest
 from formulations.drp.generator import generate
 from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
 from heuristics.drp.r_dr import r_dr
+from optsched.evaluation.measure import check_names, measure
 from optsched.problem import problem
-from optsched.ratio import check_names, measure
-from optsched.solvers import Options, solve
+from optsched.solve import solve
+from optsched.solvers.options import Options
 
 
 @pytest.mark.parametrize("name", ["drp", "dsrp"])

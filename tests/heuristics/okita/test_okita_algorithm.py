@@ -19,7 +19,8 @@ from heuristics.okita.okita import okita, run_okita
 from heuristics.okita.online import Job, Rules, System
 from heuristics.okita.priority import priorities
 from optsched.errors import InputError
-from optsched.solvers import Options, Status
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 ALL = sorted(HEURISTICS)
 

@@ -13,9 +13,9 @@ from heuristics.okita.fifo import fifo
 from heuristics.okita.fixed import even_quota
 from heuristics.okita.oasis import oasis
 from optsched.errors import InputError
+from optsched.evaluation.measure import check_names, measure
 from optsched.problem import problem
-from optsched.ratio import check_names, measure
-from optsched.solvers import Options
+from optsched.solvers.options import Options
 
 
 def starts(instance, schedule):

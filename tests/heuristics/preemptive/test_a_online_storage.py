@@ -17,7 +17,7 @@ from heuristics.preemptive.rules import Rules
 from heuristics.preemptive.storage import StorageScheduler, a_online_storage
 from heuristics.preemptive.workers import WorkerPool
 from optsched.errors import InputError
-from optsched.solvers import solve
+from optsched.solve import solve
 
 
 @st.composite

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from optsched.document import Document
 from optsched.model import Model
 from optsched.problem import Answer, Bound, Formulation, Heuristic, Preset, Problem, Violation
-from optsched.solvers import Solution, Status
+from optsched.solvers.solution import Solution, Status
 
 
 class Cover(Document):

@@ -1,0 +1,375 @@
+"""What the methods say of one instance, put together: a row of ratios per heuristic.
+
+Everything here is made of plain records, so that runs kept in a file compare like fresh ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from optsched.evaluation.runs import DONE, Kind, Run
+from optsched.problem import COST_TOLERANCE, Problem, Sense, call_options, pick
+from optsched.solvers.solution import Status
+
+PROOF_TOLERANCE = 1e-9
+"""Distance between a schedule's cost and a bound, relative to max(1, |cost|), at which the
+schedule counts as optimal."""
+
+
+@dataclass(frozen=True)
+class OptimumInterval:
+    """The optimum of one instance, as far as it is known."""
+
+    status: Status
+    """"optimal" exactly where the optimum is proven; "disagreement" where nothing is to be
+    believed, because a checked schedule contradicts what was said to be proven."""
+    incumbent: float | None
+    """Cost of the best known schedule."""
+    bound: float | None
+    """Best proven bound, the optimum itself where that is proven."""
+    message: str = ""
+
+    @property
+    def optimum(self) -> float | None:
+        """The proven optimum."""
+        return self.incumbent if self.status == Status.OPTIMAL else None
+
+
+def bracket(
+    sense: Sense,
+    status: Status,
+    schedules: Mapping[str, float],
+    bounds: Mapping[str, float],
+) -> OptimumInterval:
+    """Put together what several methods say of one optimum.
+
+    Args:
+        sense: of the problem.
+        status: how the exact method ended; its claim to optimality stands in ``bounds``.
+        schedules: cost of each schedule that passed the checker, by who made it.
+        bounds: proven bounds on the optimum, by who proved them.
+    """
+    best, tightest = (min, max) if sense == "minimise" else (max, min)
+    maker = best(schedules, key=schedules.__getitem__, default=None)
+    prover = tightest(bounds, key=bounds.__getitem__, default=None)
+    incumbent = None if maker is None else schedules[maker]
+    bound = None if prover is None else bounds[prover]
+    open_status = Status.FEASIBLE if status == Status.OPTIMAL else status
+    if incumbent is None:
+        return OptimumInterval(open_status, None, bound)
+    if status == Status.INFEASIBLE:
+        message = f"no schedule is said to exist, yet that of {maker} passes the checker"
+        return OptimumInterval(Status.DISAGREEMENT, incumbent, bound, message)
+    if bound is None or status == Status.DISAGREEMENT:
+        return OptimumInterval(open_status, incumbent, bound)
+
+    scale = max(1.0, abs(incumbent))
+    surplus = (bound - incumbent if sense == "minimise" else incumbent - bound) / scale
+    if surplus > COST_TOLERANCE:
+        message = (
+            f"{prover} bounds the optimum by {bound:g}, "
+            f"yet the schedule of {maker} costs {incumbent:g} and passes the checker"
+        )
+        return OptimumInterval(Status.DISAGREEMENT, incumbent, bound, message)
+    if surplus >= -PROOF_TOLERANCE:
+        return OptimumInterval(Status.OPTIMAL, incumbent, incumbent)
+    return OptimumInterval(open_status, incumbent, bound)
+
+
+FIELDS = (
+    "problem",
+    "instance",
+    "seed",
+    "heuristic",
+    "cost",
+    "optimum",
+    "bound",
+    "ratio_low",
+    "ratio_high",
+    "status",
+)
+"""The columns every table of ratios starts with."""
+
+_DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
+"""Ends of a solve after which its dual bound is not built upon."""
+
+FAILED = ("violated", "error", "disagreement", "infeasible", "unbounded")
+"""Statuses of runs and rows that a person must look at."""
+
+_TELLING = (
+    Status.DISAGREEMENT,
+    Status.INFEASIBLE,
+    Status.OPTIMAL,
+    Status.UNBOUNDED,
+    Status.INFEASIBLE_OR_UNBOUNDED,
+    Status.FEASIBLE,
+    Status.NO_SOLUTION,
+    Status.INTERRUPTED,
+)
+"""Of several solves of one problem, the end that comes first here says most."""
+
+_TAIL = ("incumbent", "reference", "solver", "seconds", "solver_seconds", "message")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One heuristic on one instance."""
+
+    problem: str
+    instance: str
+    seed: int
+    heuristic: str
+    status: str
+    """"optimal": the optimum is proven and the ratio a point. "violated": the heuristic's schedule
+    fails the checker; "error" with a cost missing: the heuristic crashed; "disagreement": a
+    checked schedule contradicts what was said to be proven; none of these has a ratio. Otherwise
+    how the reference formulation's solve ended."""
+    cost: float | None = None
+    """Of the heuristic's schedule; at speed 1 + epsilon, the online cost."""
+    optimum: float | None = None
+    """Proven optimal cost at speed 1."""
+    bound: float | None = None
+    """Best proven bound on the optimum."""
+    ratio_low: float | None = None
+    """Against the best known schedule: the ratio is no smaller."""
+    ratio_high: float | None = None
+    """Against the bound: the ratio is no larger."""
+    incumbent: float | None = None
+    """Cost of the best known schedule that is feasible at speed 1."""
+    reference: str = ""
+    """The formulation that gave optimum and bound."""
+    solver: str = ""
+    seconds: float = 0.0
+    """Wall time of the heuristic."""
+    solver_seconds: float = 0.0
+    """Wall time of the reference formulation, shared by the rows of one instance."""
+    message: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the generator and of the heuristic."""
+    extra: Mapping[str, float | None] = field(default_factory=dict)
+    """For each bound asked for: ``bound_NAME``, ``ratio_NAME`` (cost against it) and, where the
+    source divides another quantity by it, ``source_ratio_NAME``."""
+
+    def record(self) -> dict[str, Any]:
+        """The row as one flat mapping, columns in their order."""
+        head = {name: getattr(self, name) for name in FIELDS}
+        tail = {name: getattr(self, name) for name in _TAIL}
+        options = {
+            f"option_{name}" if name in head | tail else name: value
+            for name, value in self.parameters.items()
+        }
+        return head | options | tail | dict(self.extra)
+
+
+def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
+    """Cost against a reference value; None where that is no finite ratio of non-negative values.
+
+    Example:
+        >>> ratio("minimise", 15, 12), ratio("maximise", 15, 12), ratio("minimise", 1, 0)
+        (1.25, 0.8, None)
+    """
+    if reference is None:
+        return None
+    numerator, denominator = (cost, reference) if sense == "minimise" else (reference, cost)
+    if min(numerator, denominator) < 0:
+        return None
+    if numerator == denominator:
+        return 1.0
+    return numerator / denominator if denominator > 0 else None
+
+
+def best_start(sense: Sense, runs: Mapping[str, Run]) -> str | None:
+    """The heuristic whose schedule is best to start from; None where there is none to use."""
+    usable = {text: run.cost for text, run in runs.items() if run.offline and run.cost is not None}
+    best = min if sense == "minimise" else max
+    return best(usable, key=usable.__getitem__, default=None)
+
+
+@dataclass(frozen=True)
+class ComparisonSpec:
+    """What is compared with what; plain values, so that it can be kept beside the runs."""
+
+    problem: str
+    sense: Sense
+    reference: str
+    """Name of the formulation that ratios refer to; empty where there is none."""
+    solves: Sequence[str]
+    """Names of the exact runs that solve it."""
+    heuristics: Mapping[str, Mapping[str, Any]]
+    """Options of each that any of them names: as given, or the default."""
+    bounds: Mapping[str, bool]
+    """Bounds asked for, and whether each is proven."""
+    measured: Sequence[str]
+    """Bounds that their source divides something else by than the cost."""
+    measures: Sequence[str]
+    """What the problem measures of a schedule."""
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        heuristics: Sequence[str],
+        bounds: Sequence[str],
+        reference: str,
+        solves: Sequence[str],
+    ) -> ComparisonSpec:
+        """The facts of a problem that a comparison needs.
+
+        Raises:
+            InputError: a name or option that is not known.
+        """
+        chosen = {name: pick(problem.bounds, name, "bound") for name in bounds}
+        return cls(
+            problem.name,
+            problem.sense,
+            reference,
+            list(solves),
+            _options(problem, heuristics),
+            {name: bound.proven for name, bound in chosen.items()},
+            [name for name, bound in chosen.items() if bound.measure is not None],
+            list(problem.measures),
+        )
+
+
+def compare(
+    contest: ComparisonSpec,
+    runs: Mapping[tuple[Kind, str], Run],
+    *,
+    seed: int = 0,
+    name: str = "",
+    parameters: Mapping[str, Any] | None = None,
+) -> list[Row]:
+    """Put together what the methods say of one instance: a row per heuristic that has run.
+
+    Args:
+        contest: what is compared with what.
+        runs: by kind and name; those of all bounds and solves of the contest must be there.
+        seed: of the instance and the heuristics.
+        name: of the instance.
+        parameters: columns to carry along, such as the generator's options.
+    """
+    solves = {text: runs["exact", text] for text in contest.solves}
+    bounds = {text: runs["bound", text] for text in contest.bounds}
+    trials = {
+        text: runs["heuristic", text] for text in contest.heuristics if ("heuristic", text) in runs
+    }
+    known = _bracket(contest, solves, bounds, trials)
+    messages = [known.message, *(run.message for run in solves.values())]
+    common = Row(
+        problem=contest.problem,
+        instance=name,
+        seed=seed,
+        heuristic="",
+        status=known.status.value,
+        optimum=known.optimum,
+        bound=known.bound,
+        incumbent=known.incumbent,
+        reference=contest.reference,
+        solver=", ".join(dict.fromkeys(run.solver for run in solves.values() if run.solver)),
+        solver_seconds=sum(run.seconds for run in solves.values()),
+        message=_joined(*messages),
+        parameters=parameters or {},
+    )
+    values = {name: run.bound for name, run in bounds.items()}
+    return [
+        _row(contest, replace(common, heuristic=text), known, run, values)
+        for text, run in trials.items()
+    ]
+
+
+def _options(problem: Problem, heuristics: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Options of each heuristic that any of them names: as given, or the default."""
+    calls = {text: problem.heuristic(text) for text in heuristics}
+    named = {option for _, options in calls.values() for option in options}
+    return {
+        text: {
+            option: options.get(option, default)
+            for option, default in (call_options(chosen.run, given=2) or options).items()
+            if option in named
+        }
+        for text, (chosen, options) in calls.items()
+    }
+
+
+def _bracket(
+    contest: ComparisonSpec,
+    solves: Mapping[str, Run],
+    bounds: Mapping[str, Run],
+    trials: Mapping[str, Run],
+) -> OptimumInterval:
+    schedules = {
+        text: run.cost
+        for text, run in {**trials, **solves}.items()
+        if run.offline and run.cost is not None
+    }
+    claims = {
+        name: run.bound
+        for name, run in bounds.items()
+        if contest.bounds[name] and run.bound is not None
+    }
+    for text, run in solves.items():
+        proven = run.status == Status.OPTIMAL and run.cost is not None
+        claim = run.cost if proven else run.bound
+        if claim is not None and math.isfinite(claim) and run.status not in _DOUBTFUL:
+            claims[text] = claim
+    known = bracket(contest.sense, _ended(solves), schedules, claims)
+    complaints = [run.message for run in bounds.values() if run.bound is None]
+    return replace(known, message=_joined(known.message, *complaints))
+
+
+def _joined(*messages: str) -> str:
+    """Those that say something, each once."""
+    return "; ".join(dict.fromkeys(filter(None, messages)))
+
+
+def _ended(solves: Mapping[str, Run]) -> Status:
+    """How the solves ended, taken together; without any, there is nothing but schedules."""
+    if not solves:
+        return Status.FEASIBLE
+    ends = {run.status for run in solves.values()}
+    return next((status for status in _TELLING if status in ends), Status.ERROR)
+
+
+def _row(
+    contest: ComparisonSpec,
+    common: Row,
+    known: OptimumInterval,
+    run: Run,
+    bounds: Mapping[str, float | None],
+) -> Row:
+    row = replace(
+        common,
+        cost=run.cost,
+        seconds=run.seconds,
+        parameters={**common.parameters, **contest.heuristics[common.heuristic]},
+        extra=_against_bounds(contest, run, bounds)
+        | {f"measure_{name}": run.measures.get(name) for name in contest.measures},
+    )
+    if run.status != DONE:
+        return replace(row, status=run.status, message=_joined(run.message, common.message))
+    if run.cost is None or known.status == Status.DISAGREEMENT:
+        return row
+    return replace(
+        row,
+        ratio_low=ratio(contest.sense, run.cost, known.incumbent),
+        ratio_high=ratio(contest.sense, run.cost, known.bound),
+    )
+
+
+def _against_bounds(
+    contest: ComparisonSpec, run: Run, bounds: Mapping[str, float | None]
+) -> dict[str, float | None]:
+    def against(quantity: float | None, bound: float | None) -> float | None:
+        usable = quantity is not None and run.status == DONE
+        return ratio(contest.sense, quantity or 0.0, bound) if usable else None
+
+    extra: dict[str, float | None] = {}
+    for name, bound in bounds.items():
+        extra[f"bound_{name}"] = bound
+        extra[f"ratio_{name}"] = against(run.cost, bound)
+        if name in contest.measured:
+            extra[f"source_ratio_{name}"] = against(run.quantities.get(name), bound)
+    return extra

@@ -1,0 +1,312 @@
+"""One method on one instance: what is asked for, and a record of what came of it.
+
+The record holds plain values only, so that it can be kept in a file and compared years later
+without the code that made it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from optsched.document import dumps
+from optsched.errors import InputError
+from optsched.parallel import words
+from optsched.problem import Answer, Problem, Violation, call_options, pick
+from optsched.solvers.options import Options
+from optsched.solvers.registry import available, backend
+from optsched.solvers.solution import Solution, Status
+
+VIOLATED = "violated"
+"""Status of a run whose schedule fails the checker."""
+
+
+def instance_rng(seed: int) -> np.random.Generator:
+    """The generator that makes the instance of that seed, everywhere in optsched."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
+
+
+def heuristic_rng(seed: int) -> np.random.Generator:
+    """The generator a heuristic gets, everywhere in optsched, whatever else runs beside it."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
+
+
+@dataclass(frozen=True, eq=False)
+class HeuristicRun:
+    """What came of one heuristic on one instance."""
+
+    heuristic: str
+    seconds: float
+    """Wall time of the heuristic alone."""
+    schedule: Any = None
+    cost: float | None = None
+    violations: Sequence[Violation] = ()
+    offline: bool = False
+    """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
+    status: str = ""
+    """Set where there is no schedule to compare: "violated" or "error"."""
+    message: str = ""
+    error: Exception | None = None
+    """What the heuristic, the checker or the cost raised."""
+
+
+def run_heuristic(problem: Problem, instance: Any, heuristic: str, seed: int) -> HeuristicRun:
+    """Run a heuristic, named with its options, and check its schedule at the speed it ran at.
+
+    Whatever the heuristic raises is part of the answer.
+
+    Raises:
+        InputError: no such heuristic or option.
+    """
+    chosen, options = problem.heuristic(heuristic)
+    began = time.perf_counter()
+    trial = HeuristicRun(heuristic, 0.0)
+    try:
+        schedule = chosen.run(instance, heuristic_rng(seed), **options)
+        trial = HeuristicRun(heuristic, time.perf_counter() - began, schedule)
+        entitled = granted_check_options(problem, schedule)
+        violations = problem.check(instance, schedule, **entitled)
+        cost = float(problem.cost(instance, schedule))
+        strict = problem.reference_check
+        offline = not violations and (
+            not (entitled or strict) or not problem.check(instance, schedule, **strict)
+        )
+    except Exception as error:  # a heuristic under test may do anything
+        return replace(trial, status=Status.ERROR.value, message=words(error), error=error)
+    trial = replace(trial, cost=cost if math.isfinite(cost) else None, offline=offline)
+    if violations:
+        message = describe(violations)
+        return replace(trial, violations=violations, status=VIOLATED, message=message)
+    if trial.cost is None:
+        message = f"the schedule passes the checker and costs {cost}"
+        return replace(trial, offline=False, status=Status.ERROR.value, message=message)
+    return trial
+
+
+def granted_check_options(problem: Problem, schedule: Any) -> dict[str, Any]:
+    """What the check grants a schedule beyond its defaults, such as the speed it was run at."""
+    defaults = call_options(problem.check, given=2) or {}
+    granted = problem.check_options(schedule)
+    return {
+        name: value
+        for name, value in granted.items()
+        if name not in defaults or defaults[name] != value
+    }
+
+
+def describe(violations: Sequence[Violation]) -> str:
+    """The worst violation in words, and how many there are."""
+    worst = max(violations, key=lambda violation: violation.amount)
+    where = ", ".join(f"{key} {value:g}" for key, value in worst.index.items())
+    return (
+        f"breaks ({worst.constraint}){f' at {where}' if where else ''} by {worst.amount:g}"
+        f"; violations in all: {len(violations)}"
+    )
+
+
+Kind = Literal["heuristic", "exact", "bound"]
+
+DONE = "done"
+"""Status of a heuristic whose schedule passes the checker, and of a bound that was computed."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A heuristic, a formulation with its solver and limits, or a bound."""
+
+    kind: Kind
+    call: str
+    """Name and options: ``"a_online(epsilon=0.5)"``."""
+    solver: str | None = None
+    """Back end of a formulation; None: its own."""
+    options: Options | None = None
+    """Limits of a formulation's solve."""
+    start: tuple[str, ...] = ()
+    """Heuristics; the formulation's solve starts from the best of their schedules."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one method on one instance."""
+
+    status: str
+    """``DONE``; "violated" or "error"; for a formulation how its solve ended."""
+    cost: float | None = None
+    """Of the schedule, which has passed the checker unless the status says otherwise."""
+    bound: float | None = None
+    """Proven bound on the optimum, or the value of a bound."""
+    offline: bool = False
+    """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
+    seconds: float = 0.0
+    """Wall time of the method alone."""
+    solver: str = ""
+    """Name and version."""
+    limit: str = ""
+    """What stopped a solve early: "time", "gap", "nodes" or "memory"."""
+    nodes: int | None = None
+    message: str = ""
+    measures: Mapping[str, float] = field(default_factory=dict)
+    """What the problem measures of the schedule, by name."""
+    quantities: Mapping[str, float] = field(default_factory=dict)
+    """What the source of a bound divides by it, where that is not the cost; by bound."""
+    schedule: str | None = None
+    """The schedule as JSON, where it was asked to be kept."""
+
+
+class InstanceRunner:
+    """An instance with what has been tried on it; a heuristic runs at most once.
+
+    Args:
+        problem: what is being solved.
+        instance: on what.
+        seed: of every heuristic's random generator.
+    """
+
+    def __init__(self, problem: Problem, instance: Any, seed: int) -> None:
+        self.problem = problem
+        self.instance = instance
+        self.seed = seed
+        self._trials: dict[str, HeuristicRun] = {}
+
+    def trial(self, heuristic: str) -> HeuristicRun:
+        """What came of a heuristic."""
+        if heuristic not in self._trials:
+            self._trials[heuristic] = run_heuristic(
+                self.problem, self.instance, heuristic, self.seed
+            )
+        return self._trials[heuristic]
+
+    def run(self, method: Method, start: str | None = None, *, keep: bool = False) -> Run:
+        """Do what the method says; whatever it raises is part of the answer.
+
+        Args:
+            method: what to do.
+            start: heuristic whose schedule a solve starts from.
+            keep: put the schedule into the record.
+
+        Raises:
+            InputError: a name or option that is not known.
+        """
+        if method.kind == "bound":
+            return self._bound(method.call)
+        if method.kind == "heuristic":
+            return self._heuristic(method.call, keep)
+        return self._exact(method, start, keep)
+
+    def _bound(self, name: str) -> Run:
+        began = time.perf_counter()
+        try:
+            value = float(self.problem.bounds[name].compute(self.instance))
+        except Exception as error:  # the other methods still count
+            return Run(Status.ERROR.value, message=f"bound {name}: {words(error)}")
+        seconds = time.perf_counter() - began
+        if not math.isfinite(value):
+            return Run(Status.ERROR.value, seconds=seconds, message=f"bound {name}: {value}")
+        return Run(DONE, bound=value, seconds=seconds)
+
+    def _heuristic(self, call: str, keep: bool) -> Run:
+        trial = self.trial(call)
+        schedule = None if trial.error is not None else trial.schedule
+        sources = {
+            name: bound.measure
+            for name, bound in self.problem.bounds.items()
+            if bound.measure is not None and not trial.status
+        }
+        measures, complaints = self._evaluate(self.problem.measures, schedule)
+        quantities, more = self._evaluate(sources, schedule)
+        return Run(
+            trial.status or DONE,
+            cost=trial.cost,
+            offline=trial.offline,
+            seconds=trial.seconds,
+            message="; ".join(filter(None, (trial.message, *complaints, *more))),
+            measures=measures,
+            quantities=quantities,
+            schedule=dumps(schedule) if keep and schedule is not None else None,
+        )
+
+    def _exact(self, method: Method, start: str | None, keep: bool) -> Run:
+        try:
+            answer = self.problem.solve(
+                method.call,
+                self.instance,
+                solver=method.solver,
+                options=method.options,
+                start=None if start is None else self.trial(start).schedule,
+            )
+        except Exception as error:  # the other methods still count
+            answer = Answer(Solution(Status.ERROR, message=f"{method.call}: {words(error)}"))
+        solution, schedule = answer.solution, answer.schedule
+        measures, complaints = self._evaluate(self.problem.measures, schedule)
+        return Run(
+            solution.status.value,
+            # a schedule has passed the checker, or it would not be here
+            cost=None if schedule is None else float(self.problem.cost(self.instance, schedule)),
+            bound=solution.bound,
+            offline=schedule is not None,
+            seconds=solution.seconds,
+            solver=f"{solution.solver} {solution.version}".strip(),
+            limit="" if solution.limit is None else solution.limit.value,
+            nodes=solution.nodes,
+            message="; ".join(filter(None, (solution.message, *complaints))),
+            measures=measures,
+            schedule=dumps(schedule) if keep and schedule is not None else None,
+        )
+
+    def _evaluate(
+        self, functions: Mapping[str, Callable[[Any, Any], float]], schedule: Any
+    ) -> tuple[dict[str, float], list[str]]:
+        """Finite values of functions of a schedule, a violated one included, and complaints."""
+        values: dict[str, float] = {}
+        complaints: list[str] = []
+        for name, function in functions.items() if schedule is not None else ():
+            try:
+                value = float(function(self.instance, schedule))
+            except Exception as error:  # what is said beside the cost must not hide the cost
+                complaints.append(f"{name}: {words(error)}")
+                continue
+            if math.isfinite(value):
+                values[name] = value
+        return values, complaints
+
+
+def check_names(
+    problem: Problem,
+    heuristics: Sequence[str],
+    reference: str,
+    solver: str | None,
+    bounds: Sequence[str],
+) -> None:
+    """Refuse names and options that are not known, and solvers that are not there.
+
+    Raises:
+        InputError: naming what there is.
+    """
+    if not heuristics:
+        raise InputError.of("heuristics", [], "one or more of " + ", ".join(problem.heuristics))
+    for text in heuristics:
+        problem.heuristic(text)
+    formulation, _ = problem.formulation(reference)
+    check_solver(solver or formulation.solver)
+    for name in bounds:
+        pick(problem.bounds, name, "bound")
+
+
+def check_solver(name: str) -> None:
+    """Refuse a solver that is not known or not installed.
+
+    Raises:
+        InputError: naming what there is.
+    """
+    try:
+        backend(name).version()
+    except ImportError as error:
+        there = ", ".join(available()) or "none"
+        raise InputError.of(
+            "solver", name, f"not installed ({error}); there are: {there}"
+        ) from None

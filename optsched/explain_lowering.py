@@ -1,0 +1,112 @@
+"""What a solver gets as it is, what is lowered for it, and what that costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.errors import ModelError
+from optsched.lowering import lower
+from optsched.model.blocks import Block
+from optsched.model.model import Model
+from optsched.solvers.registry import backend
+
+_HOW = {
+    "cumulative": "binaries per task and slot say what is under way; one capacity row per slot",
+    "intervals": "start + duration = end, as indicator rows where a task may be absent",
+    "active_slot": "a chain of suffixes of the activity; the slot is a sum of steps",
+    "maximum": "a binary per argument says which one the result equals",
+    "table": "a binary per entry says which one is chosen",
+    "product": "rows by McCormick, exact for a binary factor; a wider integer by its digits",
+    "indicator": "a constant, the tightest the bounds allow, takes the row off where it is idle",
+    "rotated_cone": "outer approximation: tangents, added round by round while solving",
+}
+
+
+@dataclass(frozen=True)
+class LoweredBlock:
+    """One block on its way to one solver."""
+
+    name: str
+    kind: str
+    native: bool
+    """Whether the solver takes it as it is; linear rows always are."""
+    rows: int
+    """Linear rows that stand for it; its own for a linear block, 0 for other native ones."""
+    columns: int
+    """Variables added for it."""
+    largest: float
+    """Largest absolute coefficient in these rows (for an indicator, its big M); 0 without rows."""
+    why: str
+
+
+@dataclass(frozen=True)
+class LoweringReport:
+    """Every block, in the model's order."""
+
+    model: str
+    solver: str
+    blocks: tuple[LoweredBlock, ...]
+
+    @property
+    def columns(self) -> int:
+        """Variables that lowering adds."""
+        return sum(b.columns for b in self.blocks)
+
+    @property
+    def rows(self) -> int:
+        """Linear rows that the solver gets."""
+        return sum(b.rows for b in self.blocks)
+
+    def __str__(self) -> str:
+        head = ("block", "kind", "taken", "rows", "columns", "largest")
+        cells = [head] + [
+            (f"({b.name})"[:34], b.kind, "as it is" if b.native else "lowered", str(b.rows),
+             str(b.columns), f"{b.largest:g}")
+            for b in self.blocks
+        ]  # fmt: skip
+        widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+        lines = [f"{self.model} for {self.solver}"]
+        for row in cells:
+            words = [
+                cell.rjust(width) if i > 2 else cell.ljust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  " + "  ".join(words))
+        reasons = dict.fromkeys(f"  {b.kind}: {b.why}" for b in self.blocks if b.kind != "linear")
+        return "\n".join([*lines, *reasons])
+
+
+def explain_lowering(model: Model, solver: str = "highs") -> LoweringReport:
+    """Which blocks the solver takes as they are, and what the others become.
+
+    A block that cannot be lowered, for want of bounds, says so in ``why``.
+
+    Raises:
+        InputError: an unknown solver.
+    """
+    native = backend(solver).native
+    blocks = tuple(_lowered(model, block, solver, native) for block in model.blocks.values())
+    return LoweringReport(model.name, solver, blocks)
+
+
+def _lowered(model: Model, block: Block, solver: str, native: frozenset[str]) -> LoweredBlock:
+    name, kind = block.name, block.kind
+    taken = kind == "linear" or kind in native
+    if kind in native:
+        return LoweredBlock(name, kind, True, 0, 0, 0.0, f"{solver} takes it as it is")
+    why = "linear rows" if taken else f"{solver} does not take it: {_HOW[kind]}"
+    if kind == "rotated_cone":
+        return LoweredBlock(name, kind, False, 0, 0, 0.0, why)
+    alone = model.copy()
+    alone.blocks = {name: block}
+    alone.minimize(0.0)
+    try:
+        small = lower(alone, native)
+        compiled = small.compile(native)
+    except ModelError as refusal:
+        return LoweredBlock(name, kind, False, 0, 0, 0.0, f"cannot be lowered: {refusal}")
+    largest = float(np.abs(compiled.rows.matrix.data).max(initial=0.0))
+    added = small.columns - model.columns
+    return LoweredBlock(name, kind, taken, compiled.rows.count, added, largest, why)

@@ -1,0 +1,89 @@
+"""The LP format (CPLEX), as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from optsched.formats.names import Names
+from optsched.model.matrix_form import MatrixForm
+
+_PER_LINE = 6  # terms; keeps lines below the 510 characters that readers promise only for short
+_LONGEST_LINE = 400
+
+
+def lp_text(compiled: MatrixForm, names: Names, title: str) -> str:
+    """The file's content; numbers with all their digits.
+
+    Rows without a finite side are left out, and a two-sided row is written as two rows, the
+    second with ``__low`` after its name: readers do not agree on rows with two sides.
+    """
+    return "\n".join(_lines(compiled, names, title)) + "\n"
+
+
+def _lines(compiled: MatrixForm, names: Names, title: str) -> Iterator[str]:
+    yield f"\\ {title}"
+    yield "Maximize" if compiled.maximise else "Minimize"
+    used = np.flatnonzero(compiled.cost)
+    constant = f" {compiled.offset:+.17g}" if compiled.offset else ""
+    goal = _sum([names.columns[i] for i in used.tolist()], compiled.cost[used].tolist())
+    yield f" OBJ: {goal or _nothing(names)}{constant}"
+    yield "Subject To"
+    yield from _rows(compiled, names)
+    yield "Bounds"
+    yield from _bounds(compiled, names.columns)
+    whole = [names.columns[i] for i in np.flatnonzero(compiled.integer).tolist()]
+    if whole:
+        yield "General"
+        yield from (f" {name}" for name in whole)
+    yield "End"
+
+
+def _rows(compiled: MatrixForm, names: Names) -> Iterator[str]:
+    matrix = compiled.rows.matrix
+    columns = [names.columns[i] for i in matrix.indices.tolist()]
+    data, cuts = matrix.data.tolist(), matrix.indptr.tolist()
+    sides = zip(compiled.rows.lower.tolist(), compiled.rows.upper.tolist(), strict=True)
+    for row, (low, high) in enumerate(sides):
+        part = slice(cuts[row], cuts[row + 1])
+        total = _sum(columns[part], data[part]) or _nothing(names)
+        name = names.rows[row]
+        if low == high:
+            yield f" {name}: {total} = {low!r}"
+            continue
+        if high < np.inf:
+            yield f" {name}: {total} <= {high!r}"
+        if low > -np.inf:
+            suffix = "__low" if high < np.inf else ""
+            yield f" {name}{suffix}: {total} >= {low!r}"
+
+
+def _sum(names: Sequence[str], weights: Sequence[float]) -> str:
+    terms = [f"{weight:+.17g} {name}" for name, weight in zip(names, weights, strict=True)]
+    per_line = max(1, min(_PER_LINE, _LONGEST_LINE // max(map(len, terms), default=1)))
+    return "\n  ".join(" ".join(terms[i : i + per_line]) for i in range(0, len(terms), per_line))
+
+
+def _nothing(names: Names) -> str:
+    return f"0 {names.columns[0]}" if names.columns else "0"
+
+
+def _bounds(compiled: MatrixForm, names: list[str]) -> Iterator[str]:
+    """Every bound that is not the default; for integers all."""
+    rows = zip(
+        names,
+        compiled.lower.tolist(),
+        compiled.upper.tolist(),
+        compiled.integer.tolist(),
+        strict=True,
+    )
+    for name, low, high, whole in rows:
+        if low == high:
+            yield f" {name} = {low!r}"
+        elif low == -np.inf and high == np.inf:
+            yield f" {name} free"
+        elif high < np.inf:
+            yield f" {low!r} <= {name} <= {high!r}"
+        elif low or whole:
+            yield f" {name} >= {low!r}"

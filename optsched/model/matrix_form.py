@@ -1,0 +1,227 @@
+"""The model as the solvers take it: one sparse matrix, bounds and types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from optsched.errors import ModelError
+from optsched.model.blocks import Block
+from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
+from optsched.model.ranges import NOISE
+
+EVERY_PART = frozenset({"cost", "offset", "rows", "columns", "matrix"})
+"""What of a compiled model can change while its structure stays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Linear rows ``lower <= A x <= upper``."""
+
+    matrix: sp.csr_array
+    """Shape (rows, columns); no entry stored twice."""
+    lower: Floats
+    """Shape (rows,)."""
+    upper: Floats
+    """Shape (rows,)."""
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.lower)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.integer[Any]]:
+        """Number of terms in each row, shape (rows,)."""
+        return np.diff(self.matrix.indptr)
+
+    @cached_property
+    def filled(self) -> NDArray[np.intp]:
+        """Rows that have terms, in order."""
+        return np.flatnonzero(self.lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledIndicator:
+    """Rows that hold where all of their literals are true."""
+
+    rows: Rows
+    literals: NDArray[np.int32]
+    """Columns of binary variables, shape (rows, literals)."""
+    active: NDArray[np.bool_]
+    """The value each literal must have, shape (literals,)."""
+    name: str
+    shape: Shape
+    """Of the block; rows are its entries in C order."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixForm:
+    """minimise (or maximise) ``cost @ x + offset`` over rows, bounds and integrality."""
+
+    cost: Floats
+    """Shape (columns,)."""
+    offset: float
+    maximise: bool
+    rows: Rows
+    lower: Floats
+    """Shape (columns,)."""
+    upper: Floats
+    """Shape (columns,)."""
+    integer: NDArray[np.bool_]
+    """Shape (columns,)."""
+    row_blocks: dict[str, tuple[int, Shape]]
+    """First row and shape of each linear block, by name."""
+    column_blocks: dict[str, tuple[int, Shape]]
+    """First column and shape of each variable block, by name."""
+    indicators: tuple[CompiledIndicator, ...] = ()
+    """Indicator blocks handed to the solver as they are."""
+    nonlinear: tuple[Block, ...] = ()
+    """Blocks of other kinds handed to the solver as they are."""
+
+    @cached_property
+    def has_integers(self) -> bool:
+        """Whether any column is integer."""
+        return bool(self.integer.any())
+
+    @property
+    def is_linear_program(self) -> bool:
+        """Whether there is nothing but continuous variables and linear rows."""
+        return not (self.has_integers or self.indicators or self.nonlinear)
+
+    def objective(self, x: Floats) -> float:
+        """Objective value at a point."""
+        return float(self.cost @ x) + self.offset
+
+    def split(self, x: Floats) -> dict[str, Floats]:
+        """A vector over all columns as arrays by variable name."""
+        return _split(x, self.column_blocks)
+
+    def split_rows(self, y: Floats) -> dict[str, Floats]:
+        """A vector over all rows as arrays by block name."""
+        return _split(y, self.row_blocks)
+
+    def column_name(self, column: int) -> str:
+        """Name and index of one column, for messages."""
+        return column_name(self.column_blocks, column)
+
+
+def column_name(blocks: dict[str, tuple[int, Shape]], column: int) -> str:
+    """Name and index of one column, from the first column and shape of each block.
+
+    Raises:
+        ModelError: there is no such column.
+    """
+    for name, (first, shape) in blocks.items():
+        if first <= column < first + math.prod(shape):
+            index = np.unravel_index(column - first, shape) if shape else ()
+            return name + (f"[{', '.join(map(str, index))}]" if shape else "")
+    raise ModelError(f"column {column} does not exist")
+
+
+def _split(vector: Floats, blocks: dict[str, tuple[int, Shape]]) -> dict[str, Floats]:
+    return {
+        name: vector[first : first + math.prod(shape)].reshape(shape)
+        for name, (first, shape) in blocks.items()
+    }
+
+
+def assemble(relations: list[Relation], columns: int) -> Rows:
+    """Put blocks of rows under each other.
+
+    Raises:
+        ModelError: more rows or terms than 32 bits count.
+    """
+    terms = [(relation.expression.size, relation.expression.terms) for relation in relations]
+    count = sum(len(t.columns) for _, group in terms for t in group)
+    if max(count, sum(size for size, _ in terms)) > LARGEST_INDEX:
+        raise ModelError(f"a model has at most {LARGEST_INDEX} rows and as many terms")
+    row = np.empty(count, dtype=np.int32)
+    column = np.empty(count, dtype=np.int32)
+    value = np.empty(count, dtype=np.float64)
+    rows = at = 0
+    for size, group in terms:
+        for t in group:
+            end = at + len(t.columns)
+            if t.entries is None:
+                row[at:end] = np.arange(rows, rows + size, dtype=np.int32)
+            else:
+                np.add(t.entries, rows, out=row[at:end], casting="unsafe")
+            column[at:end] = t.columns
+            value[at:end] = t.coefficients
+            at = end
+        rows += size
+    lower, upper = np.empty(rows), np.empty(rows)
+    at = 0
+    for relation in relations:
+        end, shape = at + relation.expression.size, relation.expression.shape
+        lower[at:end].reshape(shape)[...] = relation.lower
+        upper[at:end].reshape(shape)[...] = relation.upper
+        at = end
+    matrix = sp.csr_array((value, (row, column)), shape=(rows, columns))
+    if matrix.nnz < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
+        scale = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
+        matrix.data[np.abs(matrix.data) <= NOISE * scale.data] = 0.0
+        matrix.eliminate_zeros()
+    return Rows(matrix, lower, upper)
+
+
+def linear(expression: Expression, columns: int) -> Floats:
+    """Coefficients of a single expression, shape (columns,)."""
+    cost = np.zeros(columns)
+    for t in expression.terms:
+        _, column, weights = t.spelled_out()
+        cost += np.bincount(column, weights=weights, minlength=columns)
+    return cost
+
+
+def check_finite(compiled: MatrixForm, parts: Collection[str] = EVERY_PART) -> None:
+    """Refuse numbers that no solver can take.
+
+    Args:
+        compiled: the model.
+        parts: which of "cost", "offset", "rows" and "matrix" are to be looked at.
+
+    Raises:
+        ModelError: a coefficient or side is infinite or not a number, naming its block.
+    """
+    if not math.isfinite(compiled.offset):
+        raise ModelError("the objective: its constant is not finite")
+    if "cost" in parts and not _finite(compiled.cost):
+        column = int(np.argmin(np.isfinite(compiled.cost)))
+        raise ModelError(
+            f"the objective: the coefficient of {compiled.column_name(column)} is not finite"
+        )
+    if "rows" not in parts and "matrix" not in parts:
+        return
+    _check_rows(compiled.rows, compiled.row_blocks)
+    for indicator in compiled.indicators:
+        _check_rows(indicator.rows, {indicator.name: (0, indicator.shape)})
+
+
+def _check_rows(rows: Rows, blocks: dict[str, tuple[int, Shape]]) -> None:
+    if _finite(rows.matrix.data) and _sides_fit(rows.lower, rows.upper):
+        return
+    pointer = rows.matrix.indptr
+    for name, (first, shape) in blocks.items():
+        last = first + math.prod(shape)
+        if not _finite(rows.matrix.data[pointer[first] : pointer[last]]):
+            raise ModelError(f"block {name!r}: a coefficient is not finite")
+        if not _sides_fit(rows.lower[first:last], rows.upper[first:last]):
+            raise ModelError(f"block {name!r}: a right-hand side is not finite")
+
+
+def _finite(values: Floats) -> bool:
+    return bool(np.isfinite(values).all())
+
+
+def _sides_fit(lower: Floats, upper: Floats) -> bool:
+    """Whether no side is NaN, nor infinite where nothing would satisfy it."""
+    return bool((lower < np.inf).all() and (upper > -np.inf).all())

@@ -1,0 +1,117 @@
+"""One entry to every solver: lower, solve, check, and say what is proven."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from optsched.decomposition.outer_approximation import solve_by_outer_approximation
+from optsched.model import Model
+from optsched.solvers.direct import AGREEMENT, solve_directly
+from optsched.solvers.options import Options, merged
+from optsched.solvers.registry import installed
+from optsched.solvers.solution import Solution, Status
+
+_PROVES = {
+    Status.OPTIMAL: {Status.OPTIMAL},
+    Status.INFEASIBLE: {Status.INFEASIBLE},
+    Status.UNBOUNDED: {Status.UNBOUNDED},
+    Status.INFEASIBLE_OR_UNBOUNDED: {Status.INFEASIBLE, Status.UNBOUNDED},
+}
+"""What may be true of a model when a solve ends so; other ways to end prove nothing of it."""
+
+
+def solve(
+    model: Model,
+    solver: str = "highs",
+    *,
+    options: Options | None = None,
+    confirm: str | None = None,
+    **settings: Any,
+) -> Solution:
+    """Solve a model and check the answer.
+
+    The point returned is evaluated by the model itself, integers rounded; one that breaks a row
+    is an error, not an optimum. A solver that fails in any other way is an error too, with what
+    it said in ``message``.
+
+    Args:
+        model: what to solve.
+        solver: name of a back end.
+        options: limits and tolerances.
+        confirm: a second back end to solve with, under the same limits but without ``extra``;
+            where the two contradict each other the status is "disagreement".
+        settings: single fields of ``Options``, such as ``time_limit=60``.
+
+    Raises:
+        InputError: an option out of range, or a solver that is unknown or not installed.
+        UnsupportedError: the solver cannot take what the model contains.
+        ModelError: the model cannot be compiled.
+
+    Example:
+        >>> from optsched import Model, solve
+        >>> m = Model("two machines")
+        >>> fast = m.integer("fast", upper=3)
+        >>> slow = m.integer("slow", upper=5)
+        >>> m.add("work", 2 * fast + slow >= 8)
+        >>> m.minimize(3 * fast + slow)
+        >>> solution = solve(m, solver="highs", confirm="cpsat", time_limit=60)
+        >>> solution.status.value, solution.objective, solution.bound, solution.checked
+        ('optimal', 10.0, 10.0, True)
+        >>> solution["fast"].item(), solution["slow"].item()
+        (2.0, 4.0)
+    """
+    options = merged(options, settings)
+    for name in filter(None, (solver, confirm)):
+        installed(name)
+    solution = _solve_once(model, solver, options)
+    if confirm is None:
+        return solution
+    witness = _solve_once(model, confirm, replace(options, extra={}))
+    return _confirmed(solution, witness, model.maximise)
+
+
+def _solve_once(model: Model, solver: str, options: Options) -> Solution:
+    engine, _ = installed(solver)
+    if "rotated_cone" not in engine.native and any(
+        block.kind == "rotated_cone" for block in model.blocks.values()
+    ):
+        return solve_by_outer_approximation(model, solver, options)
+    return solve_directly(model, solver, options)
+
+
+def _confirmed(first: Solution, second: Solution, maximise: bool) -> Solution:
+    """The first answer, unless the second contradicts it."""
+    witness = f"{second.solver} {second.version} ended {second.status}"
+    proofs = [one.status in _PROVES for one in (first, second)]
+    if Status.ERROR in (first.status, second.status):
+        said = f"nothing to confirm by: {witness}: {second.message}"
+    elif complaint := (
+        _contradiction(first, second, maximise) or _contradiction(second, first, maximise)
+    ):
+        return replace(first, status=Status.DISAGREEMENT, message=complaint)
+    elif all(proofs):
+        said = f"confirmed: {witness}"
+    elif any(proofs):
+        said = f"proven by one solver, not contradicted by the other: {witness}"
+    else:
+        said = f"proven by neither solver: {witness}"
+    return replace(first, message=f"{first.message}; {said}".removeprefix("; "))
+
+
+def _contradiction(a: Solution, b: Solution, maximise: bool) -> str:
+    """In words, what ``a`` proves and ``b`` shows to be false."""
+    if a.status is Status.INFEASIBLE and b.has_point:
+        return f"{a.solver} proves infeasible what {b.solver} has a checked point for"
+    if a.bound is not None and b.objective is not None:
+        over = (b.objective - a.bound) if maximise else (a.bound - b.objective)
+        if over > AGREEMENT * max(1.0, abs(b.objective)):
+            return (
+                f"{a.solver} bounds the optimum by {a.bound:g}, "
+                f"{b.solver} has a checked point of value {b.objective:g}"
+            )
+    if a.bound is not None and b.status is Status.UNBOUNDED:
+        return f"{a.solver} bounds the optimum by {a.bound:g}, {b.solver} ends {b.status}"
+    if a.status in _PROVES and b.status in _PROVES and not _PROVES[a.status] & _PROVES[b.status]:
+        return f"{a.solver} ends {a.status}, {b.solver} ends {b.status}"
+    return ""

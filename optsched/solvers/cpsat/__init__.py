@@ -1,0 +1,1 @@
+"""CP-SAT, by its protocol buffers."""

@@ -1,0 +1,290 @@
+"""CP-SAT: integer models only, with real coefficients scaled to integers at a certified error."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError
+from optsched.model.evaluate import evaluate
+from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.cpsat.blocks import NATIVE
+from optsched.solvers.cpsat.integer import IntegerModel, integer_model
+from optsched.solvers.cpsat.proto import build
+from optsched.solvers.options import Options
+from optsched.solvers.scaling import SIDE_NOISE, ScaledObjective
+from optsched.solvers.solution import Limit, Status
+
+OPTIMALITY = 1e-9
+"""Largest loss, relative to the objective, at which a rounded objective's proof is one."""
+
+_POLL = 0.02  # seconds between two looks at ``stop``
+_INVALID, _FEASIBLE, _INFEASIBLE, _OPTIMAL = 1, 2, 3, 4  # CpSolverStatus
+_LIMITS = {  # parameters that end a search, and what we call it
+    "max_time_in_seconds": Limit.TIME,
+    "max_deterministic_time": Limit.TIME,
+    "max_number_of_conflicts": Limit.NODES,
+    "max_memory_in_mb": Limit.MEMORY,
+}
+
+
+class CpSat:
+    """OR-tools' CP-SAT.
+
+    Continuous variables and variables without finite bounds are refused. Rows and objectives with
+    real coefficients are scaled (:mod:`optsched.solvers.scaling`): the integer model is a
+    relaxation of the exact one, the bound allows for the rounding, and what cannot be scaled so
+    finely that its points pass the model's own check is refused. The solver runs on a thread of
+    its own, so that ``stop`` and Ctrl-C end it with what it has found.
+    """
+
+    name = "cpsat"
+    native = NATIVE
+
+    def version(self) -> str:
+        """Version of OR-tools, raising ImportError where there is none."""
+        try:
+            return version("ortools")
+        except PackageNotFoundError as missing:
+            raise ImportError("cpsat needs the package ortools") from missing
+
+    def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
+        """Solve; ``start`` holds a value per column, NaN where there is none.
+
+        A complete start that satisfies the model is the answer where the solver finds no better.
+
+        Raises:
+            UnsupportedError: a variable is continuous or lacks a finite bound, or numbers do not
+                fit 64-bit integers.
+            InputError: a parameter in ``options.extra`` is unknown or cannot take its value.
+        """
+        try:
+            return _solve(compiled, options, start)
+        except KeyboardInterrupt:  # before the search, or again while it was being ended
+            return SolverResult(Status.INTERRUPTED)
+
+
+def _solve(compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
+    began = time.perf_counter()
+    model = integer_model(compiled)
+    if (model.lower > model.upper).any():
+        name = compiled.column_name(int(np.argmax(model.lower > model.upper)))
+        return SolverResult(
+            Status.INFEASIBLE, message=f"no integer lies within the bounds of {name}"
+        )
+    proto = build(model, start)
+    parameters = _parameters(options, model, began)
+    if options.log and model.unit != 1.0:
+        print(f"objective in units of {1.0 / model.unit:g}")
+    outcome = _run(proto, parameters, options)
+    return _read(model, outcome, options, start)
+
+
+def _parameters(options: Options, model: IntegerModel, began: float) -> Any:
+    from ortools.sat.python import cp_model
+
+    parameters = cp_model.CpSolver().parameters
+    parameters.num_workers = options.threads
+    parameters.random_seed = options.seed
+    # the objective is in integer units, so that below 1, where the solver's relative gap is an
+    # absolute one, there is nothing but 0
+    parameters.relative_gap_limit = options.gap
+    parameters.absolute_gap_limit = options.absolute_gap * model.unit
+    parameters.catch_sigint_signal = False  # Python's handler tells us that it was Ctrl-C
+    parameters.log_search_progress = options.log
+    parameters.log_to_stdout = False
+    for name, value in options.extra.items():
+        _set(parameters, name, value)
+    if options.time_limit is not None:
+        left = options.time_limit - (time.perf_counter() - began)
+        parameters.max_time_in_seconds = min(parameters.max_time_in_seconds, max(left, 1e-3))
+    return parameters
+
+
+def _set(parameters: Any, name: str, value: Any) -> None:
+    field = f"extra[{name!r}]"
+    current = getattr(parameters, name, None)
+    if current is None or callable(current) or name.startswith("_"):
+        raise InputError.of(field, value, "not a parameter of CP-SAT (SatParameters)")
+    plain = value.item() if isinstance(value, np.generic) else value
+    try:
+        if hasattr(current, "extend"):
+            current.extend(list(plain) if isinstance(plain, list | tuple) else plain)
+            return
+        members: Mapping[str, Any] | None = getattr(type(current), "__members__", None)
+        if members is not None:
+            plain = members[plain] if isinstance(plain, str) else type(current)(plain)
+        setattr(parameters, name, plain)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        allowed = f"a value that CP-SAT's parameter of type {type(current).__name__} takes"
+        raise InputError.of(field, value, allowed) from error
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    response: Any
+    """The solver's CpSolverResponse; None if it raised."""
+    stopped: bool
+    """Whether the caller asked for an end."""
+    failure: str = ""
+
+
+def _run(proto: Any, parameters: Any, options: Options) -> _Outcome:
+    """Solve on another thread while this one listens to ``stop`` and to Ctrl-C."""
+    from ortools.sat.python import cp_model_helper
+
+    solver: Any = cp_model_helper.SolveWrapper()
+    solver.set_parameters(parameters)
+    if parameters.log_search_progress:
+        solver.add_log_callback(print)
+    responses: list[Any] = []
+    failures: list[str] = []
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            responses.append(solver.solve(proto))
+        except Exception as error:
+            failures.append(f"{type(error).__name__}: {error}")
+        finally:
+            done.set()
+
+    stopped = False
+    try:
+        threading.Thread(target=work, daemon=True).start()
+        while not done.is_set():
+            try:
+                if stopped:  # more than once: the first may come before the search listens
+                    solver.stop_search()
+                done.wait(_POLL)
+                stopped = stopped or (options.stop is not None and options.stop.is_set())
+            except KeyboardInterrupt:
+                if stopped:
+                    raise
+                stopped = True
+    except BaseException:
+        solver.stop_search()
+        raise
+    return _Outcome(responses[0] if responses else None, stopped, "".join(failures))
+
+
+# the answer
+
+
+def _read(
+    model: IntegerModel, outcome: _Outcome, options: Options, start: Floats | None
+) -> SolverResult:
+    response = outcome.response
+    if response is None:
+        return SolverResult(Status.ERROR, message=outcome.failure)
+    code = int(response.status)
+    if code == _INVALID:
+        return SolverResult(
+            Status.ERROR, message=f"CP-SAT refused the model: {response.solution_info}"
+        )
+    nodes = int(response.num_branches)
+    if code == _INFEASIBLE:
+        return SolverResult(Status.INFEASIBLE, nodes=nodes)
+    x = None
+    if len(response.solution):  # columns that blocks needed come after the model's own
+        x = np.array(list(response.solution), dtype=np.float64)[: len(model.lower)]
+    proven = None if model.objective is None else _integer_bound(model, model.objective, response)
+    x = _better(model, x, _usable(model, start, proven))
+    status, limit, message = _status(model, x, proven, code, outcome, options)
+    if model.objective is None or proven is None:
+        return SolverResult(status, x, model.compiled.offset, limit, nodes=nodes, message=message)
+    return SolverResult(
+        status,
+        x,
+        model.sign * model.objective.bound(proven, model.offset),
+        limit,
+        nodes=nodes,
+        scaling_error=model.objective.error,
+        message=message,
+    )
+
+
+def _integer_bound(model: IntegerModel, objective: ScaledObjective, response: Any) -> int:
+    """Best proven lower bound on the integer objective.
+
+    A search that ends early leaves the response's bound at 0, proven or not; such a bound is
+    told from a real one by its two copies and by the status, and the box's bound stands in.
+    """
+    c = objective.coefficients
+    low, high = model.lower.astype(np.int64), model.upper.astype(np.int64)
+    box = int(np.minimum(c * low, c * high).sum())
+    bound = int(response.inner_objective_lower_bound)
+    shown = model.sign * response.best_objective_bound
+    offset = model.offset * model.unit
+    agree = abs(shown - (bound + offset)) <= 1e-6 * max(1.0, abs(bound), abs(offset))
+    empty = int(response.status) not in (_FEASIBLE, _OPTIMAL) and bound == shown == 0
+    return max(box, bound) if agree and not empty else box
+
+
+def _usable(model: IntegerModel, start: Floats | None, proven: int | None) -> Floats | None:
+    """The start, if it is complete and satisfies the model."""
+    if start is None or np.isnan(start).any():
+        return None
+    x = np.rint(start)
+    if evaluate(model.compiled, x, SIDE_NOISE) or np.abs(x - start).max(initial=0.0) > SIDE_NOISE:
+        return None
+    if model.objective is None or proven is None:
+        return x
+    return x if model.objective.integer_value(x) >= proven else None
+
+
+def _better(model: IntegerModel, x: Floats | None, start: Floats | None) -> Floats | None:
+    if x is None or start is None:
+        return start if x is None else x
+    return start if model.value(start) < model.value(x) else x
+
+
+def _status(
+    model: IntegerModel,
+    x: Floats | None,
+    proven: int | None,
+    code: int,
+    outcome: _Outcome,
+    options: Options,
+) -> tuple[Status, Limit | None, str]:
+    """What the facts amount to, the limit that cut the proof short, and a word on it."""
+    if x is not None and _is_optimal(model, x, proven):
+        return Status.OPTIMAL, None, ""
+    if code == _OPTIMAL and model.objective is not None:
+        gap = 0 if x is None or proven is None else model.objective.integer_value(x) - proven
+        if gap > 0:
+            return Status.FEASIBLE, Limit.GAP, ""
+        return (
+            Status.FEASIBLE,
+            Limit.GAP,
+            "proven best for the objective as rounded to integers, which leaves "
+            f"{model.objective.error:g} open",
+        )
+    if outcome.stopped:
+        return Status.INTERRUPTED, None, ""
+    status = Status.NO_SOLUTION if x is None else Status.FEASIBLE
+    asked = [limit for name, limit in _LIMITS.items() if name in options.extra]
+    early = outcome.response.wall_time < 0.9 * (options.time_limit or 0.0)
+    if options.time_limit is not None and not (options.extra and early):
+        return status, Limit.TIME, ""
+    return status, asked[0] if asked else None, "CP-SAT ended its search before the proof"
+
+
+def _is_optimal(model: IntegerModel, x: Floats, proven: int | None) -> bool:
+    """Whether the bound proves the point optimal in spite of the objective's rounding."""
+    objective = model.objective
+    if objective is None or proven is None:
+        return True
+    if objective.gap(x, proven) <= OPTIMALITY * abs(model.value(x)):
+        return True
+    # the data mean multiples of 1/m: a value between two of them is noise
+    on_grid = objective.on_grid and objective.error * objective.multiplier < 0.5
+    return on_grid and objective.integer_value(x) == proven

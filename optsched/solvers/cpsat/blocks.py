@@ -1,0 +1,184 @@
+"""Nonlinear blocks as CP-SAT's own constraints, one function per kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from optsched.lowering.product import convex_hull
+from optsched.model.blocks import Cumulative, Intervals, Maximum, Product, Table
+from optsched.model.expression import Expression
+from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.cpsat.extrema import add_active_slots, add_maxima, pressures
+from optsched.solvers.cpsat.writer import Writer, write
+from optsched.solvers.scaling import Integers
+
+NATIVE = frozenset(
+    {"indicator", "product", "table", "maximum", "active_slot", "intervals", "cumulative"}
+)
+"""Kinds of block CP-SAT takes as they are."""
+
+
+def add_blocks(writer: Writer, compiled: MatrixForm) -> None:
+    """Write every nonlinear block.
+
+    Raises:
+        UnsupportedError: a block's numbers are not whole or too large.
+    """
+    blocks = compiled.nonlinear
+    if not blocks:
+        return
+    pressed = pressures(compiled)
+    tasks = {_times(b): b for b in blocks if isinstance(b, Intervals)}
+    made: dict[tuple[int, ...], list[int]] = {}
+    for block in blocks:
+        if isinstance(block, Maximum):
+            add_maxima(writer, block, pressed)
+        elif isinstance(block, Cumulative):
+            key = _times(block)
+            if key not in made:
+                made[key] = _add_intervals(writer, block, tasks.get(key))
+            _add_cumulative(writer, block, made[key])
+        else:
+            _WRITERS[block.kind](writer, block)
+
+
+def _add_products(writer: Writer, block: Product) -> None:
+    """Rows that are exact where a factor is binary, the solver's own product elsewhere."""
+    name, size = block.name, block.result.size
+    result, left, right = (e.reshape(size) for e in (block.result, block.left, block.right))
+    binary = []
+    for factor in (left, right):
+        least, most = writer.range_of(name, factor)
+        binary.append((least >= 0) & (most <= 1))
+    for chosen, one, other in ((binary[0], left, right), (binary[1] & ~binary[0], right, left)):
+        if chosen.any():
+            _add_switched(writer, name, result[chosen], one[chosen], other[chosen])
+    rest = ~(binary[0] | binary[1])
+    lines = [writer.lines(name, writer.single(name, e[rest])) for e in (result, left, right)]
+    constraints = writer.add_copies([writer.template()] * len(lines[0]))
+    for constraint, value, a, b in zip(constraints, *lines, strict=True):
+        product = constraint.int_prod
+        write(product.target, value)
+        write(product.exprs.add(), a)
+        write(product.exprs.add(), b)
+
+
+def _add_switched(
+    writer: Writer, name: str, result: Expression, binary: Expression, other: Expression
+) -> None:
+    for rows in convex_hull(result, binary, other, *writer.range_of(name, other)).values():
+        writer.add_rows(name, rows)
+
+
+def _add_tables(writer: Writer, block: Table) -> None:
+    parts = [writer.single(block.name, e) for e in (block.result, block.index)]
+    lines = [writer.lines(block.name, part) for part in parts]
+    values = Expression(block.result.model, block.table.shape, (), block.table)
+    template = writer.template()
+    for value in writer.lines(block.name, values):
+        write(template.element.exprs.add(), value)
+    constraints = writer.add_copies([template] * block.result.size)
+    for constraint, result, index in zip(constraints, *lines, strict=True):
+        write(constraint.element.linear_target, result)
+        write(constraint.element.linear_index, index)
+
+
+# tasks in time
+
+
+def _times(block: Intervals | Cumulative) -> tuple[int, ...]:
+    """What tells the tasks of one block from those of another."""
+    return id(block.start), id(block.end), id(block.presence)
+
+
+def _presence(block: Intervals | Cumulative) -> Integers | None:
+    """Literals of tasks that may be absent, shape (tasks, 1); None where all are present."""
+    if not block.presence.terms:
+        return None
+    _, columns, _ = block.presence.terms[0].spelled_out()
+    return columns.astype(np.int64)[:, None]
+
+
+def _add_task_rows(writer: Writer, block: Intervals) -> None:
+    """``start + duration = end`` and ``duration >= 0`` where present."""
+    literals = _presence(block)
+    writer.add_rows(block.name, block.start + block.duration - block.end == 0, literals)
+    if (writer.range_of(block.name, block.duration)[0] < 0).any():
+        writer.add_rows(block.name, block.duration >= 0, literals)
+
+
+def _add_intervals(writer: Writer, block: Cumulative, tasks: Intervals | None) -> list[int]:
+    """One interval per task, by constraint number."""
+    name = block.name
+    start, end = (writer.single(name, e) for e in (block.start, block.end))
+    if tasks is not None and (writer.range_of(name, tasks.duration)[0] >= 0).all():
+        size = writer.single(name, tasks.duration)
+    else:
+        size, end = _length(writer, name, start, end)
+    lines = [writer.lines(name, e) for e in (start, size, end)]
+    first = len(writer.proto.constraints)
+    constraints = writer.add_copies([writer.template()] * start.size)
+    for constraint, *line in zip(constraints, *lines, strict=True):
+        for part, value in zip(("start", "size", "end"), line, strict=True):
+            write(getattr(constraint.interval, part), value)
+    literals = _presence(block)
+    if literals is not None:
+        for constraint, literal in zip(constraints, literals.tolist(), strict=True):
+            constraint.enforcement_literal.extend(literal)
+    return list(range(first, first + start.size))
+
+
+def _length(
+    writer: Writer, name: str, start: Expression, end: Expression
+) -> tuple[Expression, Expression]:
+    """Length and end of tasks that take no time where they would end before they start.
+
+    Nothing keeps a length from being greater than it must be, which only takes more of a resource.
+    """
+    apart = end - start
+    _, longest = writer.range_of(name, apart)
+    known = np.maximum(0.0, apart.at(writer.point))
+    length = writer.add_columns(apart, 0.0, np.maximum(0.0, longest), known)
+    writer.add_rows(name, length >= apart)
+    return length, writer.single(name, start + length)
+
+
+def _add_cumulative(writer: Writer, block: Cumulative, intervals: list[int]) -> None:
+    demands, (capacity,) = (
+        writer.lines(block.name, writer.single(block.name, e))
+        for e in (_counted(writer, block), block.capacity)
+    )
+    (constraint,) = writer.add_copies([writer.template()])
+    cumulative = constraint.cumulative
+    cumulative.intervals.extend(intervals)
+    for demand in demands:
+        write(cumulative.demands.add(), demand)
+    write(cumulative.capacity, capacity)
+
+
+def _counted(writer: Writer, block: Cumulative) -> Expression:
+    """Demands that count: of tasks that may be absent, columns that may then be zero.
+
+    CP-SAT 9.15 can lose points whose absent tasks ask for more than the capacity, where demands
+    are variables.
+    """
+    literals = _presence(block)
+    if literals is None or not block.demand.terms:
+        return block.demand
+    _, most = writer.range_of(block.name, block.demand)
+    absent = block.presence.at(writer.point) == 0
+    known = np.where(absent, 0.0, block.demand.at(writer.point))
+    counted = writer.add_columns(block.demand, 0.0, most, known)
+    writer.add_rows(block.name, counted >= block.demand, literals)
+    return counted
+
+
+_WRITERS: dict[str, Callable[[Writer, Any], None]] = {
+    "product": _add_products,
+    "table": _add_tables,
+    "active_slot": add_active_slots,
+    "intervals": _add_task_rows,
+}

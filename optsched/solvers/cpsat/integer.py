@@ -1,0 +1,99 @@
+"""A compiled model over integers: what CP-SAT can count, or a refusal that says what it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.errors import UnsupportedError
+from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.scaling import LARGEST, ScaledObjective, integer_bounds, scale_objective
+
+LARGEST_VALUE = 2.0**53
+"""Integers of greater magnitude are not doubles."""
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerModel:
+    """A model with its bounds and objective rounded to integers."""
+
+    compiled: MatrixForm
+    lower: Floats
+    """Shape (columns,), integers; above ``upper`` where no integer lies between the bounds."""
+    upper: Floats
+    """Shape (columns,), integers."""
+    objective: ScaledObjective | None
+    """To be minimised; None where every point is optimal."""
+
+    @property
+    def sign(self) -> float:
+        """-1 when the model maximises."""
+        return -1.0 if self.compiled.maximise else 1.0
+
+    @property
+    def unit(self) -> float:
+        """The solver's objective units per unit of the model's."""
+        return 1.0 if self.objective is None else self.objective.multiplier
+
+    @property
+    def offset(self) -> float:
+        """Offset of the objective that is minimised, in the model's units."""
+        return self.sign * self.compiled.offset
+
+    def value(self, x: Floats) -> float:
+        """Objective that is minimised, in the model's units."""
+        return self.sign * float(self.compiled.cost @ x) + self.offset
+
+
+def integer_model(compiled: MatrixForm) -> IntegerModel:
+    """Round bounds and objective.
+
+    Raises:
+        UnsupportedError: a variable is continuous or lacks a finite bound, or the objective does
+            not fit 64-bit integers.
+    """
+    if not compiled.integer.all():
+        _refuse_continuous(compiled, int(np.argmin(compiled.integer)))
+    for side in (compiled.lower, compiled.upper):
+        fits = np.abs(side) <= LARGEST_VALUE
+        if not fits.all():
+            column = int(np.argmin(fits))
+            raise UnsupportedError(
+                "cpsat needs finite bounds, of magnitude at most 2^53: "
+                f"{compiled.column_name(column)} lies in "
+                f"[{compiled.lower[column]:g}, {compiled.upper[column]:g}]"
+            )
+    lower, upper = integer_bounds(compiled.lower, compiled.upper)
+    return IntegerModel(compiled, lower, upper, _objective(compiled, lower, upper))
+
+
+def _refuse_continuous(compiled: MatrixForm, column: int) -> None:
+    name = compiled.column_name(column)
+    remedy = "declare it integer, in units fine enough"
+    for block in compiled.nonlinear:  # the value of a block is a variable of the block's name
+        first, _ = compiled.column_blocks.get(block.name, (column + 1, ()))
+        if first <= column < first + max(1, int(np.prod(block.shape))):
+            remedy = f"give the {block.kind} whole numbers only, in units fine enough"
+    raise UnsupportedError(
+        f"cpsat takes integer variables only, and {name} is continuous: {remedy}, "
+        "or choose another solver"
+    )
+
+
+def _objective(compiled: MatrixForm, lower: Floats, upper: Floats) -> ScaledObjective | None:
+    if not compiled.cost.any():
+        return None
+    largest = int(np.argmax(np.abs(compiled.cost)))
+    scaled = None
+    if abs(compiled.cost[largest]) <= LARGEST:
+        cost = -compiled.cost if compiled.maximise else compiled.cost
+        scaled = scale_objective(cost, lower, upper)
+    if scaled is None:
+        raise UnsupportedError(
+            "cpsat counts the objective in 64-bit integers, which do not hold this one (largest "
+            f"coefficient {compiled.cost[largest]:g}, of {compiled.column_name(largest)}): use "
+            "tighter bounds, other units, or another solver"
+        )
+    return scaled

@@ -1,0 +1,1 @@
+"""HiGHS, by arrays."""

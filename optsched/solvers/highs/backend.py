@@ -1,0 +1,349 @@
+"""HiGHS, by one hand-over of arrays."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Collection
+from dataclasses import replace
+from functools import lru_cache
+from importlib.metadata import version as installed_version
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError, UnsupportedError
+from optsched.model.expression import Floats
+from optsched.model.matrix_form import EVERY_PART, MatrixForm
+from optsched.solvers import listening
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.numbers import PARALLEL_COLUMNS, may_be_unbounded, mixes_types
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Status
+
+_SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
+_LARGEST = 1e15  # HiGHS refuses matrix entries from here on
+_INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
+_SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
+_SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve models of their own
+
+
+class Highs:
+    """The back end "highs": linear and mixed-integer linear models, LP duals.
+
+    What has been seen to lose optima is off unless ``extra`` switches it on: restarts of the
+    branch and bound and, for models with integer and continuous variables, presolve's rule for
+    parallel rows and columns. The profile "tiny" leaves out heuristics that solve models within
+    the model.
+    """
+
+    name = "highs"
+    native: frozenset[str] = frozenset()
+
+    def version(self) -> str:
+        """Version of highspy."""
+        return _version()
+
+    def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
+        """Solve to zero gap unless told otherwise.
+
+        Raises:
+            UnsupportedError: numbers HiGHS would change without a word, or a version of it
+                known to answer wrongly.
+            InputError: an unknown option in ``options.extra``.
+        """
+        refuse(compiled)
+        engine = load(compiled, options)
+        if start is not None and compiled.has_integers:
+            given = np.flatnonzero(~np.isnan(start)).astype(np.int32)
+            engine.setSolution(len(given), given, start[given])
+        interrupted = run(engine, options)
+        raw = read(engine, compiled, interrupted)
+        if raw.status is Status.INFEASIBLE_OR_UNBOUNDED or (
+            raw.status is Status.UNBOUNDED and compiled.has_integers
+        ):
+            return _tell_apart(engine, compiled, options)
+        doubtful = raw.status is Status.ERROR
+        if raw.status is Status.INFEASIBLE and may_be_unbounded(compiled):
+            told = _tell_apart(engine, compiled, options)
+            doubtful = told.status is Status.UNBOUNDED
+        return _without_presolve(compiled, options) if doubtful else raw
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    return installed_version("highspy")  # looked up on disk: as slow as a small solve
+
+
+@lru_cache(maxsize=1)
+def _refuse_bad_version() -> None:
+    """Versions seen to answer wrongly stay out, and every version proves itself once."""
+    found = _version()
+    numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:2])
+    if numbers != (1, 12):
+        raise UnsupportedError(
+            f"highspy {found} is not known to answer rightly: from 1.13 on, presolve has been seen "
+            "to lose optima; install highspy>=1.12,<1.13"
+        )
+    if abs(_self_check() - 3.5) > 1e-6:
+        raise UnsupportedError(f"highspy {found} fails an eleven-variable self-check")
+
+
+def _self_check() -> float:
+    """What HiGHS says of a small model whose optimum, 3.5, presolve has been seen to lose."""
+    import highspy
+
+    cost = np.array([1.5, 2, 0, 0.5, 2, 0.75, 0, 0.5, 0.75, 1, 1.25])
+    upper = np.array([2.0, 2, 1, 1, 1, 2, 1, 1, 1, 1, 1])
+    rows = [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9, 10], [5, 8], [1, 5], [3, 6], [4, 8]]
+    start = np.cumsum([0, *map(len, rows)]).astype(np.int32)
+    column = np.concatenate(rows).astype(np.int32)
+    least = np.array([2.0, 4, -np.inf, -np.inf, -np.inf, -np.inf])
+    most = np.array([np.inf, np.inf, 2, 2, 1, 1])
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    engine.passModel(
+        len(cost), len(rows), len(column), int(highspy.MatrixFormat.kRowwise), 1, 0.0, cost,
+        np.zeros(len(cost)), upper, least, most, start, column, np.ones(len(column)),
+        np.ones(len(cost), dtype=np.int32),
+    )  # fmt: skip
+    _run(engine, None)
+    return float(engine.getInfo().objective_function_value)
+
+
+def refuse(compiled: MatrixForm, changed: Collection[str] = EVERY_PART) -> None:
+    """Refuse a bad version and numbers that HiGHS would change without a word.
+
+    Args:
+        compiled: the model.
+        changed: which of "cost", "rows", "columns" and "matrix" are to be looked at.
+
+    Raises:
+        UnsupportedError: either of them.
+    """
+    _refuse_bad_version()
+    if "matrix" in changed:
+        _refuse_coefficients(compiled.rows.matrix.data)
+    rows = compiled.rows
+    for word, vectors in (
+        ("cost", (compiled.cost,)),
+        ("rows", (rows.lower, rows.upper)),
+        ("columns", (compiled.lower, compiled.upper)),
+    ):
+        for values in vectors if word in changed else ():
+            size = np.abs(values)
+            if size.max(initial=0.0) >= _INFINITE and (size[size >= _INFINITE] < np.inf).any():
+                raise UnsupportedError(
+                    f"HiGHS takes finite bounds and costs from {_INFINITE:g} on for infinite; "
+                    "rescale the model"
+                )
+
+
+def _refuse_coefficients(values: Floats) -> None:
+    size = np.abs(values)
+    if size.max(initial=0.0) >= _LARGEST:
+        raise UnsupportedError(
+            f"HiGHS takes no coefficient from {_LARGEST:g} on; rescale the model"
+        )
+    if size.min(initial=1.0) <= _SMALLEST and ((size <= _SMALLEST) & (size > 0)).any():
+        raise UnsupportedError(f"HiGHS drops coefficients up to {_SMALLEST:g}; rescale the model")
+
+
+def load(compiled: MatrixForm, options: Options) -> Any:
+    """An engine with the options set and the model handed over, ready to run.
+
+    Raises:
+        InputError: an unknown option in ``options.extra``.
+        UnsupportedError: HiGHS refuses the model.
+    """
+    import highspy
+
+    engine = highspy.Highs()
+    integer = compiled.has_integers
+    settings: dict[str, Any] = {
+        "output_flag": options.log,
+        "threads": options.threads,
+        "random_seed": options.seed,
+        "mip_rel_gap": options.gap,
+        "mip_abs_gap": options.absolute_gap,
+        # a restart of the branch and bound has been seen to lose the optimum
+        "mip_allow_restart": False,
+    }
+    if options.time_limit is not None:
+        settings["time_limit"] = options.time_limit
+    if integer and len(compiled.cost) <= _SMALL_MODEL:
+        settings["mip_heuristic_run_feasibility_jump"] = False
+    if integer and options.profile == "tiny":
+        settings |= {f"mip_heuristic_run_{name}": False for name in _SUBMODELS}
+    if mixes_types(compiled):
+        settings["presolve_rule_off"] = PARALLEL_COLUMNS
+    data = compiled.rows.matrix.data
+    if len(data) and np.abs(data).min() <= 1e-9:
+        settings["small_matrix_value"] = _SMALLEST
+    for key, value in {**settings, **options.extra}.items():
+        if engine.setOptionValue(key, value) != highspy.HighsStatus.kOk:
+            raise InputError.of(f"extra[{key!r}]", value, "an option HiGHS knows, in its range")
+    hand_over(engine, compiled)
+    return engine
+
+
+def hand_over(engine: Any, compiled: MatrixForm) -> None:
+    """Put a model in the place of the engine's, options kept.
+
+    Raises:
+        UnsupportedError: HiGHS refuses the model.
+    """
+    import highspy
+
+    matrix = compiled.rows.matrix
+    status = engine.passModel(
+        len(compiled.cost),
+        compiled.rows.count,
+        matrix.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        -1 if compiled.maximise else 1,
+        compiled.offset,
+        compiled.cost,
+        compiled.lower,
+        compiled.upper,
+        compiled.rows.lower,
+        compiled.rows.upper,
+        matrix.indptr.astype(np.int32, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data,
+        compiled.integer.astype(np.int32),
+    )
+    if status == highspy.HighsStatus.kError:
+        raise UnsupportedError("HiGHS refuses the model")
+
+
+def run(engine: Any, options: Options) -> bool:
+    """Solve, by the profile on this thread or on one of its own.
+
+    Returns:
+        Whether the solve was stopped from outside.
+    """
+    import highspy
+
+    # an error: this thread's scheduler was made for another number of threads
+    if options.profile == "tiny" and engine.run() != highspy.HighsStatus.kError:
+        return False
+    return _run(engine, options.stop)
+
+
+def _run(engine: Any, stop: threading.Event | None) -> bool:
+    """Run in a thread of its own, so that Ctrl-C and the stop event are heard.
+
+    HiGHS keeps one scheduler per thread and cannot change its size: in a fresh thread any
+    number of threads may be asked for. Its callbacks are switched on only once the solve is to
+    end, as each call would wait for Python's global lock.
+
+    Returns:
+        Whether the solve was stopped from outside.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C a second time, before HiGHS has ended.
+    """
+    import highspy
+
+    def work() -> bool:
+        engine.run()
+        highspy.Highs.resetGlobalScheduler(False)
+        return True
+
+    engine.setCallback(_interrupt, None)
+    heard = listening.run(work, lambda: _ask_to_stop(engine), stop)
+    if heard.result is None:  # the engine is still at work, so nothing can be read from it
+        raise KeyboardInterrupt
+    return heard.stopped
+
+
+def _interrupt(_kind: Any, _message: str, _out: Any, answer: Any, _data: Any) -> None:
+    """What HiGHS calls, once switched on, to hear whether to go on."""
+    if answer is not None:
+        answer.user_interrupt = True
+
+
+def _ask_to_stop(engine: Any) -> None:
+    """Switch on the callbacks through which HiGHS asks whether to go on."""
+    import highspy
+
+    kinds = highspy.cb.HighsCallbackType
+    for kind in (
+        kinds.kCallbackSimplexInterrupt,
+        kinds.kCallbackIpmInterrupt,
+        kinds.kCallbackMipInterrupt,
+    ):
+        engine.startCallback(kind)
+
+
+def read(engine: Any, compiled: MatrixForm, interrupted: bool) -> SolverResult:
+    """How the last run ended."""
+    import highspy
+
+    facts = highspy.HighsModelStatus
+    status = engine.getModelStatus()
+    info = engine.getInfo()
+    integer = compiled.has_integers
+    solution = engine.getSolution()
+    # an unfinished simplex point is not feasible in general
+    found = integer or status == facts.kOptimal
+    found = found and info.primal_solution_status == 2 and solution.value_valid  # 2: feasible
+    x = np.array(solution.col_value) if found else None
+    bound: float | None = None
+    if integer and np.isfinite(info.mip_dual_bound):
+        bound = float(info.mip_dual_bound)
+    elif not integer and status == facts.kOptimal:
+        bound = float(info.objective_function_value)
+    nodes = int(info.mip_node_count) if integer else None
+    if status == facts.kOptimal:
+        duals: dict[str, Any] = {}
+        if compiled.is_linear_program and solution.dual_valid:
+            duals = {
+                "row_duals": np.array(solution.row_dual),
+                "reduced_costs": np.array(solution.col_dual),
+            }
+        return SolverResult(Status.OPTIMAL, x, bound, nodes=nodes, **duals)
+    if status == facts.kInfeasible:
+        return SolverResult(Status.INFEASIBLE, nodes=nodes)
+    if status == facts.kUnbounded:
+        return SolverResult(Status.UNBOUNDED, nodes=nodes)
+    if status == facts.kUnboundedOrInfeasible:
+        return SolverResult(Status.INFEASIBLE_OR_UNBOUNDED, nodes=nodes)
+    if interrupted or status == facts.kInterrupt:
+        return SolverResult(Status.INTERRUPTED, x, bound, nodes=nodes)
+    limits = {
+        facts.kTimeLimit: Limit.TIME,
+        facts.kIterationLimit: Limit.NODES,
+        facts.kSolutionLimit: Limit.NODES,
+        facts.kMemoryLimit: Limit.MEMORY,
+    }
+    if status in limits:
+        word = Status.NO_SOLUTION if x is None else Status.FEASIBLE
+        return SolverResult(word, x, bound, limits[status], nodes=nodes)
+    return SolverResult(
+        Status.ERROR, message=f"HiGHS ended with {engine.modelStatusToString(status)}"
+    )
+
+
+def _without_presolve(compiled: MatrixForm, options: Options) -> SolverResult:
+    """Solve again without presolve, which has been seen to fail and to mistake models."""
+    plain = replace(options, extra={**options.extra, "presolve": "off"})
+    engine = load(compiled, plain)
+    return read(engine, compiled, run(engine, plain))
+
+
+def _tell_apart(engine: Any, compiled: MatrixForm, options: Options) -> SolverResult:
+    """Infeasible or unbounded: drop the objective and see whether a point exists."""
+    import highspy
+
+    columns = len(compiled.cost)
+    engine.changeColsCost(columns, np.arange(columns, dtype=np.int32), np.zeros(columns))
+    engine.clearSolver()
+    interrupted = run(engine, options)
+    status = engine.getModelStatus()
+    if status == highspy.HighsModelStatus.kOptimal:
+        return SolverResult(Status.UNBOUNDED)
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return SolverResult(Status.INFEASIBLE)
+    return SolverResult(Status.INTERRUPTED if interrupted else Status.INFEASIBLE_OR_UNBOUNDED)

@@ -1,0 +1,1 @@
+"""OR-tools' MathOpt: SCIP, GLOP, PDLP and another HiGHS."""

@@ -1,0 +1,211 @@
+"""SCIP, GLOP, PDLP and a second HiGHS, as OR-tools' MathOpt brings them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import UnsupportedError
+from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.isolation import solve_isolated
+from optsched.solvers.listening import run
+from optsched.solvers.mathopt.answer import Answer
+from optsched.solvers.mathopt.call import call, highs_is_mixed_up, quieten_scip
+from optsched.solvers.mathopt.parameters import parameters
+from optsched.solvers.mathopt.writer import build
+from optsched.solvers.numbers import (
+    contradiction,
+    may_be_unbounded,
+    refuse_numbers,
+    refuse_options,
+)
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
+
+_OFF = 1  # EmphasisProto
+_INFINITE_OBJECTIVE = "PrimalSolutionProto.objective_value"  # in what MathOpt says of a ray of SCIP
+
+
+@dataclass(frozen=True)
+class MathOpt:
+    """A back end: one solver behind MathOpt.
+
+    The model goes over as arrays, past MathOpt's Python model, which takes some thirty times longer
+    and loses error messages. GLOP and PDLP take no integers and need no warm start.
+    SCIP gives no duals; it gets products with a binary factor as linear rows, and its dual
+    reductions of indicators are off, as either has been seen to lose optima. HiGHS takes a seed but
+    neither ``stop`` nor more than one thread, and Ctrl-C leaves it running behind; in a process
+    that imported PuLP before OR-tools it would crash, and so runs in one of its own. PDLP's bound
+    is derived from its duals by us, as its own word holds only up to its tolerances; where that
+    derives none, the status is "feasible".
+    """
+
+    name: str
+    title: str
+    """The solver, for messages."""
+    code: int
+    """SolverTypeProto."""
+    summary: str
+    native: frozenset[str] = frozenset()
+    integers: bool = True
+    threads: bool = False
+    seed: bool = True
+    heeds_stop: bool = True
+
+    def version(self) -> str:
+        """Version of OR-tools, raising ImportError where there is none."""
+        try:
+            return version("ortools")
+        except PackageNotFoundError as missing:
+            raise ImportError(f"{self.name} needs the package ortools") from missing
+
+    def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
+        """Solve; ``start`` holds a value per column, NaN where there is none.
+
+        Raises:
+            UnsupportedError: an integer variable, a number or an option the solver does not take.
+            InputError: a parameter in ``options.extra`` is unknown or cannot take its value.
+        """
+        began = time.perf_counter()
+        self._refuse(compiled, options)
+        if (raw := contradiction(compiled)) is not None:
+            return raw
+        if self.name == "mathopt-highs" and highs_is_mixed_up():
+            return solve_isolated(self, compiled, options, start)
+        quieten_scip()
+        session = _Session(self, compiled, options, began)
+        raw = session.solve(start)
+        if raw.status is Status.ERROR and self.name == "mathopt-highs":
+            raw = session.without_presolve()
+        if raw.status is Status.INFEASIBLE_OR_UNBOUNDED or (
+            raw.status is Status.UNBOUNDED and not compiled.is_linear_program
+        ):
+            return session.tell_apart(raw)
+        if raw.status is Status.INFEASIBLE and self.name == "mathopt-highs":
+            return session.doubt_infeasible(raw)
+        return raw
+
+    def _refuse(self, compiled: MatrixForm, options: Options) -> None:
+        if not self.integers and compiled.has_integers:
+            name = compiled.column_name(int(np.argmax(compiled.integer)))
+            raise UnsupportedError(
+                f"{self.name} takes linear programs only, and {name} is integer: "
+                "relax the model or choose another solver"
+            )
+        refuse_options(
+            self.title, options, threads=self.threads, seed=self.seed, stop=self.heeds_stop
+        )
+        # GLOP and PDLP keep all numbers
+        if self.name == "scip":
+            refuse_numbers(self.title, compiled, smallest=1e-9, largest=1e20, infinite=1e20)
+        elif self.name == "mathopt-highs":
+            refuse_numbers(self.title, compiled, smallest=1e-9, largest=1e15, infinite=1e20)
+
+
+def scip() -> MathOpt:
+    """SCIP, whose wheel from OR-tools runs several threads at random: one only."""
+    summary = "SCIP: mixed-integer models, linear or quadratic; no LP duals"
+    native = frozenset({"indicator", "product", "rotated_cone"})
+    return MathOpt("scip", "SCIP", 1, summary, native)
+
+
+def glop() -> MathOpt:
+    """GLOP, a simplex."""
+    return MathOpt("glop", "GLOP", 3, "GLOP: linear programs, with duals", integers=False)
+
+
+def pdlp() -> MathOpt:
+    """PDLP, a first-order method."""
+    summary = "PDLP: very large linear programs, with duals"
+    return MathOpt("pdlp", "PDLP", 5, summary, integers=False, threads=True, seed=False)
+
+
+def highs() -> MathOpt:
+    """The HiGHS inside OR-tools."""
+    summary = "HiGHS inside OR-tools: a second witness for mixed-integer linear models; LP duals"
+    return MathOpt("mathopt-highs", "HiGHS inside MathOpt", 10, summary, heeds_stop=False)
+
+
+class _Session:
+    """One model, its parameters and its deadline."""
+
+    def __init__(
+        self, engine: MathOpt, compiled: MatrixForm, options: Options, began: float
+    ) -> None:
+        self.engine = engine
+        self.compiled = compiled
+        self.options = options
+        self.began = began
+        self.parameters = parameters(engine, compiled, options)
+
+    def solve(self, start: Floats | None) -> SolverResult:
+        """Solve the model as it is."""
+        return self._read(*self._run(build(self.compiled), start))
+
+    def tell_apart(self, raw: SolverResult) -> SolverResult:
+        """Infeasible or unbounded: drop the objective and see whether a point exists."""
+        proto = build(self.compiled, np.zeros(len(self.compiled.cost)))
+        again = self._read(*self._run(proto, None))
+        if again.status in (Status.OPTIMAL, Status.FEASIBLE):
+            return replace(raw, status=Status.UNBOUNDED)
+        if again.status is Status.INFEASIBLE:
+            return replace(raw, status=Status.INFEASIBLE)
+        interrupted = again.status is Status.INTERRUPTED
+        return again if interrupted else replace(raw, status=Status.INFEASIBLE_OR_UNBOUNDED)
+
+    def doubt_infeasible(self, raw: SolverResult) -> SolverResult:
+        """Ask again where HiGHS's presolve may have taken an unbounded model for infeasible."""
+        if not may_be_unbounded(self.compiled):
+            return raw
+        again = self.tell_apart(raw)
+        if again.status is not Status.UNBOUNDED:
+            return again
+        return self.without_presolve()
+
+    def without_presolve(self) -> SolverResult:
+        """Solve without presolve, where HiGHS has been seen to fail and to mistake models."""
+        self.parameters.presolve = _OFF
+        return self.solve(None)
+
+    def _run(self, proto: Any, start: Floats | None) -> tuple[Any, bool]:
+        """The SolveResultProto, or None, and whether the solve was stopped from outside."""
+        from ortools.math_opt import model_parameters_pb2
+        from ortools.util.python import pybind_solve_interrupter
+
+        details = model_parameters_pb2.ModelSolveParametersProto()
+        if start is not None and self.engine.integers:
+            known = np.flatnonzero(~np.isnan(start))
+            hint = details.solution_hints.add()
+            hint.variable_values.ids.extend(known.tolist())
+            hint.variable_values.values.extend(start[known].tolist())
+        if self.options.time_limit is not None:
+            left = self.options.time_limit - (time.perf_counter() - self.began)
+            self.parameters.time_limit.FromNanoseconds(int(max(left, 1e-3) * 1e9))
+        interrupter = (
+            pybind_solve_interrupter.PySolveInterrupter() if self.engine.heeds_stop else None
+        )
+        heard = run(
+            lambda: call(
+                self.engine.code, proto, self.parameters, details, interrupter, self.options.log
+            ),
+            None if interrupter is None else interrupter.interrupt,
+            self.options.stop,
+        )
+        return heard.result, heard.stopped
+
+    def _read(self, answer: Any, stopped: bool) -> SolverResult:
+        if answer is None:
+            said = f"{self.engine.title} runs on behind; isolate=True ends it"
+            return SolverResult(Status.INTERRUPTED, message=said)
+        if isinstance(answer, str):
+            if _INFINITE_OBJECTIVE in answer:  # a point of infinite value
+                return SolverResult(Status.INFEASIBLE_OR_UNBOUNDED)
+            return SolverResult(Status.ERROR, message=answer)
+        read = Answer(self.compiled, self.options, answer, stopped)
+        return read.pdlp() if self.engine.name == "pdlp" else read.raw()

@@ -1,0 +1,258 @@
+"""Any solver that PuLP drives, for those who hold a licence: "pulp:GUROBI_CMD" and the like."""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings
+from contextlib import suppress
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError
+from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.listening import run
+from optsched.solvers.numbers import (
+    contradiction,
+    gap_needs_constant,
+    has_endless_column,
+    may_be_unbounded,
+    refuse_options,
+    with_constant,
+    without_constant,
+)
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Status
+
+_NEAR = 0.9  # a proof claimed this near to the time limit is not believed
+_OPTIMAL, _INTEGER_FEASIBLE, _INFEASIBLE, _UNBOUNDED = 1, 2, -1, -2  # LpSolution
+
+
+class PulpSolver:
+    """A solver by PuLP's name for it: linear and mixed-integer linear models.
+
+    PuLP calls a solve that ran into its time limit "Optimal", and an unbounded model
+    "Infeasible". So an optimum counts as proven only if it came well before the time limit and
+    from a solver that PuLP hands the relative gap to; claims of infeasibility on models that may
+    be unbounded are tried again without the objective. No duals and no bounds on the way. Seed
+    and ``stop`` are refused, Ctrl-C leaves the solve behind, a warm start goes unused.
+    ``options.extra`` holds arguments of PuLP's class; some classes take any without a word.
+    """
+
+    native: frozenset[str] = frozenset()
+    heeds_stop = False
+
+    def __init__(self, solver: str) -> None:
+        self.solver = solver
+
+    @property
+    def summary(self) -> str:
+        """What it is."""
+        return f"{self.solver} as PuLP drives it: linear and mixed-integer linear models"
+
+    @property
+    def name(self) -> str:
+        """PuLP's name for the solver, after "pulp:"."""
+        return f"pulp:{self.solver}"
+
+    def version(self) -> str:
+        """Version of PuLP, raising ImportError where it or the solver is missing."""
+        if self.solver not in found():
+            raise ImportError(f"PuLP finds: {', '.join(found()) or 'no solver'}")
+        return version("pulp")
+
+    def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
+        """Solve; ``start`` is not used.
+
+        Raises:
+            UnsupportedError: an option PuLP does not hand on to the solver.
+            InputError: an argument in ``options.extra`` that PuLP's class does not take.
+        """
+        known = _arguments(self.solver)
+        refuse_options(
+            self.name,
+            options,
+            threads="threads" in known,
+            seed=False,
+            stop=False,
+            gaps="gapAbs" in known,
+        )
+        if gap_needs_constant(compiled, options):
+            start = None if start is None else np.append(start, 1.0)
+            return without_constant(self.solve(with_constant(compiled), options, start))
+        if (raw := contradiction(compiled)) is not None or (raw := _empty_rows(compiled)):
+            return raw
+        session = _Session(self.solver, compiled, options, known)
+        cost = -compiled.cost if compiled.maximise else compiled.cost
+        raw = (
+            SolverResult(Status.INFEASIBLE_OR_UNBOUNDED)
+            if has_endless_column(compiled, cost)
+            else session.solve(compiled.cost)
+        )
+        doubtful = raw.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
+        if not doubtful and not (raw.status is Status.INFEASIBLE and may_be_unbounded(compiled)):
+            return raw
+        again = session.solve(0.0 * compiled.cost)
+        if again.status is Status.INFEASIBLE:
+            return replace(raw, status=Status.INFEASIBLE)
+        if again.x is None:
+            return again if again.limit else replace(raw, status=Status.INFEASIBLE_OR_UNBOUNDED)
+        return replace(raw, status=Status.UNBOUNDED)
+
+
+def found() -> list[str]:
+    """Names of the solvers PuLP can drive here.
+
+    Raises:
+        ImportError: PuLP is not installed.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(load_pulp().listSolvers(onlyAvailable=True))
+
+
+def _arguments(solver: str) -> set[str]:
+    """What PuLP's class for a solver takes by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes that PuLP 4 will drop
+        engine = load_pulp().getSolver(solver)
+    return set(inspect.signature(type(engine).__init__).parameters)
+
+
+def load_pulp() -> Any:
+    """The package, imported so that the HiGHS inside OR-tools survives it.
+
+    Raises:
+        ImportError: PuLP is not installed.
+    """
+    with suppress(ImportError):
+        # PuLP makes highspy's functions global, and libraries that come later bind to them
+        import ortools.math_opt.core.python.solver  # noqa: F401
+    try:
+        import pulp
+    except ImportError as missing:
+        raise ImportError("pulp:NAME needs the package pulp (extra: pulp)") from missing
+    return pulp
+
+
+def _empty_rows(compiled: MatrixForm) -> SolverResult | None:
+    """Infeasible by a row without variables, which PuLP does not hand on."""
+    empty = np.diff(compiled.rows.matrix.indptr) == 0
+    if (empty & ((compiled.rows.lower > 0) | (compiled.rows.upper < 0))).any():
+        return SolverResult(Status.INFEASIBLE, message="a row without variables does not hold")
+    return None
+
+
+class _Session:
+    """One model, PuLP's solver and a deadline."""
+
+    def __init__(
+        self, solver: str, compiled: MatrixForm, options: Options, known: set[str]
+    ) -> None:
+        self.solver = solver
+        self.compiled = compiled
+        self.options = options
+        self.known = known
+        self.began = time.perf_counter()
+
+    def solve(self, cost: Floats) -> SolverResult:
+        """Solve with another objective."""
+        pulp = load_pulp()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that PuLP 4 will drop
+            engine = self._engine(pulp)
+            problem, variables = _problem(pulp, self.compiled, cost)
+            asked = time.perf_counter()
+            heard = run(lambda: problem.solve(engine) is not None, None, None)
+        if heard.result is None:
+            said = f"pulp:{self.solver} cannot be stopped and runs on; isolate=True ends it"
+            return SolverResult(Status.INTERRUPTED, message=said)
+        limit = getattr(engine, "timeLimit", None)
+        near = limit is not None and time.perf_counter() - asked >= _NEAR * limit
+        return self._read(problem, variables, near)
+
+    def _engine(self, pulp: Any) -> Any:
+        options = self.options
+        arguments: dict[str, Any] = {"msg": options.log}
+        if "gapRel" in self.known:
+            arguments["gapRel"] = options.gap
+        if "gapAbs" in self.known:
+            arguments["gapAbs"] = options.absolute_gap
+        if "threads" in self.known:
+            arguments["threads"] = options.threads
+        if options.time_limit is not None:
+            left = options.time_limit - (time.perf_counter() - self.began)
+            arguments["timeLimit"] = max(left, 0.01)
+        if self.solver in ("PULP_CBC_CMD", "COIN_CMD"):
+            # it would look for nothing less than 1e-5 better; preprocessing loses optima
+            arguments["options"] = ["increment 0", "preprocess off"]
+        try:
+            return pulp.getSolver(self.solver, **{**arguments, **options.extra})
+        except TypeError as failure:
+            raise InputError.of("extra", dict(options.extra), str(failure)) from failure
+
+    def _read(self, problem: Any, variables: list[Any], near: bool) -> SolverResult:
+        claim = problem.sol_status
+        values = [v.varValue for v in variables]
+        x = None if any(v is None for v in values) else np.array(values, dtype=np.float64)
+        if claim == _OPTIMAL and x is not None and not near:
+            value = self.compiled.objective(x)
+            if self.compiled.has_integers and "gapRel" not in self.known:
+                said = f"PuLP does not hand the gap to {self.solver}: nothing is proven"
+                return SolverResult(Status.FEASIBLE, x, limit=Limit.GAP, message=said)
+            gap = self.options.gap or self.options.absolute_gap
+            if gap or {"gapRel", "gapAbs", "options"} & self.options.extra.keys():
+                return SolverResult(Status.FEASIBLE, x, limit=Limit.GAP)
+            return SolverResult(Status.OPTIMAL, x, value)
+        timed = self.options.time_limit is not None
+        if claim in (_OPTIMAL, _INTEGER_FEASIBLE) and x is not None:
+            return SolverResult(Status.FEASIBLE, x, limit=Limit.TIME if timed else None)
+        if near:
+            return SolverResult(Status.NO_SOLUTION, limit=Limit.TIME)
+        if claim == _INFEASIBLE:
+            return SolverResult(Status.INFEASIBLE)
+        if claim == _UNBOUNDED:
+            return SolverResult(Status.UNBOUNDED)
+        if timed and claim == 0:
+            return SolverResult(Status.NO_SOLUTION, limit=Limit.TIME)
+        return SolverResult(
+            Status.ERROR, message=f"{self.solver}: {problem.status}, {claim} in PuLP"
+        )
+
+
+def _problem(pulp: Any, compiled: MatrixForm, cost: Floats) -> tuple[Any, list[Any]]:
+    """The LpProblem, rows with two sides as two, and its variables in the model's order."""
+    sense = pulp.LpMaximize if compiled.maximise else pulp.LpMinimize
+    problem = pulp.LpProblem("model", sense)
+    bounds = [
+        [None if np.isinf(v) else v for v in side.tolist()]
+        for side in (compiled.lower, compiled.upper)
+    ]
+    kinds = [pulp.LpInteger if i else pulp.LpContinuous for i in compiled.integer.tolist()]
+    variables = [
+        pulp.LpVariable(f"C{j}", low, high, kind)
+        for j, (low, high, kind) in enumerate(zip(*bounds, kinds, strict=True))
+    ]
+    problem.addVariables(variables)
+    problem.setObjective(pulp.LpAffineExpression(zip(variables, cost.tolist(), strict=True)))
+    rows = compiled.rows
+    pointer, columns = rows.matrix.indptr.tolist(), rows.matrix.indices.tolist()
+    values = rows.matrix.data.tolist()
+    for row, (low, high) in enumerate(zip(rows.lower.tolist(), rows.upper.tolist(), strict=True)):
+        part = range(pointer[row], pointer[row + 1])
+        if not part:
+            continue
+        sides = [(pulp.LpConstraintEQ, low)] if low == high else [
+            (sign, side)
+            for sign, side in ((pulp.LpConstraintGE, low), (pulp.LpConstraintLE, high))
+            if np.isfinite(side)
+        ]  # fmt: skip
+        for sign, side in sides:
+            terms = pulp.LpAffineExpression([(variables[columns[k]], values[k]) for k in part])
+            problem.addConstraint(pulp.LpConstraint(terms, sign, f"R{row}_{sign + 1}", side))
+    return problem, variables

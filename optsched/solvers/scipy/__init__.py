@@ -1,0 +1,1 @@
+"""scipy's own HiGHS: a second witness at no cost."""

@@ -1,0 +1,394 @@
+"""Branch-and-price against the integer program over all columns, and how it ends."""
+
+import itertools
+import math
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched import InputError, Model, Status, solve
+from optsched.decomposition import (
+    Column,
+    ColumnBlock,
+    ColumnGeneration,
+    Condition,
+    Duals,
+    GenerationOptions,
+    Priced,
+    PricingError,
+    Term,
+    bound,
+    branching,
+)
+from optsched.decomposition.generation import Budget, Generator
+from optsched.decomposition.limits import Limits, Restriction
+from optsched.decomposition.master import RestrictedMaster
+from optsched.decomposition.pool import ColumnPool
+from optsched.solvers.solution import Limit
+
+
+def listed(columns, lower, upper, blocks, *, heuristic=False, **options) -> ColumnGeneration:
+    """A problem whose pricing looks through a list; ``heuristic``: only when it must."""
+
+    def price(block: int, duals: Duals) -> Priced:
+        allowed = [c for c in columns if c.block == block and duals.allows(c)]
+        if not allowed:
+            return Priced(bound=math.inf)
+        if heuristic and not duals.exact:
+            return Priced(allowed[:1])
+        best = min(allowed, key=duals.price_of)
+        return Priced([best], bound=duals.price_of(best))
+
+    return ColumnGeneration(lower, upper, blocks, price, **options)
+
+
+def direct_model(columns, lower, upper, blocks) -> Model:
+    m = Model("all columns")
+    number = m.integer("number", len(columns), upper=50)
+    matrix = np.zeros((len(lower), len(columns)))
+    for k, column in enumerate(columns):
+        matrix[column.rows, k] = column.values
+    m.minimize(number @ np.array([c.cost for c in columns]))
+    m.add("rows", (matrix @ number).between(lower, upper))
+    per_block = number.sum_by(np.array([c.block for c in columns]), len(blocks))
+    few, many = [b.lower for b in blocks], [b.upper for b in blocks]
+    m.add("blocks", per_block.between(few, many))
+    return m
+
+
+@st.composite
+def problems(draw):
+    """Small problems of every kind of block and row; features tell a block's columns apart."""
+    kinds = [
+        ColumnBlock(least_cost=-5),
+        ColumnBlock(lower=0, least_cost=-5),
+        ColumnBlock(lower=1, upper=3, least_cost=-5),
+        ColumnBlock(lower=0, upper=math.inf, least_cost=1),
+    ]
+    blocks = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3))
+    rows = draw(st.integers(1, 3))
+    columns = []
+    for b, block in enumerate(blocks):
+        features = draw(
+            st.lists(st.tuples(*[st.integers(0, 2)] * 2), min_size=1, max_size=7, unique=True)
+        )
+        for units in features:
+            values = np.array(draw(st.tuples(*[st.integers(0, 3)] * rows)), dtype=float)
+            cost = draw(st.integers(1 if block.upper > 3 else -5, 20))
+            used = np.flatnonzero(values)
+            columns.append(Column(b, cost, used, values[used], dict(enumerate(units))))
+    lower, upper = np.full(rows, -np.inf), np.full(rows, np.inf)
+    for row in range(rows):
+        side = draw(st.integers(0, 8))
+        kind = draw(st.sampled_from(["at least", "at most", "between"]))
+        if kind != "at most":
+            lower[row] = side
+        if kind != "at least":
+            upper[row] = side + (draw(st.integers(0, 2)) if kind == "between" else 0)
+    return columns, lower, upper, blocks
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    problems(),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0.0, 0.5, 0.8]),
+    st.sampled_from([None, 1]),
+)
+def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothing, every):
+    model = direct_model(*problem)
+    direct, relaxed = solve(model), solve(model.relax())
+    solution = listed(*problem, heuristic=heuristic, branching=2).solve(
+        integral_objective=whole,
+        smoothing=smoothing,
+        dive_every=every,
+        master_every=every,
+        time_limit=20,
+    )
+    assert solution.status is direct.status
+    if direct.status is Status.OPTIMAL:
+        assert solution.objective == pytest.approx(direct.objective)
+        assert solution.bound == pytest.approx(direct.objective)
+        for step in solution.iterations:
+            at_root = step.node == 0 and step.bound is not None
+            assert not at_root or step.bound <= relaxed.objective + 1e-6
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems(), st.integers(1, 12), st.integers(1, 3))
+def test_a_search_cut_short_leaves_true_bounds(problem, iterations, nodes):
+    direct = solve(direct_model(*problem))
+    solution = listed(*problem, branching=2).solve(
+        iteration_limit=iterations, node_limit=nodes, dive_every=None, master_every=None
+    )
+    if direct.status is Status.OPTIMAL:
+        assert solution.bound is None or solution.bound <= direct.objective + 1e-6
+        assert solution.objective is None or solution.objective >= direct.objective - 1e-6
+        assert solution.status is not Status.INFEASIBLE
+    else:
+        assert not solution.chosen
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems(), st.integers(0, 10**6))
+def test_the_lagrangian_value_of_any_prices_bounds_the_relaxation(problem, seed):
+    columns, lower, upper, blocks = problem
+    relaxed = solve(direct_model(*problem).relax())
+    duals = np.random.default_rng(seed).normal(0, 3, len(lower))
+    duals = np.clip(
+        duals, np.where(np.isinf(upper), 0, -np.inf), np.where(np.isinf(lower), 0, np.inf)
+    )
+    prices = Duals(rows=duals)
+    least = [
+        min((prices.price_of(c) for c in columns if c.block == b), default=math.inf)
+        for b in range(len(blocks))
+    ]
+    numbers = np.array([[b.lower for b in blocks], [b.upper for b in blocks]])
+    value = bound.lagrangian_value(duals, (lower, upper), np.array(least), numbers, blocks)
+    assert value < math.inf
+    if relaxed.status is Status.OPTIMAL:
+        assert value <= relaxed.objective + 1e-9 * max(1, abs(value))
+
+
+def test_prices_of_unlimited_columns_are_scaled_down_until_they_are_fair():
+    rolls = [ColumnBlock(lower=0, upper=math.inf, least_cost=1.0)]
+    sides, numbers = (np.array([10.0]), np.array([np.inf])), (np.zeros(1), np.full(1, np.inf))
+    value = bound.lagrangian_value(np.array([2.0]), sides, np.array([-3.0]), numbers, rolls)
+    # a column worth 4 at a cost of 1: prices may be a quarter, 10 * 2 / 4
+    assert value == pytest.approx(5.0)
+
+
+# branching
+
+
+def cover(pairs, *, single_sets_known: bool = False, **options) -> ColumnGeneration:
+    """Cover three elements exactly by sets, all sets alike."""
+    columns = [
+        Column(0, cost, np.array(p), np.ones(len(p)), features=dict.fromkeys(p, 1))
+        for p, cost in pairs.items()
+    ]
+    initial = [c for c in columns if single_sets_known and len(c.rows) == 1]
+    blocks = [ColumnBlock(lower=0, upper=3)]
+    return listed(columns, [1] * 3, [1] * 3, blocks, initial=initial, **options)
+
+
+TRIANGLE = {(0, 1): 1.0, (1, 2): 1.0, (0, 2): 1.0}
+SINGLES = {(0,): 2.0, (1,): 2.0, (2,): 2.0}
+
+
+def test_the_triangle_is_covered_by_halves_and_by_no_whole_sets():
+    relaxed = cover(TRIANGLE).solve_relaxation()
+    assert (relaxed.status, relaxed.objective) == (Status.OPTIMAL, pytest.approx(1.5))
+    assert sorted(times for _, times in relaxed.chosen) == pytest.approx([0.5] * 3)
+    assert cover(TRIANGLE, branching=2).solve().status is Status.INFEASIBLE
+
+
+def test_a_triangle_with_single_sets_is_solved_by_branching():
+    solution = cover(TRIANGLE | SINGLES, branching=2).solve(dive_every=None, master_every=None)
+    assert (solution.status, solution.objective) == (Status.OPTIMAL, 3.0)
+    assert solution.nodes > 1
+    assert sorted(len(c.rows) for c, _ in solution.chosen) == [1, 2]
+
+
+def test_pairs_of_conditions_are_counted_where_single_ones_are_whole():
+    pool = ColumnPool(3)
+    pool.extend(
+        Column(0, 1.0, np.array(p), np.ones(2), features=dict.fromkeys(p, 1)) for p in TRIANGLE
+    )
+    weights, blocks = np.full(3, 0.5), [ColumnBlock(lower=0, upper=4)]
+    pool.extend([Column(0, 1.0, np.zeros(0, dtype=int), np.zeros(0), {"none": 1})])
+    whole_total = np.append(weights, 0.5)
+    found = branching.find_branching(pool, whole_total, blocks, 2)
+    assert found is not None
+    assert found.conditions == {Condition("none", 1)}
+    pool = ColumnPool(3)
+    pool.extend(
+        Column(0, 1.0, np.array(p), np.ones(2), features=dict.fromkeys(p, 1)) for p in TRIANGLE
+    )
+    pool.extend([Column(0, 1.0, np.zeros(0, dtype=int), np.zeros(0))])
+    assert branching.find_branching(pool, whole_total, blocks, 1) is None
+    found = branching.find_branching(pool, whole_total, blocks, 2)
+    assert found is not None
+    assert len(found.conditions) == 2
+    assert found.number == pytest.approx(0.5)
+
+
+def test_without_branching_the_search_says_what_it_could_not_prove():
+    solution = cover(TRIANGLE | SINGLES, single_sets_known=True).solve()
+    assert (solution.status, solution.objective) == (Status.FEASIBLE, 3.0)
+    assert solution.bound == pytest.approx(1.5)
+    assert "no branching" in solution.message
+
+
+def test_restrictions_on_single_columns_become_bounds_on_their_features():
+    blocks = [ColumnBlock(lower=0), ColumnBlock(lower=0, upper=5)]
+    at_least_two = frozenset([Condition("x", 2)])
+    limits = Limits.of(
+        blocks,
+        [
+            Restriction(0, at_least_two, 1, math.inf),
+            Restriction(0, frozenset([Condition("y", 1)]), 0, 0),
+            Restriction(1, at_least_two, 2, math.inf),
+            Restriction(1, at_least_two, 0, 3),
+            Restriction(1, frozenset(), 0, 4),
+        ],
+    )
+    assert limits.lower.tolist() == [1, 0]
+    assert limits.upper.tolist() == [1, 4]
+    assert (limits.least, limits.most) == ({0: {"x": 2}}, {0: {"y": 0}})
+    assert limits.rows == {(1, at_least_two): (2, 3)}
+    assert not limits.empty
+    contradiction = Restriction(0, at_least_two, 0, 0)
+    assert Limits.of(blocks, [Restriction(0, at_least_two, 1, 1), contradiction]).empty
+
+
+def test_a_term_applies_where_all_its_conditions_hold():
+    both = Term(frozenset([Condition("x", 1), Condition("y", 2)]), price=5.0)
+    duals = Duals(rows=np.array([2.0]), terms=(both,))
+    row, one = np.array([0]), np.ones(1)
+    assert duals.price_of(Column(0, 10.0, row, one, {"x": 1, "y": 2})) == 3.0
+    assert duals.price_of(Column(0, 10.0, row, one, {"x": 1, "y": 1})) == 8.0
+
+
+# how a search ends
+
+
+def test_a_block_that_must_have_a_column_and_has_none_is_infeasible():
+    problem = listed([], [0], [1], [ColumnBlock()])
+    assert problem.solve().status is Status.INFEASIBLE
+    assert problem.solve_relaxation().status is Status.INFEASIBLE
+
+
+def test_nothing_to_choose_is_an_optimal_choice_of_nothing():
+    solution = listed([], [-np.inf], [1], [ColumnBlock(lower=0)]).solve()
+    assert (solution.status, solution.objective, solution.chosen) == (Status.OPTIMAL, 0.0, ())
+
+
+def test_profit_without_end_has_no_optimum():
+    columns = [Column(0, -1.0, np.zeros(0, dtype=int), np.zeros(0))]
+    problem = listed(columns, [], [], [ColumnBlock(lower=0, upper=math.inf)])
+    assert problem.solve().status is Status.INFEASIBLE_OR_UNBOUNDED
+
+
+def test_the_stop_event_ends_the_search_with_what_is_known():
+    stop = threading.Event()
+    calls = itertools.count()
+
+    def price(block: int, duals: Duals) -> Priced:
+        if next(calls) == 3:
+            stop.set()
+        value = np.zeros(6)
+        best = np.argsort(-duals.rows)[:2]
+        value[best] = 1.0
+        column = Column(0, 1.0, np.sort(best), np.ones(2))
+        return Priced([column], bound=duals.price_of(column))
+
+    blocks = [ColumnBlock(lower=0, upper=math.inf, least_cost=1.0)]
+    solution = ColumnGeneration([1] * 6, [1] * 6, blocks, price).solve(stop=stop)
+    assert solution.status is Status.INTERRUPTED
+    assert solution.bound is None or solution.bound <= 3
+
+
+def test_a_time_limit_is_kept_between_pricing_calls():
+    def price(block: int, duals: Duals) -> Priced:
+        assert duals.seconds <= 0.5
+        threading.Event().wait(0.2)
+        return Priced([Column(0, 1.0, np.array([0]), np.ones(1), payload=duals)])
+
+    problem = ColumnGeneration([2, 1], [2, 1], [ColumnBlock(lower=0, upper=9)], price)
+    solution = problem.solve(time_limit=0.5)
+    assert (solution.status, solution.limit) == (Status.NO_SOLUTION, Limit.TIME)
+
+
+def test_pricing_without_proof_gives_solutions_and_no_bound():
+    columns = [Column(0, 1.0, np.array([i]), np.ones(1)) for i in range(3)]
+
+    def price(block: int, duals: Duals) -> Priced:
+        return Priced([min(columns, key=duals.price_of)])
+
+    blocks = [ColumnBlock(lower=0, upper=5)]
+    solution = ColumnGeneration([1] * 3, [np.inf] * 3, blocks, price).solve()
+    assert (solution.status, solution.objective) == (Status.FEASIBLE, 3.0)
+    assert solution.bound is None
+    assert "did not prove" in solution.message
+
+
+def test_a_bound_above_a_known_price_is_caught():
+    columns = [Column(0, float(c), np.array([0]), np.ones(1)) for c in (3, 2)]
+
+    def price(block: int, duals: Duals) -> Priced:
+        return Priced([columns[0]], bound=duals.price_of(columns[0]))  # forgets the cheaper one
+
+    problem = ColumnGeneration([1], [1], [ColumnBlock()], price, initial=columns[1:])
+    solution = problem.solve()
+    assert (solution.status, solution.bound) == (Status.ERROR, None)
+    assert "exceeds the price" in solution.message
+
+
+def test_a_column_that_branching_forbids_is_caught():
+    columns = [Column(0, 1.0, np.array(p), np.ones(2), dict.fromkeys(p, 1)) for p in TRIANGLE]
+
+    def price(block: int, duals: Duals) -> Priced:
+        best = min(columns, key=duals.price_of)  # whatever duals.lower and duals.upper say
+        return Priced([best], bound=duals.price_of(best))
+
+    blocks, none_of_it = [ColumnBlock()], frozenset([Condition(0, 1)])
+    master = RestrictedMaster(np.array([1.0, 0, 0]), np.full(3, np.inf), blocks)
+    generator = Generator(master, blocks, price, Budget(), 0.5, False)
+    assert generator.solve(Limits.of(blocks)).bound == pytest.approx(1.0)
+    with pytest.raises(PricingError, match="not one of those allowed"):
+        generator.solve(Limits.of(blocks, [Restriction(0, none_of_it, 0, 0)]))
+
+
+def test_errors_in_pricing_reach_the_caller():
+    def price(block: int, duals: Duals) -> Priced:
+        raise ZeroDivisionError("a mistake in a notebook")
+
+    with pytest.raises(ZeroDivisionError, match="notebook"):
+        ColumnGeneration([1], [1], [ColumnBlock()], price).solve()
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "blocks", "initial", "field"),
+    [
+        ([1], [0], [ColumnBlock()], [], "row 0"),
+        ([1], [1, 1], [ColumnBlock()], [], "upper"),
+        ([np.nan], [1], [ColumnBlock()], [], "lower"),
+        ([1], [1], [], [], "blocks"),
+        ([1], [1], [ColumnBlock()], [(1, 1.0, [0], [1.0])], "column.block"),
+        ([1], [1], [ColumnBlock()], [(0, math.inf, [0], [1.0])], "column.cost"),
+        ([1], [1], [ColumnBlock()], [(0, 1.0, [1], [1.0])], "column.rows"),
+        ([1], [1], [ColumnBlock()], [(0, 1.0, [0], [1.0, 2.0])], "column.values"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(lower, upper, blocks, initial, field):
+    columns = [Column(b, c, np.array(r), np.array(v)) for b, c, r, v in initial]
+    with pytest.raises(InputError, match=field):
+        ColumnGeneration(lower, upper, blocks, lambda b, d: Priced(), initial=columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("time_limit", 0), ("gap", -1), ("smoothing", 1.0), ("node_limit", 0), ("dive_every", 0)],
+)
+def test_options_out_of_range_are_refused_by_name(name, value):
+    with pytest.raises(InputError, match=name):
+        GenerationOptions(**{name: value})
+    with pytest.raises(InputError, match=name):
+        cover(TRIANGLE).solve(**{name: value})
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(InputError, match="patience"):
+        cover(TRIANGLE).solve(patience=3)
+
+
+def test_blocks_refuse_numbers_out_of_order():
+    with pytest.raises(InputError, match="block"):
+        ColumnBlock(lower=2, upper=1)
+    with pytest.raises(InputError, match="least_cost"):
+        ColumnBlock(least_cost=math.nan)

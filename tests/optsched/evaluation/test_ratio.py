@@ -1,0 +1,383 @@
+"""Ratios are intervals, and the intervals are true."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import covering
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched.errors import InputError
+from optsched.evaluation.measure import FIELDS, measure, ratio, study
+from optsched.evaluation.ratios import bracket
+from optsched.evaluation.runs import granted_check_options, instance_rng, run_heuristic
+from optsched.evaluation.tables import frame, plain, summarise
+from optsched.problem import Answer, Bound, Formulation, Heuristic, problem
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution, Status
+
+INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
+EVERYTHING, GREEDY, CHEAT = "everything", "greedy", "greedy(epsilon=1.0)"
+
+
+@dataclass(frozen=True)
+class Scripted(Formulation):
+    """A formulation whose answer is written down beforehand."""
+
+    answer: Any = None
+
+    def solve(self, instance, **options):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def scripted(answer, **changes):
+    """The covering problem with that answer to its reference formulation."""
+    formulation = Scripted("knapsack", covering.knapsack, "", "", decode=None, answer=answer)
+    return replace(covering.PROBLEM, formulations={"knapsack": formulation}, **changes)
+
+
+def answered(status, *, taken=None, bound=None, message=""):
+    """An answer as a solver gives it; the schedule buys the items taken."""
+    schedule = None if taken is None else covering.Choice(taken=taken)
+    objective = None if taken is None else covering.cost(INSTANCE, schedule)
+    return Answer(Solution(status, objective=objective, bound=bound, message=message), schedule)
+
+
+def one(problem_, heuristic, **options):
+    (row,) = measure(problem_, INSTANCE, [heuristic], **options)
+    return row
+
+
+# the interval
+
+
+@given(
+    optimum=st.floats(1, 100),
+    cost=st.floats(1, 300),
+    above=st.lists(st.floats(1, 3), max_size=3),
+    below=st.lists(st.floats(0, 1), max_size=3),
+    maximise=st.booleans(),
+)
+@settings(deadline=None, max_examples=200)
+def test_the_interval_encloses_the_true_ratio(optimum, cost, above, below, maximise):
+    sense = "maximise" if maximise else "minimise"
+    achieved, proven = (below, above) if maximise else (above, below)
+    known = bracket(
+        sense,
+        Status.FEASIBLE,
+        {f"schedule {i}": optimum * factor for i, factor in enumerate(achieved)},
+        {f"bound {i}": optimum * factor for i, factor in enumerate(proven)},
+    )
+    assert known.status is not Status.DISAGREEMENT
+    true = optimum / cost if maximise else cost / optimum
+    low, high = ratio(sense, cost, known.incumbent), ratio(sense, cost, known.bound)
+    assert (low is None) == (not achieved)
+    assert low is None or low <= true * (1 + 1e-8)
+    assert high is None or high >= true * (1 - 1e-8)
+    if known.optimum is not None:
+        assert low == high
+
+
+def test_a_proven_optimum_gives_a_point():
+    row = one(covering.PROBLEM, EVERYTHING)
+    assert row.status == "optimal"
+    assert (row.optimum, row.bound, row.incumbent) == (7, 7, 7)
+    assert row.ratio_low == row.ratio_high == pytest.approx(17 / 7)
+
+
+def test_a_limit_with_an_incumbent_gives_an_interval():
+    stopped = scripted(answered(Status.FEASIBLE, taken=[2], bound=6.0))
+    row = one(stopped, EVERYTHING)
+    assert (row.status, row.optimum, row.incumbent, row.bound) == ("feasible", None, 10, 6)
+    assert (row.ratio_low, row.ratio_high) == (1.7, pytest.approx(17 / 6))
+
+
+def test_a_limit_without_any_schedule_leaves_the_low_end_open():
+    row = one(scripted(answered(Status.NO_SOLUTION, bound=6.0)), CHEAT)
+    assert (row.status, row.cost, row.incumbent, row.ratio_low) == ("no_solution", 4, None, None)
+    assert row.ratio_high == 4 / 6
+
+
+def test_the_best_heuristic_schedule_serves_as_incumbent():
+    stopped = scripted(answered(Status.NO_SOLUTION, bound=6.0))
+    wasteful, good = measure(stopped, INSTANCE, [EVERYTHING, GREEDY])
+    assert (good.cost, good.ratio_low) == (7, 1.0)
+    assert (wasteful.incumbent, wasteful.ratio_low) == (7, pytest.approx(17 / 7))
+
+
+def test_a_faster_schedule_beats_the_optimum_and_is_no_incumbent():
+    row = one(covering.PROBLEM, CHEAT)
+    assert (row.cost, row.optimum, row.incumbent) == (4, 7, 7)
+    assert row.ratio_low == row.ratio_high == 4 / 7
+
+
+def test_a_bound_that_meets_a_schedule_proves_it():
+    tight = Bound("tight", lambda instance: 7.0, "", "")
+    stopped = scripted(answered(Status.NO_SOLUTION), bounds={"tight": tight})
+    row = one(stopped, GREEDY, bounds=["tight"])
+    assert (row.status, row.optimum, row.ratio_low, row.ratio_high) == ("optimal", 7, 1, 1)
+
+
+@pytest.mark.parametrize("relaxation", ["relaxed", "cutting"])
+def test_the_optimum_of_a_relaxation_is_only_a_bound(relaxation):
+    row = one(covering.PROBLEM, EVERYTHING, reference=relaxation)
+    assert row.optimum is None
+    assert row.bound < row.incumbent == 17
+    assert row.status == "feasible"
+
+
+def test_the_best_bound_asked_for_counts():
+    stopped = scripted(answered(Status.FEASIBLE, taken=[2], bound=1.0))
+    strong, weak = covering.fractional(INSTANCE), covering.fractional(INSTANCE) / 2
+    row = one(stopped, EVERYTHING, bounds=["halved", "fractional"])
+    assert row.bound == strong
+    assert row.extra["bound_halved"] == weak
+    assert row.extra["ratio_halved"] == 17 / weak
+    assert row.extra["source_ratio_halved"] == 17 / 2 / weak
+    assert "source_ratio_fractional" not in row.extra
+
+
+# what goes wrong
+
+
+def test_a_schedule_that_fails_the_checker_has_no_ratio():
+    row = one(problem("covering"), "nothing")
+    assert (row.status, row.cost, row.optimum) == ("violated", 0, 7)
+    assert row.ratio_low is row.ratio_high is None
+    assert "breaks (1)" in row.message
+
+
+def test_a_heuristic_that_crashes_keeps_its_row_and_spares_the_others():
+    crashed, fine = measure(problem("covering"), INSTANCE, ["crashing", GREEDY])
+    assert (crashed.status, crashed.cost, crashed.ratio_high) == ("error", None, None)
+    assert "ZeroDivisionError" in crashed.message
+    assert fine.ratio_low == 1
+
+
+def test_a_violation_is_told_even_where_the_cost_is_infinite():
+    endless = replace(problem("covering"), cost=lambda instance, schedule: math.inf)
+    row = one(endless, "nothing")
+    assert (row.status, row.cost) == ("violated", None)
+    assert "breaks (1)" in row.message
+
+
+@pytest.mark.parametrize("cost", [math.nan, math.inf])
+def test_a_cost_that_is_no_number_is_an_error(cost):
+    row = one(replace(covering.PROBLEM, cost=lambda instance, schedule: cost), GREEDY)
+    assert (row.status, row.cost, row.ratio_low, row.ratio_high) == ("error", None, None, None)
+
+
+def test_a_solver_that_crashes_leaves_what_the_bounds_prove():
+    row = one(scripted(RuntimeError("out of memory")), EVERYTHING, bounds=["fractional"])
+    assert row.status == "error"
+    assert "out of memory" in row.message
+    assert (row.ratio_low, row.ratio_high) == (1, 17 / covering.fractional(INSTANCE))
+
+
+def test_a_bound_from_a_failed_solve_is_not_built_upon():
+    row = one(scripted(answered(Status.ERROR, bound=6.9, message="broken point")), EVERYTHING)
+    assert (row.bound, row.ratio_high) == (None, None)
+    assert row.message == "broken point"
+
+
+def test_a_bound_that_crashes_is_named_and_the_rest_stands():
+    row = one(covering.PROBLEM, EVERYTHING, bounds=["failing"])
+    assert row.ratio_low == row.ratio_high == 17 / 7
+    assert row.extra["bound_failing"] is None
+    assert "no bound today" in row.message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        answered(Status.OPTIMAL, taken=[2], bound=10.0),  # the greedy schedule costs 7
+        answered(Status.FEASIBLE, taken=[2], bound=7.5),
+        answered(Status.INFEASIBLE),
+    ],
+)
+def test_a_proof_refuted_by_a_checked_schedule_gives_no_ratio(answer):
+    row = one(scripted(answer), GREEDY)
+    assert row.status == "disagreement"
+    assert row.ratio_low is row.ratio_high is row.optimum is None
+    assert "passes the checker" in row.message
+
+
+def test_an_infeasible_instance_without_any_schedule_stays_infeasible():
+    unpayable = INSTANCE.model_copy(update={"demand": 100.0})
+    (row,) = measure(covering.PROBLEM, unpayable, [EVERYTHING])
+    assert row.status == "violated"
+    cheat = Heuristic("cheat", lambda i, r: covering.Choice(taken=[0], speed=90.0), "", "")
+    (row,) = measure(replace(covering.PROBLEM, heuristics={"cheat": cheat}), unpayable, ["cheat"])
+    assert (row.status, row.ratio_low, row.ratio_high) == ("infeasible", None, None)
+
+
+@pytest.mark.parametrize(
+    ("cost", "reference", "expected"),
+    [(0, 0, 1), (3, 0, None), (0, 3, 0), (-1, 2, None), (2, -1, None), (2, None, None)],
+)
+def test_a_ratio_of_zeros_or_negative_costs_is_never_made_up(cost, reference, expected):
+    assert ratio("minimise", cost, reference) == expected
+
+
+def test_a_maximisation_compares_the_optimum_with_the_value():
+    best = scripted(answered(Status.OPTIMAL, taken=[0, 1, 2], bound=17.0), sense="maximise")
+    row = one(best, GREEDY)
+    assert (row.optimum, row.ratio_low, row.ratio_high) == (17, 17 / 7, 17 / 7)
+    stopped = scripted(answered(Status.FEASIBLE, taken=[2], bound=17.0), sense="maximise")
+    row = one(stopped, GREEDY)
+    assert (row.ratio_low, row.ratio_high) == (10 / 7, 17 / 7)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"heuristics": ["greedee"]},
+        {"heuristics": ["greedy(epsilom=1)"]},
+        {"heuristics": []},
+        {"reference": "knapsac"},
+        {"bounds": ["none"]},
+        {"solver": "abacus"},
+    ],
+)
+def test_names_that_are_not_known_are_refused_before_anything_runs(names):
+    ran = []
+    watched = replace(covering.PROBLEM, generate=lambda rng, **options: ran.append(1))
+    with pytest.raises(InputError):
+        study(watched, {}, **{"heuristics": [GREEDY], **names})
+    assert not ran
+
+
+# studies
+
+
+def test_rows_start_with_the_promised_columns():
+    row = one(covering.PROBLEM, GREEDY, name="here", seed=4, parameters={"items": 3})
+    record = row.record()
+    assert tuple(record)[: len(FIELDS)] == FIELDS
+    assert (record["problem"], record["instance"], record["seed"]) == ("covering", "here", 4)
+    assert record["items"] == 3
+
+
+def values(rows):
+    """Everything but the clock."""
+    return [replace(row, seconds=0, solver_seconds=0) for row in rows]
+
+
+def test_rows_depend_neither_on_processes_nor_on_the_rest_of_the_grid():
+    names = ["shuffled", GREEDY]
+    alone = study("covering", {"items": [5]}, names, seeds=range(3))
+    wide = study("covering", {"items": [4, 5]}, [GREEDY, "shuffled"], seeds=range(3), workers=2)
+    assert wide.finished == wide.instances == 6
+    assert not wide.interrupted
+    same = [row for row in wide.rows if row.parameters["items"] == 5]
+    assert len(alone.rows) == 6
+    assert sorted(values(alone.rows), key=str) == sorted(values(same), key=str)
+
+
+def test_an_instance_of_a_study_can_be_made_again_from_its_seed():
+    (row,) = study("covering", {"items": [5]}, ["shuffled"], seeds=[7]).rows
+    again = covering.generate(instance_rng(7), items=5)
+    assert run_heuristic(problem("covering"), again, "shuffled", 7).cost == row.cost
+
+
+def test_a_process_that_dies_loses_only_its_own_instance():
+    def deadly(instance, rng):
+        return (
+            covering.killing(instance, rng)
+            if len(instance.size) == 5
+            else covering.Choice(taken=list(range(len(instance.size))))
+        )
+
+    lethal = replace(covering.PROBLEM, heuristics={"deadly": Heuristic("deadly", deadly, "", "")})
+    result = study(lethal, {"items": [3, 4, 5, 6, 7, 8]}, ["deadly"], workers=2)
+    assert [row.parameters["items"] for row in result.rows] == [3, 4, 5, 6, 7, 8]
+    assert [row.status for row in result.rows] == ["optimal"] * 2 + ["error"] + ["optimal"] * 3
+    assert "died" in result.rows[2].message
+
+
+def test_a_generator_that_crashes_leaves_rows_that_say_so():
+    def broken(rng, **options):
+        raise OverflowError("too many items")
+
+    result = study(replace(covering.PROBLEM, generate=broken), {}, [GREEDY, EVERYTHING])
+    assert [row.status for row in result.rows] == ["error", "error"]
+    assert "too many items" in result.rows[0].message
+
+
+def test_an_interrupt_keeps_the_rows_that_are_there():
+    def stop(finished, planned, rows):
+        if finished == 2:
+            raise KeyboardInterrupt
+
+    result = study("covering", {"items": [4]}, [GREEDY], seeds=range(5), progress=stop)
+    assert result.interrupted
+    assert (result.finished, len(result.rows), result.instances) == (2, 2, 5)
+
+
+def test_a_grid_value_out_of_range_is_refused():
+    with pytest.raises(InputError, match="items"):
+        study("covering", {"items": [4, 0]}, [GREEDY])
+
+
+def test_options_of_heuristics_become_columns_with_their_defaults():
+    result = study("covering", {}, [GREEDY, "greedy(epsilon=0.5)", EVERYTHING])
+    given = [row.parameters.get("epsilon") for row in result.rows]
+    assert given == [0.0, 0.5, None]
+
+
+def test_the_time_limit_reaches_the_solver():
+    seen = []
+
+    class Watching(Scripted):
+        def solve(self, instance, **options):
+            seen.append(options["options"].time_limit)
+            return answered(Status.NO_SOLUTION)
+
+    watching = Watching("knapsack", covering.knapsack, "", "")
+    watched = replace(covering.PROBLEM, formulations={"knapsack": watching})
+    measure(watched, INSTANCE, [GREEDY], options=Options(time_limit=3.0))
+    assert seen == [3.0]
+
+
+# summaries
+
+
+def test_the_interval_of_the_mean_is_student_t():
+    rows = study("covering", {"items": [6]}, ["shuffled"], seeds=range(5)).rows
+    ratios = np.array([row.ratio_low for row in rows])
+    (line,) = summarise(frame(rows)).to_dict("records")
+    half = 2.7764451 * ratios.std(ddof=1) / np.sqrt(5)  # t quantile, 4 degrees of freedom
+    assert line["mean_low"] == line["mean_high"] == pytest.approx(ratios.mean())
+    assert line["ci_high"] - line["mean_high"] == pytest.approx(half)
+    assert line["max_high"] == ratios.max()
+    assert line["proven"] == line["measured"] == line["rows"] == 5
+
+
+def test_a_summary_counts_rows_without_a_ratio_and_leaves_them_out_of_the_mean():
+    good = one(covering.PROBLEM, EVERYTHING)
+    bad = replace(good, status="error", ratio_low=None, ratio_high=None)
+    (line,) = summarise(frame([good, bad])).to_dict("records")
+    assert (line["rows"], line["measured"], line["mean_low"]) == (2, 1, 17 / 7)
+    assert math.isnan(line["ci_low"])
+
+
+def test_the_interval_of_a_mean_ratio_never_reaches_below_zero():
+    rows = [replace(one(covering.PROBLEM, GREEDY), ratio_low=r, ratio_high=r) for r in (1, 1, 50)]
+    (line,) = summarise(frame(rows)).to_dict("records")
+    assert line["ci_low"] == 0
+
+
+def test_a_schedule_is_granted_only_what_differs_from_the_checks_defaults():
+    always = replace(covering.PROBLEM, check_options=lambda schedule: {"speed": schedule.speed})
+    assert granted_check_options(always, covering.Choice(taken=[])) == {}
+    assert granted_check_options(always, covering.Choice(taken=[], speed=2.0)) == {"speed": 2.0}
+
+
+def test_plain_values_hold_nothing_json_cannot_say():
+    given = {"a": np.float64(1.5), "b": [math.inf, np.int64(2)], "c": Status.OPTIMAL}
+    assert plain(given) == {"a": 1.5, "b": [None, 2], "c": "optimal"}

@@ -1,0 +1,40 @@
+"""What solvers a machine has, and the command that lists them."""
+
+import json
+
+from typer.testing import CliRunner
+
+from optsched.cli import app
+from optsched.solvers.inventory import inventory
+from optsched.solvers.registry import BACKENDS, backend
+
+
+def test_every_back_end_is_listed_with_what_it_takes():
+    listed = {entry.name: entry for entry in inventory()}
+    assert set(BACKENDS) <= set(listed)
+    for name in BACKENDS:
+        assert set(listed[name].native) == backend(name).native
+        assert listed[name].summary
+        assert listed[name].version or listed[name].missing
+
+
+def test_a_back_end_without_its_solver_is_listed_with_the_reason(monkeypatch):
+    monkeypatch.setitem(BACKENDS, "gone", "optsched.solvers.pulp.cbc:Cbc")
+    monkeypatch.setattr("optsched.solvers.pulp.cbc.Cbc.version", _missing)
+    entry = {entry.name: entry for entry in inventory()}["gone"]
+    assert (entry.version, entry.missing) == (None, "no such program")
+
+
+def _missing(_engine: object) -> str:
+    raise ImportError("no such program")
+
+
+def test_the_command_lists_solvers_for_people_and_machines():
+    shown = CliRunner().invoke(app, ["solvers"])
+    assert shown.exit_code == 0
+    assert "scip" in shown.output
+    assert "rotated_cone" in shown.output
+    answer = CliRunner().invoke(app, ["solvers", "--json"])
+    listed = {entry["name"]: entry for entry in json.loads(answer.output)["solvers"]}
+    assert set(BACKENDS) <= set(listed)
+    assert listed["scip"]["native"] == ["indicator", "product", "rotated_cone"]

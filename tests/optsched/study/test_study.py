@@ -1,0 +1,467 @@
+"""A study runs every method on every instance once, and keeps what came of it."""
+
+import itertools
+import math
+import re
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import covering
+import pytest
+
+from optsched.errors import InputError
+from optsched.evaluation.code_digest import digest, method_versions
+from optsched.evaluation.measure import measure
+from optsched.evaluation.runs import Method, instance_rng
+from optsched.parallel import ExecutorLostError, Processes
+from optsched.problem import Bound, Heuristic, problem
+from optsched.solvers.options import Options
+from optsched.study import Exact, Grid, Store, run_study
+from optsched.study.grid import plan
+
+SMALL = Grid(
+    "covering",
+    generator={"items": [4, 6]},
+    seeds=range(3),
+    heuristics=["greedy", "shuffled"],
+    exact=["knapsack"],
+    bounds=["fractional"],
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where a store may go."""
+    return tmp_path / "study.sqlite"
+
+
+@pytest.fixture
+def studied(path):
+    """Run a study in this process into one store; the number of runs computed and the results."""
+
+    def run(*grids, **options):
+        steps = []
+        results = run_study(grids, path, workers=1, progress=steps.append, **options)
+        return steps[-1].computed, results
+
+    return run
+
+
+def content(rows):
+    """Everything but the clock."""
+    return sorted((replace(row, seconds=0, solver_seconds=0) for row in rows), key=str)
+
+
+def ends(results):
+    """How each method's runs ended."""
+    return {(step.kind, step.method): dict(step.statuses) for step in results.steps()}
+
+
+# what is computed
+
+
+def test_every_method_runs_on_every_instance_once(studied):
+    computed, results = studied(SMALL)
+    assert computed == 2 * 3 * 4
+    assert (results.progress.finished, results.progress.planned) == (24, 24)
+    assert ends(results) == {
+        ("heuristic", "greedy"): {"done": 6},
+        ("heuristic", "shuffled"): {"done": 6},
+        ("bound", "fractional"): {"done": 6},
+        ("exact", "knapsack"): {"optimal": 6},
+    }
+    again, same = studied(SMALL)
+    assert again == 0
+    assert same.rows == results.rows
+
+
+def test_a_study_says_what_measuring_each_instance_says(studied):
+    _, results = studied(SMALL)
+    measured = [
+        row
+        for items in (4, 6)
+        for seed in range(3)
+        for row in measure(
+            problem("covering"),
+            covering.generate(instance_rng(seed), items=items),
+            ["greedy", "shuffled"],
+            seed=seed,
+            name=f"items={items},seed={seed}",
+            bounds=["fractional"],
+            parameters={"items": items},
+        )
+    ]
+    assert content(results.rows) == content(measured)
+    assert len(measured) == 12
+
+
+def test_a_method_added_later_is_all_that_is_computed(studied):
+    studied(SMALL)
+    computed, results = studied(replace(SMALL, heuristics=["greedy", "everything", "shuffled"]))
+    assert computed == 6
+    assert len(results.rows) == 18
+
+
+def test_a_larger_grid_computes_only_its_new_instances(studied):
+    studied(SMALL)
+    computed, _ = studied(replace(SMALL, generator={"items": [4, 6, 8]}, seeds=range(4)))
+    assert computed == (3 * 4 - 2 * 3) * 4
+
+
+def test_a_method_taken_out_leaves_the_tables_and_stays_in_the_store(studied):
+    studied(SMALL)
+    _, results = studied(replace(SMALL, heuristics=["greedy"]))
+    assert {row.heuristic for row in results.rows} == {"greedy"}
+    assert studied(SMALL)[0] == 0
+
+
+def test_grids_share_the_runs_they_have_in_common(studied):
+    computed, results = studied(SMALL, replace(SMALL, heuristics=["greedy"], bounds=[]))
+    assert computed == 24
+    assert (results.progress.finished, results.progress.planned) == (36, 36)
+    assert len(results.rows) == 12 + 6
+
+
+def test_exact_methods_run_once_on_an_instance_however_many_seeds_it_is_given(studied, tmp_path):
+    file = tmp_path / "instance.json"
+    file.write_text('{"price": [3, 4, 10], "size": [2, 3, 5], "demand": 5}')
+    grid = Grid("covering", files=[file], seeds=range(3), heuristics=["shuffled"])
+    computed, results = studied(grid)
+    assert computed == 3 + 1
+    assert [row.optimum for row in results.rows] == [7, 7, 7]
+    assert {row.instance for row in results.rows} == {str(file)}
+
+
+def test_a_solve_with_other_limits_is_another_run(studied):
+    grid = replace(SMALL, heuristics=[], bounds=[])
+    studied(grid)
+    limited = [Exact("knapsack", options=Options(time_limit=30))]
+    assert studied(replace(grid, exact=limited))[0] == 6
+    assert studied(replace(grid, exact=limited))[0] == 0
+    by_name = [Exact("knapsack", "highs", Options(time_limit=30))]
+    assert studied(replace(grid, exact=by_name))[0] == 0
+
+
+def test_several_solves_of_the_reference_prove_together(studied):
+    exact = [Exact("knapsack"), Exact("knapsack", solver="scipy"), Exact("relaxed")]
+    _, results = studied(replace(SMALL, exact=exact))
+    assert {row.status for row in results.rows} == {"optimal"}
+    assert all("highs" in row.solver and "scipy" in row.solver for row in results.rows)
+    assert ("exact", "knapsack by scipy") in ends(results)
+
+
+def test_a_solve_starts_from_the_best_schedule_of_the_heuristics_it_names(monkeypatch, studied):
+    seen = []
+    solve = covering.PROBLEM.formulations["knapsack"].solve
+
+    def watched(self, instance, **options):
+        seen.append((options["start"], instance))
+        options["start"] = None
+        return solve(instance, **options)
+
+    monkeypatch.setattr(type(covering.PROBLEM.formulations["knapsack"]), "solve", watched)
+    grid = replace(SMALL, heuristics=["everything", "greedy", "crashing"], bounds=[])
+    start = ("everything", "greedy", "crashing")
+    studied(replace(grid, exact=[Exact("knapsack", start=start)]))
+    assert len(seen) == 6
+    for schedule, instance in seen:
+        costs = [covering.cost(instance, run(instance, None)) for run in _CHEAP]
+        assert covering.cost(instance, schedule) == min(costs)
+
+
+_CHEAP = (covering.everything, covering.greedy)
+
+
+# what goes wrong
+
+
+def test_failures_are_results_with_a_status(studied):
+    grid = replace(
+        SMALL, heuristics=["nothing", "crashing"], bounds=["failing"], exact=["knapsack(spare=1e6)"]
+    )
+    computed, results = studied(grid)
+    assert computed == 24
+    assert ends(results) == {
+        ("heuristic", "nothing"): {"violated": 6},
+        ("heuristic", "crashing"): {"error": 6},
+        ("bound", "failing"): {"error": 6},
+        ("exact", "knapsack(spare=1e6)"): {"infeasible": 6},
+    }
+    assert {row.status for row in results.rows} == {"violated", "error"}
+    (crashed,) = [step for step in results.steps() if step.method == "crashing"]
+    assert "ZeroDivisionError" in crashed.complaint
+    assert studied(grid)[0] == 0
+
+
+def test_runs_that_failed_are_computed_again_when_asked(studied):
+    grid = replace(SMALL, heuristics=["nothing", "crashing"], bounds=[])
+    studied(grid)
+    assert studied(grid, retry=["error"])[0] == 6
+    assert studied(grid, retry=["error", "violated"])[0] == 12
+
+
+def test_a_generator_that_crashes_is_told_in_every_row(studied):
+    def broken(rng, **options):
+        raise OverflowError("too many items")
+
+    broken_problem = replace(covering.PROBLEM, generate=broken)
+    computed, results = studied(replace(SMALL, problem=broken_problem, heuristics=["greedy"]))
+    assert computed == 0
+    assert results.progress.finished == results.progress.planned == 18
+    assert [row.status for row in results.rows] == ["error"] * 6
+    assert results.rows[0].message == "OverflowError: too many items"
+
+
+def test_a_generator_that_is_random_beyond_its_seed_is_caught(studied):
+    demands = itertools.count()
+
+    def restless(rng, **options):
+        return covering.Cover(price=[1.0] * 9, size=[9.0] * 9, demand=next(demands))
+
+    unsteady = replace(covering.PROBLEM, generate=restless)
+    _, results = studied(replace(SMALL, problem=unsteady, heuristics=["greedy"]))
+    messages = [row.message for row in results.rows if row.status == "error"]
+    assert messages
+    assert all("not the one made before" in message for message in messages)
+
+
+def test_a_process_that_dies_loses_only_its_own_run(path):
+    grid = replace(SMALL, generator={"items": [4]}, heuristics=["killing", "greedy"], seeds=[0])
+    results = run_study([grid], path, executor=Processes(2))
+    assert ends(results)["heuristic", "killing"] == {"error": 1}
+    assert ends(results)["heuristic", "greedy"] == {"done": 1}
+    assert ends(results)["exact", "knapsack"] == {"optimal": 1}
+    (step,) = [step for step in results.steps() if step.method == "killing"]
+    assert "died" in step.complaint
+
+
+def test_a_solve_that_outgrows_its_memory_is_a_result_and_the_bounds_stand(studied):
+    options = Options(isolate=True, memory_limit=0.03)
+    grid = replace(
+        SMALL, generator={"items": [4]}, seeds=[0], exact=[Exact("knapsack", None, options)]
+    )
+    _, results = studied(grid)
+    assert ends(results)["exact", "knapsack"] == {"error": 1}
+    assert {row.status for row in results.rows} == {"error"}
+    assert all(row.ratio_high >= 1 for row in results.rows)  # against the bound
+
+
+# where it runs
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [ThreadPoolExecutor(2), lambda: ProcessPoolExecutor(2), Processes(2), None],
+    ids=["threads", "standard pool", "processes", "here"],
+)
+def test_the_rows_are_the_same_wherever_they_are_made(executor, studied, tmp_path):
+    there = run_study([SMALL], tmp_path / "there", executor=executor, workers=2)
+    _, here = studied(SMALL)
+    assert content(there.rows) == content(here.rows)
+    assert len(here.rows) == 12
+
+
+def test_an_executor_that_breaks_for_good_stops_the_study_and_loses_nothing(path):
+    grid = replace(SMALL, heuristics=["greedy", "killing"])
+    with ProcessPoolExecutor(1) as pool, pytest.raises(ExecutorLostError):
+        run_study([grid], path, executor=pool, workers=1)
+    results = run_study([grid], path, executor=lambda: ProcessPoolExecutor(1), workers=1)
+    assert results.progress.finished == results.progress.planned
+    assert ends(results)["heuristic", "killing"] == {"error": 6}
+
+
+def test_a_worker_with_other_code_is_refused(monkeypatch, path):
+    monkeypatch.setattr("optsched.study.worker.method_versions", lambda *_: {"optsched": "0.0"})
+    monkeypatch.setattr("optsched.study.worker._known_versions", {})
+    with pytest.raises(InputError, match=re.escape("{'optsched': '0.0'}")):
+        run_study([SMALL], path, workers=1)
+    with Store.reading(path) as store:
+        assert store.run_keys() == set()
+
+
+def test_an_interrupt_keeps_what_is_there(path):
+    def stop(progress):
+        if progress.computed >= 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study([SMALL], path, workers=1, progress=stop)
+    again = []
+    results = run_study([SMALL], path, workers=1, progress=again.append)
+    assert again[0].finished == again[0].planned - again[-1].computed == 5
+    assert len(results.rows) == 12
+
+
+# how far it is
+
+
+def test_time_left_is_the_mean_of_each_method_times_what_is_missing(path):
+    told = []
+    run_study([SMALL], path, workers=1, progress=told.append)
+    assert told[0].seconds_left is None
+    assert all(step.seconds_left > 0 for step in told[10:-1])
+    assert told[-1].seconds_left == 0
+
+
+def test_ratios_wait_for_the_optimum_and_the_bounds(path):
+    def stop(progress):
+        if progress.computed == 3:  # both heuristics and the bound of the first instance
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study([SMALL], path, workers=1, progress=stop)
+    with Store.reading(path) as store:
+        from optsched.study import Results
+
+        results = Results.of(store)
+    assert len(results.runs) == 3
+    assert results.rows == []
+    assert results.progress.finished == 3
+
+
+# what a key stands for
+
+
+def test_code_that_changes_is_another_run(tmp_path, monkeypatch):
+    package = tmp_path / "algorithms"
+    package.mkdir()
+    (package / "__init__.py").write_text("from algorithms.other import unused\n")
+    (package / "other.py").write_text("def unused(): pass\n")
+    (package / "rule.py").write_text("ORDER = 1\n")
+    (package / "mine.py").write_text(
+        "from algorithms.rule import ORDER\n\ndef run(instance, rng): return ORDER\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import algorithms.mine
+
+    first = digest([algorithms.mine.run])
+    (package / "other.py").write_text("def unused(): return 1\n")
+    assert digest([algorithms.mine.run]) == first
+    (package / "rule.py").write_text("ORDER = 2\n")
+    assert digest([algorithms.mine.run]) != first
+
+
+def test_a_function_of_a_notebook_is_told_from_another():
+    spaces = [{"__name__": "__main__"}, {"__name__": "__main__"}]
+    exec("def run(instance, rng): return 1", spaces[0])
+    exec("def run(instance, rng): return 2", spaces[1])
+    assert digest([spaces[0]["run"]]) != digest([spaces[1]["run"]])
+
+
+def test_a_function_that_is_given_another_number_is_another():
+    def scaled(factor):
+        return lambda instance, rng: factor
+
+    assert digest([scaled(1)]) == digest([scaled(1)])
+    assert digest([scaled(1)]) != digest([scaled(2)])
+    assert digest([partial(scaled, 1)]) != digest([partial(scaled, 2)])
+    assert digest([partial(scaled, factor=1)]) != digest([partial(scaled, factor=2)])
+
+
+def test_a_worker_does_not_mistake_one_notebooks_problem_for_another():
+    for price in (1.0, 2.0):
+        mine = Heuristic(
+            "mine", lambda i, r, p=price: covering.Choice(taken=[0], speed=90 * p), "", ""
+        )
+        changed = replace(covering.PROBLEM, heuristics={"mine": mine}, cost=lambda i, s, p=price: p)
+        grid = Grid(changed, {"items": [3]}, heuristics=["mine"], exact=[])
+        (row,) = run_study([grid], workers=1).rows
+        assert row.cost == price
+
+
+def test_versions_name_the_solver_that_is_used():
+    versions = method_versions(problem("covering"), Method("exact", "knapsack"))
+    assert versions["solver"].startswith("highs 1.")
+    assert "solver" not in method_versions(problem("covering"), Method("bound", "fractional"))
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"problem": "uncovering"}, ["problem", "uncovering", "covering"]),
+        ({"heuristics": ["greedy", "greedee"]}, ["heuristics[1]", "greedee", "greedy"]),
+        ({"heuristics": ["greedy(epsilom=1)"]}, ["heuristics[0]", "epsilom", "epsilon"]),
+        ({"bounds": ["tight"]}, ["bounds[0]", "tight", "fractional"]),
+        ({"exact": ["knapsac"]}, ["exact[0]", "knapsac", "knapsack"]),
+        ({"exact": [Exact("knapsack", "abacus")]}, ["exact[0]", "abacus", "highs"]),
+        ({"exact": [Exact("knapsack", start=["nothing"])]}, ["exact[0]", "nothing", "greedy"]),
+        ({"exact": ["knapsack", "knapsack"]}, ["knapsack", "name"]),
+        ({"reference": "relaxed"}, ["reference", "relaxed", "knapsack"]),
+        ({"generator": {"items": [4, 0]}}, ["items", "0", "greater than or equal to 1"]),
+        ({"generator": {"itens": [4]}}, ["itens", "tightness"]),
+        ({"files": ["absent.json"]}, ["file", "absent.json", "cannot be read"]),
+        ({"heuristics": [], "exact": [], "bounds": []}, ["heuristics", "one or more of"]),
+    ],
+)
+def test_what_is_not_known_is_refused_before_anything_runs(changes, named, path):
+    with pytest.raises(InputError) as caught:
+        run_study([replace(SMALL, **changes)], path, workers=1)
+    for word in named:
+        assert word in str(caught.value)
+    assert not path.exists()
+
+
+def test_every_mistake_of_every_grid_is_told_at_once():
+    grids = [replace(SMALL, bounds=["tight"]), replace(SMALL, heuristics=["a"], exact=["b"])]
+    with pytest.raises(InputError) as caught:
+        plan(grids)
+    fields = [problem.field for problem in caught.value.problems]
+    assert fields == ["grid[0].bounds[0]", "grid[1].heuristics[0]", "grid[1].exact[0]"]
+
+
+def test_a_study_needs_neither_heuristics_nor_an_exact_method(studied):
+    _, bounds_only = studied(replace(SMALL, exact=[]))
+    assert {row.status for row in bounds_only.rows} <= {"feasible", "optimal"}
+    assert all(row.ratio_low >= 1 and row.ratio_high >= row.ratio_low for row in bounds_only.rows)
+    _, solves_only = studied(replace(SMALL, heuristics=[], bounds=[]))
+    assert solves_only.rows == []
+    assert len(solves_only.runs_table()) == 6
+
+
+def test_what_a_source_divides_by_a_bound_and_measures_survive_the_store(studied):
+    measured = replace(
+        problem("covering"), measures={"count": lambda instance, schedule: len(schedule.taken)}
+    )
+    _, results = studied(replace(SMALL, problem=measured, bounds=["halved"]))
+    for row in results.rows:
+        assert row.extra["source_ratio_halved"] == pytest.approx(row.extra["ratio_halved"] / 2)
+        assert row.extra["measure_count"] >= 1
+
+
+def test_a_measure_that_fails_is_named_and_the_cost_stands(studied):
+    failing = replace(covering.PROBLEM, measures={"odd": lambda instance, schedule: 1 / 0})
+    _, results = studied(replace(SMALL, problem=failing, heuristics=["greedy"]))
+    assert {row.status for row in results.rows} == {"optimal"}
+    assert results.rows[0].extra["measure_odd"] is None
+    (run, *_) = [run for run in results.runs.values() if run.message]
+    assert "odd: ZeroDivisionError" in run.message
+
+
+def test_schedules_are_kept_as_asked(path):
+    for keep, kept in (("none", 0), ("exact", 1), ("all", 2)):
+        target = path.with_name(keep)
+        grid = replace(SMALL, heuristics=["greedy"], generator={"items": [4]}, seeds=[0])
+        results = run_study([grid], target, workers=1, keep=keep)
+        with Store.reading(target) as store:
+            schedules = [store.schedule(key) for key in results.runs]
+        assert sum(schedule is not None for schedule in schedules) == kept
+
+
+def test_infinite_bounds_are_errors_and_not_numbers(studied):
+    endless = Bound("endless", lambda instance: math.inf, "", "")
+    bounded = replace(covering.PROBLEM, bounds={"endless": endless})
+    _, results = studied(replace(SMALL, problem=bounded, heuristics=["greedy"], bounds=["endless"]))
+    assert ends(results)["bound", "endless"] == {"error": 6}
+    assert {row.status for row in results.rows} == {"optimal"}
+
+
+def test_a_heuristic_of_a_notebook_can_be_studied():
+    mine = Heuristic("mine", lambda instance, rng: covering.greedy(instance, rng), "", "")
+    with_mine = replace(covering.PROBLEM, heuristics={"mine": mine})
+    results = run_study([replace(SMALL, problem=with_mine, heuristics=["mine"])], workers=2)
+    assert len(results.rows) == 6
+    assert {row.status for row in results.rows} == {"optimal"}

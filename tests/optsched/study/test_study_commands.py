@@ -1,0 +1,184 @@
+"""``optsched study``: run, show and export from the command line; completion of names."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from optsched.cli.names import complete_formulation, complete_heuristic, complete_problem
+from optsched.evaluation.ratios import FIELDS
+from optsched.study import Store
+from optsched.study.cluster import Cluster
+
+STUDY = """
+[[grid]]
+problem = "covering"
+generator = { items = [4, 6] }
+seeds = 2
+heuristics = ["greedy", "shuffled"]
+bounds = ["fractional"]
+"""
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "studies"
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A study file."""
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    return path
+
+
+@pytest.fixture
+def ran(cli, study):
+    """A study file that has been run."""
+    result = cli("study", "run", study, "--workers", 1)
+    assert result.exit_code == 0, result.stderr
+    return study
+
+
+def test_run_tells_how_far_it_is_and_what_came_of_it(cli, ran):
+    again = cli("study", "run", ran, "--workers", 1)
+    assert again.exit_code == 0
+    assert "16 of 16 runs" in again.stderr
+    assert "optimal 4" in again.stdout
+    assert "mean ratio" in again.stdout
+    assert ran.with_suffix(".sqlite").exists()
+
+
+def test_show_needs_only_the_store(cli, ran):
+    for where in (ran, ran.with_suffix(".sqlite")):
+        told = json.loads(cli("study", "show", where, "--json").stdout)
+        assert told["progress"]["finished"] == told["progress"]["planned"] == 16
+        assert told["methods"][-1]["statuses"] == {"optimal": 4}
+        (summary,) = told["summary"]
+        assert summary["problem"] == "covering"
+        assert {line["items"] for line in summary["lines"]} == {4, 6}
+        ran.unlink(missing_ok=True)
+
+
+def test_show_tells_what_an_unfinished_study_knows(cli, ran):
+    ran.write_text(STUDY.replace("seeds = 2", "seeds = 5"))
+    from optsched.study.grid import plan
+    from optsched.study.spec import read
+
+    with Store.open(ran.with_suffix(".sqlite")) as store:
+        store.set_plan(plan(read(ran).grids), 2)
+    shown = cli("study", "show", ran)
+    assert shown.exit_code == 0
+    assert "4 of 10" in shown.stdout
+    assert "16 of 40 runs" in shown.stderr
+    assert "left while it runs" in shown.stderr
+
+
+@pytest.mark.parametrize(("options", "lines"), [([], 8), (["--runs"], 16)])
+def test_export_writes_ratios_or_runs(cli, ran, tmp_path, options, lines):
+    for name, reader in (("t.csv", pd.read_csv), ("t.parquet", pd.read_parquet)):
+        done = cli("study", "export", ran, "-o", tmp_path / name, *options)
+        assert done.exit_code == 0, done.stderr
+        table = reader(tmp_path / name)
+        assert len(table) == lines
+        if not options:
+            assert tuple(table.columns[: len(FIELDS)]) == FIELDS
+
+
+def test_a_failure_makes_a_no_and_is_shown(cli, study):
+    study.write_text(STUDY.replace('"fractional"', '"failing"'))
+    done = cli("study", "run", study, "--workers", 1)
+    assert done.exit_code == 1
+    assert "no bound today" in done.stdout
+
+
+def test_a_run_asked_for_again_is_computed_again(cli, ran):
+    done = cli("study", "run", ran, "--workers", 1, "--retry", "optimal,done", "--json")
+    assert json.loads(done.stdout)["progress"]["finished"] == 16
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["run", "{absent}"], ["absent.toml", "cannot be read"]),
+        (["run", "{study}", "--workers", "0"], ["--workers", "0"]),
+        (["run", "{study}", "--executor", "dask"], ["--address", "tcp://"]),
+        (["run", "{study}", "--address", "tcp://a:1"], ["--address", "--executor dask"]),
+        (["run", "{study}", "--store", "{folder}"], ["folder"]),
+        (["show", "{study}"], ["study.sqlite", "has written"]),
+        (["export", "{study}", "-o", "{folder}/t.txt"], ["t.txt", ".parquet"]),
+    ],
+)
+def test_bad_input_is_named_and_exits_2(cli, study, tmp_path, arguments, named):
+    places = {"study": study, "absent": tmp_path / "absent.toml", "folder": tmp_path}
+    result = cli("study", *(a.format(**places) for a in arguments))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    for word in named:
+        assert word in result.stderr.replace("\n", " ")
+
+
+def test_workers_are_the_clusters_own(cli, study, monkeypatch):
+    monkeypatch.setattr(Cluster, "__init__", lambda self, address: None)
+    arguments = ["--executor", "dask", "--address", "tcp://a:1", "--workers", "3"]
+    result = cli("study", "run", study, *arguments)
+    assert result.exit_code == 2
+    assert "the cluster says how many" in result.stderr
+
+
+def test_help_teaches_the_format_by_an_example(cli):
+    shown = cli("study", "run", "--help").stdout
+    for word in ("[[grid]]", "heuristics =", "optsched study run study.toml"):
+        assert word in shown
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.toml")))
+def test_the_example_studies_prove_every_optimum(cli, name, tmp_path):
+    pytest.importorskip("formulations.preemptive")
+    arguments = ["--store", tmp_path / "store.sqlite", "--json"]
+    result = cli("study", "run", EXAMPLES / name, *arguments)
+    assert result.exit_code == 0, result.stderr + result.stdout
+    told = json.loads(result.stdout)
+    assert all(
+        line["proven"] == line["rows"] > 0
+        for summary in told["summary"]
+        for line in summary["lines"]
+    )
+
+
+# completion
+
+
+def test_names_are_completed():
+    assert complete_problem("cov") == ["covering"]
+    assert complete_formulation("cov") == ["covering."]
+    assert complete_formulation("covering.k") == ["covering.knapsack"]
+    assert complete_heuristic("covering.s") == ["covering.shuffled"]
+    assert complete_heuristic("uncovering.s") == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("optsched generate cov", "covering"),
+        ("optsched stu", "study"),
+        ("optsched study e", "export"),
+    ],
+)
+def test_the_shell_is_answered(plugin_environment, typed, completed):
+    asked = {
+        "_OPTSCHED_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+    }
+    program = "import sys; sys.argv = ['optsched']; from optsched.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **plugin_environment, **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed in done.stdout.split()

@@ -1,0 +1,107 @@
+"""Tasks run over any executor, each has one outcome, and a crash takes nobody with it."""
+
+import os
+import time
+from collections import Counter, deque
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+import pytest
+
+from optsched.parallel import ExecutorLostError, External, Processes, Serial, drain, run_each
+
+
+def square(number):
+    """A task: a negative number raises, zero kills its process."""
+    if number == 0:
+        os._exit(3)
+    if number < 0:
+        raise ArithmeticError(f"{number} is negative")
+    time.sleep(0.001 * (number % 3))
+    return number * number
+
+
+def outcomes(executor, numbers):
+    """What came of each number."""
+    return [one for batch in drain(square, deque(numbers), executor) for one in batch]
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [Serial(), Processes(2), External(lambda: ProcessPoolExecutor(2), 2)],
+    ids=["here", "processes", "standard pool"],
+)
+def test_every_task_has_one_outcome(executor):
+    numbers = [*range(1, 12), -1]
+    found = outcomes(executor, numbers)
+    assert Counter(one.task for one in found) == Counter(numbers)
+    assert {one.task: one.value for one in found if one.task > 0} == {
+        n: n * n for n in range(1, 12)
+    }
+    (failed,) = [one for one in found if one.error]
+    assert (failed.task, failed.value) == (-1, None)
+    assert failed.error == "ArithmeticError: -1 is negative"
+
+
+@pytest.mark.parametrize("place", [0, 3, 8])
+def test_only_the_task_that_kills_its_process_has_failed(place):
+    numbers = list(range(1, 9))
+    numbers.insert(place, 0)
+    found = outcomes(External(lambda: ProcessPoolExecutor(2), 2), numbers)
+    assert Counter(one.task for one in found) == Counter(numbers)
+    assert {one.task: one.error for one in found if one.error} == {0: "the process died"}
+
+
+def test_a_queue_may_grow_while_it_is_worked_on():
+    tasks, seen = deque([1]), []
+    for batch in drain(square, tasks, Serial()):
+        for one in batch:
+            seen.append(one.value)
+            if one.task < 5:
+                tasks.extend([one.task + 1])
+    assert seen == [1, 4, 9, 16, 25]
+
+
+def test_what_cannot_be_sent_to_a_process_is_an_outcome():
+    executor = External(lambda: ProcessPoolExecutor(1), 1)
+    (one,) = [one for batch in drain(lambda n: n, deque([1]), executor) for one in batch]
+    assert one.value is None
+    assert "pickle" in one.error.lower()
+
+
+class Broken(Executor):
+    """Takes no task, or drops what it has taken."""
+
+    def __init__(self, drops=False):
+        self.drops = drops
+
+    def submit(self, *_):
+        if not self.drops:
+            raise BrokenExecutor("out of order")
+        future = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+@pytest.mark.parametrize(("drops", "told"), [(False, "no task can be started"), (True, "dropped")])
+def test_an_executor_that_does_not_work_is_not_a_result_of_the_tasks(drops, told):
+    with pytest.raises(ExecutorLostError, match=told):
+        outcomes(External(lambda: Broken(drops), 1), [1, 2])
+
+
+def test_an_executor_that_breaks_without_a_task_under_way_is_replaced():
+    class Once(Broken):
+        def submit(self, function, *arguments):
+            future = Future()
+            future.set_exception(BrokenProcessPool("gone"))
+            return future
+
+    executors = iter([Once(), ProcessPoolExecutor(1)])
+    found = outcomes(External(lambda: next(executors), 1), [3])
+    assert [(one.value, one.error) for one in found] == [(9, "")]
+
+
+def test_indices_tell_which_task_it_was():
+    found = {one.index: one.value for one in run_each(square, [3, 2, 1], 2)}
+    assert found == {0: 9, 1: 4, 2: 1}

@@ -1,0 +1,241 @@
+"""Every back end against every case: solved right, or refused in words as its capabilities say."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from optsched import Model, UnsupportedError, solve
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.registry import BACKENDS, available, backend
+from optsched.solvers.solution import Status
+from optsched.testing import (
+    CAPABILITIES,
+    ENDINGS,
+    Capabilities,
+    Case,
+    Feature,
+    Word,
+    build,
+    check_backend,
+    check_case,
+    check_ending,
+    conformance_cases,
+    counted_case,
+    enumerate_optimum,
+    registered,
+)
+from optsched.testing.campaign import examine, rotation
+
+INSTALLED = sorted(available(), key=lambda name: (name != "highs", name))
+WHOLE = [n for n in INSTALLED if Feature.INTEGER not in CAPABILITIES.get(n, Capabilities()).refuses]
+REGRESSIONS = sorted((Path(__file__).parents[2] / "data" / "regressions").glob("*.json"))
+MODELS = int(os.environ.get("OPTSCHED_RANDOM_MODELS", "2000"))
+"""Random models in this run; benchmarks/conformance.py is for many more."""
+BATCHES = 20
+
+
+@pytest.mark.parametrize("case", conformance_cases(), ids=str)
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_a_back_end_solves_or_refuses_every_case_as_it_says(solver, case):
+    verdict = check_case(case, solver)
+    assert verdict.word is not Word.WRONG, verdict
+
+
+@pytest.mark.parametrize("case", [c for c in conformance_cases() if c.countable], ids=str)
+def test_enumeration_confirms_what_a_case_states(case):
+    truth = enumerate_optimum(case.build())
+    assert truth.status is case.status
+    assert truth.value == (None if case.optimum is None else pytest.approx(case.optimum))
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_a_solve_cut_short_says_so_and_nothing_false(solver, ending):
+    verdict = check_ending(ending, solver)
+    assert verdict.word is not Word.WRONG, verdict
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_random_models_of_every_kind_agree_with_enumeration(batch):
+    """Every model is enumerated, solved by HiGHS and by another back end in turn."""
+    count, kinds = dict.fromkeys(Word, 0), set()
+    for seed in range(batch, MODELS, BATCHES):
+        finding = examine(seed, rotation(WHOLE, seed // BATCHES))
+        assert not finding.wrong, (finding.wrong, json.dumps(finding.recipe))
+        kinds |= finding.kinds
+        for verdict in finding.verdicts:
+            count[verdict.word] += 1
+    assert count[Word.RIGHT] > count[Word.REFUSED]
+    if MODELS >= 1000:
+        assert kinds == {
+            "linear", "indicator", "product", "table", "active_slot", "maximum", "intervals",
+            "cumulative",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", WHOLE)
+def test_random_models_with_cones_agree_with_enumeration(solver):
+    kinds = ("rotated_cone", "product", "maximum", "indicator")
+    found = [examine(seed, [solver], kinds) for seed in range(0, 60, 3)]
+    wrong = [(v, json.dumps(f.recipe)) for f in found for v in f.wrong]
+    assert not wrong
+    assert sum("rotated_cone" in f.kinds for f in found) >= 5
+
+
+@pytest.mark.parametrize("file", REGRESSIONS, ids=lambda file: file.stem)
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_what_once_went_wrong_is_right(solver, file):
+    stored = json.loads(file.read_text())
+    model = build(stored["recipe"])
+    verdict = check_case(counted_case(file.stem, model), solver)
+    assert verdict.word is not Word.WRONG, (verdict, stored["why"])
+
+
+def test_every_back_end_takes_something_and_highs_and_cpsat_are_there():
+    assert {"highs", "cpsat"} <= set(INSTALLED) <= set(BACKENDS)
+    easy = conformance_cases()[:12]
+    for solver in INSTALLED:
+        words = {check_case(case, solver).word for case in easy}
+        assert words & {Word.RIGHT, Word.UNPROVEN}, solver
+
+
+# the suite itself: a back end that does not keep its word is found out
+
+
+class Guest:
+    """A back end of somebody else, wrong in the way it is told to be."""
+
+    name = "guest"
+    native = frozenset[str]()
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def version(self) -> str:
+        return "0.1"
+
+    def solve(self, compiled, options, start) -> SolverResult:
+        return self.answer(compiled, options)
+
+
+def knapsack() -> Model:
+    m = Model("knapsack")
+    take = m.binary("take", 3)
+    m.maximize(take @ np.array([6.0, 5.0, 4.0]))
+    m.add("weight", take @ np.array([3.0, 2.0, 2.0]) <= 4)
+    return m
+
+
+BEST, WORSE = np.array([0.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0])
+INTEGERS_ONLY = Capabilities(frozenset({Feature.CONTINUOUS}))
+
+
+def verdict_on(answer, model=knapsack, capabilities=None):
+    case = Case("case", model, Status.OPTIMAL, 9.0)
+    report = check_backend(
+        Guest(answer), cases=[case], random_models=0, endings=False, capabilities=capabilities
+    )
+    assert "guest" not in BACKENDS
+    return report
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (SolverResult(Status.OPTIMAL, WORSE, 6.0), "calls 6.0 optimal"),
+        (SolverResult(Status.FEASIBLE, BEST, 9.0), "ended feasible"),
+        (SolverResult(Status.FEASIBLE, WORSE, 8.0), "bounds the optimum 9.0 by 8.0"),
+        (SolverResult(Status.INFEASIBLE), "claims infeasible"),
+        (SolverResult(Status.UNBOUNDED), "claims unbounded"),
+        (SolverResult(Status.OPTIMAL, np.ones(3), 15.0), "breaks row"),
+        (SolverResult(Status.NO_SOLUTION), "ended no_solution"),
+    ],
+)
+def test_a_false_answer_is_found_out(raw, said):
+    report = verdict_on(lambda *_: raw)
+    assert not report.passed
+    assert said in report.of(Word.WRONG)[0].detail
+    assert said in str(report)
+
+
+def test_a_right_answer_passes():
+    report = verdict_on(lambda *_: SolverResult(Status.OPTIMAL, BEST, 9.0))
+    assert report.passed
+    assert [v.word for v in report.verdicts] == [Word.RIGHT]
+    assert "1 right" in str(report)
+
+
+def test_no_case_at_all_is_no_pass():
+    assert not check_backend("highs", cases=[], random_models=0, endings=False).passed
+
+
+def test_a_back_end_that_falls_over_is_found_out():
+    def fall(*_):
+        raise RuntimeError("no licence")
+
+    assert "no licence" in str(verdict_on(fall))
+    assert not verdict_on(fall).passed
+
+
+def test_a_refusal_counts_only_where_the_capabilities_say_so():
+    def refuse(*_):
+        raise UnsupportedError("not today")
+
+    assert "refused without need" in str(verdict_on(refuse))
+
+    def with_a_real():
+        m = knapsack()
+        m.continuous("spare", upper=1)
+        return m
+
+    said = verdict_on(refuse, with_a_real, INTEGERS_ONLY)
+    assert [v.word for v in said.verdicts] == [Word.REFUSED]
+    report = verdict_on(lambda *_: SolverResult(Status.OPTIMAL), with_a_real, INTEGERS_ONLY)
+    assert "should refuse continuous variables" in str(report)
+
+
+def test_a_point_is_checked_against_the_model_as_written_not_as_lowered():
+    m = Model()
+    x, b = m.continuous("x", upper=1e6), m.binary("b")
+    m.indicator(b, x <= 0, name="off")
+    m.maximize(x + b)
+    with registered(
+        Guest(lambda *_: SolverResult(Status.OPTIMAL, np.array([0.5, 1.0]), 1.5))
+    ) as name:
+        assert solve(m, name).status is Status.ERROR  # off by half a unit, a millionth of 1e6
+
+
+def test_a_solver_that_calls_a_time_limit_optimal_is_found_out():
+    def hasty(compiled, options):
+        return SolverResult(Status.OPTIMAL, *_first_point(compiled))
+
+    def _first_point(compiled):
+        x = np.zeros(len(compiled.cost))
+        row = compiled.rows
+        under = compiled.column_blocks["under"][0]
+        x[under : under + row.count] = row.lower
+        return x, float(compiled.cost @ x)
+
+    with registered(Guest(hasty)) as name:
+        verdict = check_ending(ENDINGS[0], name)
+    assert verdict.word is Word.WRONG
+    assert "optimal" in verdict.detail
+
+
+def test_known_bad_versions_are_refused_before_solving(monkeypatch):
+    from optsched.solvers.highs import backend as highs
+
+    monkeypatch.setattr(backend("highs").__class__, "version", lambda _: "1.14.0")
+    monkeypatch.setattr(highs, "installed_version", lambda _: "1.14.0")
+    cached = [f for f in vars(highs).values() if hasattr(f, "cache_clear")]
+    for function in cached:
+        function.cache_clear()
+    try:
+        with pytest.raises(UnsupportedError, match=r"1\.14\.0"):
+            solve(knapsack())
+    finally:
+        for function in cached:
+            function.cache_clear()
