@@ -136,14 +136,12 @@ def _runs(instance: Instance, schedule: Schedule, preemptive: bool) -> Iterator[
 
 
 def _work(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
-    """(2e), in exact fractions; a job of a single run is a matter of whole numbers."""
+    """(2e), in exact fractions where whole numbers do not decide."""
     length = np.maximum(schedule.run_end - schedule.run_start + 1 - schedule.run_overhead, 0)
     done = length * schedule.run_workers
     job, fast = schedule.run_job, schedule.run_together
     need = np.where(fast, instance.work_fast[job], instance.work_slow[job])
-    several = np.bincount(job, minlength=instance.jobs)[job] > 1
-    suspects = np.unique(job[(done < need) | several])
-    for j in suspects.tolist():
+    for j in np.unique(job[done < need]).tolist():  # any run that does it all is enough
         share = Fraction(0)
         for run in np.flatnonzero(job == j).tolist():
             work = (instance.exact_work_fast if fast[run] else instance.exact_work_slow)[j]

@@ -142,7 +142,7 @@ def _drp(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     yield from _late(instance, schedule)
     known = _known(instance, schedule)
     amounts = (schedule.alloc_compute, schedule.alloc_outbound)
-    short = np.maximum(0.0, -np.minimum(*amounts))
+    short = -np.minimum(*amounts)
     bad = np.flatnonzero((short > 0) | ~known | ~np.isfinite(amounts[0] + amounts[1]))
     yield from _listed("5i", {"row": bad}, np.where(short > 0, short, 1.0)[bad])
 
@@ -163,7 +163,7 @@ def _late(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     ):
         given = np.bincount(key, weights=amount[known], minlength=size)[rows]
         nothing = np.where(work > 0, np.inf, 0.0)
-        shares.append(np.divide(work, given, out=nothing, where=(given > 0) & (work > 0)))
+        shares.append(np.divide(work, given, out=nothing, where=given > 0))
     share = shares[0] + shares[1]  # of the deadline
     late = np.flatnonzero(share > 1 + TOLERANCE)
     amount = (share[late] - 1) * instance.job_deadline_s[asked.job[late]]
