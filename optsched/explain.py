@@ -34,8 +34,10 @@ from optsched.model.blocks import (
 from optsched.model.expression import Expression, Floats, Relation, Shape
 from optsched.model.words import Writer, index_text, number
 from optsched.solve import solve
+from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.highs.farkas import farkas_rows
 from optsched.solvers.options import Options
+from optsched.solvers.registry import installed
 from optsched.solvers.solution import Status
 
 Entries = NDArray[np.int64]
@@ -102,12 +104,14 @@ class Explanation:
         return "\n".join([*lines, *self.notes])
 
 
-def explain(model: Model, solver: str = "highs", *, time_limit: float | None = 60.0) -> Explanation:
+def explain(
+    model: Model, solver: Solver = "highs", *, time_limit: float | None = 60.0
+) -> Explanation:
     """Find few rows and bounds of an infeasible model that cannot all hold.
 
     Args:
         model: its objective does not matter.
-        solver: name of a back end that takes what the model contains.
+        solver: name of a back end that takes what the model contains, or one of your own.
         time_limit: wall seconds for all solves together; what they leave open is kept.
 
     Raises:
@@ -132,7 +136,7 @@ def explain(model: Model, solver: str = "highs", *, time_limit: float | None = 6
     """
     if time_limit is not None and not time_limit > 0:
         raise InputError.of("time_limit", time_limit, "seconds > 0, or None")
-    search = _Search(model, solver, time_limit)
+    search = _Search(model, installed(solver)[0], time_limit)
     status = search.whole()
     if status is not Status.INFEASIBLE:
         word: Literal["feasible", "undecided"] = (
@@ -140,7 +144,7 @@ def explain(model: Model, solver: str = "highs", *, time_limit: float | None = 6
         )
         return Explanation(
             word,
-            solver=solver,
+            solver=search.solver,
             solves=search.solves,
             seconds=search.elapsed(),
             notes=tuple(search.notes),
@@ -162,9 +166,9 @@ class _Part:
 
 
 class _Search:
-    def __init__(self, model: Model, solver: str, time_limit: float | None) -> None:
+    def __init__(self, model: Model, engine: Backend, time_limit: float | None) -> None:
         self.model = model
-        self.solver = solver
+        self.engine, self.solver = engine, engine.name
         self.time_limit = math.inf if time_limit is None else time_limit
         self.began = time.perf_counter()
         self.solves = 0
@@ -180,7 +184,7 @@ class _Search:
         model = self.model.copy()
         model.minimize(0.0)
         self.solves += 1
-        solution = solve(model, self.solver, options=self._options(self.time_limit))
+        solution = solve(model, self.engine, options=self._options(self.time_limit))
         if solution.message:
             self.notes[solution.message] = None
         return solution.status
@@ -283,7 +287,7 @@ class _Search:
         options = self._options(min(self._left(), max(1.0, self.time_limit / 10)))
         model = self._build(part)
         try:
-            return solve(model, self.solver, options=options).status
+            return solve(model, self.engine, options=options).status
         except UnsupportedError:  # the whole model was accepted: a bound it needs is gone
             self.notes[f"Some questions went to highs, as {self.solver} needs all bounds."] = None
             return solve(model, "highs", options=options).status

@@ -16,13 +16,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from optsched.errors import InputError, ModelError, UnsupportedError
+from optsched.errors import InputError, ModelError
 from optsched.model import EVERY_KIND, Model, Rows
 from optsched.model.blocks import Linear
 from optsched.model.expression import Floats, Shape
 from optsched.model.matrix_form import MatrixForm, check_finite
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import Solver, SolverResult
 from optsched.solvers.direct import answer, checked_solution
+from optsched.solvers.highs.backend import Highs
 from optsched.solvers.highs.session import HighsSession
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
@@ -57,7 +58,7 @@ class ParametricModel:
     def __init__(
         self,
         model: Model,
-        solver: str = "highs",
+        solver: Solver = "highs",
         *,
         options: Options | None = None,
         **settings: Any,
@@ -66,7 +67,7 @@ class ParametricModel:
 
         Args:
             model: its structure and first numbers; what is added to it later is not seen.
-            solver: name of a back end.
+            solver: name of a back end, or one of your own.
             options: as for ``solve``; a warm start is not taken.
             settings: single fields of ``Options``; the profile is "tiny" unless one is named, so
                 that Ctrl-C is heard between two items.
@@ -80,10 +81,6 @@ class ParametricModel:
         if self._options.warm_start is not None:
             raise InputError.of("warm_start", "...", "None: a batch starts from its last item")
         self._engine, self._version = installed(solver)
-        if any(b.kind == "rotated_cone" for b in model.blocks.values()) and (
-            "rotated_cone" not in self._engine.native
-        ):
-            raise UnsupportedError(f"a batch for {solver} takes no rotated cones")
         self._linear = {name for name, b in model.blocks.items() if isinstance(b, Linear)}
         self._bound_to = _in_nonlinear_blocks(model)
         self._compiled = _own(model.compile(self._engine.native))
@@ -96,7 +93,7 @@ class ParametricModel:
         """Parts that differ from what the solver was given last."""
         self._unchecked: set[str] = set()
         """Parts that may hold numbers no solver can take, after a change that was refused."""
-        self._session = HighsSession(self._options) if solver == "highs" else None
+        self._session = HighsSession(self._options) if isinstance(self._engine, Highs) else None
 
     def update(
         self,

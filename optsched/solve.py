@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from optsched.decomposition.outer_approximation import solve_by_outer_approximation
+from optsched.decomposition.cones import foreign_cones
+from optsched.decomposition.cuts import solve_with_cuts
 from optsched.model import Model
+from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.direct import AGREEMENT, solve_directly
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
@@ -23,10 +25,10 @@ _PROVES = {
 
 def solve(
     model: Model,
-    solver: str = "highs",
+    solver: Solver = "highs",
     *,
     options: Options | None = None,
-    confirm: str | None = None,
+    confirm: Solver | None = None,
     **settings: Any,
 ) -> Solution:
     """Solve a model and check the answer.
@@ -37,7 +39,7 @@ def solve(
 
     Args:
         model: what to solve.
-        solver: name of a back end.
+        solver: name of a back end, or one of your own.
         options: limits and tolerances.
         confirm: a second back end to solve with, under the same limits but without ``extra``;
             where the two contradict each other the status is "disagreement".
@@ -62,22 +64,19 @@ def solve(
         (2.0, 4.0)
     """
     options = merged(options, settings)
-    for name in filter(None, (solver, confirm)):
-        installed(name)
-    solution = _solve_once(model, solver, options)
-    if confirm is None:
+    engine, _ = installed(solver)
+    second = None if confirm is None else installed(confirm)[0]
+    solution = _solve_once(model, engine, options)
+    if second is None:
         return solution
-    witness = _solve_once(model, confirm, replace(options, extra={}))
+    witness = _solve_once(model, second, replace(options, extra={}))
     return _confirmed(solution, witness, model.maximise)
 
 
-def _solve_once(model: Model, solver: str, options: Options) -> Solution:
-    engine, _ = installed(solver)
-    if "rotated_cone" not in engine.native and any(
-        block.kind == "rotated_cone" for block in model.blocks.values()
-    ):
-        return solve_by_outer_approximation(model, solver, options)
-    return solve_directly(model, solver, options)
+def _solve_once(model: Model, engine: Backend, options: Options) -> Solution:
+    if foreign_cones(model, engine.native):
+        return solve_with_cuts(model, solver=engine, options=options).solution
+    return solve_directly(model, engine, options)
 
 
 def _confirmed(first: Solution, second: Solution, maximise: bool) -> Solution:

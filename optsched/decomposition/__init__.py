@@ -13,7 +13,6 @@ from optsched.decomposition.columns import (
 from optsched.decomposition.cuts import CutResult, solve_with_cuts
 from optsched.decomposition.lagrangian import PriceSearch, maximise_dual
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
-from optsched.decomposition.outer_approximation import solve_by_outer_approximation
 
 __all__ = [
     "Column",
@@ -29,6 +28,5 @@ __all__ = [
     "PricingError",
     "Term",
     "maximise_dual",
-    "solve_by_outer_approximation",
     "solve_with_cuts",
 ]

@@ -7,12 +7,11 @@ import itertools
 import math
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from optsched.decomposition.branching import INTEGRAL, Branching, find_branching
-from optsched.decomposition.columns import PricingError
+from optsched.decomposition.columns import ColumnProblem, PricingError
 from optsched.decomposition.generation import Budget, Generator, NodeResult, Outcome
 from optsched.decomposition.limits import Limits, Restriction
 from optsched.decomposition.master import RestrictedMaster
@@ -22,9 +21,6 @@ from optsched.model.expression import Floats
 from optsched.solvers.direct import AGREEMENT
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
-
-if TYPE_CHECKING:
-    from optsched.decomposition.column_generation import ColumnGeneration
 
 _NOISE = 1e-9  # relative difference in cost that is rounding
 _HEURISTIC_SHARE = 0.25  # of the time so far; at the root they run in any case
@@ -47,7 +43,7 @@ class Node:
 class Search:
     """Best bound first, following each branching down into the child rounded up."""
 
-    def __init__(self, problem: ColumnGeneration, options: GenerationOptions) -> None:
+    def __init__(self, problem: ColumnProblem, options: GenerationOptions) -> None:
         self.problem = problem
         self.options = options
         self.began = time.perf_counter()

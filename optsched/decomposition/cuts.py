@@ -10,11 +10,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from optsched.decomposition.cones import TIGHT, Tangents, foreign_cones
 from optsched.errors import InputError, UnsupportedError
 from optsched.model import Kind, Model
 from optsched.model.expression import Floats, Relation
+from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.direct import AGREEMENT, solve_directly
-from optsched.solvers.options import Options
+from optsched.solvers.options import Options, merged
+from optsched.solvers.registry import installed
 from optsched.solvers.solution import Limit, Solution, Status
 
 Cut: TypeAlias = tuple[str, Relation]
@@ -46,8 +49,8 @@ class CutResult:
 
 def solve_with_cuts(
     model: Model,
-    separate: Separate,
-    solver: str = "highs",
+    separate: Separate | None = None,
+    solver: Solver = "highs",
     *,
     options: Options | None = None,
     relaxation_first: bool = True,
@@ -66,11 +69,15 @@ def solve_with_cuts(
     integer solution are fixed and the rest is cut until it satisfies every row: this gives
     feasible points early, and the cuts that matter most.
 
+    Rotated cones that the back end does not take are separated by their tangents. The model
+    itself then checks the point that is returned.
+
     Args:
         model: a relaxation of the problem, with the rows that are known.
         separate: what a point violates. It sees fractional points too if ``relaxation_first``,
             and must be exact at integer points: the answer is as right as "nothing is violated".
-        solver: name of a back end.
+            None where there are no rows but the tangents of cones.
+        solver: name of a back end, or one of your own.
         options: limits over all rounds together, and gaps.
         relaxation_first: whether to begin with the relaxation.
         round_limit: most solves; None: no limit.
@@ -94,15 +101,42 @@ def solve_with_cuts(
         >>> round(solve_with_cuts(m, tangent).solution.objective, 4)
         1.4142
     """
-    known = Options.__dataclass_fields__
-    for name, value in settings.items():
-        if name not in known:
-            raise InputError.of(name, value, "not an option; there are: " + ", ".join(known))
+    options = merged(options, settings)
     if round_limit is not None and round_limit < 1:
         raise InputError.of("round_limit", round_limit, "an integer >= 1, or None")
-    loop = _Loop(model, separate, solver, replace(options or Options(), **settings), round_limit)
+    engine, _ = installed(solver)
+    separators = [] if separate is None else [separate]
+    cones, relaxed = foreign_cones(model, engine.native), model
+    if cones:
+        tangents = Tangents(model, cones)
+        relaxed = tangents.relaxed
+        separators.append(tangents)
+        if engine.name == "highs":
+            options = replace(options, extra={**TIGHT, **options.extra})
+    loop = _Loop(relaxed, separators, engine, options, round_limit)
     solution = loop.run(relaxation_first)
+    if cones:
+        loop.model.blocks |= {cone.name: cone for cone in cones}
+        solution = _checked(model, solution, f"{loop.rounds} rounds, {loop.cuts} rows added")
     return CutResult(solution, loop.model, loop.rounds, loop.cuts)
+
+
+def _checked(model: Model, solution: Solution, said: str) -> Solution:
+    """The answer, its point evaluated by the model with its cones."""
+    said = f"outer approximation by tangents: {said}"
+    broken = model.violations(solution.values) if solution.has_point else []
+    if not broken:
+        message = "; ".join(filter(None, (solution.message, said)))
+        return replace(solution, checked=solution.has_point, message=message)
+    worst = max(broken, key=lambda violation: violation.amount)
+    return replace(
+        solution,
+        status=Status.ERROR,
+        objective=None,
+        values={},
+        checked=False,
+        message=f"the point found breaks {worst.kind} {worst.block!r} by {worst.amount:g}; {said}",
+    )
 
 
 class _Loop:
@@ -111,14 +145,14 @@ class _Loop:
     def __init__(
         self,
         model: Model,
-        separate: Separate,
-        solver: str,
+        separators: Sequence[Separate],
+        engine: Backend,
         options: Options,
         round_limit: int | None,
     ) -> None:
         self.model = model.copy()
-        self.separate = separate
-        self.solver = solver
+        self.separators = separators
+        self.engine = engine
         self.options = options
         self.round_limit = math.inf if round_limit is None else round_limit
         self.began = time.perf_counter()
@@ -184,7 +218,7 @@ class _Loop:
             time_limit=None if math.isinf(seconds) else max(seconds, 1e-3),
             warm_start=start,
         )
-        solution = solve_directly(model, self.solver, options)
+        solution = solve_directly(model, self.engine, options)
         self.rounds += 1
         self.nodes += solution.nodes or 0
         return solution
@@ -202,7 +236,8 @@ class _Loop:
     def _cut(self, model: Model, solution: Solution) -> int:
         """Add what a point violates to the model, and to the copy at hand; how many rows."""
         rows = 0
-        for name, relation in self.separate(solution.values):
+        found = [cut for separate in self.separators for cut in separate(solution.values)]
+        for name, relation in found:
             numbered = f"{name}:{self.cuts + rows}"
             self.model.add(numbered, relation)
             if model is not self.model:
@@ -316,7 +351,7 @@ class _Loop:
                 limit=limit,
                 seconds=seconds,
                 nodes=self.nodes,
-                solver=self.solver,
+                solver=self.engine.name,
             )
         value = self._value(self.incumbent)
         bound = self.sign * min(self.bound, value)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.formats.names import Names
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 
@@ -18,7 +17,6 @@ class ScipyArguments:
     """``scipy.optimize.milp(**arguments.milp())``; scipy minimises, so a maximum is negated."""
 
     compiled: MatrixForm
-    names: Names
 
     @property
     def c(self) -> Floats:

@@ -202,25 +202,29 @@ class Model(NonlinearModel):
         """
         from optsched.formats import write
 
-        return write(self, path)
+        return write(self.compile(), path, self.name)
 
     def to_scipy(self) -> ScipyArguments:
         """Arguments of ``scipy.optimize.milp`` and ``linprog``."""
-        from optsched.formats import to_scipy
+        from optsched.formats.arguments import ScipyArguments
 
-        return to_scipy(self)
+        return ScipyArguments(self.compile())
 
     def to_pulp(self) -> Any:
-        """A ``pulp.LpProblem`` with the same optimum."""
-        from optsched.formats import to_pulp
+        """A ``pulp.LpProblem`` with the same optimum.
 
-        return to_pulp(self)
+        Raises:
+            ImportError: PuLP is not installed.
+        """
+        from optsched.formats.objects import pulp_model
+
+        return pulp_model(self.compile(), self.name)
 
     def to_mathopt(self) -> Any:
         """An ``ortools.math_opt.python.mathopt.Model`` with the same optimum."""
-        from optsched.formats import to_mathopt
+        from optsched.formats.objects import mathopt_model
 
-        return to_mathopt(self)
+        return mathopt_model(self.compile(), self.name)
 
     # views
 

@@ -1,9 +1,9 @@
-"""What a back end is: one file that turns a compiled model into a raw result."""
+"""What a back end is: one file that turns a compiled model into a result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
@@ -50,3 +50,7 @@ class Backend(Protocol):
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` holds a value per column, NaN where there is none."""
+
+
+Solver: TypeAlias = str | Backend
+"""A back end's name, or a back end of your own."""

@@ -15,7 +15,7 @@ from optsched.model import EVERY_KIND, FEASIBILITY, Model
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import Backend, SolverResult
+from optsched.solvers.backend import Backend, Solver, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
 from optsched.solvers.solution import Limit, Solution, Status
@@ -26,7 +26,7 @@ AGREEMENT = 1e-6
 _CLAIMS_POINT = (Status.OPTIMAL, Status.FEASIBLE)
 
 
-def solve_directly(model: Model, solver: str, options: Options) -> Solution:
+def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     """Solve by one back end that takes the model, blocks lowered to linear rows included.
 
     Raises:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
+from optsched.errors import InputError
 from optsched.solvers.pulp.backend import PulpSolver, found
-from optsched.solvers.registry import BACKENDS, backend
+from optsched.solvers.registry import announced, backend
 
 
 @dataclass(frozen=True)
@@ -25,21 +26,24 @@ class Entry:
 
 def inventory() -> list[Entry]:
     """Every back end, and every solver that PuLP drives here."""
-    entries = []
-    for name in BACKENDS:
-        engine = backend(name)
-        version, missing = None, ""
-        try:
-            version = engine.version()
-        except ImportError as failure:  # includes a distribution that is not there
-            missing = str(failure)
-        native = tuple(sorted(engine.native))
-        entries.append(Entry(name, version, native, _summary(engine), missing))
+    entries = [_entry(name) for name in announced()]
     try:
         driven = [PulpSolver(name) for name in found()]
     except ImportError:
         return entries
     return entries + [Entry(s.name, s.version(), (), _summary(s)) for s in driven]
+
+
+def _entry(name: str) -> Entry:
+    try:
+        engine = backend(name)
+    except (ImportError, InputError) as failure:
+        return Entry(name, None, (), "", str(failure))
+    native, summary = tuple(sorted(engine.native)), _summary(engine)
+    try:
+        return Entry(name, engine.version(), native, summary)
+    except ImportError as failure:  # includes a distribution that is not there
+        return Entry(name, None, native, summary, str(failure))
 
 
 def _summary(engine: object) -> str:

@@ -1,66 +1,91 @@
-"""Back ends by name: found when first asked for, as they need not all be installed."""
+"""Back ends by name, found through the entry-point group ``optsched.solvers``.
+
+Our own engines are announced there as a third party's are: an entry point names a class, or a
+function without arguments, that gives a :class:`~optsched.solvers.backend.Backend`. Its module is
+imported when it is first asked for, as not every solver need be installed.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from importlib import import_module
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
 
 from optsched.errors import InputError
-from optsched.solvers.backend import Backend
+from optsched.solvers.backend import Backend, Solver
 
-BACKENDS: dict[str, str] = {
-    "highs": "optsched.solvers.highs.backend:Highs",
-    "cpsat": "optsched.solvers.cpsat.backend:CpSat",
-    "scip": "optsched.solvers.mathopt.backend:scip",
-    "glop": "optsched.solvers.mathopt.backend:glop",
-    "pdlp": "optsched.solvers.mathopt.backend:pdlp",
-    "mathopt-highs": "optsched.solvers.mathopt.backend:highs",
-    "cbc": "optsched.solvers.pulp.cbc:Cbc",
-    "scipy": "optsched.solvers.scipy.backend:Scipy",
-}
-"""Where each back end lives.
-
-"pulp:NAME" is a back end, too, for every NAME of a solver that PuLP drives."""
+GROUP = "optsched.solvers"
 
 
-def backend(name: str) -> Backend:
-    """The back end of that name.
+def announced() -> dict[str, EntryPoint]:
+    """Every back end that an installed package announces, by name.
+
+    "pulp:NAME" is a back end, too, for every NAME of a solver that PuLP drives.
+    """
+    return _announced(tuple(sys.path))
+
+
+@lru_cache(maxsize=1)
+def _announced(_path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """Read from disk once for every search path."""
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        found.setdefault(entry.name, entry)
+    return found
+
+
+def backend(solver: Solver) -> Backend:
+    """The back end of that name; one of your own is its own.
 
     Raises:
-        InputError: no such back end.
+        InputError: no such back end, or one that cannot be loaded.
+        ImportError: it needs a package that is not installed.
     """
-    if name.startswith("pulp:"):
+    if not isinstance(solver, str):
+        return solver
+    if solver.startswith("pulp:"):
         from optsched.solvers.pulp.backend import PulpSolver
 
-        return PulpSolver(name.removeprefix("pulp:"))
-    if name not in BACKENDS:
-        raise InputError.of(
-            "solver", name, "must be one of " + ", ".join([*sorted(BACKENDS), "pulp:NAME"])
-        )
-    module, _, attribute = BACKENDS[name].partition(":")
-    factory: Callable[[], Backend] = getattr(import_module(module), attribute)
-    return factory()
+        return PulpSolver(solver.removeprefix("pulp:"))
+    entry = announced().get(solver)
+    if entry is None:
+        known = ", ".join([*announced(), "pulp:NAME"])
+        hint = "" if "highs" in announced() else " (optsched must be installed again)"
+        raise InputError.of("solver", solver, f"must be one of {known}{hint}")
+    try:
+        return _factory(entry)()
+    except ImportError:
+        raise
+    except Exception as failure:
+        raise InputError.of("solver", solver, f"cannot be loaded ({failure!r})") from failure
+
+
+@lru_cache
+def _factory(entry: EntryPoint) -> Callable[[], Backend]:
+    factory: Callable[[], Backend] = entry.load()
+    return factory
 
 
 def available() -> dict[str, str]:
     """Back ends whose solver is installed, with its version."""
     found = {}
-    for name in BACKENDS:
+    for name in announced():
         try:
             found[name] = backend(name).version()
-        except ImportError:  # includes a distribution that is not there
+        except (ImportError, InputError):  # includes a distribution that is not there
             continue
     return found
 
 
-def installed(name: str) -> tuple[Backend, str]:
+def installed(solver: Solver) -> tuple[Backend, str]:
     """A back end and its solver's version.
 
     Raises:
         InputError: it is unknown or not installed.
     """
     try:
-        engine = backend(name)
+        engine = backend(solver)
         return engine, engine.version()
     except ImportError as missing:
-        raise InputError.of("solver", name, f"is not installed ({missing})") from missing
+        raise InputError.of("solver", solver, f"is not installed ({missing})") from missing

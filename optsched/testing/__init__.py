@@ -14,7 +14,6 @@ from optsched.testing.conformance import (
     check_case,
     counted_case,
     random_case,
-    registered,
 )
 from optsched.testing.endings import ENDINGS, Ending, check_ending, check_endings
 from optsched.testing.enumeration import Optimum, enumerate_optimum
@@ -51,6 +50,5 @@ __all__ = [
     "random_case",
     "random_model",
     "random_recipe",
-    "registered",
     "shrink",
 ]

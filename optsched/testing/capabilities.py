@@ -49,6 +49,11 @@ CAPABILITIES: dict[str, Capabilities] = {
 """Of the back ends that come with the package and do not take everything."""
 
 
+def known_capabilities(engine: Backend, given: Capabilities | None = None) -> Capabilities:
+    """What was said of a back end, else what is known of it, else that it refuses nothing."""
+    return CAPABILITIES.get(engine.name, Capabilities()) if given is None else given
+
+
 def features(model: Model, compiled: MatrixForm | None) -> frozenset[Feature]:
     """What solving a model asks for.
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import ModuleType
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +10,10 @@ import numpy as np
 from optsched.errors import ModelError
 from optsched.model import Model
 from optsched.solve import solve
-from optsched.solvers.backend import Backend
-from optsched.solvers.registry import BACKENDS, backend
+from optsched.solvers.backend import Solver
+from optsched.solvers.registry import backend
 from optsched.solvers.solution import Status
-from optsched.testing.capabilities import CAPABILITIES, Capabilities, refusal
+from optsched.testing.capabilities import Capabilities, known_capabilities, refusal
 from optsched.testing.case import Case, complaint
 from optsched.testing.catalogue import conformance_cases
 from optsched.testing.endings import check_endings
@@ -29,7 +26,7 @@ TIME_LIMIT = 60.0
 
 
 def check_backend(
-    solver: str | Backend,
+    solver: Solver,
     *,
     cases: Sequence[Case] | None = None,
     random_models: int = 100,
@@ -40,7 +37,7 @@ def check_backend(
     """Run every case, and random models judged by enumeration, on one back end.
 
     Args:
-        solver: name of a back end, or a back end of your own.
+        solver: name of a back end that is announced, or a back end of your own.
         cases: by default the whole catalogue.
         random_models: how many on top; each is drawn with continuous variables, with
             fractional numbers, both or neither in turn.
@@ -53,27 +50,27 @@ def check_backend(
         >>> check_backend("highs", random_models=2, endings=False).passed
         True
     """
-    with registered(solver) as name:
-        known = CAPABILITIES.get(name, Capabilities()) if capabilities is None else capabilities
-        chosen = conformance_cases() if cases is None else cases
-        verdicts = [check_case(one, name, known) for one in chosen]
-        for number in range(random_models):
-            rng = np.random.default_rng((seed, number))
-            one = random_case(rng, f"random model {number} of seed {seed}",
-                              continuous=number % 2 == 1, fractional=number % 4 >= 2)  # fmt: skip
-            verdicts.append(check_case(one, name, known))
-        if endings:
-            verdicts += check_endings(name, known)
-        return Report(name, backend(name).native, tuple(verdicts))
+    engine = backend(solver)
+    chosen = conformance_cases() if cases is None else cases
+    verdicts = [check_case(one, engine, capabilities) for one in chosen]
+    for number in range(random_models):
+        rng = np.random.default_rng((seed, number))
+        one = random_case(rng, f"random model {number} of seed {seed}",
+                          continuous=number % 2 == 1, fractional=number % 4 >= 2)  # fmt: skip
+        verdicts.append(check_case(one, engine, capabilities))
+    if endings:
+        verdicts += check_endings(engine, capabilities)
+    return Report(engine.name, engine.native, tuple(verdicts))
 
 
-def check_case(case: Case, name: str, capabilities: Capabilities | None = None) -> Verdict:
+def check_case(case: Case, solver: Solver, capabilities: Capabilities | None = None) -> Verdict:
     """One case on one back end."""
-    known = CAPABILITIES.get(name, Capabilities()) if capabilities is None else capabilities
+    engine = backend(solver)
+    name, known = engine.name, known_capabilities(engine, capabilities)
     model = case.build()
-    expected = refusal(model, case.needs, backend(name), known)
+    expected = refusal(model, case.needs, engine, known)
     try:
-        answer = solve(model, name, time_limit=TIME_LIMIT)
+        answer = solve(model, engine, time_limit=TIME_LIMIT)
     except ModelError as refused:
         if expected and str(refused):
             return Verdict(case.name, name, Word.REFUSED, str(refused))
@@ -101,22 +98,3 @@ def counted_case(name: str, model: Model) -> Case:
     """A model and its answer by enumeration."""
     truth = enumerate_optimum(model)
     return Case(name, lambda: model, truth.status, truth.value)
-
-
-@contextmanager
-def registered(solver: str | Backend) -> Iterator[str]:
-    """The name under which ``solve`` finds a back end while the context lasts."""
-    if isinstance(solver, str):
-        yield solver
-        return
-    module = ModuleType("optsched.testing.guest")
-    module.engine = lambda: solver  # type: ignore[attr-defined]
-    before = BACKENDS.get(solver.name)
-    sys.modules[module.__name__] = module
-    BACKENDS[solver.name] = f"{module.__name__}:engine"
-    try:
-        yield solver.name
-    finally:
-        del sys.modules[module.__name__], BACKENDS[solver.name]
-        if before is not None:
-            BACKENDS[solver.name] = before

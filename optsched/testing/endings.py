@@ -12,9 +12,10 @@ import numpy as np
 from optsched.errors import ModelError
 from optsched.model import Model
 from optsched.solve import solve
+from optsched.solvers.backend import Solver
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
-from optsched.testing.capabilities import CAPABILITIES, Capabilities, Feature
+from optsched.testing.capabilities import Capabilities, Feature, known_capabilities
 from optsched.testing.case import complaint
 from optsched.testing.verdict import Verdict, Word
 
@@ -97,15 +98,18 @@ ENDINGS = (
 """Whatever ends otherwise must have solved the model, and truly."""
 
 
-def check_ending(ending: Ending, name: str, capabilities: Capabilities | None = None) -> Verdict:
+def check_ending(
+    ending: Ending, solver: Solver, capabilities: Capabilities | None = None
+) -> Verdict:
     """Solve under the limit: how it ended, and whether everything it said is true."""
-    known = CAPABILITIES.get(name, Capabilities()) if capabilities is None else capabilities
+    engine = backend(solver)
+    name, known = engine.name, known_capabilities(engine, capabilities)
     model = ending.build()
     whole = bool(model.domains()[2].all())
     foreign = (Feature.INTEGER if whole else Feature.CONTINUOUS) in known.refuses
     settings = ending.settings()
     try:
-        answer = solve(model, name, **settings)
+        answer = solve(model, engine, **settings)
     except ModelError as refused:
         # an option that cannot be honoured may be refused, as a model may
         word = Word.REFUSED if foreign or set(settings) - {"time_limit"} else Word.WRONG
@@ -116,10 +120,10 @@ def check_ending(ending: Ending, name: str, capabilities: Capabilities | None = 
     return Verdict(ending.name, name, Word.WRONG if said else Word.RIGHT, said or answer.status)
 
 
-def check_endings(name: str, capabilities: Capabilities | None = None) -> list[Verdict]:
+def check_endings(solver: Solver, capabilities: Capabilities | None = None) -> list[Verdict]:
     """Every ending on one back end; takes some seconds."""
-    backend(name)  # unknown names are refused at once
-    return [check_ending(one, name, capabilities) for one in ENDINGS]
+    engine = backend(solver)  # unknown names are refused at once
+    return [check_ending(one, engine, capabilities) for one in ENDINGS]
 
 
 def _false_ending(ending: Ending, model: Model, answer: Solution, known: Capabilities) -> str:

@@ -233,7 +233,7 @@ def test_options_and_models_a_batch_cannot_take_are_refused():
         ParametricModel(m, "none")
     assert ParametricModel(m, threads=2, profile="default").solve().status == "optimal"
     m.rotated_cone(u, 1, u)
-    with pytest.raises(UnsupportedError, match="rotated cones"):
+    with pytest.raises(UnsupportedError, match="rotated cone"):
         ParametricModel(m)
 
 

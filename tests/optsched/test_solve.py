@@ -1,15 +1,17 @@
 """solve(): every answer is checked, and no failure is lost."""
 
 import sys
+from importlib.metadata import EntryPoint
 from types import ModuleType
 
 import numpy as np
 import pytest
 
 from optsched import InputError, Model, ModelError, UnsupportedError, solve
+from optsched.solvers import registry
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
-from optsched.solvers.registry import BACKENDS, available, backend
+from optsched.solvers.registry import GROUP, announced, available, backend
 from optsched.solvers.solution import Limit, Status
 
 
@@ -46,17 +48,20 @@ class Fake:
 
 @pytest.fixture
 def fake(monkeypatch):
-    """Register a fake back end under a name."""
+    """Announce a fake back end under a name."""
     module = ModuleType("fake_back_ends")
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
     def register(answer: SolverResult | BaseException, name: str = "fake") -> Fake:
         engine = Fake(name, answer)
-        setattr(module, name, lambda: engine)
-        monkeypatch.setitem(BACKENDS, name, f"{module.__name__}:{name}")
+        factory = f"{name}_{len(vars(module))}"
+        setattr(module, factory, lambda: engine)
+        entry = EntryPoint(name, f"{module.__name__}:{factory}", GROUP)
+        monkeypatch.setitem(announced(), name, entry)
         return engine
 
-    return register
+    yield register
+    registry._factory.cache_clear()
 
 
 # the check
@@ -199,7 +204,7 @@ def test_a_solver_that_is_not_installed_is_an_input_error(fake, monkeypatch):
     with pytest.raises(InputError, match="not installed"):
         solve(knapsack(), "fake")
     assert "fake" not in available()
-    monkeypatch.setitem(BACKENDS, "gone", "no_such_module:Gone")
+    monkeypatch.setitem(announced(), "gone", EntryPoint("gone", "no_such_module:Gone", GROUP))
     with pytest.raises(InputError, match="not installed"):
         solve(knapsack(), "gone")
     assert "highs" in available()
@@ -297,7 +302,7 @@ def test_real_solvers_confirm_each_other():
     assert backend("cpsat").name == "cpsat"
 
 
-def test_integers_that_are_not_quite_whole_are_rounded_and_the_rest_follows(fake):
+def test_integers_that_are_not_quite_whole_are_rounded_and_the_rest_follows():
     m = Model()
     x, b = m.continuous("x", upper=1e6), m.binary("b")
     m.add("only if", x <= 1e6 * b)
@@ -310,10 +315,7 @@ def test_integers_that_are_not_quite_whole_are_rounded_and_the_rest_follows(fake
                 return SolverResult(Status.OPTIMAL, np.array([0.5, 5e-7]), 0.5)
             return backend("highs").solve(compiled, options, start)
 
-    fake(SolverResult(Status.ERROR))
-    engine = AlmostWhole("fake", SolverResult(Status.ERROR))
-    sys.modules["fake_back_ends"].fake = lambda: engine
-    solution = solve(m, "fake")
+    solution = solve(m, AlmostWhole("fake", SolverResult(Status.ERROR)))
     assert solution.checked
     assert solution["x"] == 0
     assert (solution.status, solution.objective, solution.bound) == (Status.FEASIBLE, 0.0, 0.5)

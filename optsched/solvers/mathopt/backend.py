@@ -17,7 +17,7 @@ from optsched.solvers.isolation import solve_isolated
 from optsched.solvers.listening import run
 from optsched.solvers.mathopt.answer import Answer
 from optsched.solvers.mathopt.call import call, highs_is_mixed_up, quieten_scip
-from optsched.solvers.mathopt.parameters import parameters
+from optsched.solvers.mathopt.parameters import Engine, parameters
 from optsched.solvers.mathopt.writer import build
 from optsched.solvers.numbers import (
     contradiction,
@@ -33,7 +33,7 @@ _INFINITE_OBJECTIVE = "PrimalSolutionProto.objective_value"  # in what MathOpt s
 
 
 @dataclass(frozen=True)
-class MathOpt:
+class MathOpt(Engine):
     """A back end: one solver behind MathOpt.
 
     The model goes over as arrays, past MathOpt's Python model, which takes some thirty times longer
@@ -45,18 +45,6 @@ class MathOpt:
     is derived from its duals by us, as its own word holds only up to its tolerances; where that
     derives none, the status is "feasible".
     """
-
-    name: str
-    title: str
-    """The solver, for messages."""
-    code: int
-    """SolverTypeProto."""
-    summary: str
-    native: frozenset[str] = frozenset()
-    integers: bool = True
-    threads: bool = False
-    seed: bool = True
-    heeds_stop: bool = True
 
     def version(self) -> str:
         """Version of OR-tools, raising ImportError where there is none."""

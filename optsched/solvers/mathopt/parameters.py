@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.mathopt.call import call
 from optsched.solvers.numbers import PARALLEL_COLUMNS, mixes_types
 from optsched.solvers.options import Options
-
-if TYPE_CHECKING:
-    from optsched.solvers.mathopt.backend import MathOpt
 
 SCIP_TOLERANCE = 1e-9
 """SCIP's feasibility tolerance. Its default of 1e-6 lets a binary of 1e-6 switch off a row with a
@@ -28,7 +26,24 @@ PDLP_TOLERANCE = 1e-8
 """PDLP's tolerances on residuals and gap, relative, entry by entry."""
 
 
-def parameters(engine: MathOpt, compiled: MatrixForm, options: Options) -> Any:
+@dataclass(frozen=True)
+class Engine:
+    """A solver behind MathOpt, and what it honours."""
+
+    name: str
+    title: str
+    """The solver, for messages."""
+    code: int
+    """SolverTypeProto."""
+    summary: str
+    native: frozenset[str] = frozenset()
+    integers: bool = True
+    threads: bool = False
+    seed: bool = True
+    heeds_stop: bool = True
+
+
+def parameters(engine: Engine, compiled: MatrixForm, options: Options) -> Any:
     """The SolveParametersProto.
 
     Raises:
@@ -73,7 +88,7 @@ def _set_tolerances(criteria: Any, options: Options) -> None:
     detailed.eps_optimal_objective_gap_absolute = max(PDLP_TOLERANCE, options.absolute_gap)
 
 
-def _set_extra(engine: MathOpt, proto: Any, key: str, value: Any) -> None:
+def _set_extra(engine: Engine, proto: Any, key: str, value: Any) -> None:
     """Set a parameter in the first place that takes it, tried on an empty model.
 
     Raises:
@@ -100,7 +115,7 @@ def _set_extra(engine: MathOpt, proto: Any, key: str, value: Any) -> None:
     raise InputError.of(f"extra[{key!r}]", value, allowed)
 
 
-def _settings(engine: MathOpt, key: str, value: Any) -> Iterator[Any]:
+def _settings(engine: Engine, key: str, value: Any) -> Iterator[Any]:
     """Ways to set a parameter: where SCIP and HiGHS keep it depends on its type."""
     if engine.name in ("glop", "pdlp"):
         yield lambda to: _set_field(getattr(to, engine.name), key, value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
-from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -27,6 +26,7 @@ from optsched.solvers.numbers import (
     without_constant,
 )
 from optsched.solvers.options import Options
+from optsched.solvers.pulp.writer import load_pulp, pulp_problem
 from optsched.solvers.solution import Limit, Status
 
 _NEAR = 0.9  # a proof claimed this near to the time limit is not believed
@@ -124,22 +124,6 @@ def _arguments(solver: str) -> set[str]:
     return set(inspect.signature(type(engine).__init__).parameters)
 
 
-def load_pulp() -> Any:
-    """The package, imported so that the HiGHS inside OR-tools survives it.
-
-    Raises:
-        ImportError: PuLP is not installed.
-    """
-    with suppress(ImportError):
-        # PuLP makes highspy's functions global, and libraries that come later bind to them
-        import ortools.math_opt.core.python.solver  # noqa: F401
-    try:
-        import pulp
-    except ImportError as missing:
-        raise ImportError("pulp:NAME needs the package pulp (extra: pulp)") from missing
-    return pulp
-
-
 def _empty_rows(compiled: MatrixForm) -> SolverResult | None:
     """Infeasible by a row without variables, which PuLP does not hand on."""
     empty = np.diff(compiled.rows.matrix.indptr) == 0
@@ -166,7 +150,10 @@ class _Session:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that PuLP 4 will drop
             engine = self._engine(pulp)
-            problem, variables = _problem(pulp, self.compiled, cost)
+            compiled = replace(self.compiled, cost=cost, offset=0.0)
+            columns = [f"C{j}" for j in range(len(cost))]
+            rows = [f"R{i}" for i in range(compiled.rows.count)]
+            problem, variables = pulp_problem(compiled, columns, rows, "model")
             asked = time.perf_counter()
             heard = run(lambda: problem.solve(engine) is not None, None, None)
         if heard.result is None:
@@ -223,36 +210,3 @@ class _Session:
         return SolverResult(
             Status.ERROR, message=f"{self.solver}: {problem.status}, {claim} in PuLP"
         )
-
-
-def _problem(pulp: Any, compiled: MatrixForm, cost: Floats) -> tuple[Any, list[Any]]:
-    """The LpProblem, rows with two sides as two, and its variables in the model's order."""
-    sense = pulp.LpMaximize if compiled.maximise else pulp.LpMinimize
-    problem = pulp.LpProblem("model", sense)
-    bounds = [
-        [None if np.isinf(v) else v for v in side.tolist()]
-        for side in (compiled.lower, compiled.upper)
-    ]
-    kinds = [pulp.LpInteger if i else pulp.LpContinuous for i in compiled.integer.tolist()]
-    variables = [
-        pulp.LpVariable(f"C{j}", low, high, kind)
-        for j, (low, high, kind) in enumerate(zip(*bounds, kinds, strict=True))
-    ]
-    problem.addVariables(variables)
-    problem.setObjective(pulp.LpAffineExpression(zip(variables, cost.tolist(), strict=True)))
-    rows = compiled.rows
-    pointer, columns = rows.matrix.indptr.tolist(), rows.matrix.indices.tolist()
-    values = rows.matrix.data.tolist()
-    for row, (low, high) in enumerate(zip(rows.lower.tolist(), rows.upper.tolist(), strict=True)):
-        part = range(pointer[row], pointer[row + 1])
-        if not part:
-            continue
-        sides = [(pulp.LpConstraintEQ, low)] if low == high else [
-            (sign, side)
-            for sign, side in ((pulp.LpConstraintGE, low), (pulp.LpConstraintLE, high))
-            if np.isfinite(side)
-        ]  # fmt: skip
-        for sign, side in sides:
-            terms = pulp.LpAffineExpression([(variables[columns[k]], values[k]) for k in part])
-            problem.addConstraint(pulp.LpConstraint(terms, sign, f"R{row}_{sign + 1}", side))
-    return problem, variables

@@ -24,7 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from optsched.errors import InputError
-from optsched.formats.exact_mps import mps
+from optsched.formats.mps import mps_text
+from optsched.formats.names import Names
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
@@ -157,6 +158,14 @@ def _has_gap(options: Options) -> bool:
     return bool(options.gap or options.absolute_gap or any(map(theirs.match, options.extra)))
 
 
+def _mps(compiled: MatrixForm, cost: Floats) -> str:
+    """The model as a minimisation without constant, columns C0, C1, ... and rows R0, R1, ..."""
+    columns = [f"C{j}" for j in range(len(cost))]
+    rows = [f"R{i}" for i in range(compiled.rows.count)]
+    plain = replace(compiled, cost=cost, offset=0.0, maximise=False)
+    return mps_text(plain, Names(columns, rows, columns, rows), "model")
+
+
 @dataclass(frozen=True)
 class _Files:
     folder: Path
@@ -222,8 +231,9 @@ class _Run:
         """Write the model, run the program, read what it left."""
         with tempfile.TemporaryDirectory(prefix="optsched-cbc-") as folder:
             files = _Files(Path(folder))
-            text, kept = mps(self.compiled, self.cost)
-            files.model.write_text(text)
+            sides = self.compiled.rows
+            kept = np.flatnonzero(np.isfinite(sides.lower) | np.isfinite(sides.upper))
+            files.model.write_text(_mps(self.compiled, self.cost))
             began = time.perf_counter()
             heard = self._listen(self._command(files, start) + _summary(files))
             if not files.words and not heard.stopped:

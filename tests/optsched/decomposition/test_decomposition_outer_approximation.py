@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched import Model, Status, solve
-from optsched.decomposition import solve_by_outer_approximation
-from optsched.decomposition.outer_approximation import TOLERANCE, tangents
+from optsched.decomposition import solve_with_cuts
+from optsched.decomposition.cones import TOLERANCE, tangents
 from optsched.model.blocks import RotatedCone
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit
@@ -196,9 +196,29 @@ def test_a_limit_leaves_a_true_bound():
     assert solution.bound is None or solution.bound <= optimum
 
 
+def test_cuts_of_ones_own_and_tangents_of_cones_are_found_side_by_side():
+    m = Model("disc and half-plane")
+    x = m.continuous("x", 2, upper=4)
+    m.rotated_cone(2.0, 2.0, x)  # radius 2
+    m.maximize(x.sum())
+
+    def half(values):
+        return [("half", x[0] <= 1)] if values["x"][0] > 1 + 1e-9 else []
+
+    result = solve_with_cuts(m, half, "highs")
+    solution = result.solution
+    assert solution.status is Status.OPTIMAL
+    assert solution.checked
+    assert solution.objective == pytest.approx(1 + np.sqrt(3), rel=CLOSE)
+    assert m.violations(solution.values) == result.model.violations(solution.values) == []
+    assert "rotated_cone" in {block.kind for block in result.model.blocks.values()}
+    by_scip = solve_with_cuts(m, half, "scip").solution  # which takes cones
+    assert by_scip.objective == pytest.approx(solution.objective, rel=1e-5)
+
+
 def test_a_model_without_cones_is_solved_as_it_is():
     m = Model("linear")
     x = m.integer("x", upper=3.5)
     m.maximize(x)
-    solution = solve_by_outer_approximation(m, "highs", Options())
+    solution = solve_with_cuts(m, options=Options()).solution
     assert (solution.status, solution.objective) == (Status.OPTIMAL, 3)

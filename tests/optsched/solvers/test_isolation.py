@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ import pytest
 from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers import isolation
 from optsched.solvers.options import Options
-from optsched.solvers.registry import BACKENDS
 from optsched.solvers.solution import Limit, Status
 
 ENGINES = """
@@ -76,12 +76,13 @@ def engines(tmp_path, monkeypatch):
     """Back ends that misbehave, importable here and in the worker."""
     (tmp_path / "misbehaving_engines.py").write_text(ENGINES)
     monkeypatch.syspath_prepend(tmp_path)
-    names = ("Exits", "Crashes", "IsKilled", "Hangs", "Devours", "Waits", "Raises", "Echoes")
-    for name in names:
-        monkeypatch.setitem(BACKENDS, name, f"misbehaving_engines:{name}")
     monkeypatch.setattr(isolation, "GRACE", 0.3)
     yield
     sys.modules.pop("misbehaving_engines", None)
+
+
+def engine(name: str):
+    return getattr(import_module("misbehaving_engines"), name)()
 
 
 def knapsack() -> Model:
@@ -124,28 +125,28 @@ def test_nonlinear_blocks_go_along():
     ("solver", "words"), [("Exits", "exit code 7.*a last word"), ("Crashes", "SIGSEGV|exit code")]
 )
 def test_a_crash_is_an_error_with_its_words(solver, words):
-    solution = solve(knapsack(), solver, isolate=True)
+    solution = solve(knapsack(), engine(solver), isolate=True)
     assert solution.status is Status.ERROR
     assert solution.limit is None
     assert re.search(words, solution.message)
 
 
 def test_a_process_killed_from_outside_is_an_error_of_memory():
-    solution = solve(knapsack(), "IsKilled", isolate=True)
+    solution = solve(knapsack(), engine("IsKilled"), isolate=True)
     assert solution.status is Status.ERROR
     assert solution.limit is Limit.MEMORY
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits are Linux's")
 def test_a_memory_limit_ends_a_solve_with_a_status():
-    solution = solve(knapsack(), "Devours", isolate=True, memory_limit=0.5)
+    solution = solve(knapsack(), engine("Devours"), isolate=True, memory_limit=0.5)
     assert solution.status is Status.ERROR
     assert solution.limit is Limit.MEMORY
     assert solve(knapsack(), "highs", isolate=True, memory_limit=1.0).objective == 9.5
 
 
 def test_a_solver_that_overruns_its_time_limit_is_killed_with_all_it_started():
-    solution = solve(knapsack(), "Hangs", isolate=True, time_limit=0.3)
+    solution = solve(knapsack(), engine("Hangs"), isolate=True, time_limit=0.3)
     assert solution.status is Status.NO_SOLUTION
     assert solution.limit is Limit.TIME
     assert "killed" in solution.message
@@ -158,7 +159,7 @@ def test_the_stop_event_reaches_the_process(monkeypatch):
     monkeypatch.setattr(isolation, "GRACE", 20.0)  # the process may be slow to start
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()
-    solution = solve(knapsack(), "Waits", isolate=True, stop=stop)
+    solution = solve(knapsack(), engine("Waits"), isolate=True, stop=stop)
     assert solution.status is Status.INTERRUPTED
     assert solution.has_point
 
@@ -167,7 +168,8 @@ def test_the_stop_event_reaches_the_process(monkeypatch):
 def test_a_solver_that_does_not_heed_the_stop_event_is_killed(solver):
     stop = threading.Event()
     threading.Timer(0.8, stop.set).start()
-    solution = solve(hard(), solver, isolate=True, stop=stop)
+    chosen = engine(solver) if solver == "Hangs" else solver
+    solution = solve(hard(), chosen, isolate=True, stop=stop)
     assert solution.status is Status.INTERRUPTED
     assert not solution.has_point
 
@@ -182,14 +184,14 @@ def test_what_a_solver_refuses_is_refused_here():
 
 
 def test_an_exception_in_the_process_is_an_error():
-    solution = solve(knapsack(), "Raises", isolate=True)
+    solution = solve(knapsack(), engine("Raises"), isolate=True)
     assert solution.status is Status.ERROR
     assert "something odd" in solution.message
 
 
 def test_options_start_and_log_go_along(capsys):
     start = {"take": np.array([0.0, 1, 0])}
-    solution = solve(knapsack(), "Echoes", isolate=True, warm_start=start, seed=5, log=True)
+    solution = solve(knapsack(), engine("Echoes"), isolate=True, warm_start=start, seed=5, log=True)
     assert solution["take"].tolist() == [0, 1, 0]
     assert "a line of log" in capsys.readouterr().out
 
@@ -243,12 +245,11 @@ def test_ctrl_c_reaches_the_process(tmp_path):
         f"""
         import os, signal, sys, threading
         sys.path.insert(0, {str(tmp_path)!r})
+        from misbehaving_engines import Waits
         from optsched import Model, solve
-        from optsched.solvers.registry import BACKENDS
-        BACKENDS["Waits"] = "misbehaving_engines:Waits"
         m = Model(); x = m.binary("x", 3); m.maximize(x.sum()); m.add("w", x.sum() <= 2)
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        solution = solve(m, "Waits", isolate=True)
+        solution = solve(m, Waits(), isolate=True)
         print(solution.status, solution.has_point)
         """
     )
@@ -266,12 +267,11 @@ def test_a_worker_does_not_outlive_its_caller(tmp_path):
         import os, sys
         os.environ["OPTSCHED_TEST_MARK"] = {mark!r}
         sys.path.insert(0, {str(tmp_path)!r})
+        from misbehaving_engines import Hangs
         from optsched import Model, solve
-        from optsched.solvers.registry import BACKENDS
-        BACKENDS["Hangs"] = "misbehaving_engines:Hangs"
         m = Model(); x = m.binary("x", 3); m.maximize(x.sum()); m.add("w", x.sum() <= 2)
         print("ready", flush=True)
-        solve(m, "Hangs", isolate=True)
+        solve(m, Hangs(), isolate=True)
         """
     )
     with subprocess.Popen(

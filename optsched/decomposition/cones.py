@@ -1,0 +1,91 @@
+"""Rotated cones by outer approximation: tangents, added where a point lies outside a cone.
+
+The cones are relaxed to ``u, v >= 0`` and to the tangents found so far, all of which hold on the
+whole cone, so that every bound on the way is true (Duran and Grossmann, 1986).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from optsched.model import FEASIBILITY, Model
+from optsched.model.blocks import RotatedCone
+from optsched.model.expression import Expression, Floats, Relation
+
+TOLERANCE = 0.5 * FEASIBILITY
+"""A cone counts as satisfied up to this, in the measure of ``RotatedCone.excess``; half of what
+the model's own check allows."""
+
+TIGHT = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9}
+"""HiGHS's tolerances beside cones: its defaults are as coarse as the cones' own, so that it may
+return a point again that a tangent cuts off."""
+
+_AIM = 0.01 * FEASIBILITY  # what is tried for, until the solver's own tolerance is in the way
+_SAME = 1e-9  # distance up to which two points are the same
+_SCALE = 32.0  # on tangents: solvers' absolute tolerance on rows is that much finer on cones
+
+
+def foreign_cones(model: Model, native: frozenset[str]) -> list[RotatedCone]:
+    """The rotated cones of a model, where a back end takes none; they have no linear form."""
+    if "rotated_cone" in native:
+        return []
+    return [block for block in model.blocks.values() if isinstance(block, RotatedCone)]
+
+
+class Tangents:
+    """Separates points from cones that were taken out of a model.
+
+    A cone holds within ``TOLERANCE``, or better where the solver's own tolerance lets it.
+    """
+
+    def __init__(self, model: Model, cones: list[RotatedCone]) -> None:
+        self.cones = cones
+        self.relaxed = model.copy()
+        """The model with ``u, v >= 0`` in the place of each cone."""
+        for cone in cones:
+            del self.relaxed.blocks[cone.name]
+            self.relaxed.add(f"{cone.name}:u", cone.u >= 0)
+            self.relaxed.add(f"{cone.name}:v", cone.v >= 0)
+        self._before = np.full(model.columns, np.nan)
+
+    def __call__(self, values: Mapping[str, Floats]) -> list[tuple[str, Relation]]:
+        """Rows that a point outside a cone violates."""
+        x = self.relaxed.vector(values)
+        stuck = bool((np.abs(x - self._before) <= _SAME).all())
+        self._before = x
+        aim = TOLERANCE if stuck else _AIM
+        found = ((cone.name, tangents(cone, x, aim)) for cone in self.cones)
+        return [(name, relation) for name, relation in found if relation is not None]
+
+
+def tangents(cone: RotatedCone, x: Floats, tolerance: float = TOLERANCE) -> Relation | None:
+    """Rows that hold on the cones and not at a point, one for each cone it lies outside of.
+
+    ``u v >= |w|^2`` with u, v >= 0 is ``|(2 w, u - v)| <= u + v``, and so, for the unit vector d
+    along ``(2 w, u - v)`` at the point, ``d (2 w, u - v) <= u + v`` everywhere on the cone.
+
+    Args:
+        cone: a block of rotated cones.
+        x: the point, over all columns of the model.
+        tolerance: on the excess.
+
+    Returns:
+        The rows; None if no cone is violated.
+    """
+    outside = np.flatnonzero(cone.excess(x).reshape(-1) > tolerance)
+    width = cone.w.shape[-1]
+    u, v = cone.u.reshape(-1)[outside], cone.v.reshape(-1)[outside]
+    w = cone.w.reshape(-1, width)[outside]
+    direction = np.column_stack([2.0 * w.at(x), u.at(x) - v.at(x)])
+    length = np.linalg.norm(direction, axis=1)
+    # at the apex there is no direction, and u, v >= 0 says it all
+    tilted = length > 0
+    if not tilted.any():
+        return None
+    u, v, w = u[tilted], v[tilted], w[tilted]
+    unit = direction[tilted] / length[tilted, None]
+    along = (w * (2.0 * unit[:, :-1])).sum(axis=1) + (u - v) * unit[:, -1]
+    beyond: Expression = (along - (u + v)) * _SCALE
+    return beyond <= 0.0
