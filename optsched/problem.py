@@ -13,6 +13,7 @@ import inspect
 import re
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -24,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 
 from optsched.certificate import Certificate
 from optsched.document import Documented, refusal
-from optsched.errors import FieldProblem, InputError, ModelError
+from optsched.errors import FieldProblem, InputError
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
@@ -111,13 +112,51 @@ class Answer:
     """The decoded schedule; None without a point, or where the problem is only a relaxation."""
 
 
-@dataclass(frozen=True)
-class Formulation:
-    """One way of solving a problem, or a relaxation of it, to proof."""
+HONOURED_BY_MODELS = frozenset({"solver", "start", *Options.__dataclass_fields__})
+"""What may be asked of a solve: a back end, a schedule to start from, limits and tolerances."""
+
+
+LIMITS = frozenset({"time_limit", "stop"})
+GAPS = frozenset({"gap", "absolute_gap"})
+
+
+class _Honouring(ABC):
+    """Refuses what is asked of a solve and would not be heeded."""
 
     name: str
-    build: Callable[..., Model] | None
-    """(instance, **options) -> model; None where ``method`` needs none."""
+
+    @property
+    @abstractmethod
+    def honours(self) -> frozenset[str]:
+        """What of ``HONOURED_BY_MODELS`` it heeds."""
+
+    def check_honoured(
+        self, solver: str | None = None, options: Options | None = None, start: Any | None = None
+    ) -> None:
+        """Refuse what it does not heed.
+
+        Raises:
+            InputError: naming each such option and what it does heed.
+        """
+        usual = vars(Options())
+        asked = {"solver": solver, "start": start, **(vars(options) if options else {})}
+        there = ", ".join(sorted(self.honours)) or "nothing of the kind"
+        problems = [
+            FieldProblem(option, value, f"not honoured by {self.name}, which honours {there}")
+            for option, value in asked.items()
+            if option not in self.honours and value != usual.get(option)
+        ]
+        if problems:
+            raise InputError(problems)
+
+
+@dataclass(frozen=True)
+class Formulation(_Honouring):
+    """A model of a problem, or of a relaxation of it, and how its points are read."""
+
+    name: str
+    build: Callable[..., Model]
+    """(instance, **options) -> model."""
     source: str
     """Paper, problem number."""
     summary: str
@@ -131,21 +170,25 @@ class Formulation:
     options that it takes."""
     solver: str = "highs"
     """The back end that suits it best."""
-    method: Callable[..., Answer] | None = None
-    """(instance, solver, options, start, **options of its own) -> answer: a search of its own in
-    the place of ``solve(build(instance))``, under the same limits."""
+
+    @property
+    def honours(self) -> frozenset[str]:
+        """All that ``solve`` takes; a schedule to start from where it can be encoded."""
+        return HONOURED_BY_MODELS - ({"start"} if self.encode is None else set())
+
+    @property
+    def relaxation(self) -> bool:
+        """Whether it bounds the optimum only."""
+        return self.decode is None
+
+    @property
+    def code(self) -> tuple[Callable[..., Any], ...]:
+        """The functions it consists of."""
+        return tuple(f for f in (self.build, self.decode, self.encode) if f is not None)
 
     def takes(self) -> dict[str, Any] | None:
-        """The options of its model or method, with their defaults; see ``call_options``.
-
-        Raises:
-            ModelError: there is neither a model nor a method.
-        """
-        if self.method is not None:
-            return call_options(self.method, given=4)
-        if self.build is not None:
-            return call_options(self.build, given=1)
-        raise ModelError(f"formulation {self.name!r} has neither a model nor a method")
+        """The build options, with their defaults; see ``call_options``."""
+        return call_options(self.build, given=1)
 
     def solve(
         self,
@@ -162,20 +205,15 @@ class Formulation:
             instance: what to solve.
             solver: back end; None for the one that suits best.
             options: limits and tolerances.
-            start: a schedule to start from, used where the formulation can encode it.
-            build_options: handed to ``build`` or ``method``.
+            start: a schedule to start from.
+            build_options: handed to ``build``.
 
         Raises:
-            ModelError: there is neither a model nor a method.
+            InputError: a start that cannot be encoded.
         """
+        self.check_honoured(solver, options, start)
         began = time.perf_counter()
         options = options or Options()
-        if self.method is not None:
-            answer = self.method(instance, solver, options, start, **build_options)
-            seconds = time.perf_counter() - began
-            return replace(answer, solution=replace(answer.solution, seconds=seconds))
-        if self.build is None:
-            raise ModelError(f"formulation {self.name!r} has neither a model nor a method")
         model = self.build(instance, **build_options)
         if start is not None and self.encode is not None:
             known = call_options(self.encode, given=2)
@@ -187,6 +225,70 @@ class Formulation:
             schedule = self.decode(instance, solution, **build_options)
         seconds = time.perf_counter() - began
         return Answer(replace(solution, seconds=seconds), schedule)
+
+
+@dataclass(frozen=True)
+class ExactMethod(_Honouring):
+    """A search of its own for the optimum of a problem, or of a relaxation of it."""
+
+    name: str
+    search: Callable[..., Answer]
+    """(instance, options, **options of its own) -> answer; it is told ``solver`` and ``start``,
+    None where they are not given, if it honours them."""
+    source: str
+    """Paper, problem number."""
+    summary: str
+    honours: frozenset[str] = frozenset()
+    """Fields of ``Options`` that the search heeds, and "solver" and "start" where it does."""
+    relaxation: bool = False
+    """Whether it bounds the optimum only."""
+    solver: str = "highs"
+    """The back end that it uses most."""
+
+    def __post_init__(self) -> None:
+        unknown = sorted(self.honours - HONOURED_BY_MODELS)
+        if unknown:
+            allowed = "some of " + ", ".join(sorted(HONOURED_BY_MODELS))
+            raise InputError.of(f"{self.name}.honours", unknown, allowed)
+
+    @property
+    def code(self) -> tuple[Callable[..., Any], ...]:
+        """The functions it consists of."""
+        return (self.search,)
+
+    def takes(self) -> dict[str, Any] | None:
+        """The options of its own, with their defaults; see ``call_options``."""
+        known = call_options(self.search, given=2)
+        return known and {k: v for k, v in known.items() if k not in ("solver", "start")}
+
+    def solve(
+        self,
+        instance: Any,
+        *,
+        solver: str | None = None,
+        options: Options | None = None,
+        start: Any | None = None,
+        **own_options: Any,
+    ) -> Answer:
+        """Search.
+
+        Args:
+            instance: what to solve.
+            solver: back end.
+            options: limits and tolerances.
+            start: a schedule to start from.
+            own_options: handed to ``search``.
+
+        Raises:
+            InputError: something is asked for that the search does not honour.
+        """
+        self.check_honoured(solver, options, start)
+        began = time.perf_counter()
+        asked = {"solver": solver, "start": start}
+        told = {name: value for name, value in asked.items() if name in self.honours}
+        answer = self.search(instance, options or Options(), **told, **own_options)
+        seconds = time.perf_counter() - began
+        return replace(answer, solution=replace(answer.solution, seconds=seconds))
 
 
 @dataclass(frozen=True)
@@ -207,7 +309,8 @@ class Problem:
     """(rng, **options) -> instance."""
     generator_options: type[BaseModel]
     """The options of ``generate``: names, types, ranges, defaults, descriptions."""
-    formulations: Mapping[str, Formulation]
+    formulations: Mapping[str, Formulation | ExactMethod]
+    """Models and exact methods, under one name space."""
     reference: str
     """The formulation whose optimum is the offline optimum that ratios refer to."""
     unit: str
@@ -230,12 +333,12 @@ class Problem:
     there is nothing of that kind."""
 
     def solve(self, formulation: str, instance: Any, **options: Any) -> Answer:
-        """Solve one formulation, named with its build options: ``"problem_2(horizon=20)"``.
+        """Solve by a formulation or exact method, named with its options: "problem_2(horizon=20)".
 
         An optimum counts only if its schedule passes the checker.
 
         Raises:
-            InputError: no such formulation or build option.
+            InputError: no such formulation or option, or one that would not be heeded.
         """
         chosen, build_options = self.formulation(formulation)
         answer = chosen.solve(instance, **build_options, **options)
@@ -276,14 +379,14 @@ class Problem:
         chosen, options = self.heuristic(heuristic)
         return chosen.run(instance, rng, **options)
 
-    def formulation(self, text: str) -> tuple[Formulation, dict[str, Any]]:
-        """The formulation and the build options that ``name(option=value, ...)`` names.
+    def formulation(self, text: str) -> tuple[Formulation | ExactMethod, dict[str, Any]]:
+        """The formulation or exact method that ``name(option=value, ...)`` names, and the options.
 
         Raises:
             InputError: no such formulation or option.
         """
         name, options = parse_call(text)
-        chosen: Formulation = pick(self.formulations, name, "formulation")
+        chosen: Formulation | ExactMethod = pick(self.formulations, name, "formulation")
         _accept(chosen.takes(), options, text)
         return chosen, options
 

@@ -18,11 +18,11 @@ from formulations.aerialedge.check import check, cost
 from formulations.aerialedge.dispatch import closest, dispatch
 from formulations.aerialedge.generator import GeneratorOptions, generate
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.pack import pack, settle_packing
+from formulations.aerialedge.pack import pack, solve_packing
 from formulations.aerialedge.patterns import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import VectorPacking, aggregate
-from optsched.problem import Bound, Formulation, Preset, Problem, later
+from optsched.problem import LIMITS, Bound, ExactMethod, Formulation, Preset, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule", "pack"]
 
@@ -31,11 +31,11 @@ _PAPER = (
 )
 
 _FORMULATIONS = (
-    Formulation(
-        "packing", assignment, "(23) to (26), corrected",
+    ExactMethod(
+        "packing", solve_packing, "(23) to (26), corrected",
         "nodes opened for all tasks: quick rules and bounds, exchange and exact cover, then column "
         "generation, arc-flow and CP-SAT, as the instance asks",
-        decode_assignment, method=settle_packing,
+        LIMITS | {"solver", "start", "threads"},
     ),
     Formulation(
         "assignment", assignment, "[AE2]",

@@ -284,7 +284,9 @@ def _by_arc_flow(search: _Search) -> None:
         model = packing_flow(search.packing)
     except ModelError:  # too large: somebody else's turn
         return
-    solution = solve(model, "highs", time_limit=_limit(search), stop=search.stop)
+    solution = solve(
+        model, "highs", time_limit=_limit(search), stop=search.stop, threads=search.threads
+    )
     unit = search.packing.weight_unit
     if solution.status is Status.INFEASIBLE:
         search.infeasible = search.bins is None
@@ -307,7 +309,7 @@ def _by_assignment(search: _Search, solver: str) -> None:
         solver,
         time_limit=_limit(search),
         stop=search.stop,
-        threads=search.threads if solver == "cpsat" else 1,
+        threads=search.threads,
         warm_start=warm,
     )
     if solution.status is Status.INFEASIBLE:
@@ -344,12 +346,12 @@ def _answer(search: _Search, seconds: float) -> Answer:
     return Answer(solution, search.schedule())
 
 
-def settle_packing(
+def solve_packing(
     instance: Instance,
-    solver: str | None,
     options: Options,
-    start: Schedule | None,
     *,
+    solver: str | None = None,
+    start: Schedule | None = None,
     deployment: int | None = None,
 ) -> Answer:
     """``pack`` under the limits of ``options``; ``solver`` names one exact method instead of all.

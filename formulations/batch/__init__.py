@@ -36,21 +36,21 @@ from formulations.batch.problem_2 import (
 from formulations.batch.problem_3 import problem_3
 from formulations.batch.problem_4 import problem_4, problem_4_columns, problem_5
 from formulations.batch.schedule import Schedule
-from optsched.problem import Bound, Formulation, Preset, Problem, later
+from optsched.problem import GAPS, LIMITS, Bound, ExactMethod, Formulation, Preset, Problem, later
 
 __all__ = ["COMPLETION", "PROBLEM", "Instance", "Schedule"]
 
 _PAPER = "Batch scheduling of machine-learning jobs in edge-cloud networks"
 
 
-def _of_jobs(objective: Objective) -> tuple[Formulation, ...]:
+def _of_jobs(objective: Objective) -> tuple[Formulation | ExactMethod, ...]:
     """The models of (2) with one objective."""
     return (
-        Formulation(
-            "problem_2_offline", None, "problem (2)",
+        ExactMethod(
+            "problem_2_offline", partial(problem_2_offline, objective=objective), "problem (2)",
             "pooled servers by branch and price, split back exactly, then the model by server, or "
             "cuts on the pooled one: the method for scale",
-            solver="cpsat", method=partial(problem_2_offline, objective=objective),
+            LIMITS | GAPS | {"start", "threads", "seed", "log"}, solver="cpsat",
         ),
         Formulation(
             "problem_2", partial(problem_2, objective=objective), "problem (2)",
@@ -66,15 +66,15 @@ def _of_jobs(objective: Objective) -> tuple[Formulation, ...]:
             "problem_2_pooled", partial(problem_2_pooled, objective=objective), "problem (2)",
             "relaxation: one cumulative per type of worker and parameter server", solver="cpsat",
         ),
-        Formulation(
-            "problem_2_columns", None, "problem (2)",
+        ExactMethod(
+            "problem_2_columns", partial(problem_2_columns, objective=objective), "problem (2)",
             "relaxation: whole schedules in fractions, servers of a type pooled",
-            method=partial(problem_2_columns, objective=objective),
+            LIMITS, relaxation=True,
         ),
     )  # fmt: skip
 
 
-_ROUND = (
+_ROUND: tuple[Formulation | ExactMethod, ...] = (
     Formulation("problem_3", problem_3, "problem (3)",
                 "most jobs inside the window tau + 1..2 tau; a binary per start"),
     Formulation("problem_3_intervals", problem_3_intervals, "problem (3)",
@@ -83,9 +83,9 @@ _ROUND = (
                 "relaxation: one cumulative per type", solver="cpsat"),
     Formulation("problem_4", problem_4, "problem (4)",
                 "the round over all schedules listed; tiny instances"),
-    Formulation("problem_4_columns", None, "problem (4)",
+    ExactMethod("problem_4_columns", problem_4_columns, "problem (4)",
                 "its linear relaxation by column generation, priced by (9)",
-                method=problem_4_columns),
+                LIMITS, relaxation=True),
     Formulation("problem_5", problem_5, "problem (5)",
                 "the dual of the relaxation of (4); tiny instances"),
 )  # fmt: skip

@@ -51,18 +51,16 @@ WHOLE = 1e-6
 
 def problem_2_offline(
     instance: Instance,
-    solver: str | None,
     options: Options,
-    start: Schedule | None,
     *,
+    start: Schedule | None = None,
     objective: Objective = "flow",
 ) -> Answer:
     """Solve (2) to proof, or to the limits.
 
     Args:
         instance: the jobs and the system.
-        solver: must be None or "cpsat"; the parts have solvers that suit them.
-        options: limits.
+        options: limits; the parts have solvers that suit them.
         start: a schedule to begin with.
         objective: what is minimised.
 

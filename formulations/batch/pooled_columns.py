@@ -15,7 +15,6 @@ import numpy as np
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
 from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects
-from formulations.batch.schedule import Schedule
 from optsched.arrays import ranges
 from optsched.decomposition import (
     Column,
@@ -200,9 +199,7 @@ def lb_columns(instance: Instance) -> float:
 
 def problem_2_columns(
     instance: Instance,
-    solver: str | None,
     options: Options,
-    start: Schedule | None,
     *,
     objective: Objective = "flow",
 ) -> Answer:
@@ -210,9 +207,7 @@ def problem_2_columns(
 
     Args:
         instance: the jobs and the system.
-        solver: None; HiGHS solves the master problem.
         options: limits.
-        start: of no use to a relaxation.
         objective: what is minimised.
 
     Raises:

@@ -15,7 +15,6 @@ import numpy as np
 from formulations.batch.choices import job_choices
 from formulations.batch.instance import Floats, Instance, Integers
 from formulations.batch.problem_9 import Market, best_offer
-from formulations.batch.schedule import Schedule
 from optsched.arrays import ranges
 from optsched.decomposition import (
     Column,
@@ -257,9 +256,7 @@ class RoundColumns:
 
 def problem_4_columns(
     instance: Instance,
-    solver: str | None,
     options: Options,
-    start: Schedule | None,
     *,
     tau: int = 8,
 ) -> Answer:
@@ -267,9 +264,7 @@ def problem_4_columns(
 
     Args:
         instance: its jobs are those of the round.
-        solver: None; HiGHS solves the master problem.
         options: limits.
-        start: of no use to a relaxation.
         tau: end of the slot in which the round happens.
     """
     limits = GenerationOptions(time_limit=options.time_limit, stop=options.stop)

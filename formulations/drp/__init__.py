@@ -6,9 +6,10 @@ instance. The modules beside it are meant to be read next to the paper.
 
 from functools import partial
 
+from formulations.drp import exact, relaxation
 from formulations.drp.check import bandwidth_cost, check, check_dsrp, cost, utilisation
 from formulations.drp.decode import decode, decode_share, encode, encode_services
-from formulations.drp.exact import settle_problem_22, solve_problem_5
+from formulations.drp.exact import solve_problem_5, solve_problem_22
 from formulations.drp.fixed_share import optimum
 from formulations.drp.generator import GeneratorOptions, generate
 from formulations.drp.instance import Instance
@@ -35,7 +36,7 @@ from formulations.drp.problem_22 import (
 from formulations.drp.prune import lp1_first
 from formulations.drp.relaxation import TOLERANCE, soc_bound
 from formulations.drp.schedule import Schedule
-from optsched.problem import Answer, Bound, Formulation, Preset, Problem, later
+from optsched.problem import Answer, Bound, ExactMethod, Formulation, Preset, Problem, later
 
 __all__ = ["DSRP", "PROBLEM", "Instance", "Schedule"]
 
@@ -46,11 +47,11 @@ _PAPER = (
 _decode_services = partial(decode, services=True)
 
 _DRP = (
-    Formulation(
-        "problem_5_projected", problem_5_projected, "problem (5), [P4]",
+    ExactMethod(
+        "problem_5_projected", solve_problem_5, "problem (5), [P4]",
         "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
         "relaxation, choice of jobs and local search first, branch and bound for what is left",
-        decode, encode, method=solve_problem_5,
+        exact.HONOURS,
     ),
     Formulation("problem_5_oa", problem_5_projected, "problem (5), [P4]",
                 "the same model, handed to the solver or to outer approximation as it is",
@@ -69,17 +70,18 @@ _DRP = (
     Formulation("lp1_first", lp1_first, "LP1 after PRUNE",
                 "what the paper's evaluation calls optimal; no bound on (5)"),
     Formulation("lin", lin, "[LIN]", "relaxation of drp_lin; no bound on (5)"),
-    Formulation("soc", None, "[P3]", "second-order-cone relaxation of (5)",
-                method=lambda instance, solver, options, start, *, tolerance=TOLERANCE: Answer(
-                    soc(instance, tolerance=tolerance, options=options))),
+    ExactMethod("soc",
+                lambda instance, options, *, tolerance=TOLERANCE: Answer(
+                    soc(instance, tolerance=tolerance, options=options)),
+                "[P3]", "second-order-cone relaxation of (5)", relaxation.HONOURS, relaxation=True),
 )  # fmt: skip
 
 _SERVICES = (
-    Formulation(
-        "problem_22_projected", problem_22_projected, "problem (22), [P5]",
+    ExactMethod(
+        "problem_22_projected", solve_problem_22, "problem (22), [P5]",
         "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
         "relaxation, choice of jobs and local search first, branch and bound for what is left",
-        _decode_services, encode_services, method=settle_problem_22,
+        exact.HONOURS,
     ),
     Formulation("problem_22_oa", problem_22_projected, "problem (22), [P5]",
                 "the same model, handed to the solver or to outer approximation as it is",
@@ -97,9 +99,11 @@ _SERVICES = (
                 _decode_services, encode_services),
     Formulation("lp2", lp2, "LP2, (23) to (31)", "relaxation of dsrp_eps; no bound on (22)"),
     Formulation("lin", lin_services, "[LIN]", "relaxation of dsrp_lin; no bound on (22)"),
-    Formulation("soc", None, "[P5] relaxed", "second-order-cone relaxation of (22)",
-                method=lambda instance, solver, options, start, *, tolerance=TOLERANCE: Answer(
-                    soc_services(instance, tolerance=tolerance, options=options))),
+    ExactMethod("soc",
+                lambda instance, options, *, tolerance=TOLERANCE: Answer(
+                    soc_services(instance, tolerance=tolerance, options=options)),
+                "[P5] relaxed", "second-order-cone relaxation of (22)", relaxation.HONOURS,
+                relaxation=True),
 )  # fmt: skip
 
 _METHODS = ("r_dr", 'r_dr(mode="exact")', "greedy", "nearest", "nearest_literal", "random")

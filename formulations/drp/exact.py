@@ -27,12 +27,14 @@ from formulations.drp.projected import ANGLES, tangent_model
 from formulations.drp.relaxation import whole_jobs
 from formulations.drp.schedule import Schedule
 from optsched.model import Model
-from optsched.problem import Answer
+from optsched.problem import GAPS, LIMITS, Answer
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Solution, Status
 
+HONOURS = LIMITS | GAPS | {"solver", "start", "threads", "seed"}
+"""What may be asked of these searches; the back end is that of branch and bound."""
 PACKING_SECONDS = 5.0
 """Longest local search for one choice of jobs."""
 PACKING_ITERATIONS = 100
@@ -66,10 +68,10 @@ class Choice(NamedTuple):
 
 def solve_problem_5(
     instance: Instance,
-    solver: str | None,
     options: Options,
-    start: Schedule | None,
     *,
+    solver: str | None = None,
+    start: Schedule | None = None,
     angles: int = ANGLES,
     covers: bool = True,
 ) -> Answer:
@@ -82,12 +84,12 @@ def solve_problem_5(
     )
 
 
-def settle_problem_22(
+def solve_problem_22(
     instance: Instance,
-    solver: str | None,
     options: Options,
-    start: Schedule | None,
     *,
+    solver: str | None = None,
+    start: Schedule | None = None,
     angles: int = ANGLES,
     covers: bool = True,
 ) -> Answer:

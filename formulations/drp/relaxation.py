@@ -20,6 +20,8 @@ from optsched.solvers.solution import Solution, Status
 
 TOLERANCE = 1e-7
 """Excess of a load factor over 1 up to which a point of the relaxation counts as feasible."""
+HONOURS = frozenset(Options.__dataclass_fields__) - {"warm_start"}
+"""What may be asked of it: all that HiGHS heeds."""
 FLOOR_SLACK = 1e-6
 """Added to a bound before it is rounded down to whole jobs: the solver's own tolerance."""
 COARSE = 1e-3

@@ -26,18 +26,18 @@ from formulations.okita.problem_2_aggregated import (
 )
 from formulations.okita.relaxed_columns import relaxed_column_bound
 from formulations.okita.schedule import Schedule
-from optsched.problem import Bound, Formulation, Preset, Problem, later
+from optsched.problem import GAPS, LIMITS, Bound, ExactMethod, Formulation, Preset, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
 
 _PAPER = "Online Scheduling of Unbiased Distributed Learning Jobs over Edge Networks (Okita)"
 
 _FORMULATIONS = (
-    Formulation(
-        "problem_2_columns", None, "problem (2)",
+    ExactMethod(
+        "problem_2_columns", problem_2_columns, "problem (2)",
         "branch and price over whole schedules of one job, priced by dynamic programming: the "
         "model for scale",
-        method=problem_2_columns,
+        LIMITS | GAPS | {"start"},
     ),
     Formulation(
         "problem_2_aggregated", problem_2_aggregated, "problem (2)",

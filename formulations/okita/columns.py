@@ -174,18 +174,16 @@ class _Start:
 
 def problem_2_columns(
     instance: Instance,
-    solver: str | None,
     options: Options,
-    start: Schedule | None,
     *,
+    start: Schedule | None = None,
     horizon_mode: HorizonMode = "safe",
 ) -> Answer:
     """Solve (2) to proof, or as far as the limits allow.
 
     Args:
         instance: the system and its jobs.
-        solver: not used: the master problem is HiGHS's.
-        options: time limit, gaps and ``stop`` are honoured.
+        options: time limit, gaps and ``stop``.
         start: a schedule that bounds the optimum from above.
         horizon_mode: see ``windows``.
 

@@ -46,7 +46,7 @@ from formulations.preemptive.problem_10 import problem_10
 from formulations.preemptive.problem_11 import problem_11
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage import STORAGE
-from optsched.problem import Answer, Bound, Formulation, Preset, Problem, later
+from optsched.problem import Answer, Bound, ExactMethod, Formulation, Preset, Problem, later
 
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
 
@@ -79,10 +79,12 @@ _FORMULATIONS = (
                 "average fractional flow time, every chunk and worker named"),
     Formulation("problem_4_aggregated", problem_4_aggregated, "problem (4)",
                 "average fractional flow time, identical chunks and workers counted"),
-    Formulation("problem_4_flow", None, "problem (4)",
+    ExactMethod("problem_4_flow",
+                lambda instance, options, *, rates="fast": Answer(
+                    problem_4_flow(instance, rates=rates)),
+                "problem (4)",
                 "average fractional flow time at one speed per job, as a min-cost flow",
-                method=lambda instance, solver, options, start, *, rates="fast": Answer(
-                    problem_4_flow(instance, rates=rates))),
+                relaxation=True, solver="cpsat"),
     Formulation("problem_6", problem_6, "problem (6)",
                 "dual of the linear relaxation of (4), corrected"),
     Formulation("lp_kappa", lp_kappa, "Theorem 3, corrected",

@@ -56,7 +56,8 @@ def _card(problem: Problem) -> dict[str, Any]:
                 "source": f.source,
                 "summary": f.summary,
                 "solver": f.solver,
-                "relaxation": f.decode is None,
+                "relaxation": f.relaxation,
+                "honours": sorted(f.honours),
                 "options": _texts(f.takes()),
             }
             for key, f in problem.formulations.items()

@@ -111,14 +111,17 @@ def ratio(
     _check_files(output, plot)
     chosen = _names(heuristics, plan.heuristics if plan else list(found.heuristics))
     count = _first(seeds, plan.seeds if plan else None, SEEDS)
-    limit = _first(time_limit, plan.time_limit if plan else None, TIME_LIMIT)
+    against = reference or (plan.reference if plan else None) or found.reference
+    limit = time_limit or (plan.time_limit if plan else None)
+    if limit is None and "time_limit" in found.formulation(against)[0].honours:
+        limit = TIME_LIMIT
     with progress(f"measuring {problem_name}", "instances") as tell:
         result = study(
             problem_name,
             grid,
             chosen,
             seeds=range(first_seed, first_seed + count),
-            reference=reference or (plan.reference if plan else None),
+            reference=against,
             solver=solver,
             options=Options(time_limit=limit),
             bounds=_names(bounds, plan.bounds if plan else ()),

@@ -107,15 +107,13 @@ def solve(
 
     found, call = target(name)
     formulation, _ = found.formulation(call)
-    if formulation.build is None and (solver, time_limit, start) != (None, None, None):
-        allowed = "an algorithm of its own, which takes no solver, limit or start"
-        raise InputError.of("formulation", call, allowed)
-    check_solver(solver or formulation.solver)
-    stop = threading.Event()
+    stop = threading.Event() if "stop" in formulation.honours else None
     options = Options(
         time_limit=time_limit, gap=gap, threads=threads, seed=seed, stop=stop, log=log and not json
     )
-    if output is not None and formulation.decode is None:
+    formulation.check_honoured(solver, options, start)
+    check_solver(solver or formulation.solver)
+    if output is not None and formulation.relaxation:
         raise InputError.of("--output", str(output), f"{call} is a relaxation: it has no schedule")
     check_target(output)
     instance = load(found.instance_type, instance_file)
@@ -138,10 +136,10 @@ def solve(
     raise typer.Exit(YES if accepted else NO)
 
 
-def _stoppable(work: Callable[[], T], stop: threading.Event, title: str) -> T:
+def _stoppable(work: Callable[[], T], stop: threading.Event | None, title: str) -> T:
     """Work in a thread of its own, so that Ctrl-C can ask it to end with what it has.
 
-    A second Ctrl-C ends the process at once.
+    A second Ctrl-C ends the process at once; where nothing heeds ``stop``, the first one does.
     """
     outcome: list[T] = []
     raised: list[BaseException] = []
@@ -164,7 +162,7 @@ def _stoppable(work: Callable[[], T], stop: threading.Event, title: str) -> T:
             try:
                 done.wait()
             except KeyboardInterrupt:
-                if stop.is_set():
+                if stop is None or stop.is_set():
                     os._exit(INTERRUPTED)  # the solver's own threads allow no orderly end
                 stop.set()
                 say("stopping with what is known; Ctrl-C again ends at once")

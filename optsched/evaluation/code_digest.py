@@ -60,7 +60,7 @@ def method_versions(problem: Problem, method: Method) -> dict[str, str]:
         parts += [bound.measure for bound in problem.bounds.values()]
     else:
         formulation, _ = problem.formulation(method.call)
-        parts += [formulation.build, formulation.method, formulation.decode, formulation.encode]
+        parts += formulation.code
         solver = method.solver or formulation.solver
         versions["solver"] = f"{solver} {backend(solver).version()}"
     return versions | {"code": digest(filter(None, [*common, *parts]))}

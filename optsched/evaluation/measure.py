@@ -13,7 +13,15 @@ from typing import Any
 
 from optsched.errors import InputError
 from optsched.evaluation.ratios import FIELDS, ComparisonSpec, Row, best_start, compare, ratio
-from optsched.evaluation.runs import InstanceRunner, Kind, Method, Run, check_names, check_solver
+from optsched.evaluation.runs import (
+    InstanceRunner,
+    Kind,
+    Method,
+    Run,
+    check_names,
+    check_solver,
+    starts,
+)
 from optsched.parallel import Processes, Serial
 from optsched.problem import Problem
 from optsched.problem import problem as find_problem
@@ -74,15 +82,16 @@ def measure(
         InputError: a name or option that is not known.
     """
     reference = reference or problem.reference
-    check_names(problem, heuristics, reference, solver, bounds)
-    exact = Method("exact", reference, solver, options, tuple(heuristics))
+    check_names(problem, heuristics, reference, solver, bounds, options)
+    useful = starts(problem, reference, heuristics)
+    exact = Method("exact", reference, solver, options, useful)
     bench = InstanceRunner(problem, instance, seed)
     runs: dict[tuple[Kind, str], Run] = {}
     for text in heuristics:
         runs["heuristic", text] = bench.run(Method("heuristic", text))
     for text in bounds:
         runs["bound", text] = bench.run(Method("bound", text))
-    start = best_start(problem.sense, {text: runs["heuristic", text] for text in heuristics})
+    start = best_start(problem.sense, {text: runs["heuristic", text] for text in useful})
     runs["exact", reference] = bench.run(exact, start)
     contest = ComparisonSpec.of(problem, heuristics, bounds, reference, [reference])
     return compare(contest, runs, seed=seed, name=name, parameters=parameters or {})
@@ -125,10 +134,10 @@ def study(
     """
     chosen = find_problem(problem) if isinstance(problem, str) else problem
     reference = reference or chosen.reference
-    check_names(chosen, heuristics, reference, solver, bounds)
+    check_names(chosen, heuristics, reference, solver, bounds, options)
     if workers < 1:
         raise InputError.of("workers", workers, "an integer >= 1")
-    exact = Exact(reference, solver, options or Options(), tuple(heuristics))
+    exact = Exact(reference, solver, options or Options(), starts(chosen, reference, heuristics))
     planned = plan([Grid(problem, grid, (), seeds, heuristics, [exact], bounds)])
     rows: dict[int, list[Row]] = {}
     try:

@@ -281,6 +281,7 @@ def check_names(
     reference: str,
     solver: str | None,
     bounds: Sequence[str],
+    options: Options | None = None,
 ) -> None:
     """Refuse names and options that are not known, and solvers that are not there.
 
@@ -291,10 +292,32 @@ def check_names(
         raise InputError.of("heuristics", [], "one or more of " + ", ".join(problem.heuristics))
     for text in heuristics:
         problem.heuristic(text)
-    formulation, _ = problem.formulation(reference)
-    check_solver(solver or formulation.solver)
+    check_exact(problem, reference, solver, options)
     for name in bounds:
         pick(problem.bounds, name, "bound")
+
+
+def check_exact(
+    problem: Problem,
+    call: str,
+    solver: str | None,
+    options: Options | None,
+    start: Any | None = None,
+) -> None:
+    """Refuse a formulation or exact method that is not known, and what it would not heed.
+
+    Raises:
+        InputError: naming what there is, or what it honours.
+    """
+    chosen, _ = problem.formulation(call)
+    chosen.check_honoured(solver, options, start)
+    check_solver(solver or chosen.solver)
+
+
+def starts(problem: Problem, reference: str, heuristics: Sequence[str]) -> tuple[str, ...]:
+    """The heuristics whose schedules a reference may start from; none where it heeds no start."""
+    chosen, _ = problem.formulation(reference)
+    return tuple(heuristics) if "start" in chosen.honours else ()
 
 
 def check_solver(name: str) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 from optsched.evaluation.tables import CONFIDENCE, summarise
 from optsched.page.formulas import mathml
 from optsched.page.pictures import example_pictures, ratio_pictures
-from optsched.problem import Problem
+from optsched.problem import Formulation, Problem
 
 UNPROVEN_SHOWN = 40
 """Most lines of the table of what was not proven."""
@@ -134,8 +134,9 @@ def _model(section: Section) -> dict[str, str] | None:
     """
     listed = section.problem.formulations
     ordered = [listed[section.problem.reference], *listed.values()]
-    formulation = next((f for f in ordered if f.build is not None and f.decode is not None), None)
-    if section.example is None or formulation is None or formulation.build is None:
+    models = (f for f in ordered if isinstance(f, Formulation) and not f.relaxation)
+    formulation = next(models, None)
+    if section.example is None or formulation is None:
         return None
     model = formulation.build(section.example.instance)
     return {

@@ -21,7 +21,7 @@ from optsched.document import dumps, load, parse
 from optsched.errors import FieldProblem, InputError
 from optsched.evaluation.code_digest import generator_versions, method_versions
 from optsched.evaluation.ratios import ComparisonSpec
-from optsched.evaluation.runs import Method, check_solver, instance_rng
+from optsched.evaluation.runs import Method, check_exact, instance_rng
 from optsched.problem import Problem, parse_call, pick
 from optsched.problem import problem as find_problem
 from optsched.solvers.options import Options
@@ -258,8 +258,7 @@ def _refused(field_name: str, given: Sequence[T], check: Callable[[T], Any]) -> 
 
 
 def _check_exact(problem: Problem, one: Exact, heuristics: Sequence[str]) -> None:
-    formulation, _ = problem.formulation(one.formulation)
-    check_solver(one.solver or formulation.solver)
+    check_exact(problem, one.formulation, one.solver, one.options, one.start or None)
     for text in one.start:
         if text not in heuristics:
             raise InputError.of("start", text, "one of the grid's " + ", ".join(heuristics))

@@ -19,7 +19,7 @@ A study is a title, limits of its solves, and one or more grids::
     exact = [                         # left out: the problem's reference
         "problem_2_compact",
         { formulation = "problem_2_compact", solver = "cpsat", start = ["a_online"] },
-        { formulation = "problem_4_flow", time_limit = 5, name = "as a flow" },
+        { formulation = "problem_2", time_limit = 5, name = "as printed" },
     ]
     reference = "problem_2_compact"   # what ratios refer to; left out: the first exact method
 

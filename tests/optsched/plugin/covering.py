@@ -13,7 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from optsched.document import Document
 from optsched.model import Model
-from optsched.problem import Answer, Bound, Formulation, Heuristic, Preset, Problem, Violation
+from optsched.problem import (
+    Answer,
+    Bound,
+    ExactMethod,
+    Formulation,
+    Heuristic,
+    Preset,
+    Problem,
+    Violation,
+)
 from optsched.solvers.solution import Solution, Status
 
 
@@ -157,6 +166,9 @@ PROBLEM = Problem(
             decode=lambda instance, solution, spare=0.0: Choice(
                 taken=np.flatnonzero(solution["take"] > 0.5).tolist()
             ),
+            encode=lambda instance, schedule: {
+                "take": np.isin(np.arange(len(instance.size)), schedule.taken).astype(float)
+            },
         ),
         "relaxed": Formulation(
             "relaxed",
@@ -164,14 +176,12 @@ PROBLEM = Problem(
             "(1)",
             "items may be cut",
         ),
-        "cutting": Formulation(
+        "cutting": ExactMethod(
             "cutting",
-            None,
+            lambda instance, options: Answer(Solution(Status.OPTIMAL, bound=fractional(instance))),
             "(1)",
             "items may be cut, best value first",
-            method=lambda instance, solver, options, start: Answer(
-                Solution(Status.OPTIMAL, bound=fractional(instance))
-            ),
+            relaxation=True,
         ),
     },
     reference="knapsack",

@@ -1,0 +1,196 @@
+"""What the papers' exact methods declare to heed, they heed; everything else is refused by name."""
+
+import threading
+from functools import cache
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from optsched.cli import app
+from optsched.document import save
+from optsched.errors import InputError
+from optsched.problem import HONOURED_BY_MODELS, ExactMethod, Formulation, problem
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
+
+SMALL = {
+    "aerialedge": {"kind": "hard", "tasks": 16},
+    "batch": {"jobs": 5, "servers": 6, "types": 2, "time_scale": 0.05},
+    "drp": {"jobs": 8},
+    "okita": {"jobs": 2, "sites": 3, "horizon": 20},
+    "preemptive": {"jobs": 5, "servers": 5, "types": 2, "span": 10, "time_scale": 0.03},
+}
+LIKE = {"batch_completion": "batch", "dsrp": "drp", "preemptive_storage": "preemptive"}
+METHODS = [
+    ("aerialedge", "packing"),
+    ("batch", "problem_2_columns"),
+    ("batch", "problem_2_offline"),
+    ("batch", "problem_4_columns"),
+    ("batch_completion", "problem_2_columns"),
+    ("batch_completion", "problem_2_offline"),
+    ("drp", "problem_5_projected"),
+    ("drp", "soc"),
+    ("dsrp", "problem_22_projected"),
+    ("dsrp", "soc"),
+    ("okita", "problem_2_columns"),
+    ("preemptive", "problem_4_flow"),
+]
+ASKED = {
+    "time_limit": 20.0,
+    "gap": 0.5,
+    "absolute_gap": 1.0,
+    "threads": 2,
+    "seed": 5,
+    "log": True,
+    "extra": {"no such option": 1},
+    "isolate": True,
+    "memory_limit": 8.0,
+    "warm_start": {},
+    "profile": "tiny",
+    "stop": threading.Event(),
+}
+ENDED = {
+    Status.OPTIMAL, Status.FEASIBLE, Status.NO_SOLUTION, Status.INTERRUPTED,
+}  # fmt: skip
+
+
+@cache
+def instance(name):
+    options = SMALL[LIKE.get(name, name)]
+    found = problem(name)
+    return found.generate(np.random.default_rng(1), **found.generator_call(options))
+
+
+@cache
+def unlimited(name, method):
+    return problem(name).solve(method, instance(name))
+
+
+def options(name, value):
+    more = {"isolate": True} if name == "memory_limit" else {}
+    return Options(**{name: value}, **more)
+
+
+def test_these_are_all_the_exact_methods_there_are():
+    found = {
+        (name, key)
+        for name in [*SMALL, *LIKE]
+        for key, exact in problem(name).formulations.items()
+        if isinstance(exact, ExactMethod)
+    }
+    assert found == set(METHODS)
+
+
+@pytest.mark.parametrize(("name", "method"), METHODS)
+def test_what_a_method_does_not_honour_is_refused_by_name(name, method):
+    found = problem(name)
+    honours = found.formulations[method].honours
+    for option in HONOURED_BY_MODELS - honours:
+        if option in ("solver", "start"):
+            asked = {option: object()}
+        else:
+            asked = {"options": options(option, ASKED[option])}
+        with pytest.raises(InputError) as caught:
+            found.solve(method, instance(name), **asked)
+        refused = {p.field: p.allowed for p in caught.value.problems}
+        assert option in refused
+        assert method in refused[option]
+        assert all(word in refused[option] for word in honours)
+
+
+@pytest.mark.parametrize(("name", "method"), METHODS)
+def test_a_limit_that_a_method_honours_ends_it_with_what_is_known(name, method):
+    found, best = problem(name), unlimited(name, method).solution
+    honours = found.formulations[method].honours
+    stop = threading.Event()
+    stop.set()
+    asked = [Options(time_limit=1e-9)] * ("time_limit" in honours)
+    asked += [Options(stop=stop)] * ("stop" in honours)
+    asked += [options(o, ASKED[o]) for o in ("gap", "absolute_gap") if o in honours]
+    for limits in asked:
+        solution = found.solve(method, instance(name), options=limits).solution
+        assert solution.status in ENDED
+        sign = 1 if found.sense == "minimise" else -1
+        if solution.bound is not None:
+            assert sign * solution.bound <= sign * best.objective + 1e-6
+        if solution.status is Status.OPTIMAL:
+            assert solution.objective == pytest.approx(best.objective)
+
+
+@pytest.mark.parametrize(("name", "method"), METHODS)
+def test_what_chooses_the_way_of_a_method_changes_nothing_of_its_optimum(name, method):
+    found, best = problem(name), unlimited(name, method)
+    assert best.solution.status is Status.OPTIMAL
+    honours = found.formulations[method].honours
+    for option in ("time_limit", "threads", "seed", "log"):
+        if option in honours:
+            answer = found.solve(method, instance(name), options=options(option, ASKED[option]))
+            assert answer.solution.objective == pytest.approx(best.solution.objective)
+    if "start" in honours:
+        again = found.solve(method, instance(name), start=best.schedule)
+        assert again.solution.objective == pytest.approx(best.solution.objective)
+    if "solver" in honours:
+        other = found.solve(method, instance(name), solver="highs")
+        assert other.solution.objective == pytest.approx(best.solution.objective)
+
+
+def test_a_flow_does_not_pretend_to_heed_a_solver_or_a_limit():
+    with pytest.raises(InputError) as caught:
+        problem("preemptive").solve(
+            "problem_4_flow",
+            instance("preemptive"),
+            solver="cpsat",
+            options=Options(time_limit=1e-9),
+        )
+    assert {p.field for p in caught.value.problems} == {"solver", "time_limit"}
+    assert "problem_4_flow" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [*SMALL, *LIKE])
+def test_a_model_whose_start_cannot_be_encoded_refuses_one(name):
+    for key, exact in problem(name).formulations.items():
+        if isinstance(exact, Formulation) and exact.encode is None:
+            with pytest.raises(InputError, match=f"start = .*not honoured by {key}"):
+                problem(name).solve(key, instance(name), start=object())
+
+
+# from the command line
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Solve the small instance of a problem, and say how that ended and what was written."""
+
+    def run(call, *arguments):
+        name, _, method = call.partition(".")
+        path, best = tmp_path / "instance.json", tmp_path / "best.json"
+        save(instance(name), path)
+        output = () if problem(name).formulations[method].relaxation else ("-o", str(best))
+        result = CliRunner().invoke(app, ["solve", call, str(path), *arguments, *output])
+        return result, best.exists()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("call", "written"),
+    [
+        ("batch.problem_2_offline", True),
+        ("okita.problem_2_columns", True),
+        ("drp.soc", False),
+        ("preemptive.problem_4_flow", False),
+    ],
+)
+def test_an_exact_method_is_solved_by_name_under_a_limit_it_honours(command, call, written):
+    limit = ("--time-limit", "30") if call != "preemptive.problem_4_flow" else ()
+    result, there = command(call, *limit)
+    assert result.exit_code == 0, result.output
+    assert there is written
+
+
+def test_a_limit_that_would_not_be_heeded_is_bad_input(command):
+    result, _ = command("preemptive.problem_4_flow", "--time-limit", "1", "--solver", "cpsat")
+    assert result.exit_code == 2
+    assert "time_limit = 1.0: not honoured by problem_4_flow" in result.output
+    assert "solver = 'cpsat': not honoured by problem_4_flow" in result.output
