@@ -8,11 +8,15 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from optsched.errors import FieldProblem, InputError
+
+LARGEST_INDEX = 1_000_000_000
+"""Largest position or slot a file may name."""
+Index = Annotated[int, Field(ge=0, le=LARGEST_INDEX)]
 
 
 class Document(BaseModel):

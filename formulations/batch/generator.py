@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from formulations.batch.document import InstanceDocument, JobDocument, ServerDocument
 from formulations.batch.instance import Instance, Integers
-from optsched.document import Document, validated
+from optsched.document import Document, parse, validated
 from optsched.traces import Machines, TraceJobs
 
 EPOCHS = (50, 100)
@@ -211,22 +210,20 @@ def _instance(
     }
     for name, unit in units.items():
         listed[name] = [value * unit for value in listed[name]]
-    cloud = [ServerDocument(workers=[None] * kinds, parameter_servers=[None] * kinds)]
-    document = InstanceDocument(
-        horizon=options.horizon,
-        worker_price_cap=options.price_cap,
-        ps_price_cap=options.price_cap,
-        cloud_index=len(gpus) if options.cloud else None,
-        servers=[
-            ServerDocument(workers=w, parameter_servers=p)
+    cloud = [{"workers": [None] * kinds, "parameter_servers": [None] * kinds}]
+    document = {
+        "horizon": options.horizon,
+        "worker_price_cap": options.price_cap,
+        "ps_price_cap": options.price_cap,
+        "cloud_index": len(gpus) if options.cloud else None,
+        "servers": [
+            {"workers": w, "parameter_servers": p}
             for w, p in zip(workers.tolist(), services.tolist(), strict=True)
         ]
         + cloud * options.cloud,
-        jobs=[
-            JobDocument(**{name: column[j] for name, column in listed.items()}) for j in range(jobs)
-        ],
-    )
-    return Instance.from_document(document)
+        "jobs": [{name: column[j] for name, column in listed.items()} for j in range(jobs)],
+    }
+    return parse(Instance, document)
 
 
 def _typed(rng: np.random.Generator, gpus: Integers, types: int) -> Integers:

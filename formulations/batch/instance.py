@@ -11,49 +11,90 @@ exact fractions are kept for schedules that change a job's speed on the way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from formulations.batch.document import InstanceDocument, JobDocument, ServerDocument, exactly
-from formulations.batch.validation import problems_of
-from optsched.arrays import freeze, spread
-from optsched.document import Document
+from optsched.declared import Declared, Rational, entry_type, exactly
 from optsched.errors import FieldProblem, InputError
+from optsched.fields import Group, declare, in_file, refused
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 
+LARGEST_WORK = 10**9
+"""Worker-slots of a job."""
+MOST = 1_000_000
+"""Chunks, epochs, mini-batches of a job; slots of a horizon."""
+
+
+def _work_is_given_once(job: Any) -> Any:
+    direct = (job.work_slow, job.work_fast)
+    if (direct[0] is None) != (direct[1] is None):
+        raise ValueError("work_slow and work_fast must be given together")
+    if (direct[0] is None) == (job.minibatch_time is None):
+        raise ValueError("the work must be given once: minibatch_time, or work_slow and work_fast")
+    for name in ("minibatch_time", "bandwidth_mbps"):
+        if getattr(job, name) == 0:
+            raise ValueError(f"{name} must be greater than 0")
+    return job
+
+
+def _works(job: Any, slot_hours: float) -> tuple[Fraction, Fraction]:
+    """(Omega_j / p^0_j, Omega_j / p^1_j) of a job in a file by (1), worker-slots."""
+    if job.work_slow is not None:
+        return job.work_slow, job.work_fast
+    passes = job.epochs * job.num_chunks * job.minibatches_per_chunk
+    here = job.minibatch_time + job.update_time
+    seconds = 16 * job.gradient_size_mb / job.bandwidth_mbps
+    return passes * (here + seconds / (3600 * exactly(slot_hours))), passes * here
+
+
 @dataclass(frozen=True, eq=False)
-class System:
-    """What an online algorithm knows before the first job.
+class System(Declared):
+    """What an online algorithm knows before the first job."""
 
-    Raises:
-        InputError: a field has the wrong shape or a value out of range.
-    """
+    groups: ClassVar[dict[str, Group]] = {
+        "servers": Group("servers[]", "One server: an edge server, or the cloud."),
+        "jobs": Group(
+            "jobs[]",
+            "One training job. Its work is given either by what the paper lists "
+            "(``minibatch_time`` and the fields around it) or as work_slow and work_fast.",
+            rule=_work_is_given_once,
+        ),
+    }
+    filled: ClassVar[tuple[str, ...]] = ("servers",)
 
-    worker_capacity: Floats
-    """W_su, shape (servers, worker types); infinite where unlimited."""
-    ps_capacity: Floats
-    """P_sv, shape (servers, PS types); infinite where unlimited."""
-    horizon: int = 100
-    """T: the span of arrivals, and part of the prices; no deadline."""
-    worker_price_cap: float = 1.0
-    """F_1."""
-    ps_price_cap: float = 1.0
-    """F_2."""
-    cloud_index: int | None = None
-    """Which server is the cloud; None: there is none."""
-
-    def __post_init__(self) -> None:
-        freeze(self)
+    slot_hours: float = declare(default=1.0, above=0, unit="hours", meaning="length of one slot")
+    horizon: int = declare(
+        default=100, at_least=1, at_most=MOST, symbol="T", unit="slots",
+        meaning="span of arrivals, and part of the prices; no deadline",
+    )  # fmt: skip
+    worker_price_cap: float = declare(
+        default=1.0, above=0, symbol="F_1", meaning="upper bound of unit prices of workers"
+    )
+    ps_price_cap: float = declare(
+        default=1.0, above=0, symbol="F_2", meaning="upper bound of unit prices of PSs"
+    )
+    cloud_index: int | None = declare(
+        default=None, index_of="servers", meaning="which server is the cloud"
+    )
+    worker_capacity: Floats = declare(
+        "servers", "worker types", file="servers[].workers", at_least=0, whole=True, null=np.inf,
+        symbol="W_su", meaning="workers of every type", note="null is unlimited",
+    )  # fmt: skip
+    ps_capacity: Floats = declare(
+        "servers", "PS types", file="servers[].parameter_servers", at_least=0, whole=True,
+        null=np.inf, symbol="P_sv", meaning="parameter servers of every type",
+        note="null is unlimited",
+    )  # fmt: skip
 
     @property
     def servers(self) -> int:
@@ -109,85 +150,99 @@ class Instance(System):
     (release slot, index).
     """
 
-    document_type: ClassVar[type[Document]] = InstanceDocument
+    format: ClassVar[str] = "optsched/batch/instance"
+    filled: ClassVar[tuple[str, ...]] = ("servers", "jobs")
 
-    release_slot: Integers = field(kw_only=True)
-    """a_j, shape (jobs,)."""
-    num_chunks: Integers = field(kw_only=True)
-    """D_j, shape (jobs,)."""
-    exact_work_slow: tuple[Fraction, ...] = field(kw_only=True, repr=False)
-    """Omega_j / p^0_j, one per job, worker-slots."""
-    exact_work_fast: tuple[Fraction, ...] = field(kw_only=True, repr=False)
-    """Omega_j / p^1_j, one per job, worker-slots."""
-    worker_type: Integers = field(kw_only=True)
-    """u_j, shape (jobs,)."""
-    ps_type: Integers = field(kw_only=True)
-    """v_j, shape (jobs,)."""
-    upload_delay: Integers = field(kw_only=True)
-    """Delta_js, shape (jobs, servers), slots."""
-    weight: Floats = field(kw_only=True)
-    """w_j, shape (jobs,)."""
-    slot_hours: float = field(default=1.0, kw_only=True)
-    """Length of a slot, hours."""
-    jobs_document: tuple[JobDocument, ...] | None = field(default=None, kw_only=True, repr=False)
-    """The jobs as read from a file, kept so that writing gives back what was read."""
+    release_slot: Integers = declare(
+        "jobs", at_least=1, symbol="a_j", unit="slots", meaning="arrival"
+    )
+    num_chunks: Integers = declare(
+        "jobs", at_least=1, at_most=MOST, symbol="D_j", meaning="data chunks, and most workers"
+    )
+    epochs = in_file(
+        "jobs", int, default=1, at_least=1, at_most=MOST, symbol="E_j", meaning="epochs"
+    )
+    minibatches_per_chunk = in_file(
+        "jobs", int, default=1, at_least=1, at_most=MOST, symbol="M_j",
+        meaning="mini-batches per chunk",
+    )  # fmt: skip
+    minibatch_time = in_file(
+        "jobs", Rational, default=None, symbol="n_j", unit="slots",
+        meaning="one mini-batch on one worker",
+    )  # fmt: skip
+    update_time = in_file(
+        "jobs", Rational, default=Fraction(0), symbol="H_j", unit="slots",
+        meaning="parameter-server update per mini-batch",
+    )  # fmt: skip
+    gradient_size_mb = in_file(
+        "jobs", Rational, default=Fraction(0), symbol="k_j", unit="10^6 bytes", meaning="gradients"
+    )
+    bandwidth_mbps = in_file(
+        "jobs", Rational, default=Fraction(1000), symbol="B_j", unit="Mbit/s", meaning="bandwidth"
+    )
+    exact_work_slow: tuple[Fraction, ...] = declare(
+        "jobs", file="jobs[].work_slow", file_default=None, repr=False, symbol="Omega_j / p^0_j",
+        unit="worker-slots", meaning="all mini-batches with communication",
+    )  # fmt: skip
+    exact_work_fast: tuple[Fraction, ...] = declare(
+        "jobs", file="jobs[].work_fast", file_default=None, repr=False, symbol="Omega_j / p^1_j",
+        unit="worker-slots", meaning="the same on one server, at most work_slow",
+    )  # fmt: skip
+    worker_type: Integers = declare(
+        "jobs", default=0, index_of="worker types", symbol="u_j", meaning="type of worker"
+    )
+    ps_type: Integers = declare(
+        "jobs", default=0, index_of="PS types", symbol="v_j", meaning="type of parameter server"
+    )
+    upload_delay: Integers = declare(
+        "jobs", "servers", at_least=0, symbol="Delta_js", unit="slots",
+        meaning="delay of a chunk to every server",
+    )  # fmt: skip
+    weight: Floats = declare("jobs", default=1.0, above=0, symbol="w_j", meaning="weight")
+    jobs_document: tuple[Any, ...] | None = declare(
+        "jobs", file="jobs[]", default=None, repr=False,
+        meaning="the jobs as read from a file, kept so that writing gives back what was read",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        problems = list(problems_of(self))
-        if problems:
-            raise InputError(problems)
+    def contradictions(self) -> Iterator[FieldProblem]:
+        """Works out of order; (A1): somewhere a worker and a PS of each job's types."""
+        pairs = zip(self.exact_work_slow, self.exact_work_fast, strict=True)
+        for j, (slow, fast) in enumerate(pairs):
+            if not 0 < fast <= slow <= LARGEST_WORK:
+                allowed = f"0 < work_fast <= work_slow <= {LARGEST_WORK}"
+                yield FieldProblem(f"jobs[{j}].work_fast", (str(slow), str(fast)), allowed)
+        for name, capacity in (
+            ("worker_type", self.worker_capacity),
+            ("ps_type", self.ps_capacity),
+        ):
+            there: Booleans = np.asarray((capacity >= 1).any(axis=0))
+            lacking = ~there[getattr(self, name)]
+            yield from refused(self, name, lacking, "a type that some server has")
 
     @classmethod
-    def build(
-        cls,
-        *,
-        worker_capacity: ArrayLike,
-        ps_capacity: ArrayLike,
-        release_slot: ArrayLike,
-        num_chunks: ArrayLike,
-        work_slow: Sequence[Any],
-        work_fast: Sequence[Any],
-        upload_delay: ArrayLike,
-        worker_type: ArrayLike = 0,
-        ps_type: ArrayLike = 0,
-        weight: ArrayLike = 1.0,
-        **rest: Any,
-    ) -> Instance:
+    def build(cls, **given: Any) -> Instance:
         """Build from array-likes; scalars spread over the jobs, and delays over jobs.
 
-        Args:
-            worker_capacity: shape (servers, worker types); ``inf`` is unlimited.
-            ps_capacity: shape (servers, PS types).
-            release_slot: shape (jobs,).
-            num_chunks: shape (jobs,).
-            work_slow: Omega_j / p^0_j, one number, text or fraction per job.
-            work_fast: Omega_j / p^1_j.
-            upload_delay: shape (servers,) or (jobs, servers).
-            worker_type: shape (jobs,).
-            ps_type: shape (jobs,).
-            weight: shape (jobs,).
-            rest: further fields.
+        ``work_slow`` and ``work_fast`` are Omega_j / p^0_j and Omega_j / p^1_j, one number, text
+        or fraction per job; capacities have a row per server, ``inf`` is unlimited.
         """
-        workers = np.atleast_2d(np.asarray(worker_capacity, dtype=float))
-        services = np.atleast_2d(np.asarray(ps_capacity, dtype=float))
-        jobs, servers = np.size(release_slot), len(workers)
-        works: dict[str, Any] = {}
-        for name, given in (("work_slow", work_slow), ("work_fast", work_fast)):
+        for name in ("worker_capacity", "ps_capacity"):
+            given[name] = np.atleast_2d(given[name])
+        for name in ("work_slow", "work_fast"):
+            works = given.pop(name)
             try:
-                works[f"exact_{name}"] = tuple(exactly(plain(value)) for value in given)
+                given[f"exact_{name}"] = tuple(map(exactly, works))
             except ValueError as error:
-                raise InputError.of(name, list(given), str(error)) from None
-        columns: dict[str, tuple[ArrayLike, tuple[int, ...], type]] = {
-            "release_slot": (release_slot, (jobs,), int),
-            "num_chunks": (num_chunks, (jobs,), int),
-            "worker_type": (worker_type, (jobs,), int),
-            "ps_type": (ps_type, (jobs,), int),
-            "upload_delay": (upload_delay, (jobs, servers), int),
-            "weight": (weight, (jobs,), float),
-        }
-        arrays: dict[str, Any] = {name: spread(name, *how) for name, how in columns.items()}
-        return cls(worker_capacity=workers, ps_capacity=services, **works, **arrays, **rest)
+                raise InputError.of(f"jobs[].{name}", list(works), str(error)) from None
+        return super().build(**given)
+
+    @classmethod
+    def read(cls, document: Any) -> dict[str, Any]:
+        """Arguments of ``build`` from a validated file."""
+        works = [_works(job, document.slot_hours) for job in document.jobs]
+        given = super().read(document)
+        del given["exact_work_slow"], given["exact_work_fast"]
+        return given | {"work_slow": [w for w, _ in works], "work_fast": [w for _, w in works]}
 
     @property
     def jobs(self) -> int:
@@ -253,96 +308,8 @@ class Instance(System):
 
     def select_jobs(self, kept: Integers | Sequence[int]) -> Instance:
         """The instance with the jobs of these indices only, renumbered in that order."""
-        index = np.asarray(kept, dtype=np.int64)
-        names = ("release_slot", "num_chunks", "worker_type", "ps_type", "upload_delay", "weight")
-        changes: dict[str, Any] = {name: getattr(self, name)[index] for name in names}
-        for name in ("exact_work_slow", "exact_work_fast", "jobs_document"):
-            column = getattr(self, name)
-            changes[name] = None if column is None else tuple(column[j] for j in index.tolist())
-        return replace(self, **changes)
-
-    @classmethod
-    def from_document(cls, document: InstanceDocument) -> Instance:
-        """Arrays from a validated file.
-
-        Raises:
-            InputError: fields that contradict each other, such as rows of different lengths.
-        """
-        problems = list(_ragged(document))
-        if problems:
-            raise InputError(problems)
-        jobs = document.jobs
-        works = [job.works(document.slot_hours) for job in jobs]
-        return cls.build(
-            worker_capacity=[_row(server.workers) for server in document.servers],
-            ps_capacity=[_row(server.parameter_servers) for server in document.servers],
-            release_slot=[job.release_slot for job in jobs],
-            num_chunks=[job.num_chunks for job in jobs],
-            work_slow=[slow for slow, _ in works],
-            work_fast=[fast for _, fast in works],
-            upload_delay=[job.upload_delay for job in jobs],
-            worker_type=[job.worker_type for job in jobs],
-            ps_type=[job.ps_type for job in jobs],
-            weight=[job.weight for job in jobs],
-            horizon=document.horizon,
-            worker_price_cap=document.worker_price_cap,
-            ps_price_cap=document.ps_price_cap,
-            cloud_index=document.cloud_index,
-            slot_hours=document.slot_hours,
-            jobs_document=tuple(jobs),
-        )
-
-    def to_document(self) -> InstanceDocument:
-        """The file that gives back this instance."""
-        return InstanceDocument(
-            slot_hours=self.slot_hours,
-            horizon=self.horizon,
-            worker_price_cap=self.worker_price_cap,
-            ps_price_cap=self.ps_price_cap,
-            cloud_index=self.cloud_index,
-            servers=[
-                ServerDocument(workers=_listed(w), parameter_servers=_listed(p))
-                for w, p in zip(self.worker_capacity, self.ps_capacity, strict=True)
-            ],
-            jobs=list(self.jobs_document or map(self._job_document, range(self.jobs))),
-        )
-
-    def _job_document(self, j: int) -> JobDocument:
-        return JobDocument(
-            release_slot=int(self.release_slot[j]),
-            num_chunks=int(self.num_chunks[j]),
-            work_slow=self.exact_work_slow[j],
-            work_fast=self.exact_work_fast[j],
-            worker_type=int(self.worker_type[j]),
-            ps_type=int(self.ps_type[j]),
-            upload_delay=self.upload_delay[j].tolist(),
-            weight=float(self.weight[j]),
-        )
+        return self.select("jobs", kept)
 
 
-def plain(value: Any) -> Any:
-    """A numpy number as a Python one."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _ragged(document: InstanceDocument) -> Iterator[FieldProblem]:
-    """Rows that are not of one length."""
-    for name in ("workers", "parameter_servers"):
-        rows = [getattr(server, name) for server in document.servers]
-        for s, row in enumerate(rows):
-            if len(row) != len(rows[0]):
-                allowed = f"one number per type, as of server 0 ({len(rows[0])})"
-                yield FieldProblem(f"servers[{s}].{name}", row, allowed)
-    servers = len(document.servers)
-    for j, job in enumerate(document.jobs):
-        if len(job.upload_delay) != servers:
-            allowed = f"one number per server ({servers})"
-            yield FieldProblem(f"jobs[{j}].upload_delay", job.upload_delay, allowed)
-
-
-def _row(capacities: Sequence[int | None]) -> list[float]:
-    return [np.inf if c is None else float(c) for c in capacities]
-
-
-def _listed(row: Floats) -> list[int | None]:
-    return [None if np.isinf(c) else int(c) for c in row]
+JobDocument = entry_type(Instance, "jobs")
+"""A job in a file; named here so that it can be pickled."""

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from formulations.batch.document import LARGEST_INDEX, Index
 from formulations.batch.instance import Booleans, Integers
 from optsched.arrays import freeze
-from optsched.document import Document
+from optsched.document import LARGEST_INDEX, Document, Index
 from optsched.errors import InputError
 
 

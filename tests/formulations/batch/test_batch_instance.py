@@ -79,7 +79,7 @@ def test_a_file_gives_back_the_schedule() -> None:
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"worker_type": 1}, "worker_type"),
+        ({"worker_type": 1}, "jobs[0].worker_type"),
         ({"minibatch_time": 0}, "jobs[0]"),
         ({"minibatch_time": "a third"}, "jobs[0].minibatch_time"),
         ({"work_slow": 3}, "jobs[0]"),
