@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from formulations.preemptive.document import JobDocument
 from formulations.preemptive.instance import (
     Floats,
     Instance,
     Integers,
+    JobDocument,
     chunk_times,
 )
 from optsched.document import Document, validated
@@ -311,7 +311,7 @@ def _delays(
     return np.broadcast_to(to_edge, (jobs, servers)), np.broadcast_to(to_cloud, jobs)
 
 
-def _documents(instance: Instance, physical: dict[str, NDArray[Any]]) -> tuple[JobDocument, ...]:
+def _documents(instance: Instance, physical: dict[str, NDArray[Any]]) -> tuple[Document, ...]:
     """The jobs as files show them when their speed comes from physical parameters."""
     columns = {name: column.tolist() for name, column in physical.items()} | {
         "release_time": instance.release_time.tolist(),

@@ -7,7 +7,7 @@ completion time is the right end of the last slot used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,16 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from formulations.preemptive.classes import WorkerClasses, count_alike
-from formulations.preemptive.document import (
-    EdgeServerDocument,
-    InstanceDocument,
-    JobDocument,
-    ResourceDocument,
-)
-from formulations.preemptive.validation import problems_of
-from optsched.arrays import freeze, spread
-from optsched.document import Document
-from optsched.errors import FieldProblem, InputError
+from optsched.declared import Declared, entry_type
+from optsched.errors import FieldProblem
+from optsched.fields import Group, declare, in_file, refused
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -100,8 +93,28 @@ class Job:
         return 1.0 / self.num_chunks
 
 
+LATEST = 1e12
+"""Largest release time or delay, slots: whole slots and their sums stay exact."""
+LONGEST = 1e9
+"""Largest time of one chunk, slots."""
+MOST = 1_000_000
+"""Chunks, epochs, mini-batches of a job; slots of a horizon."""
+
+
+def _speed_is_given_once(job: Any) -> Any:
+    direct = (job.chunk_time_slow, job.chunk_time_fast)
+    if (direct[0] is None) != (direct[1] is None):
+        raise ValueError("chunk_time_slow and chunk_time_fast must be given together")
+    if (direct[0] is None) == (job.batch_compute_time is None):
+        raise ValueError(
+            "the speed must be given once: batch_compute_time, "
+            "or chunk_time_slow and chunk_time_fast"
+        )
+    return job
+
+
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Declared):
     """An instance of the preemptive scheduling problem (Wang et al., Section III).
 
     Every array is read-only. Jobs keep the order given; ``arrivals`` orders them by
@@ -111,98 +124,147 @@ class Instance:
         InputError: a field has the wrong shape or a value out of range.
     """
 
-    document_type: ClassVar[type[Document]] = InstanceDocument
+    format: ClassVar[str] = "optsched/preemptive/instance"
+    groups: ClassVar[dict[str, Group]] = {
+        "jobs": Group(
+            "jobs[]",
+            "One training job. Its speed is given either by what pre-training measures "
+            "(``batch_compute_time`` and the fields around it) or as chunk_time_slow and "
+            "chunk_time_fast.",
+            rule=_speed_is_given_once,
+        ),
+        "edge_servers": Group("edge_servers[]", "One edge server.", at_least=0),
+        "workers": Group("workers[]", "One worker at the edge.", at_least=0),
+        "parameter_servers": Group(
+            "parameter_servers[]", "One parameter server at the edge.", at_least=-1
+        ),
+    }
 
-    release_time: Floats
-    """r_j, shape (jobs,), slots."""
-    num_chunks: Integers
-    """D_j, shape (jobs,)."""
-    chunk_time_slow: Floats
-    """p^0_j, shape (jobs,), slots."""
-    chunk_time_fast: Floats
-    """p^1_j <= p^0_j, shape (jobs,), slots."""
-    upload_delay_edge: Floats
-    """Delta_js, shape (jobs, edge servers), slots."""
-    upload_delay_cloud: Floats
-    """Delta_jc, shape (jobs,), slots; infinite where a job may not use the cloud."""
-    worker_server: Integers
-    """Shape (workers,)."""
-    worker_type: Integers
-    """tau(w), shape (workers,)."""
-    ps_server: Integers
-    """Shape (parameter servers,)."""
-    ps_type: Integers
-    """sigma(p), shape (parameter servers,)."""
-    job_worker_type: Integers
-    """tau_j, shape (jobs,)."""
-    job_ps_type: Integers
-    """sigma_j, shape (jobs,)."""
-    gang_size: Integers
-    """g_j in 1..D_j, shape (jobs,)."""
-    chunk_storage: Floats
-    """u_j, shape (jobs,), GB."""
-    storage_capacity: Floats
-    """U_s, shape (edge servers,), GB; may be infinite."""
-    explicit_worker_eligible: Booleans | None = None
-    """v_jw, shape (jobs, workers), where it is not by type."""
-    explicit_ps_eligible: Booleans | None = None
-    """o_jp, shape (jobs, parameter servers), where it is not by type."""
-    horizon: int | None = None
-    """T, slots; None: as many as needed."""
-    slot_hours: float = 1.0
-    """Length of a slot, hours."""
-    jobs_document: tuple[JobDocument, ...] | None = field(default=None, repr=False)
-    """The jobs as read from a file, kept so that writing gives back what was read."""
+    slot_hours: float = declare(default=1.0, above=0, unit="hours", meaning="length of one slot")
+    horizon: int | None = declare(
+        default=None, at_least=1, at_most=MOST, symbol="T", unit="slots", meaning="horizon",
+        note="null means as many as any schedule worth having needs",
+    )  # fmt: skip
+    release_time: Floats = declare(
+        "jobs", at_least=0, at_most=LATEST, symbol="r_j", unit="slots", meaning="arrival"
+    )
+    num_chunks: Integers = declare(
+        "jobs", at_least=1, at_most=MOST, symbol="D_j", meaning="equal-sized data chunks"
+    )
+    num_epochs = in_file(
+        "jobs", int, default=1, at_least=1, at_most=MOST, symbol="E_j", meaning="epochs per chunk"
+    )
+    batches_per_chunk = in_file(
+        "jobs", int, default=1, at_least=1, at_most=MOST, symbol="B_j",
+        meaning="mini-batches per chunk",
+    )  # fmt: skip
+    batch_compute_time = in_file(
+        "jobs", float, default=None, above=0, symbol="m_j", unit="hours",
+        meaning="one mini-batch on one worker",
+    )  # fmt: skip
+    ps_update_time = in_file(
+        "jobs", float, default=0.0, at_least=0, symbol="G_j", unit="milliseconds",
+        meaning="parameter-server update per mini-batch",
+    )  # fmt: skip
+    gradient_size_mb = in_file(
+        "jobs", float, default=0.0, at_least=0, symbol="q_j", unit="10^6 bytes", meaning="gradients"
+    )
+    bandwidth_mbps = in_file(
+        "jobs", float, default=1000.0, above=0, symbol="b_j", unit="Mbit/s",
+        meaning="reserved bandwidth",
+    )  # fmt: skip
+    chunk_time_slow: Floats = declare(
+        "jobs", file_default=None, above=0, at_most=LONGEST, symbol="p^0_j", unit="slots",
+        meaning="one chunk with communication",
+    )  # fmt: skip
+    chunk_time_fast: Floats = declare(
+        "jobs", file_default=None, above=0, at_most=LONGEST, symbol="p^1_j <= p^0_j", unit="slots",
+        meaning="one chunk without communication, whole job in the cloud",
+    )  # fmt: skip
+    upload_delay_edge: Floats = declare(
+        "jobs", "edge_servers", at_least=0, at_most=LATEST, symbol="Delta_js", unit="slots",
+        meaning="delay of each chunk to every edge server",
+    )  # fmt: skip
+    upload_delay_cloud: Floats = declare(
+        "jobs", at_least=0, at_most=LATEST, null=np.inf, symbol="Delta_jc", unit="slots",
+        meaning="delay of each chunk to the cloud", note="null bars the cloud",
+    )  # fmt: skip
+    job_worker_type: Integers = declare(
+        "jobs", file="jobs[].worker_type", default=0, at_least=0, symbol="tau_j",
+        meaning="type of worker asked for",
+    )  # fmt: skip
+    job_ps_type: Integers = declare(
+        "jobs", file="jobs[].ps_type", default=0, at_least=0, symbol="sigma_j",
+        meaning="type of parameter server asked for",
+    )  # fmt: skip
+    chunk_storage: Floats = declare(
+        "jobs", default=0.0, at_least=0, symbol="u_j", unit="GB", meaning="storage of one chunk"
+    )
+    gang_size: Integers = declare(
+        "jobs", default=1, file_default=None, null=1, at_least=1, at_most=MOST, symbol="g_j",
+        meaning="workers a gang-scheduled baseline needs, at most num_chunks",
+    )  # fmt: skip
+    jobs_document: tuple[Any, ...] | None = declare(
+        "jobs", file="jobs[]", default=None, repr=False,
+        meaning="the jobs as read from a file, kept so that writing gives back what was read",
+    )  # fmt: skip
+    storage_capacity: Floats = declare(
+        "edge_servers", default=np.inf, at_least=0, null=np.inf, symbol="U_s", unit="GB",
+        meaning="storage", note="null is unlimited",
+    )  # fmt: skip
+    worker_server: Integers = declare(
+        "workers", file="workers[].server", index_of="edge_servers", meaning="its edge server"
+    )
+    worker_type: Integers = declare(
+        "workers", file="workers[].type", default=0, at_least=0, symbol="tau(w)",
+        meaning="its type",
+    )  # fmt: skip
+    ps_server: Integers = declare(
+        "parameter_servers", file="parameter_servers[].server", default=(),
+        index_of="edge_servers", meaning="its edge server",
+    )  # fmt: skip
+    ps_type: Integers = declare(
+        "parameter_servers", file="parameter_servers[].type", default=0, at_least=0,
+        symbol="sigma(p)", meaning="its type",
+    )  # fmt: skip
+    explicit_worker_eligible: Booleans | None = declare(
+        "jobs", "workers", file="worker_eligible", default=None, symbol="v_jw",
+        meaning="whether a worker serves a job", note="null means by type",
+    )  # fmt: skip
+    explicit_ps_eligible: Booleans | None = declare(
+        "jobs", "parameter_servers", file="ps_eligible", default=None, symbol="o_jp",
+        meaning="whether a parameter server serves a job", note="null means by type",
+    )  # fmt: skip
+
+    def contradictions(self) -> Iterator[FieldProblem]:
+        """A fast chunk slower than a slow one, a gang of too many, a job that can run nowhere."""
+        faster = self.chunk_time_fast > self.chunk_time_slow
+        allowed = "at most chunk_time_slow of the same job"
+        yield from refused(self, "chunk_time_fast", faster, allowed)
+        crowded = self.gang_size > self.num_chunks
+        yield from refused(self, "gang_size", crowded, "an integer in 1..num_chunks")
+        stranded = np.isinf(self.upload_delay_cloud)
+        if stranded.any():  # only then is the table worth building
+            stranded &= ~self.worker_classes.eligible.any(axis=1)
+            allowed = "finite for a job without an eligible edge worker"
+            yield from refused(self, "upload_delay_cloud", stranded, allowed)
 
     @classmethod
-    def build(
-        cls,
-        *,
-        release_time: ArrayLike,
-        num_chunks: ArrayLike,
-        chunk_time_slow: ArrayLike,
-        upload_delay_edge: ArrayLike,
-        upload_delay_cloud: ArrayLike,
-        worker_server: ArrayLike,
-        **rest: Any,
-    ) -> Instance:
-        """Build from array-likes; everything else defaults to one type, no limits, no PSs.
+    def build(cls, **given: Any) -> Instance:
+        """Build from array-likes; all but what a job needs has a default.
 
-        ``chunk_time_fast`` defaults to ``chunk_time_slow``; scalars spread over the jobs.
+        ``chunk_time_fast`` defaults to ``chunk_time_slow``, the rest to one type, no limits, no
+        parameter servers; scalars spread over the jobs.
         """
-        jobs = np.size(release_time)
-        workers = np.size(worker_server)
-        servers = (
-            np.shape(upload_delay_edge)[-1]
-            if np.ndim(upload_delay_edge)
-            else (int(np.max(worker_server, initial=-1)) + 1)
-        )
-        ps_server = np.reshape(rest.pop("ps_server", ()), -1)
-        columns: dict[str, tuple[ArrayLike, tuple[int, ...], type]] = {
-            "release_time": (release_time, (jobs,), float),
-            "num_chunks": (num_chunks, (jobs,), int),
-            "chunk_time_slow": (chunk_time_slow, (jobs,), float),
-            "chunk_time_fast": (rest.pop("chunk_time_fast", chunk_time_slow), (jobs,), float),
-            "upload_delay_edge": (upload_delay_edge, (jobs, servers), float),
-            "upload_delay_cloud": (upload_delay_cloud, (jobs,), float),
-            "worker_server": (worker_server, (workers,), int),
-            "worker_type": (rest.pop("worker_type", 0), (workers,), int),
-            "ps_server": (ps_server, (len(ps_server),), int),
-            "ps_type": (rest.pop("ps_type", 0), (len(ps_server),), int),
-            "job_worker_type": (rest.pop("job_worker_type", 0), (jobs,), int),
-            "job_ps_type": (rest.pop("job_ps_type", 0), (jobs,), int),
-            "gang_size": (rest.pop("gang_size", 1), (jobs,), int),
-            "chunk_storage": (rest.pop("chunk_storage", 0.0), (jobs,), float),
-            "storage_capacity": (rest.pop("storage_capacity", np.inf), (servers,), float),
-        }
-        arrays: dict[str, Any] = {name: spread(name, *how) for name, how in columns.items()}
-        return cls(**arrays, **rest)
+        given.setdefault("chunk_time_fast", given["chunk_time_slow"])
+        return super().build(**given)
 
-    def __post_init__(self) -> None:
-        freeze(self)
-        problems = list(problems_of(self))
-        if problems:
-            raise InputError(problems)
+    @classmethod
+    def read(cls, document: Any) -> dict[str, Any]:
+        """Arguments of ``build`` from a validated file."""
+        times = np.array([_chunk_times(job, document.slot_hours) for job in document.jobs])
+        slow, fast = times.T
+        return super().read(document) | {"chunk_time_slow": slow, "chunk_time_fast": fast}
 
     @property
     def jobs(self) -> int:
@@ -303,27 +365,7 @@ class Instance:
 
     def select_jobs(self, kept: Integers) -> Instance:
         """The instance with the jobs of these indices only, renumbered in that order."""
-        per_job: dict[str, Any] = {
-            name: getattr(self, name)[kept]
-            for name in (
-                "release_time",
-                "num_chunks",
-                "chunk_time_slow",
-                "chunk_time_fast",
-                "upload_delay_edge",
-                "upload_delay_cloud",
-                "job_worker_type",
-                "job_ps_type",
-                "gang_size",
-                "chunk_storage",
-            )
-        }
-        for name in ("explicit_worker_eligible", "explicit_ps_eligible"):
-            value = getattr(self, name)
-            per_job[name] = None if value is None else value[kept]
-        documents = self.jobs_document
-        per_job["jobs_document"] = None if documents is None else tuple(documents[j] for j in kept)
-        return replace(self, **per_job)
+        return self.select("jobs", kept)
 
     @cached_property
     def _arrival_order(self) -> Integers:
@@ -366,116 +408,11 @@ class Instance:
         """The jobs in order of (release time, index), one at a time."""
         return (self.job(int(j)) for j in self._arrival_order)
 
-    @classmethod
-    def from_document(cls, document: InstanceDocument) -> Instance:
-        """Arrays from a validated file.
 
-        Raises:
-            InputError: fields that contradict each other, such as an unknown server.
-        """
-        jobs = document.jobs
-        servers = len(document.edge_servers)
-        problems = [
-            FieldProblem(
-                f"jobs[{j}].upload_delay_edge",
-                job.upload_delay_edge,
-                f"one number per edge server ({servers})",
-            )
-            for j, job in enumerate(jobs)
-            if len(job.upload_delay_edge) != servers
-        ]
-        if problems:
-            raise InputError(problems)
-        slow, fast = np.transpose([_chunk_times(job, document.slot_hours) for job in jobs])
-        explicit = {
-            f"explicit_{name}": None
-            if getattr(document, name) is None
-            else _table(name, getattr(document, name), len(jobs), width)
-            for name, width in (
-                ("worker_eligible", len(document.workers)),
-                ("ps_eligible", len(document.parameter_servers)),
-            )
-        }
-        return cls.build(
-            release_time=[job.release_time for job in jobs],
-            num_chunks=[job.num_chunks for job in jobs],
-            chunk_time_slow=slow,
-            chunk_time_fast=fast,
-            upload_delay_edge=np.array([job.upload_delay_edge for job in jobs]).reshape(
-                len(jobs), servers
-            ),
-            upload_delay_cloud=[
-                np.inf if job.upload_delay_cloud is None else job.upload_delay_cloud for job in jobs
-            ],
-            worker_server=[worker.server for worker in document.workers],
-            worker_type=[worker.type for worker in document.workers],
-            ps_server=[ps.server for ps in document.parameter_servers],
-            ps_type=[ps.type for ps in document.parameter_servers],
-            job_worker_type=[job.worker_type for job in jobs],
-            job_ps_type=[job.ps_type for job in jobs],
-            gang_size=[job.gang_size or min(1, job.num_chunks) for job in jobs],
-            chunk_storage=[job.chunk_storage for job in jobs],
-            storage_capacity=[
-                np.inf if server.storage_capacity is None else server.storage_capacity
-                for server in document.edge_servers
-            ],
-            horizon=document.horizon,
-            slot_hours=document.slot_hours,
-            jobs_document=tuple(jobs),
-            **explicit,
-        )
-
-    def to_document(self) -> InstanceDocument:
-        """The file that gives back this instance."""
-        return InstanceDocument(
-            slot_hours=self.slot_hours,
-            horizon=self.horizon,
-            jobs=list(self.jobs_document or (self._job_document(j) for j in range(self.jobs))),
-            edge_servers=[
-                EdgeServerDocument(storage_capacity=None if np.isinf(u) else float(u))
-                for u in self.storage_capacity
-            ],
-            workers=_resources(self.worker_server, self.worker_type),
-            parameter_servers=_resources(self.ps_server, self.ps_type),
-            worker_eligible=None
-            if self.explicit_worker_eligible is None
-            else self.explicit_worker_eligible.tolist(),
-            ps_eligible=None
-            if self.explicit_ps_eligible is None
-            else self.explicit_ps_eligible.tolist(),
-        )
-
-    def _job_document(self, j: int) -> JobDocument:
-        cloud = float(self.upload_delay_cloud[j])
-        return JobDocument(
-            release_time=float(self.release_time[j]),
-            num_chunks=int(self.num_chunks[j]),
-            chunk_time_slow=float(self.chunk_time_slow[j]),
-            chunk_time_fast=float(self.chunk_time_fast[j]),
-            upload_delay_edge=self.upload_delay_edge[j].tolist(),
-            upload_delay_cloud=None if np.isinf(cloud) else cloud,
-            worker_type=int(self.job_worker_type[j]),
-            ps_type=int(self.job_ps_type[j]),
-            chunk_storage=float(self.chunk_storage[j]),
-            gang_size=int(self.gang_size[j]),
-        )
-
-
-def _table(name: str, rows: list[list[bool]], jobs: int, width: int) -> Booleans:
-    if len(rows) != jobs or any(len(row) != width for row in rows):
-        raise InputError.of(name, f"{len(rows)} rows", f"one row per job ({jobs}) of {width}")
-    return np.array(rows, dtype=bool).reshape(jobs, width)
-
-
-def _resources(server: Integers, kind: Integers) -> list[ResourceDocument]:
-    return [ResourceDocument(server=int(s), type=int(k)) for s, k in zip(server, kind, strict=True)]
-
-
-def _chunk_times(job: JobDocument, slot_hours: float) -> tuple[float, float]:
-    """(p^0_j, p^1_j) in slots, by (1)."""
-    if job.chunk_time_slow is not None and job.chunk_time_fast is not None:
+def _chunk_times(job: Any, slot_hours: float) -> tuple[float, float]:
+    """(p^0_j, p^1_j) of a job in a file by (1), slots."""
+    if job.chunk_time_slow is not None:
         return job.chunk_time_slow, job.chunk_time_fast
-    assert job.batch_compute_time is not None  # the document saw to it
     slow, fast = chunk_times(
         num_batches=job.num_epochs * job.batches_per_chunk,
         batch_compute_time=job.batch_compute_time,
@@ -485,3 +422,7 @@ def _chunk_times(job: JobDocument, slot_hours: float) -> tuple[float, float]:
         slot_hours=slot_hours,
     )
     return float(slow), float(fast)
+
+
+JobDocument = entry_type(Instance, "jobs")
+"""A job in a file; named here so that it can be pickled."""

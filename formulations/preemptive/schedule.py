@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from formulations.preemptive.document import LARGEST_INDEX, Index
-from optsched.document import Document
+from optsched.document import LARGEST_INDEX, Document, Index
 from optsched.errors import InputError
 
 NO_CHUNK = -1
