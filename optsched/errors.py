@@ -50,3 +50,8 @@ class ModelError(ValueError):
 
 class UnsupportedError(ModelError):
     """A solver cannot honour what the model or the caller asks; nothing was solved."""
+
+
+def words(error: BaseException) -> str:
+    """An exception in one line."""
+    return f"{type(error).__name__}: {error}".removesuffix(": ")

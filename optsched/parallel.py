@@ -16,7 +16,9 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, Generic, Protocol, TypeVar
 
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import cpu_count, get_reusable_executor
+
+from optsched.errors import words
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -49,9 +51,9 @@ class Finished(Generic[Task, Result]):
     error: str = ""
 
 
-def words(error: BaseException) -> str:
-    """An exception in one line."""
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
+def cores() -> int:
+    """Cores that this process may use."""
+    return int(cpu_count())
 
 
 class Executor(Protocol):

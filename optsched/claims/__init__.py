@@ -9,27 +9,26 @@ problem's name); ``optsched claims`` measures them.
 
 from optsched.claims.claim import (
     Claim,
+    ClaimVerdict,
     Finding,
     Judged,
-    Scale,
-    Sweep,
-    UnmeasuredError,
-    Verdict,
     data_folder,
 )
-from optsched.claims.experiments import Result, claims, judge, measure, measure_claims
+from optsched.claims.experiments import Result, claims, judge, measure_claims, run_experiments
 from optsched.claims.tables import latex, markdown, table
 from optsched.claims.verdicts import compared, compared_means, counted
+from optsched.evaluation.runs import UnmeasuredError
+from optsched.study.sweep import Scale, Sweep
 
 __all__ = [
     "Claim",
+    "ClaimVerdict",
     "Finding",
     "Judged",
     "Result",
     "Scale",
     "Sweep",
     "UnmeasuredError",
-    "Verdict",
     "claims",
     "compared",
     "compared_means",
@@ -38,7 +37,7 @@ __all__ = [
     "judge",
     "latex",
     "markdown",
-    "measure",
     "measure_claims",
+    "run_experiments",
     "table",
 ]

@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
-
 from optsched.errors import InputError
+from optsched.evaluation.runs import UnmeasuredError
+from optsched.study.sweep import Scale
 
-Verdict = Literal["holds", "partly", "fails", "not measured"]
-Scale = Literal["quick", "full"]
+ClaimVerdict = Literal["holds", "partly", "fails", "not measured"]
 
 DATA = "OPTSCHED_DATA"
 """Environment variable: the folder of the traces that some claims are measured on."""
-
-
-class UnmeasuredError(Exception):
-    """Raised by an experiment that has nothing to measure at this scale, with the reason.
-
-    Unlike any other exception it is no failure: a test-bed that nobody has, a trace that was not
-    asked for.
-    """
 
 
 @dataclass(frozen=True)
 class Finding:
     """What was measured for a claim."""
 
-    verdict: Verdict
+    verdict: ClaimVerdict
     value: float = math.nan
     """Mean over the instances, in the claim's unit."""
     low: float = math.nan
@@ -58,7 +49,8 @@ class Claim:
     how: str
     """How it is measured here, and at which sizes."""
     experiment: Callable[[Scale], Any]
-    """Scale -> measurements; shared between claims by being the same function or sweep."""
+    """Scale -> measurements, shared between claims by being the same function or sweep; of a
+    function, what JSON can say."""
     judge: Callable[[Any], Finding]
     """Measurements -> finding."""
     printed: float | None = None
@@ -74,35 +66,6 @@ class Judged:
     problem: str
     claim: Claim
     finding: Finding
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """An experiment on many instances, each measured by itself: in parallel, and kept one by one.
-
-    An instance that cannot be measured costs the others nothing. Called with a scale, a sweep
-    measures all instances here and now.
-    """
-
-    name: str
-    """Unique among the sweeps of a package."""
-    tasks: Callable[[Scale], Sequence[Mapping[str, Any]]]
-    """Scale -> the arguments of ``measure``, numbers and texts, one mapping per instance."""
-    measure: Callable[..., Sequence[Mapping[str, Any]]]
-    """Arguments -> rows of numbers and texts; a function of a module, for other processes."""
-    overview: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    """Measurements -> a table of them by setting, for people."""
-
-    def __call__(self, scale: Scale) -> pd.DataFrame:
-        """One line per row: the arguments and what was measured."""
-        return self.frame([(task, self.measure(**task)) for task in self.tasks(scale)])
-
-    @staticmethod
-    def frame(
-        measured: Sequence[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]],
-    ) -> pd.DataFrame:
-        """Tasks and their rows as one table."""
-        return pd.DataFrame([{**task, **row} for task, rows in measured for row in rows])
 
 
 def data_folder(*parts: str) -> Path:

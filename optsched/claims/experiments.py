@@ -1,25 +1,31 @@
-"""Running experiments, once each and in parallel, and judging the claims that rest on them."""
+"""Measuring what claims rest on, as a study's plan, and judging them."""
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from optsched.claims.claim import Claim, Finding, Judged, Scale, Sweep, UnmeasuredError
-from optsched.claims.kept import Kept, Rows, key, plain_rows
-from optsched.errors import InputError
-from optsched.parallel import run_each, words
+from optsched.claims.claim import Claim, Finding, Judged
+from optsched.errors import InputError, words
+from optsched.evaluation.runs import UNMEASURED, MethodRun, UnmeasuredError
+from optsched.parallel import Processes, Serial
+from optsched.problem import pick
+from optsched.solvers.solution import Status
+from optsched.study.engine import Engine
+from optsched.study.layout import NO_SEED, RunKey
+from optsched.study.pace import Progress
+from optsched.study.plan import Plan
+from optsched.study.store import Store
+from optsched.study.sweep import Scale, Sweep, add_sweep
 
 Experiment = Callable[[Scale], Any]
 """A function from a scale to measurements, or a ``Sweep``."""
-
-Progress = Callable[[int, int, str], None]
-"""(parts done, parts planned, name of the experiment): called when a part ends."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +50,6 @@ def claims(problem: str | None = None) -> dict[str, tuple[Claim, ...]]:
     Raises:
         InputError: no claims under that name, or they cannot be loaded.
     """
-    from optsched.problem import pick
-
     announced = {entry.name: entry for entry in entry_points(group="optsched.claims")}
     if problem is not None:
         return {problem: _load(pick(announced, problem, "problem with claims"))}
@@ -71,23 +75,24 @@ def measure_claims(
     scale: Scale,
     *,
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Callable[[Progress], None] | None = None,
     keep: Path | None = None,
 ) -> list[Judged]:
     """Run every experiment once, in parallel processes, and judge its claims.
 
     What an experiment or a judge raises is a finding that says so. For the arguments see
-    ``measure``; ``chosen`` is what ``claims`` gives, and what comes back is in its order.
+    ``run_experiments``; ``chosen`` is what ``claims`` gives, and what comes back is in its order.
     """
-    return judge(chosen, measure(chosen, scale, workers=workers, progress=progress, keep=keep))
+    results = run_experiments(chosen, scale, workers=workers, progress=progress, keep=keep)
+    return judge(chosen, results)
 
 
-def measure(
+def run_experiments(
     chosen: Mapping[str, Sequence[Claim]],
     scale: Scale,
     *,
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Callable[[Progress], None] | None = None,
     keep: Path | None = None,
 ) -> dict[Experiment, Result]:
     """Run the experiments that claims rest on, once each; the instances of sweeps one by one.
@@ -96,140 +101,74 @@ def measure(
         chosen: claims by problem.
         scale: how large the experiments are.
         workers: processes.
-        progress: called whenever a part ends.
-        keep: file in which sweeps keep what they measured, and look before they measure.
+        progress: called at the start and after results.
+        keep: store of a study, in which measurements are kept and looked for; what failed is
+            measured again. None: nothing is kept.
 
     Raises:
         InputError: ``keep`` is another kind of file.
     """
-    gathered = {claim.experiment: _Gathered() for of in chosen.values() for claim in of}
-    parts = [part for experiment in gathered for part in _parts(experiment, scale, gathered)]
-    parts.sort(key=lambda part: part.task is not None)  # those that cannot be split go first
-    kept = Kept(keep) if keep is not None else None
-    try:
-        waiting = [
-            part
-            for part in parts
-            if kept is None or not gathered[part.experiment].recall(part, kept)
-        ]
-        done = len(parts) - len(waiting)
-        for outcome in run_each(_run, waiting, workers):
-            part = waiting[outcome.index]
-            gathered[part.experiment].take(part, outcome.value, outcome.error, kept)
-            done += 1
-            if progress is not None:
-                progress(done, len(parts), part.name)
-    finally:
-        if kept is not None:
-            kept.close()
-    return {experiment: of.result(experiment) for experiment, of in gathered.items()}
+    problems = {claim.experiment: name for name, of in chosen.items() for claim in of}
+    # those that cannot be split go first
+    experiments = sorted(problems, key=lambda experiment: isinstance(experiment, Sweep))
+    plan, unplanned = Plan(), dict[Experiment, Result]()
+    for experiment in experiments:
+        try:
+            add_sweep(plan, problems[experiment], _as_sweep(experiment), scale)
+        except UnmeasuredError as out_of_reach:
+            unplanned[experiment] = Result(reason=str(out_of_reach))
+        except Exception as error:  # one experiment must not take the others with it
+            unplanned[experiment] = Result(error=words(error))
+    with Store.in_memory() if keep is None else Store.open(keep) as store:
+        store.forget([Status.ERROR.value, UNMEASURED])
+        engine = Engine(plan, store, Serial() if workers == 1 else Processes(workers))
+        with closing(engine.run()) as steps:
+            for step in steps:
+                if progress is not None:
+                    progress(step)
+        planned = [experiment for experiment in experiments if experiment not in unplanned]
+        runs = store.runs()
+        results = {
+            experiment: _result(experiment, plan, grid, store, runs)
+            for grid, experiment in enumerate(planned)
+        }
+    return {experiment: (results | unplanned)[experiment] for experiment in problems}
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One call: of a whole experiment, or of a sweep on one instance."""
-
-    experiment: Experiment
-    scale: Scale
-    index: int = 0
-    task: Mapping[str, Any] | None = None
-
-    @property
-    def name(self) -> str:
-        return _name(self.experiment)
+def _as_sweep(experiment: Experiment) -> Sweep:
+    """An experiment that is none, as one over a single instance."""
+    if isinstance(experiment, Sweep):
+        return experiment
+    name = str(getattr(experiment, "__name__", experiment))
+    return Sweep(name, lambda scale: [{"scale": scale}], partial(_single_row, experiment))
 
 
-@dataclass(frozen=True)
-class _Ended:
-    value: Any
-    seconds: float
-    reason: str = ""
+def _single_row(experiment: Experiment, scale: Scale) -> list[dict[str, Any]]:
+    return [{"value": experiment(scale)}]
 
 
-@dataclass
-class _Gathered:
-    """The parts of one experiment that have ended."""
-
-    planned: int = 1
-    values: dict[int, tuple[Mapping[str, Any] | None, Any]] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    reason: str = ""
-
-    def recall(self, part: _Part, kept: Kept) -> bool:
-        """Take from disk what was measured before; whether there was something."""
-        if part.task is None or not isinstance(part.experiment, Sweep):
-            return False
-        found = kept.get(key(part.experiment, part.task))
-        if found is None:
-            return False
-        self.values[part.index] = (part.task, found[0])
-        self.seconds += found[1]
-        return True
-
-    def take(self, part: _Part, ended: _Ended | None, error: str, kept: Kept | None) -> None:
-        """Take what came of a part, and keep it on disk."""
-        if ended is None:
-            self.errors.append(error)
-            return
-        self.seconds += ended.seconds
-        self.reason = self.reason or ended.reason
-        if ended.reason:
-            return
-        self.values[part.index] = (part.task, ended.value)
-        if kept is not None and isinstance(part.experiment, Sweep) and part.task is not None:
-            digest = key(part.experiment, part.task)
-            kept.put(digest, part.experiment, part.task, ended.value, ended.seconds)
-
-    def result(self, experiment: Experiment) -> Result:
-        error = ""
-        if self.errors:
-            error = self.errors[0]
-            if self.planned > 1:
-                error = f"{len(self.errors)} of {self.planned} instances failed, one by {error}"
-        value = None
-        ordered = [self.values[index] for index in sorted(self.values)]
-        if ordered and isinstance(experiment, Sweep):
-            value = experiment.frame([(task or {}, rows) for task, rows in ordered])
-        elif ordered:
-            value = ordered[0][1]
-        return Result(value, self.seconds, self.reason, error)
-
-
-def _parts(
-    experiment: Experiment, scale: Scale, gathered: Mapping[Experiment, _Gathered]
-) -> Iterable[_Part]:
-    """What an experiment consists of; nothing where its tasks cannot be said."""
-    if not isinstance(experiment, Sweep):
-        return [_Part(experiment, scale)]
-    of = gathered[experiment]
-    try:
-        tasks = list(experiment.tasks(scale))
-    except UnmeasuredError as out_of_reach:
-        of.reason = str(out_of_reach)
-        return []
-    except Exception as error:  # one experiment must not take the others with it
-        of.errors.append(words(error))
-        return []
-    of.planned = len(tasks)
-    return [_Part(experiment, scale, index, task) for index, task in enumerate(tasks)]
-
-
-def _name(experiment: Experiment) -> str:
-    return str(getattr(experiment, "name", None) or getattr(experiment, "__name__", experiment))
-
-
-def _run(part: _Part) -> _Ended:
-    began = time.perf_counter()
-    value: Rows | Any
-    try:
-        if isinstance(part.experiment, Sweep) and part.task is not None:
-            value = plain_rows(part.experiment.measure(**part.task))
-        else:
-            value = part.experiment(part.scale)
-    except UnmeasuredError as out_of_reach:
-        return _Ended(None, time.perf_counter() - began, str(out_of_reach))
-    return _Ended(value, time.perf_counter() - began)
+def _result(
+    experiment: Experiment,
+    plan: Plan,
+    grid: int,
+    store: Store,
+    known: Mapping[RunKey, MethodRun],
+) -> Result:
+    """What the store has of an experiment, the grid of that number in the plan."""
+    (step,) = plan.layouts[grid].steps
+    tasks = [(one.cell, step.run(one.recipe, NO_SEED)) for one in plan.cases if one.grid == grid]
+    runs = [known[key] for _, key in tasks]
+    measured = [(task, rows) for task, key in tasks if (rows := store.rows(key)) is not None]
+    value = None
+    if measured:
+        alone = not isinstance(experiment, Sweep)
+        value = measured[0][1][0]["value"] if alone else Sweep.frame(measured)
+    errors = [run.message for run in runs if run.status == Status.ERROR]
+    error = errors[0] if errors else ""
+    if errors and len(tasks) > 1:
+        error = f"{len(errors)} of {len(tasks)} instances failed, one by {error}"
+    reasons = [run.message for run in runs if run.status == UNMEASURED]
+    return Result(value, sum(run.seconds for run in runs), (reasons or [""])[0], error)
 
 
 def judge(

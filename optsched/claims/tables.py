@@ -8,9 +8,9 @@ from itertools import groupby
 
 import pandas as pd
 
-from optsched.claims.claim import Judged, Verdict
+from optsched.claims.claim import ClaimVerdict, Judged
 
-VERDICTS: tuple[Verdict, ...] = ("holds", "partly", "fails", "not measured")
+VERDICTS: tuple[ClaimVerdict, ...] = ("holds", "partly", "fails", "not measured")
 
 HEADER = ("claim", "source", "printed", "measured", "interval", "instances", "verdict")
 
@@ -85,7 +85,7 @@ def tally(judged: Sequence[Judged]) -> str:
     return f"{len(judged)} claim{'s' * (len(judged) != 1)}: {shown}" if judged else "no claims"
 
 
-def _verb(of: Verdict, count: int) -> str:
+def _verb(of: ClaimVerdict, count: int) -> str:
     plural = {"holds": "hold", "fails": "fail"}
     return plural.get(of, of) if count != 1 else of
 

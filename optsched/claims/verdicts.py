@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from optsched.claims.claim import Finding, Verdict
+from optsched.claims.claim import ClaimVerdict, Finding
 from optsched.errors import InputError
 from optsched.evaluation.tables import mean_interval
 
@@ -22,7 +22,7 @@ PARTLY = 0.5
 """Share of a printed value that must be reached for "partly"."""
 
 
-def verdict(measured: float, printed: float, better: Better, room: float) -> Verdict:
+def verdict(measured: float, printed: float, better: Better, room: float) -> ClaimVerdict:
     """The rule behind every comparison with a printed number.
 
     A claim holds where what is measured is at least (at most, as large as) printed, up to ``room``.
@@ -132,7 +132,7 @@ def counted(holds: Sequence[bool], *, note: str = "") -> Finding:
         return Finding("not measured", note=note)
     share = sum(map(bool, holds)) / len(holds)
     low, high = mean_interval([float(h) for h in holds])
-    judged: Verdict = "holds" if share == 1 else "fails" if share == 0 else "partly"
+    judged: ClaimVerdict = "holds" if share == 1 else "fails" if share == 0 else "partly"
     return Finding(judged, share, max(low, 0.0), min(high, 1.0), len(holds), note)
 
 

@@ -6,7 +6,6 @@ import json as json_text
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +22,7 @@ from optsched.cli.console import (
     print_table,
     say,
 )
+from optsched.cli.progress import progress
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def claims(
     where it was: start it again. Exits 0 where all was measured that can be, whatever came of it,
     and 1 where something went wrong.
     """
-    from optsched.claims import judge, measure
+    from optsched.claims import judge, run_experiments
+    from optsched.parallel import cores
 
     if quick and full:
         raise InputError.of("--quick", quick, "not together with --full")
@@ -112,8 +113,14 @@ def claims(
     keep = keep or (KEEP if full else None)
     if keep is not None:
         say(f"measurements are kept in {keep}")
-    with _progress() as progress:
-        results = measure(chosen, scale, workers=workers or _cores(), progress=progress, keep=keep)
+    with progress("measuring claims", "parts") as tell:
+        results = run_experiments(
+            chosen,
+            scale,
+            workers=workers or cores(),
+            progress=lambda p: tell(p.finished, p.planned, p.seconds_left, p.latest),
+            keep=keep,
+        )
     judged = judge(chosen, results)
     write(judged)
     _write_measurements(results, measurements)
@@ -124,12 +131,6 @@ def claims(
             _show_overviews(results)
         _show(judged)
     raise typer.Exit(NO if any(item.finding.failed for item in judged) else YES)
-
-
-def _cores() -> int:
-    import joblib
-
-    return int(joblib.cpu_count())
 
 
 def _point_to(data: Path | None) -> None:
@@ -166,44 +167,6 @@ def _chosen(problem: str | None, names: Sequence[str]) -> dict[str, tuple[Claim,
         for of, claims_of in found.items()
         if (kept := tuple(claim for claim in claims_of if claim.name in names))
     }
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], None]]:
-    """A progress bar with the time left in a terminal, a line per tenth elsewhere."""
-    err = console(error=True)
-    if not err.is_terminal:
-
-        def line(done: int, planned: int, name: str) -> None:
-            if done * 10 // planned > (done - 1) * 10 // planned:
-                say(f"measuring claims: {done} of {planned} parts")
-
-        yield line
-        return
-
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("measuring claims"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, planned, name: bar.update(
-            task, completed=done, total=planned, description=name
-        )
 
 
 def _writer(output: Path | None) -> Callable[[Sequence[Judged]], None]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from optsched.cli.console import console, say
 
-Tell = Callable[[int, int, float | None], None]
-"""(finished, planned, seconds left or None) -> shown."""
+
+class Tell(Protocol):
+    """Shows how far work is."""
+
+    def __call__(
+        self, finished: int, planned: int, seconds_left: float | None = None, latest: str = ""
+    ) -> None: ...
 
 
 @contextmanager
@@ -23,12 +29,14 @@ def progress(title: str, what: str) -> Iterator[Tell]:
     if not err.is_terminal:
         tenth = -1
 
-        def line(finished: int, planned: int, left: float | None) -> None:
+        def line(
+            finished: int, planned: int, seconds_left: float | None = None, latest: str = ""
+        ) -> None:
             nonlocal tenth
             if finished * 10 // max(1, planned) > max(tenth, 0):
                 tenth = finished * 10 // planned
-                rest = f", {spoken(left)} left" if left and finished < planned else ""
-                say(f"{title}: {finished} of {planned} {what}{rest}")
+                told = f"{title}: {finished} of {planned} {what}"
+                say(", ".join(filter(None, (told, _left(finished, planned, seconds_left)))))
 
         yield line
         return
@@ -37,16 +45,22 @@ def progress(title: str, what: str) -> Iterator[Tell]:
 
     columns = (
         *(TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
-        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.fields[left]}  {task.fields[latest]}"),
     )
     with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(title, total=None, left="")
+        task = bar.add_task(title, total=None, left="", latest="")
 
-        def draw(finished: int, planned: int, left: float | None) -> None:
-            rest = f"{spoken(left)} left" if left and finished < planned else ""
-            bar.update(task, completed=finished, total=planned, left=rest)
+        def draw(
+            finished: int, planned: int, seconds_left: float | None = None, latest: str = ""
+        ) -> None:
+            left = _left(finished, planned, seconds_left)
+            bar.update(task, completed=finished, total=planned, left=left, latest=latest)
 
         yield draw
+
+
+def _left(finished: int, planned: int, seconds: float | None) -> str:
+    return f"{spoken(seconds)} left" if seconds and finished < planned else ""
 
 
 def spoken(seconds: float) -> str:

@@ -96,10 +96,9 @@ def ratio(
     so "optsched generate" makes any of its instances again. Where the time limit leaves an
     optimum unproven, the ratio is an interval between best schedule and best bound.
     """
-    import joblib
-
     from optsched.evaluation.measure import study
     from optsched.evaluation.tables import frame, summarise, varying
+    from optsched.parallel import cores
     from optsched.problem import pick, problem
     from optsched.solvers.options import Options
 
@@ -125,8 +124,8 @@ def ratio(
             solver=solver,
             options=Options(time_limit=limit),
             bounds=_names(bounds, plan.bounds if plan else ()),
-            workers=_first(workers, joblib.cpu_count()),
-            progress=lambda finished, planned, rows: tell(finished, planned, None),
+            workers=_first(workers, cores()),
+            progress=lambda finished, planned, rows: tell(finished, planned),
         )
     if result.interrupted:
         say(f"interrupted: {result.finished} of {result.instances} instances are measured")

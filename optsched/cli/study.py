@@ -194,11 +194,9 @@ def _executor(executor: str, address: str | None, workers: int | None) -> Execut
         return Cluster(address)
     if address is not None:
         raise InputError.of("--address", address, "left out without --executor dask")
-    import joblib
+    from optsched.parallel import Processes, cores
 
-    from optsched.parallel import Processes
-
-    count = joblib.cpu_count() if workers is None else workers
+    count = cores() if workers is None else workers
     if count < 1:
         raise InputError.of("--workers", workers, "an integer >= 1")
     return Processes(count)  # one process, too: a crash of a method must not end the study
@@ -238,10 +236,14 @@ def _tell(results: Results, json: bool) -> None:
     for number, layout in enumerate(results.layouts):
         mine = [step for step in steps if step.grid == number]
         _show_steps(f"grid {number}: {layout.problem}", mine)
-        if len(tables[number]):
-            contest = layout.contest
+        comparison = layout.comparison
+        if comparison is not None and len(tables[number]):
             show_ratios(
-                tables[number], summaries[number], keys[number], contest.measures, contest.sense
+                tables[number],
+                summaries[number],
+                keys[number],
+                comparison.measures,
+                comparison.sense,
             )
     _say_progress(results)
 

@@ -15,9 +15,9 @@ from optsched.errors import InputError
 from optsched.evaluation.ratios import FIELDS, ComparisonSpec, Row, best_start, compare, ratio
 from optsched.evaluation.runs import (
     InstanceRunner,
-    Kind,
-    Method,
-    Run,
+    MethodKind,
+    MethodRun,
+    MethodSpec,
     check_names,
     check_solver,
     starts,
@@ -27,7 +27,7 @@ from optsched.problem import Problem
 from optsched.problem import problem as find_problem
 from optsched.solvers.options import Options
 from optsched.study.engine import Engine
-from optsched.study.grid import Exact, Grid, plan
+from optsched.study.plan import Exact, Grid, plan
 from optsched.study.store import Store
 
 __all__ = ["FIELDS", "Row", "Study", "check_names", "check_solver", "measure", "ratio", "study"]
@@ -84,17 +84,17 @@ def measure(
     reference = reference or problem.reference
     check_names(problem, heuristics, reference, solver, bounds, options)
     useful = starts(problem, reference, heuristics)
-    exact = Method("exact", reference, solver, options, useful)
-    bench = InstanceRunner(problem, instance, seed)
-    runs: dict[tuple[Kind, str], Run] = {}
+    exact = MethodSpec("exact", reference, solver, options, useful)
+    runner = InstanceRunner(problem, instance, seed)
+    runs: dict[tuple[MethodKind, str], MethodRun] = {}
     for text in heuristics:
-        runs["heuristic", text] = bench.run(Method("heuristic", text))
+        runs["heuristic", text] = runner.run(MethodSpec("heuristic", text))
     for text in bounds:
-        runs["bound", text] = bench.run(Method("bound", text))
+        runs["bound", text] = runner.run(MethodSpec("bound", text))
     start = best_start(problem.sense, {text: runs["heuristic", text] for text in useful})
-    runs["exact", reference] = bench.run(exact, start)
-    contest = ComparisonSpec.of(problem, heuristics, bounds, reference, [reference])
-    return compare(contest, runs, seed=seed, name=name, parameters=parameters or {})
+    runs["exact", reference] = runner.run(exact, start)
+    comparison = ComparisonSpec.of(problem, heuristics, bounds, reference, [reference])
+    return compare(comparison, runs, seed=seed, name=name, parameters=parameters or {})
 
 
 def study(
@@ -143,7 +143,7 @@ def study(
     try:
         with Store.in_memory() as store:
             engine = Engine(planned, store, Serial() if workers == 1 else Processes(workers))
-            for case in engine.finished_cases():
+            for case in engine.finished_instances():
                 rows[case.number] = case.rows
                 if progress is not None:
                     progress(len(rows), len(planned.cases), case.rows)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from optsched.evaluation.runs import DONE, Kind, Run
+from optsched.evaluation.runs import DONE, MethodKind, MethodRun
 from optsched.problem import COST_TOLERANCE, Problem, Sense, call_options, pick
 from optsched.solvers.solution import Status
 
@@ -181,7 +181,7 @@ def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
     return numerator / denominator if denominator > 0 else None
 
 
-def best_start(sense: Sense, runs: Mapping[str, Run]) -> str | None:
+def best_start(sense: Sense, runs: Mapping[str, MethodRun]) -> str | None:
     """The heuristic whose schedule is best to start from; None where there is none to use."""
     usable = {text: run.cost for text, run in runs.items() if run.offline and run.cost is not None}
     best = min if sense == "minimise" else max
@@ -233,10 +233,14 @@ class ComparisonSpec:
             list(problem.measures),
         )
 
+    def needed(self) -> list[tuple[MethodKind, str]]:
+        """The runs, by kind and name, without which there are no ratios."""
+        return [*(("bound", b) for b in self.bounds), *(("exact", s) for s in self.solves)]
+
 
 def compare(
-    contest: ComparisonSpec,
-    runs: Mapping[tuple[Kind, str], Run],
+    comparison: ComparisonSpec,
+    runs: Mapping[tuple[MethodKind, str], MethodRun],
     *,
     seed: int = 0,
     name: str = "",
@@ -245,21 +249,20 @@ def compare(
     """Put together what the methods say of one instance: a row per heuristic that has run.
 
     Args:
-        contest: what is compared with what.
-        runs: by kind and name; those of all bounds and solves of the contest must be there.
+        comparison: what is compared with what.
+        runs: by kind and name; those of all bounds and solves of the comparison must be there.
         seed: of the instance and the heuristics.
         name: of the instance.
         parameters: columns to carry along, such as the generator's options.
     """
-    solves = {text: runs["exact", text] for text in contest.solves}
-    bounds = {text: runs["bound", text] for text in contest.bounds}
-    trials = {
-        text: runs["heuristic", text] for text in contest.heuristics if ("heuristic", text) in runs
-    }
-    known = _bracket(contest, solves, bounds, trials)
+    solves = {text: runs["exact", text] for text in comparison.solves}
+    bounds = {text: runs["bound", text] for text in comparison.bounds}
+    heuristics = [text for text in comparison.heuristics if ("heuristic", text) in runs]
+    trials = {text: runs["heuristic", text] for text in heuristics}
+    known = _bracket(comparison, solves, bounds, trials)
     messages = [known.message, *(run.message for run in solves.values())]
     common = Row(
-        problem=contest.problem,
+        problem=comparison.problem,
         instance=name,
         seed=seed,
         heuristic="",
@@ -267,7 +270,7 @@ def compare(
         optimum=known.optimum,
         bound=known.bound,
         incumbent=known.incumbent,
-        reference=contest.reference,
+        reference=comparison.reference,
         solver=", ".join(dict.fromkeys(run.solver for run in solves.values() if run.solver)),
         solver_seconds=sum(run.seconds for run in solves.values()),
         message=_joined(*messages),
@@ -275,7 +278,7 @@ def compare(
     )
     values = {name: run.bound for name, run in bounds.items()}
     return [
-        _row(contest, replace(common, heuristic=text), known, run, values)
+        _row(comparison, replace(common, heuristic=text), known, run, values)
         for text, run in trials.items()
     ]
 
@@ -295,10 +298,10 @@ def _options(problem: Problem, heuristics: Sequence[str]) -> dict[str, dict[str,
 
 
 def _bracket(
-    contest: ComparisonSpec,
-    solves: Mapping[str, Run],
-    bounds: Mapping[str, Run],
-    trials: Mapping[str, Run],
+    comparison: ComparisonSpec,
+    solves: Mapping[str, MethodRun],
+    bounds: Mapping[str, MethodRun],
+    trials: Mapping[str, MethodRun],
 ) -> OptimumInterval:
     schedules = {
         text: run.cost
@@ -308,14 +311,14 @@ def _bracket(
     claims = {
         name: run.bound
         for name, run in bounds.items()
-        if contest.bounds[name] and run.bound is not None
+        if comparison.bounds[name] and run.bound is not None
     }
     for text, run in solves.items():
         proven = run.status == Status.OPTIMAL and run.cost is not None
         claim = run.cost if proven else run.bound
         if claim is not None and math.isfinite(claim) and run.status not in _DOUBTFUL:
             claims[text] = claim
-    known = bracket(contest.sense, _ended(solves), schedules, claims)
+    known = bracket(comparison.sense, _ended(solves), schedules, claims)
     complaints = [run.message for run in bounds.values() if run.bound is None]
     return replace(known, message=_joined(known.message, *complaints))
 
@@ -325,7 +328,7 @@ def _joined(*messages: str) -> str:
     return "; ".join(dict.fromkeys(filter(None, messages)))
 
 
-def _ended(solves: Mapping[str, Run]) -> Status:
+def _ended(solves: Mapping[str, MethodRun]) -> Status:
     """How the solves ended, taken together; without any, there is nothing but schedules."""
     if not solves:
         return Status.FEASIBLE
@@ -334,19 +337,19 @@ def _ended(solves: Mapping[str, Run]) -> Status:
 
 
 def _row(
-    contest: ComparisonSpec,
+    comparison: ComparisonSpec,
     common: Row,
     known: OptimumInterval,
-    run: Run,
+    run: MethodRun,
     bounds: Mapping[str, float | None],
 ) -> Row:
     row = replace(
         common,
         cost=run.cost,
         seconds=run.seconds,
-        parameters={**common.parameters, **contest.heuristics[common.heuristic]},
-        extra=_against_bounds(contest, run, bounds)
-        | {f"measure_{name}": run.measures.get(name) for name in contest.measures},
+        parameters={**common.parameters, **comparison.heuristics[common.heuristic]},
+        extra=_against_bounds(comparison, run, bounds)
+        | {f"measure_{name}": run.measures.get(name) for name in comparison.measures},
     )
     if run.status != DONE:
         return replace(row, status=run.status, message=_joined(run.message, common.message))
@@ -354,22 +357,22 @@ def _row(
         return row
     return replace(
         row,
-        ratio_low=ratio(contest.sense, run.cost, known.incumbent),
-        ratio_high=ratio(contest.sense, run.cost, known.bound),
+        ratio_low=ratio(comparison.sense, run.cost, known.incumbent),
+        ratio_high=ratio(comparison.sense, run.cost, known.bound),
     )
 
 
 def _against_bounds(
-    contest: ComparisonSpec, run: Run, bounds: Mapping[str, float | None]
+    comparison: ComparisonSpec, run: MethodRun, bounds: Mapping[str, float | None]
 ) -> dict[str, float | None]:
     def against(quantity: float | None, bound: float | None) -> float | None:
         usable = quantity is not None and run.status == DONE
-        return ratio(contest.sense, quantity or 0.0, bound) if usable else None
+        return ratio(comparison.sense, quantity or 0.0, bound) if usable else None
 
     extra: dict[str, float | None] = {}
     for name, bound in bounds.items():
         extra[f"bound_{name}"] = bound
         extra[f"ratio_{name}"] = against(run.cost, bound)
-        if name in contest.measured:
+        if name in comparison.measured:
             extra[f"source_ratio_{name}"] = against(run.quantities.get(name), bound)
     return extra

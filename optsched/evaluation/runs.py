@@ -15,8 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from optsched.document import dumps
-from optsched.errors import InputError
-from optsched.parallel import words
+from optsched.errors import InputError, words
 from optsched.problem import Answer, Problem, Violation, call_options, pick
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
@@ -109,17 +108,30 @@ def describe(violations: Sequence[Violation]) -> str:
     )
 
 
-Kind = Literal["heuristic", "exact", "bound"]
+MethodKind = Literal["heuristic", "exact", "bound", "sweep"]
+"""A sweep is a measurement of its own, which no comparison knows."""
 
 DONE = "done"
-"""Status of a heuristic whose schedule passes the checker, and of a bound that was computed."""
+"""Status of a heuristic whose schedule passes the checker, of a bound that was computed, and of
+what was measured."""
+
+UNMEASURED = "not measured"
+"""Status of a measurement for which there is nothing to measure."""
+
+
+class UnmeasuredError(Exception):
+    """Raised by an experiment that has nothing to measure at this scale, with the reason.
+
+    Unlike any other exception it is no failure: a test-bed that nobody has, a trace that was not
+    asked for.
+    """
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodSpec:
     """A heuristic, a formulation with its solver and limits, or a bound."""
 
-    kind: Kind
+    kind: MethodKind
     call: str
     """Name and options: ``"a_online(epsilon=0.5)"``."""
     solver: str | None = None
@@ -131,7 +143,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Run:
+class MethodRun:
     """What came of one method on one instance."""
 
     status: str
@@ -156,6 +168,8 @@ class Run:
     """What the source of a bound divides by it, where that is not the cost; by bound."""
     schedule: str | None = None
     """The schedule as JSON, where it was asked to be kept."""
+    rows: str | None = None
+    """What a sweep measured, as JSON."""
 
 
 class InstanceRunner:
@@ -181,7 +195,7 @@ class InstanceRunner:
             )
         return self._trials[heuristic]
 
-    def run(self, method: Method, start: str | None = None, *, keep: bool = False) -> Run:
+    def run(self, method: MethodSpec, start: str | None = None, *, keep: bool = False) -> MethodRun:
         """Do what the method says; whatever it raises is part of the answer.
 
         Args:
@@ -198,18 +212,18 @@ class InstanceRunner:
             return self._heuristic(method.call, keep)
         return self._exact(method, start, keep)
 
-    def _bound(self, name: str) -> Run:
+    def _bound(self, name: str) -> MethodRun:
         began = time.perf_counter()
         try:
             value = float(self.problem.bounds[name].compute(self.instance))
         except Exception as error:  # the other methods still count
-            return Run(Status.ERROR.value, message=f"bound {name}: {words(error)}")
+            return MethodRun(Status.ERROR.value, message=f"bound {name}: {words(error)}")
         seconds = time.perf_counter() - began
         if not math.isfinite(value):
-            return Run(Status.ERROR.value, seconds=seconds, message=f"bound {name}: {value}")
-        return Run(DONE, bound=value, seconds=seconds)
+            return MethodRun(Status.ERROR.value, seconds=seconds, message=f"bound {name}: {value}")
+        return MethodRun(DONE, bound=value, seconds=seconds)
 
-    def _heuristic(self, call: str, keep: bool) -> Run:
+    def _heuristic(self, call: str, keep: bool) -> MethodRun:
         trial = self.trial(call)
         schedule = None if trial.error is not None else trial.schedule
         sources = {
@@ -219,7 +233,7 @@ class InstanceRunner:
         }
         measures, complaints = self._evaluate(self.problem.measures, schedule)
         quantities, more = self._evaluate(sources, schedule)
-        return Run(
+        return MethodRun(
             trial.status or DONE,
             cost=trial.cost,
             offline=trial.offline,
@@ -230,7 +244,7 @@ class InstanceRunner:
             schedule=dumps(schedule) if keep and schedule is not None else None,
         )
 
-    def _exact(self, method: Method, start: str | None, keep: bool) -> Run:
+    def _exact(self, method: MethodSpec, start: str | None, keep: bool) -> MethodRun:
         try:
             answer = self.problem.solve(
                 method.call,
@@ -243,7 +257,7 @@ class InstanceRunner:
             answer = Answer(Solution(Status.ERROR, message=f"{method.call}: {words(error)}"))
         solution, schedule = answer.solution, answer.schedule
         measures, complaints = self._evaluate(self.problem.measures, schedule)
-        return Run(
+        return MethodRun(
             solution.status.value,
             # a schedule has passed the checker, or it would not be here
             cost=None if schedule is None else float(self.problem.cost(self.instance, schedule)),

@@ -30,13 +30,11 @@ from concurrent.futures import Executor as FuturesExecutor
 from contextlib import closing
 from pathlib import Path
 
-import joblib
-
 from optsched.errors import InputError
-from optsched.parallel import Executor, External, Processes, Serial
+from optsched.parallel import Executor, External, Processes, Serial, cores
 from optsched.study.engine import Engine, Keep
-from optsched.study.grid import Exact, Grid, plan
 from optsched.study.pace import Progress
+from optsched.study.plan import Exact, Grid, plan
 from optsched.study.reading import Results
 from optsched.study.spec import Spec, read
 from optsched.study.store import Store
@@ -62,7 +60,7 @@ def run_study(
         workers: how many runs go on at a time; None: one per core.
         executor: where they run. None: processes of this machine, or this very process with
             ``workers=1``. Any ``concurrent.futures`` executor will do, or a function that starts
-            one (then a new one is started where a crash breaks the first), or a executor such as
+            one (then a new one is started where a crash breaks the first), or an executor such as
             ``optsched.study.cluster.Cluster``.
         keep: whose schedules to keep.
         retry: statuses of runs to be forgotten and computed again, such as "error".
@@ -70,10 +68,10 @@ def run_study(
 
     Raises:
         InputError: a name, an option or a value that is not known; nothing has run yet.
-        CrewLostError: the executor is gone; what had its result is in the store.
+        ExecutorLostError: the executor is gone; what had its result is in the store.
         KeyboardInterrupt: as above.
     """
-    count = joblib.cpu_count() if workers is None else workers
+    count = cores() if workers is None else workers
     if count < 1:
         raise InputError.of("workers", workers, "an integer >= 1")
     planned = plan(grids)

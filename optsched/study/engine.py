@@ -10,15 +10,15 @@ from typing import Literal
 
 from optsched.errors import InputError
 from optsched.evaluation.ratios import Row, best_start
-from optsched.evaluation.runs import Run
+from optsched.evaluation.runs import MethodRun
 from optsched.parallel import Executor, Finished, drain
 from optsched.solvers.solution import Status
-from optsched.study.grid import Plan
-from optsched.study.layout import Case, Layout, Place, RunKey, Step
+from optsched.study.layout import Layout, Made, Place, PlannedInstance, RunKey, Step
 from optsched.study.pace import Pace, Progress
+from optsched.study.plan import Plan
 from optsched.study.reading import rows_of, runs_of
-from optsched.study.store import Made, Store
-from optsched.study.worker import Report, Task, work
+from optsched.study.store import Store
+from optsched.study.worker import MakeInstance, Measure, Report, RunMethod, Task, work
 
 Keep = Literal["none", "exact", "all"]
 """Whose schedules are kept; those of heuristics are quickly made again."""
@@ -29,7 +29,7 @@ class _Open:
     """A case whose runs are not all there."""
 
     number: int
-    case: Case
+    case: PlannedInstance
     layout: Layout
     digest: str = ""
     """Of its instance's content."""
@@ -40,7 +40,7 @@ class _Open:
 
 
 @dataclass(frozen=True)
-class FinishedCase:
+class FinishedInstance:
     """An instance whose runs are all there."""
 
     number: int
@@ -64,7 +64,7 @@ class Engine:
         self.store = store
         self.executor = executor
         self.keep = keep
-        self._instances = store.instances()
+        self._instances = store.instances() | plan.given()
         self._there = store.run_keys()
         self._cases = deque(enumerate(plan.cases))
         self._tasks: deque[Task] = deque()
@@ -78,7 +78,7 @@ class Engine:
 
         Raises:
             InputError: a worker runs other code than this process; nothing of it is kept.
-            CrewLostError: the executor is gone.
+            ExecutorLostError: the executor is gone.
             KeyboardInterrupt: also where a solver has heard of it first.
         """
         self.store.set_plan(self.plan, self.executor.size())
@@ -94,13 +94,13 @@ class Engine:
                 self._pace.workers = self.executor.size()
                 yield self._pace.progress()
 
-    def finished_cases(self) -> Iterator[FinishedCase]:
+    def finished_instances(self) -> Iterator[FinishedInstance]:
         """Run to the end as ``run`` does; yield each case once, when all its runs are there."""
         with closing(self.run()) as steps:
             for _ in steps:
                 while self._done:
                     one = self._done.popleft()
-                    yield FinishedCase(one.number, self._rows(one))
+                    yield FinishedInstance(one.number, self._rows(one))
 
     # from cases to tasks
 
@@ -114,7 +114,7 @@ class Engine:
                 self._begin(one, made)
                 continue
             if case.recipe not in self._making:
-                self._tasks.append(Task(self.plan.recipes[case.recipe]))
+                self._tasks.append(MakeInstance(self.plan.recipes[case.recipe]))
             self._making[case.recipe].append(one)
 
     def _begin(self, one: _Open, made: Made) -> None:
@@ -141,10 +141,11 @@ class Engine:
                 continue
             one.waiting.remove(step)
             start = None
-            if step.run(one.digest, one.case.seed) not in self._there:
+            comparison = one.layout.comparison
+            if comparison is not None and step.run(one.digest, one.case.seed) not in self._there:
                 known = self._runs(one)
                 usable = {name: known["heuristic", name] for name in names}
-                start = best_start(one.layout.contest.sense, usable)
+                start = best_start(comparison.sense, usable)
             self._ask(one, step, start)
 
     def _ask(self, one: _Open, step: Step, start: str | None = None) -> None:
@@ -153,9 +154,12 @@ class Engine:
             self._tick(one, step)
             return
         if key not in self._running:
-            keep = self.keep == "all" or self.keep == step.kind
-            recipe = self.plan.recipes[one.case.recipe]
-            self._tasks.append(Task(recipe, key, self.plan.methods[step.key], start, keep))
+            asked, keep = self.plan.methods[step.key], self.keep in ("all", step.kind)
+            if step.kind == "sweep":
+                self._tasks.append(Measure(key, asked, one.case.cell))
+            else:
+                recipe = self.plan.recipes[one.case.recipe]
+                self._tasks.append(RunMethod(key, asked, recipe, start, keep))
         self._running[key].append((one, step))
 
     def _tick(self, one: _Open, step: Step) -> None:
@@ -169,18 +173,18 @@ class Engine:
 
     def _record(self, finished: Finished[Task, Report]) -> BaseException | None:
         """Keep a result; one that is none is a reason to stop."""
-        task, report = finished.task, finished.value or Report(0.0, "")
+        task, report = finished.task, finished.value or Report(0.0)
         if report.refusal:
             return InputError.of("worker", report.refusal, "the code of the process that asks")
-        if task.key is None:
+        if isinstance(task, MakeInstance):
             self._record_instance(task, Made(report.digest, finished.error, report.took))
             return None
-        run = report.run or Run(Status.ERROR.value, message=finished.error)
+        run = report.run or MethodRun(Status.ERROR.value, message=finished.error)
         if run.status == Status.INTERRUPTED:
             return KeyboardInterrupt()  # heard by the solver; it says nothing of the method
         self.store.put_run(task.key, run, report.took)
         self._there.add(task.key)
-        self._pace.compute(task.key[1], report.took)
+        self._pace.compute(task.key[1], task.asked.method.call, report.took)
         asking = self._running.pop(task.key)
         for one, step in asking:
             self._tick(one, step)
@@ -188,7 +192,7 @@ class Engine:
             self._ask_waiting(one)
         return None
 
-    def _record_instance(self, task: Task, made: Made) -> None:
+    def _record_instance(self, task: MakeInstance, made: Made) -> None:
         self.store.put_instance(task.recipe, made)
         self._instances[task.recipe.key] = made
         for one in self._making.pop(task.recipe.key):
@@ -196,7 +200,7 @@ class Engine:
 
     # from the store to rows
 
-    def _runs(self, one: _Open) -> dict[Place, Run]:
+    def _runs(self, one: _Open) -> dict[Place, MethodRun]:
         """The runs of a case that are there."""
         return runs_of(one.layout, one.case, self._instances, self.store.runs(one.digest))
 

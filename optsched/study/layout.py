@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from optsched.evaluation.ratios import ComparisonSpec
-from optsched.evaluation.runs import Kind
+from optsched.evaluation.runs import MethodKind
 
 NO_SEED = -1
 """Stands for the seed of a method whose result depends on none."""
 
-Place = tuple[Kind, str]
+Place = tuple[MethodKind, str]
 """Where a method stands in a comparison: its kind and label."""
 
 RunKey = tuple[str, str, int]
@@ -23,7 +23,7 @@ RunKey = tuple[str, str, int]
 class Step:
     """A method of a grid."""
 
-    kind: Kind
+    kind: MethodKind
     label: str
     """What tables call it; unique among the grid's methods of its kind."""
     key: str
@@ -50,7 +50,8 @@ class Layout:
     """Of costs."""
     options: Sequence[str]
     """Generator options that were given."""
-    contest: ComparisonSpec
+    comparison: ComparisonSpec | None
+    """None for a sweep, whose rows are compared with nothing."""
     steps: Sequence[Step]
 
     def plain(self) -> dict[str, Any]:
@@ -60,14 +61,16 @@ class Layout:
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Layout:
         """The layout that ``plain`` came from."""
-        options = {call: groupable(given) for call, given in plain["contest"]["heuristics"].items()}
-        contest = ComparisonSpec(**{**plain["contest"], "heuristics": options})
+        known, comparison = plain["comparison"], None
+        if known is not None:
+            options = {call: groupable(given) for call, given in known["heuristics"].items()}
+            comparison = ComparisonSpec(**{**known, "heuristics": options})
         steps = [Step(**step) for step in plain["steps"]]
-        return cls(plain["problem"], plain["unit"], plain["options"], contest, steps)
+        return cls(plain["problem"], plain["unit"], plain["options"], comparison, steps)
 
 
 @dataclass(frozen=True)
-class Case:
+class PlannedInstance:
     """One instance of a grid, with the seed heuristics run on it."""
 
     grid: int
@@ -78,7 +81,19 @@ class Case:
     """What tables call it."""
     seed: int
     cell: Mapping[str, Any]
-    """Options of the generator."""
+    """Options of the generator; of a sweep, the arguments of its measurement."""
+    given: bool = False
+    """Whether it needs no making, as ``cell`` is all of it."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of making an instance."""
+
+    digest: str
+    """Of its content; empty where it could not be made."""
+    message: str = ""
+    took: float = 0.0
 
 
 def groupable(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from optsched.study.layout import Case, Layout
+from optsched.study.layout import Layout, PlannedInstance
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class Progress:
     """Runs whose result is new."""
     seconds_left: float | None
     """Wall seconds, as the runs so far suggest; None before the first."""
+    latest: str = ""
+    """The method, or the sweep, whose result is the newest."""
 
 
 class Pace:
@@ -35,12 +37,13 @@ class Pace:
     def __init__(
         self,
         layouts: Sequence[Layout],
-        cases: Sequence[Case],
+        cases: Sequence[PlannedInstance],
         took: Mapping[str, tuple[int, float]],
         workers: int,
     ) -> None:
         self.workers = workers
         self.computed = 0
+        self._latest = ""
         self._left: Counter[str] = Counter()
         self._took = dict(took)
         for grid, count in Counter(case.grid for case in cases).items():
@@ -52,16 +55,19 @@ class Pace:
         """A run of the method has its result."""
         self._left[method] -= 1
 
-    def compute(self, method: str, took: float) -> None:
+    def compute(self, method: str, call: str, took: float) -> None:
         """A result is new, and took so many wall seconds."""
         self.computed += 1
+        self._latest = call
         count, total = self._took.get(method, (0, 0.0))
         self._took[method] = (count + 1, total + took)
 
     def progress(self) -> Progress:
         """How far it is."""
         left = self._left.total()
-        return Progress(self._planned - left, self._planned, self.computed, self._seconds_left())
+        return Progress(
+            self._planned - left, self._planned, self.computed, self._seconds_left(), self._latest
+        )
 
     def _seconds_left(self) -> float | None:
         known = {method: total / count for method, (count, total) in self._took.items()}

@@ -14,8 +14,8 @@ from optsched.evaluation.runs import run_heuristic
 from optsched.evaluation.tables import frame, varying
 from optsched.page import Example, Section, page
 from optsched.problem import Problem
-from optsched.study.grid import Recipe, found, instance_digest
-from optsched.study.layout import Case
+from optsched.study.layout import PlannedInstance
+from optsched.study.plan import Recipe, found, instance_digest
 from optsched.study.reading import Results, rows_of
 from optsched.study.store import Store
 
@@ -35,7 +35,11 @@ def study_page(store: Store, title: str) -> str:
     """
     results = Results.of(store)
     solvers = sorted({run.solver for run in results.runs.values() if run.solver})
-    sections = [_section(store, results, number) for number in range(len(results.layouts))]
+    sections = [
+        _section(store, results, number)
+        for number, layout in enumerate(results.layouts)
+        if layout.comparison is not None
+    ]
     return page(title, sections, made_with=", ".join([f"optsched {__version__}", *solvers]))
 
 
@@ -76,7 +80,7 @@ def _worst(store: Store, results: Results, number: int, problem: Problem) -> Exa
     return Example(title, instance, schedules)
 
 
-def _instance(problem: Problem, case: Case, results: Results) -> Any:
+def _instance(problem: Problem, case: PlannedInstance, results: Results) -> Any:
     """The instance of a case made again; None where it is another one now, or gone."""
     try:
         if case.cell or not Path(case.name).is_file():
@@ -91,7 +95,12 @@ def _instance(problem: Problem, case: Case, results: Results) -> Any:
 
 
 def _schedules(
-    store: Store, results: Results, problem: Problem, case: Case, instance: Any, heuristic: str
+    store: Store,
+    results: Results,
+    problem: Problem,
+    case: PlannedInstance,
+    instance: Any,
+    heuristic: str,
 ) -> Iterator[tuple[str, Any]]:
     trial = run_heuristic(problem, instance, heuristic, case.seed)
     if trial.schedule is not None and trial.cost is not None:

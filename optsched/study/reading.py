@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from optsched.evaluation.ratios import FAILED, Row, compare
-from optsched.evaluation.runs import Kind, Run
+from optsched.evaluation.runs import MethodKind, MethodRun
 from optsched.solvers.solution import Status
-from optsched.study.layout import Case, Layout, Place, RunKey
+from optsched.study.layout import Layout, Made, Place, PlannedInstance, RunKey
 from optsched.study.pace import Pace, Progress
-from optsched.study.store import Made, Store
+from optsched.study.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ class StepSummary:
 
     grid: int
     problem: str
-    kind: Kind
+    kind: MethodKind
     method: str
     planned: int
     finished: int
@@ -47,10 +47,10 @@ class Results:
     """A study as its store holds it at one moment."""
 
     layouts: list[Layout]
-    cases: list[Case]
+    cases: list[PlannedInstance]
     instances: Mapping[str, Made]
     """By recipe."""
-    runs: Mapping[RunKey, Run]
+    runs: Mapping[RunKey, MethodRun]
     progress: Progress
 
     @classmethod
@@ -80,7 +80,7 @@ class Results:
             for row in rows_of(self.layouts[grid], case, self.runs_of(case))
         ]
 
-    def runs_of(self, case: Case) -> dict[Place, Run]:
+    def runs_of(self, case: PlannedInstance) -> dict[Place, MethodRun]:
         """The runs of a case that are there."""
         return runs_of(self.layouts[case.grid], case, self.instances, self.runs)
 
@@ -115,7 +115,7 @@ class Results:
         summaries = []
         for number, layout in enumerate(self.layouts):
             cases = [case for case in self.cases if case.grid == number]
-            found: dict[Place, list[Run]] = {step.place: [] for step in layout.steps}
+            found: dict[Place, list[MethodRun]] = {step.place: [] for step in layout.steps}
             for case in cases:
                 for place, run in self.runs_of(case).items():
                     found[place].append(run)
@@ -133,22 +133,25 @@ class Results:
 
 
 def runs_of(
-    layout: Layout, case: Case, instances: Mapping[str, Made], runs: Mapping[RunKey, Run]
-) -> dict[Place, Run]:
+    layout: Layout,
+    case: PlannedInstance,
+    instances: Mapping[str, Made],
+    runs: Mapping[RunKey, MethodRun],
+) -> dict[Place, MethodRun]:
     """The runs of a case that are there; on an instance that cannot be made, all have failed."""
     made = instances.get(case.recipe)
     if made is None:
         return {}
     if not made.digest:
-        return {step.place: Run(Status.ERROR.value, message=made.message) for step in layout.steps}
+        failed = MethodRun(Status.ERROR.value, message=made.message)
+        return dict.fromkeys((step.place for step in layout.steps), failed)
     keys = {step.place: step.run(made.digest, case.seed) for step in layout.steps}
     return {place: runs[key] for place, key in keys.items() if key in runs}
 
 
-def rows_of(layout: Layout, case: Case, runs: Mapping[Place, Run]) -> list[Row]:
+def rows_of(layout: Layout, case: PlannedInstance, runs: Mapping[Place, MethodRun]) -> list[Row]:
     """The ratios of a case by the runs that are there; none before its bounds and optimum are."""
-    contest = layout.contest
-    needed = {("bound", name) for name in contest.bounds} | {("exact", n) for n in contest.solves}
-    if not needed <= set(runs):
+    comparison = layout.comparison
+    if comparison is None or any(place not in runs for place in comparison.needed()):
         return []
-    return compare(contest, runs, seed=case.seed, name=case.name, parameters=case.cell)
+    return compare(comparison, runs, seed=case.seed, name=case.name, parameters=case.cell)

@@ -52,7 +52,7 @@ from optsched.errors import FieldProblem, InputError
 from optsched.problem import Preset, pick
 from optsched.solvers.options import Options
 from optsched.study.engine import Keep
-from optsched.study.grid import Exact, Grid, found
+from optsched.study.plan import Exact, Grid, found
 
 
 class LimitsDocument(Document):
@@ -126,7 +126,7 @@ class Spec:
 
 
 def read(path: str | Path) -> Spec:
-    """Read a study file; ``optsched.study.grid.plan`` looks up what it names.
+    """Read a study file; ``optsched.study.plan.plan`` looks up what it names.
 
     Raises:
         InputError: the file is missing, is not TOML, or holds a field that is refused.

@@ -17,22 +17,22 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic_core import to_jsonable_python
 
 from optsched.errors import InputError
-from optsched.evaluation.runs import Run
+from optsched.evaluation.runs import MethodRun
 from optsched.solvers.solution import Status
-from optsched.study.grid import Asked, Plan, Recipe, found, settings
-from optsched.study.layout import Case, Layout, RunKey, groupable
+from optsched.study.layout import Layout, Made, PlannedInstance, RunKey, groupable
+from optsched.study.plan import Asked, Plan, Recipe, found, settings
 
 APPLICATION = 0x6F707473
 """Marks an SQLite file as a store of studies."""
 
-FORMAT = 1
+FORMAT = 2
 """Version of the tables below."""
 
 PATIENCE = 30.0
@@ -59,7 +59,7 @@ CREATE TABLE runs (
     seed INTEGER NOT NULL,     -- -1 where the result depends on none
     status TEXT NOT NULL, cost REAL, bound REAL, offline INTEGER NOT NULL, seconds REAL NOT NULL,
     solver TEXT NOT NULL, "limit" TEXT NOT NULL, nodes INTEGER, message TEXT NOT NULL,
-    measures TEXT NOT NULL, quantities TEXT NOT NULL, schedule TEXT,
+    measures TEXT NOT NULL, quantities TEXT NOT NULL, schedule TEXT, rows TEXT,
     took REAL NOT NULL,        -- wall seconds, everything included
     finished REAL NOT NULL,    -- seconds since 1970
     PRIMARY KEY (instance, method, seed)
@@ -78,16 +78,6 @@ CREATE VIEW results AS
     JOIN runs ON runs.instance = instances.digest AND runs.seed IN (cases.seed, -1)
     JOIN methods ON methods.key = runs.method AND methods.problem = instances.problem;
 """
-
-
-@dataclass(frozen=True)
-class Made:
-    """What came of making an instance."""
-
-    digest: str
-    """Of its content; empty where it could not be made."""
-    message: str = ""
-    took: float = 0.0
 
 
 class Store:
@@ -208,6 +198,14 @@ class Store:
                     for number, case in enumerate(plan.cases)
                 ],
             )
+            self._sql.executemany(
+                "INSERT OR IGNORE INTO instances VALUES (?, ?, ?, ?, ?, '', 0.0)",
+                [
+                    (one.recipe, plan.layouts[one.grid].problem, one.name, one.seed, one.recipe)
+                    for one in plan.cases
+                    if one.given
+                ],
+            )
             self._sql.execute("INSERT OR REPLACE INTO facts VALUES ('workers', ?)", [str(workers)])
 
     def layouts(self) -> list[Layout]:
@@ -215,13 +213,13 @@ class Store:
         lines = self._sql.execute("SELECT facts FROM grids ORDER BY number")
         return [Layout.of(json.loads(facts)) for (facts,) in lines]
 
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[PlannedInstance]:
         """The instances of the study, once per grid they appear in."""
         lines = self._sql.execute(
             "SELECT grid, recipe, name, seed, cell FROM cases ORDER BY number"
         )
         return [
-            Case(grid, recipe, name, seed, groupable(json.loads(cell)))
+            PlannedInstance(grid, recipe, name, seed, groupable(json.loads(cell)))
             for grid, recipe, name, seed, cell in lines
         ]
 
@@ -238,7 +236,7 @@ class Store:
         line = (recipe.key, problem, recipe.name, recipe.seed, made.digest, made.message, made.took)
         self._sql.execute("INSERT OR REPLACE INTO instances VALUES (?, ?, ?, ?, ?, ?, ?)", line)
 
-    def put_run(self, key: RunKey, run: Run, took: float) -> None:
+    def put_run(self, key: RunKey, run: MethodRun, took: float) -> None:
         """Keep what came of a run.
 
         Raises:
@@ -258,9 +256,9 @@ class Store:
         """The runs that are there."""
         return set(self._sql.execute("SELECT instance, method, seed FROM runs"))
 
-    def runs(self, instance: str | None = None) -> dict[RunKey, Run]:
-        """What came of every run, or of those on one instance; schedules are left out."""
-        columns = ", ".join(f'"{name}"' for name in _RUN if name != "schedule")
+    def runs(self, instance: str | None = None) -> dict[RunKey, MethodRun]:
+        """What came of every run, or of those on one instance; ``_LONG`` is left out."""
+        columns = ", ".join(f'"{name}"' for name in _RUN if name not in _LONG)
         where, given = ("", []) if instance is None else (" WHERE instance = ?", [instance])
         lines = self._sql.execute(
             f"SELECT instance, method, seed, {columns} FROM runs{where}", given
@@ -269,9 +267,16 @@ class Store:
 
     def schedule(self, key: RunKey) -> str | None:
         """The schedule of a run as JSON, if it was kept."""
-        lines = self._sql.execute(
-            "SELECT schedule FROM runs WHERE instance = ? AND method = ? AND seed = ?", key
-        ).fetchall()
+        return self._long("schedule", key)
+
+    def rows(self, key: RunKey) -> list[dict[str, Any]] | None:
+        """What a sweep measured on one instance, if it could."""
+        text = self._long("rows", key)
+        return None if text is None else json.loads(text)
+
+    def _long(self, name: str, key: RunKey) -> str | None:
+        question = f"SELECT {name} FROM runs WHERE instance = ? AND method = ? AND seed = ?"
+        lines = self._sql.execute(question, key).fetchall()
         return lines[0][0] if lines else None
 
     def took(self) -> dict[str, tuple[int, float]]:
@@ -294,15 +299,16 @@ class Store:
         return dropped
 
 
-_RUN = tuple(f.name for f in fields(Run))
+_RUN = tuple(f.name for f in fields(MethodRun))
 _MAPPINGS = ("measures", "quantities")
+_LONG = ("schedule", "rows")
 
 
-def _run(line: Sequence[Any]) -> Run:
-    names = [name for name in _RUN if name != "schedule"]
+def _run(line: Sequence[Any]) -> MethodRun:
+    names = [name for name in _RUN if name not in _LONG]
     content = dict(zip(names, line, strict=True))
     content |= {name: json.loads(content[name]) for name in _MAPPINGS}
-    return Run(**{**content, "offline": bool(content["offline"])})
+    return MethodRun(**{**content, "offline": bool(content["offline"])})
 
 
 def _method_line(asked: Asked) -> tuple[Any, ...]:

@@ -6,33 +6,60 @@ asked for the same again, and makes sure that it is the one that is meant.
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from optsched.evaluation.code_digest import method_versions
-from optsched.evaluation.runs import InstanceRunner, Run
+from optsched.evaluation.code_digest import code_versions, method_versions
+from optsched.evaluation.runs import (
+    DONE,
+    UNMEASURED,
+    InstanceRunner,
+    MethodRun,
+    UnmeasuredError,
+)
 from optsched.problem import Problem
-from optsched.study.grid import Asked, Recipe, found, instance_digest
 from optsched.study.layout import RunKey
+from optsched.study.plan import Asked, Recipe, found, instance_digest
 
 
 @dataclass(frozen=True)
-class Task:
-    """A unit of work, as it goes to a worker."""
+class MakeInstance:
+    """Make an instance, and tell its digest."""
 
     recipe: Recipe
+
+
+@dataclass(frozen=True)
+class RunMethod:
+    """Run a method on an instance."""
+
+    key: RunKey
+    asked: Asked
+    recipe: Recipe
     """Of the instance."""
-    key: RunKey | None = None
-    """The run; None: only make the instance and tell its digest."""
-    asked: Asked | None = None
-    """The method of the run."""
     start: str | None = None
     """Heuristic whose schedule a solve starts from."""
     keep: bool = False
     """Whether to send the schedule along."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Measure one instance of a sweep."""
+
+    key: RunKey
+    asked: Asked
+    arguments: Mapping[str, Any]
+
+
+Task = MakeInstance | RunMethod | Measure
+"""As it goes to a worker."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +68,9 @@ class Report:
 
     took: float
     """Wall seconds, everything included."""
-    digest: str
-    """Of the instance's content."""
-    run: Run | None = None
+    digest: str = ""
+    """Of the content of the instance that was made."""
+    run: MethodRun | None = None
     refusal: str = ""
     """Why this worker must not do it."""
 
@@ -67,28 +94,31 @@ def work(task: Task) -> Report:
     """Do what a task says.
 
     Raises:
-        Exception: whatever making the instance raises.
+        Exception: whatever making the instance, or measuring, raises.
     """
     began = time.perf_counter()
-    problem = found(task.recipe.problem)
-    if task.key is None or task.asked is None:
-        digest = _make(problem, task.recipe)
-        return Report(time.perf_counter() - began, digest)
-    if isinstance(task.recipe.problem, str):
-        here = _versions(problem, task.asked)
-        if here != task.asked.versions:
+    digest, run = "", None
+    if isinstance(task, MakeInstance):
+        digest = _make(found(task.recipe.problem), task.recipe)
+    else:
+        here = _versions(task)
+        if here not in (None, task.asked.versions):
             told = f"{socket.gethostname()} runs {here}, not {dict(task.asked.versions)}"
-            return Report(0.0, "", refusal=told)
-    wanted = task.key[0]
+            return Report(0.0, refusal=told)
+        run = _measure(task) if isinstance(task, Measure) else _run(task)
+    return Report(time.perf_counter() - began, digest, run)
+
+
+def _run(task: RunMethod) -> MethodRun:
+    problem, wanted = found(task.recipe.problem), task.key[0]
     there = (_kept.problem, _kept.digest) == (problem.name, wanted)
     if not there and _make(problem, task.recipe) != wanted:
         raise OtherInstanceError(
             "the instance is not the one made before from the same options and seed: "
             "is its generator random beyond its seed, or has a file it reads changed?"
         )
-    bench = InstanceRunner(problem, _kept.instance, task.recipe.seed)
-    run = bench.run(task.asked.method, task.start, keep=task.keep)
-    return Report(time.perf_counter() - began, wanted, run)
+    runner = InstanceRunner(problem, _kept.instance, task.recipe.seed)
+    return runner.run(task.asked.method, task.start, keep=task.keep)
 
 
 def _make(problem: Problem, recipe: Recipe) -> str:
@@ -103,11 +133,53 @@ def _make(problem: Problem, recipe: Recipe) -> str:
     return digest
 
 
+def _measure(task: Measure) -> MethodRun:
+    began = time.perf_counter()
+    assert task.asked.measure is not None
+    try:
+        rows = plain_rows(task.asked.measure(**task.arguments))
+    except UnmeasuredError as out_of_reach:
+        return MethodRun(UNMEASURED, message=str(out_of_reach), seconds=time.perf_counter() - began)
+    return MethodRun(DONE, rows=rows, seconds=time.perf_counter() - began)
+
+
+def plain_rows(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as JSON: Python's own numbers and texts.
+
+    Raises:
+        TypeError: something else is in them.
+    """
+    return json.dumps([dict(row) for row in rows], default=_plain_number)
+
+
+def _plain_number(value: Any) -> Any:
+    try:
+        return value.item()
+    except (AttributeError, ValueError):
+        raise TypeError(f"a row holds numbers and texts, not {value!r}") from None
+
+
 _known_versions: dict[str, dict[str, str]] = {}
 
 
-def _versions(problem: Problem, asked: Asked) -> dict[str, str]:
-    """What a run of the method depends on here."""
+def _versions(task: RunMethod | Measure) -> dict[str, str] | None:
+    """What a result depends on here; None where the code came with the task."""
+    asked = task.asked
     if asked.key not in _known_versions:
-        _known_versions[asked.key] = method_versions(problem, asked.method)
+        if isinstance(task, RunMethod):
+            if not isinstance(task.recipe.problem, str):
+                return None
+            versions = method_versions(found(task.recipe.problem), asked.method)
+        elif asked.measure is not None and _is_by_name(asked.measure):
+            versions = code_versions([asked.measure])
+        else:
+            return None
+        _known_versions[asked.key] = versions
     return _known_versions[asked.key]
+
+
+def _is_by_name(function: Callable[..., Any]) -> bool:
+    """Whether a function is imported where it is called, and not sent there."""
+    if isinstance(function, partial):
+        return all(_is_by_name(part) for part in (function.func, *function.args) if callable(part))
+    return function.__module__ != "__main__" and "<" not in function.__qualname__

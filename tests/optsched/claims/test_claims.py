@@ -2,6 +2,7 @@
 
 import json
 import math
+import statistics
 import sys
 import types
 from importlib.metadata import EntryPoint
@@ -25,13 +26,14 @@ from optsched.claims import (
     experiments,
     latex,
     markdown,
-    measure,
     measure_claims,
+    run_experiments,
     table,
 )
 from optsched.cli import app
 from optsched.errors import InputError
 from optsched.evaluation.tables import mean_interval
+from optsched.study import Results, Store
 
 ORDER = {"fails": 0, "partly": 1, "holds": 2}
 
@@ -206,7 +208,7 @@ def test_a_sweep_is_a_table_of_its_tasks_and_their_rows():
 
 def test_a_sweep_goes_over_processes_and_comes_back_in_order():
     of = [claim("mean", doubles(), mean_double)]
-    (result,) = measure({"covering": of}, "quick", workers=2).values()
+    (result,) = run_experiments({"covering": of}, "quick", workers=2).values()
     assert result.value["size"].tolist() == [0, 1, 2, 3]
     assert findings(of, workers=2) == findings(of, workers=1)
 
@@ -240,7 +242,7 @@ def test_what_is_kept_is_not_measured_again(tmp_path):
     assert calls == [0, 1, 2, 3]
     assert findings(of, keep=file) == first == findings(of)
     assert calls == [0, 1, 2, 3, 0, 1, 2, 3]  # measured without a file only
-    measure({"covering": of}, "full", keep=file)
+    run_experiments({"covering": of}, "full", keep=file)
     assert calls[8:] == [4, 5]
 
 
@@ -257,20 +259,73 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was(tmp_path):
     assert calls == [2, 3]
 
 
+def test_measurements_are_runs_of_a_study_and_live_in_its_store(tmp_path):
+    file = tmp_path / "kept.sqlite"
+    of = [claim("mean", doubles(fails_at=[3]), mean_double), claim("one", lambda scale: 1.0)]
+    findings(of, keep=file)
+    with Store.reading(file) as store:
+        results = Results.of(store)
+        (rows,) = [store.rows(key) for key in results.runs if store.rows(key) == [{"double": 4}]]
+    assert rows == [{"double": 4}]
+    assert results.rows == []  # a sweep is compared with nothing
+    told = {step.method: dict(step.statuses) for step in results.steps()}
+    assert told == {"<lambda>": {"done": 1}, "doubles": {"done": 3, "error": 1}}
+    shown = CliRunner().invoke(app, ["study", "show", str(file)], catch_exceptions=False)
+    assert "ValueError: too large" in shown.stdout
+    assert "5 of 5 runs" in shown.stderr
+
+
+def test_what_failed_is_measured_again_and_nothing_else(tmp_path):
+    calls, fails_at = [], [1]
+    of = [claim("mean", doubles(calls, fails_at), mean_double)]
+    findings(of, keep=tmp_path / "kept.sqlite")
+    fails_at.clear()
+    calls.clear()
+    assert not findings(of, keep=tmp_path / "kept.sqlite")["mean"].failed
+    assert calls == [1]
+
+
+def test_code_that_was_mended_measures_again(tmp_path, monkeypatch):
+    (tmp_path / "measuring.py").write_text("def double(size): return [{'double': 2 * size}]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import measuring
+
+    of = [claim("mean", Sweep("module", tasks, measuring.double), mean_double)]
+    file, seen = tmp_path / "kept.sqlite", []
+    for told in (4, 0):
+        run_experiments({"covering": of}, "quick", keep=file, progress=seen.append)
+        assert seen[-1].computed == told
+    (tmp_path / "measuring.py").write_text("def double(size): return [{'double': size + size}]\n")
+    run_experiments({"covering": of}, "quick", keep=file, progress=seen.append)
+    assert seen[-1].computed == 4
+
+
+def test_a_worker_with_other_code_measures_nothing(monkeypatch):
+    monkeypatch.setattr("optsched.study.worker.code_versions", lambda _: {"code": "another"})
+    sweep = Sweep("module", tasks, statistics.mean)  # imported by name wherever it is called
+    with pytest.raises(InputError, match="another"):
+        run_experiments({"covering": [claim("mean", sweep, mean_double)]}, "quick")
+
+
+def test_experiments_that_share_a_line_are_measured_each():
+    found = findings([claim("one", lambda scale: 1.0), claim("two", lambda scale: 0.0)])
+    assert [f.value for f in found.values()] == [1.0, 0.0]
+
+
 def test_a_file_of_another_kind_is_refused(tmp_path):
     file = tmp_path / "notes.md"
     file.write_text("these are no measurements, and there are many of them" * 40)
-    with pytest.raises(InputError, match="a file of measurements"):
+    with pytest.raises(InputError, match="cannot be read"):
         findings([claim("mean", doubles(), mean_double)], keep=file)
 
 
 def test_progress_counts_every_part():
     seen = []
     of = [claim("mean", doubles(), mean_double), claim("one", lambda scale: 1.0)]
-    measure({"covering": of}, "quick", progress=lambda *told: seen.append(told))
-    assert [done for done, _, _ in seen] == [1, 2, 3, 4, 5]
-    assert {planned for _, planned, _ in seen} == {5}
-    assert seen[-1][2] == "doubles"
+    run_experiments({"covering": of}, "quick", progress=seen.append)
+    assert [told.finished for told in seen] == [0, 1, 2, 3, 4, 5]
+    assert {told.planned for told in seen} == {5}
+    assert seen[-1].latest == "doubles"
 
 
 def test_traces_are_looked_for_where_the_environment_says(monkeypatch, tmp_path):

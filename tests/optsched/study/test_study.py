@@ -5,20 +5,18 @@ import math
 import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 
 import covering
 import pytest
 
 from optsched.errors import InputError
-from optsched.evaluation.code_digest import digest, method_versions
 from optsched.evaluation.measure import measure
-from optsched.evaluation.runs import Method, instance_rng
+from optsched.evaluation.runs import instance_rng
 from optsched.parallel import ExecutorLostError, Processes
 from optsched.problem import Bound, Heuristic, problem
 from optsched.solvers.options import Options
 from optsched.study import Exact, Grid, Store, run_study
-from optsched.study.grid import plan
+from optsched.study.plan import plan
 
 SMALL = Grid(
     "covering",
@@ -323,42 +321,6 @@ def test_ratios_wait_for_the_optimum_and_the_bounds(path):
 # what a key stands for
 
 
-def test_code_that_changes_is_another_run(tmp_path, monkeypatch):
-    package = tmp_path / "algorithms"
-    package.mkdir()
-    (package / "__init__.py").write_text("from algorithms.other import unused\n")
-    (package / "other.py").write_text("def unused(): pass\n")
-    (package / "rule.py").write_text("ORDER = 1\n")
-    (package / "mine.py").write_text(
-        "from algorithms.rule import ORDER\n\ndef run(instance, rng): return ORDER\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    import algorithms.mine
-
-    first = digest([algorithms.mine.run])
-    (package / "other.py").write_text("def unused(): return 1\n")
-    assert digest([algorithms.mine.run]) == first
-    (package / "rule.py").write_text("ORDER = 2\n")
-    assert digest([algorithms.mine.run]) != first
-
-
-def test_a_function_of_a_notebook_is_told_from_another():
-    spaces = [{"__name__": "__main__"}, {"__name__": "__main__"}]
-    exec("def run(instance, rng): return 1", spaces[0])
-    exec("def run(instance, rng): return 2", spaces[1])
-    assert digest([spaces[0]["run"]]) != digest([spaces[1]["run"]])
-
-
-def test_a_function_that_is_given_another_number_is_another():
-    def scaled(factor):
-        return lambda instance, rng: factor
-
-    assert digest([scaled(1)]) == digest([scaled(1)])
-    assert digest([scaled(1)]) != digest([scaled(2)])
-    assert digest([partial(scaled, 1)]) != digest([partial(scaled, 2)])
-    assert digest([partial(scaled, factor=1)]) != digest([partial(scaled, factor=2)])
-
-
 def test_a_worker_does_not_mistake_one_notebooks_problem_for_another():
     for price in (1.0, 2.0):
         mine = Heuristic(
@@ -368,12 +330,6 @@ def test_a_worker_does_not_mistake_one_notebooks_problem_for_another():
         grid = Grid(changed, {"items": [3]}, heuristics=["mine"], exact=[])
         (row,) = run_study([grid], workers=1).rows
         assert row.cost == price
-
-
-def test_versions_name_the_solver_that_is_used():
-    versions = method_versions(problem("covering"), Method("exact", "knapsack"))
-    assert versions["solver"].startswith("highs 1.")
-    assert "solver" not in method_versions(problem("covering"), Method("bound", "fractional"))
 
 
 # what is refused

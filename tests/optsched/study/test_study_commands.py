@@ -64,7 +64,7 @@ def test_show_needs_only_the_store(cli, ran):
 
 def test_show_tells_what_an_unfinished_study_knows(cli, ran):
     ran.write_text(STUDY.replace("seeds = 2", "seeds = 5"))
-    from optsched.study.grid import plan
+    from optsched.study.plan import plan
     from optsched.study.spec import read
 
     with Store.open(ran.with_suffix(".sqlite")) as store:

@@ -6,7 +6,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.study import run_study
-from optsched.study.grid import plan
+from optsched.study.plan import plan
 from optsched.study.spec import parse, read
 
 WHOLE = """

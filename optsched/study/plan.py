@@ -21,11 +21,11 @@ from optsched.document import dumps, load, parse
 from optsched.errors import FieldProblem, InputError
 from optsched.evaluation.code_digest import generator_versions, method_versions
 from optsched.evaluation.ratios import ComparisonSpec
-from optsched.evaluation.runs import Method, check_exact, instance_rng
+from optsched.evaluation.runs import MethodSpec, check_exact, instance_rng
 from optsched.problem import Problem, parse_call, pick
 from optsched.problem import problem as find_problem
 from optsched.solvers.options import Options
-from optsched.study.layout import Case, Layout, Step
+from optsched.study.layout import Layout, Made, PlannedInstance, Step
 
 T = TypeVar("T")
 
@@ -112,14 +112,18 @@ class Asked:
     """A method, and what its results depend on beside instance and seed."""
 
     problem: str
-    method: Method
+    method: MethodSpec
     versions: Mapping[str, str]
+    measure: Callable[..., Sequence[Mapping[str, Any]]] | None = None
+    """Of a sweep: arguments -> rows."""
 
     @cached_property
     def key(self) -> str:
         """Digest of it all."""
         method = self.method
-        calls = [parse_call(text) for text in (method.call, *method.start)]
+        calls: list[Any] = [method.call]
+        if method.kind != "sweep":
+            calls = [parse_call(text) for text in (method.call, *method.start)]
         limits = settings(method.options)
         return fingerprint([self.problem, method.kind, calls, limits, self.versions])
 
@@ -128,13 +132,17 @@ class Asked:
 class Plan:
     """All grids of a study, looked up."""
 
-    layouts: list[Layout]
-    cases: list[Case]
+    layouts: list[Layout] = field(default_factory=list)
+    cases: list[PlannedInstance] = field(default_factory=list)
     """Every instance, once per grid it appears in."""
-    methods: dict[str, Asked]
+    methods: dict[str, Asked] = field(default_factory=dict)
     """By key."""
-    recipes: dict[str, Recipe]
+    recipes: dict[str, Recipe] = field(default_factory=dict)
     """By key."""
+
+    def given(self) -> dict[str, Made]:
+        """The instances that need no making, by recipe."""
+        return {case.recipe: Made(case.recipe) for case in self.cases if case.given}
 
 
 def found(problem: str | Problem) -> Problem:
@@ -176,7 +184,7 @@ def plan(grids: Sequence[Grid]) -> Plan:
     Raises:
         InputError: naming every field refused, as ``grid[0].heuristics[1]``.
     """
-    whole = Plan([], [], {}, {})
+    whole = Plan()
     problems: list[FieldProblem] = []
     for number, grid in enumerate(grids):
         try:
@@ -215,10 +223,10 @@ def _add(whole: Plan, number: int, grid: Grid) -> None:
         problems += error.problems
     if problems:
         raise InputError(problems)
-    methods = [(text, Method("heuristic", text)) for text in heuristics]
-    methods += [(text, Method("bound", text)) for text in dict.fromkeys(grid.bounds)]
+    methods = [(text, MethodSpec("heuristic", text)) for text in heuristics]
+    methods += [(text, MethodSpec("bound", text)) for text in dict.fromkeys(grid.bounds)]
     methods += [
-        (one.label, Method("exact", one.formulation, one.solver, one.options, tuple(one.start)))
+        (one.label, MethodSpec("exact", one.formulation, one.solver, one.options, tuple(one.start)))
         for one in solves
     ]
     asked = [
@@ -226,7 +234,7 @@ def _add(whole: Plan, number: int, grid: Grid) -> None:
         for label, method in methods
     ]
     chosen = [one.label for one in solves if one.formulation == reference]
-    contest = ComparisonSpec.of(problem, heuristics, grid.bounds, reference, chosen)
+    comparison = ComparisonSpec.of(problem, heuristics, grid.bounds, reference, chosen)
     steps = [
         Step(
             one.method.kind,
@@ -237,11 +245,12 @@ def _add(whole: Plan, number: int, grid: Grid) -> None:
         for label, one in asked
     ]
     options = list(grid.generator or ())
-    whole.layouts.append(Layout(problem.name, problem.unit, options, contest, steps))
+    whole.layouts.append(Layout(problem.name, problem.unit, options, comparison, steps))
     whole.methods.update({one.key: one for _, one in asked})
     whole.recipes.update({recipe.key: recipe for recipe in recipes})
     whole.cases.extend(
-        Case(number, recipe.key, recipe.name, recipe.seed, recipe.cell) for recipe in recipes
+        PlannedInstance(number, recipe.key, recipe.name, recipe.seed, recipe.cell)
+        for recipe in recipes
     )
 
 

@@ -1,0 +1,68 @@
+"""A measurement of its own on many instances: planned, run and kept like any other study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from optsched.evaluation.code_digest import code_versions
+from optsched.evaluation.runs import MethodSpec
+from optsched.study.layout import Layout, PlannedInstance, Step
+from optsched.study.plan import Asked, Plan, fingerprint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Scale = Literal["quick", "full"]
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """An experiment on many instances, each measured by itself: in parallel, and kept one by one.
+
+    An instance that cannot be measured costs the others nothing. Called with a scale, a sweep
+    measures all instances here and now.
+    """
+
+    name: str
+    """Unique among the sweeps of a package."""
+    tasks: Callable[[Scale], Sequence[Mapping[str, Any]]]
+    """Scale -> the arguments of ``measure``, numbers and texts, one mapping per instance."""
+    measure: Callable[..., Rows]
+    """Arguments -> rows of numbers and texts; a function of a module, for other processes."""
+    overview: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    """Measurements -> a table of them by setting, for people."""
+
+    def __call__(self, scale: Scale) -> pd.DataFrame:
+        """One line per row: the arguments and what was measured."""
+        return self.frame([(task, self.measure(**task)) for task in self.tasks(scale)])
+
+    @staticmethod
+    def frame(measured: Sequence[tuple[Mapping[str, Any], Rows]]) -> pd.DataFrame:
+        """Tasks and their rows as one table."""
+        import pandas as pd
+
+        return pd.DataFrame([{**task, **row} for task, rows in measured for row in rows])
+
+
+def add_sweep(plan: Plan, problem: str, sweep: Sweep, scale: Scale) -> None:
+    """Put every instance of a sweep into a plan, as a grid of its own.
+
+    Raises:
+        Exception: whatever saying the tasks raises; the plan is then as it was.
+    """
+    tasks = list(sweep.tasks(scale))
+    versions = code_versions([sweep.measure])
+    asked = Asked(problem, MethodSpec("sweep", sweep.name), versions, sweep.measure)
+    step = Step("sweep", sweep.name, asked.key, seeded=False)
+    names = list(dict.fromkeys(name for task in tasks for name in task))
+    number = len(plan.layouts)
+    plan.layouts.append(Layout(problem, "", names, None, [step]))
+    plan.methods[asked.key] = asked
+    for task in tasks:
+        recipe = fingerprint([problem, dict(task)])
+        name = ",".join(f"{key}={value}" for key, value in task.items())
+        plan.cases.append(PlannedInstance(number, recipe, name, 0, task, given=True))
