@@ -13,12 +13,13 @@ import argparse
 import json
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-from optsched.parallel import run_each
+from optsched.parallel import Processes, Serial, drain
 from optsched.solvers.registry import available
 from optsched.testing.campaign import Finding, examine
 from optsched.testing.random_models import RANDOM_KINDS
@@ -58,9 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     began, words, shown = time.perf_counter(), Counter[tuple[str, Word]](), Counter[str]()
     failed = 0
-    for outcome in run_each(Batch.run, batches, given.workers):
+    executor = Serial() if given.workers == 1 else Processes(given.workers)
+    for outcome in chain.from_iterable(drain(Batch.run, deque(batches), executor)):
         if outcome.value is None:
-            print(f"{batches[outcome.index].seeds}: {outcome.error}")
+            print(f"{outcome.task.seeds}: {outcome.error}")
             failed += 1
             continue
         for finding in outcome.value:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Verdict = Literal["holds", "fails", "undecided", "not_applicable"]
+StatementVerdict = Literal["holds", "fails", "undecided", "not_applicable"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Certificate:
     """Paper, number."""
     claim: str
     """What it says, in one line; "left <= right" where it compares two numbers."""
-    verdict: Verdict
+    verdict: StatementVerdict
     expected: bool = False
     """Whether it is proven for this instance and schedule, so that its failure refutes one of
     them; False for what a paper claims without a proof that holds, or where it does not apply."""
@@ -38,7 +38,7 @@ class Certificate:
         return self.expected and self.verdict == "fails"
 
 
-def compared(left: float, right: float, tolerance: float = 1e-9) -> Verdict:
+def at_most(left: float, right: float, tolerance: float = 1e-9) -> StatementVerdict:
     """Whether left <= right, up to a tolerance relative to the greater of both and 1."""
     slack = tolerance * max(1.0, abs(left), abs(right))
     return "holds" if left <= right + slack else "fails"

@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 from concurrent.futures import Executor as FuturesExecutor
 from contextlib import contextmanager
@@ -30,16 +30,6 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 class ExecutorLostError(RuntimeError):
     """The executor is gone; the tasks it had were not at fault and may run again elsewhere."""
-
-
-@dataclass(frozen=True)
-class Outcome(Generic[Result]):
-    """What came of one task: a value, or words about what went wrong."""
-
-    index: int
-    """Which task."""
-    value: Result | None = None
-    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,24 +159,6 @@ class External:
             self._started.shutdown(wait=not abandoned)
 
 
-def run_each(
-    function: Callable[[Task], Result], tasks: Sequence[Task], workers: int = 1
-) -> Iterator[Outcome[Result]]:
-    """Call ``function`` on every task and yield each outcome once, in the order they finish.
-
-    A task that raises, and one that kills its process, has an outcome with ``error``.
-
-    Args:
-        function: what to do; it and the tasks are sent to other processes.
-        tasks: on what.
-        workers: processes; 1 stays in this one.
-    """
-    executor = Serial() if workers == 1 else Processes(workers)
-    for batch in drain(_Second(function), deque(enumerate(tasks)), executor):
-        for finished in batch:
-            yield Outcome(finished.task[0], finished.value, finished.error)
-
-
 def drain(
     function: Callable[[Task], Result], tasks: deque[Task], executor: Executor
 ) -> Generator[list[Finished[Task, Result]], None, None]:
@@ -312,16 +284,6 @@ class InFlight(Generic[Task, Result]):
             yield
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-class _Second(Generic[Task, Result]):
-    """A function on the second of a pair; a class, so that it can be sent to a process."""
-
-    def __init__(self, function: Callable[[Task], Result]) -> None:
-        self.function = function
-
-    def __call__(self, pair: tuple[int, Task]) -> Result:
-        return self.function(pair[1])
 
 
 def _guarded(function: Callable[[Task], Result], task: Task) -> tuple[Result | None, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optsched.errors import InputError
-from optsched.evaluation.ratios import FIELDS, ComparisonSpec, Row, best_start, compare, ratio
+from optsched.evaluation.ratios import FIELDS, ComparisonSpec, Row, best_start, ratio, ratio_rows
 from optsched.evaluation.runs import (
     InstanceRunner,
     MethodKind,
@@ -27,7 +27,7 @@ from optsched.problem import Problem
 from optsched.problem import problem as find_problem
 from optsched.solvers.options import Options
 from optsched.study.engine import Engine
-from optsched.study.plan import Exact, Grid, plan
+from optsched.study.plan import Exact, StudyGrid, plan
 from optsched.study.store import Store
 
 __all__ = ["FIELDS", "Row", "Study", "check_names", "check_solver", "measure", "ratio", "study"]
@@ -94,7 +94,7 @@ def measure(
     start = best_start(problem.sense, {text: runs["heuristic", text] for text in useful})
     runs["exact", reference] = runner.run(exact, start)
     comparison = ComparisonSpec.of(problem, heuristics, bounds, reference, [reference])
-    return compare(comparison, runs, seed=seed, name=name, parameters=parameters or {})
+    return ratio_rows(comparison, runs, seed=seed, name=name, parameters=parameters or {})
 
 
 def study(
@@ -138,7 +138,7 @@ def study(
     if workers < 1:
         raise InputError.of("workers", workers, "an integer >= 1")
     exact = Exact(reference, solver, options or Options(), starts(chosen, reference, heuristics))
-    planned = plan([Grid(problem, grid, (), seeds, heuristics, [exact], bounds)])
+    planned = plan([StudyGrid(problem, grid, (), seeds, heuristics, [exact], bounds)])
     rows: dict[int, list[Row]] = {}
     try:
         with Store.in_memory() as store:

@@ -38,7 +38,7 @@ class OptimumInterval:
         return self.incumbent if self.status == Status.OPTIMAL else None
 
 
-def bracket(
+def optimum_interval(
     sense: Sense,
     status: Status,
     schedules: Mapping[str, float],
@@ -238,7 +238,7 @@ class ComparisonSpec:
         return [*(("bound", b) for b in self.bounds), *(("exact", s) for s in self.solves)]
 
 
-def compare(
+def ratio_rows(
     comparison: ComparisonSpec,
     runs: Mapping[tuple[MethodKind, str], MethodRun],
     *,
@@ -259,7 +259,7 @@ def compare(
     bounds = {text: runs["bound", text] for text in comparison.bounds}
     heuristics = [text for text in comparison.heuristics if ("heuristic", text) in runs]
     trials = {text: runs["heuristic", text] for text in heuristics}
-    known = _bracket(comparison, solves, bounds, trials)
+    known = _known_optimum(comparison, solves, bounds, trials)
     messages = [known.message, *(run.message for run in solves.values())]
     common = Row(
         problem=comparison.problem,
@@ -297,7 +297,7 @@ def _options(problem: Problem, heuristics: Sequence[str]) -> dict[str, dict[str,
     }
 
 
-def _bracket(
+def _known_optimum(
     comparison: ComparisonSpec,
     solves: Mapping[str, MethodRun],
     bounds: Mapping[str, MethodRun],
@@ -318,7 +318,7 @@ def _bracket(
         claim = run.cost if proven else run.bound
         if claim is not None and math.isfinite(claim) and run.status not in _DOUBTFUL:
             claims[text] = claim
-    known = bracket(comparison.sense, _ended(solves), schedules, claims)
+    known = optimum_interval(comparison.sense, _ended(solves), schedules, claims)
     complaints = [run.message for run in bounds.values() if run.bound is None]
     return replace(known, message=_joined(known.message, *complaints))
 

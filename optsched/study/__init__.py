@@ -7,9 +7,9 @@ later is all that is computed. Ratios are put together from the runs of an insta
 read.
 
 Example:
-    >>> from optsched.study import Exact, Grid, run_study
+    >>> from optsched.study import Exact, StudyGrid, run_study
     >>> from optsched.solvers.options import Options
-    >>> grid = Grid(
+    >>> grid = StudyGrid(
     ...     "preemptive",
     ...     generator={"jobs": [2, 3], "servers": [3]},
     ...     seeds=range(2),
@@ -34,16 +34,16 @@ from optsched.errors import InputError
 from optsched.parallel import Executor, External, Processes, Serial, cores
 from optsched.study.engine import Engine, Keep
 from optsched.study.pace import Progress
-from optsched.study.plan import Exact, Grid, plan
+from optsched.study.plan import Exact, StudyGrid, plan
 from optsched.study.reading import Results
 from optsched.study.spec import Spec, read
 from optsched.study.store import Store
 
-__all__ = ["Exact", "Grid", "Progress", "Results", "Spec", "Store", "read", "run_study"]
+__all__ = ["Exact", "Progress", "Results", "Spec", "Store", "StudyGrid", "read", "run_study"]
 
 
 def run_study(
-    grids: Sequence[Grid],
+    grids: Sequence[StudyGrid],
     store: str | Path | None = None,
     *,
     workers: int | None = None,

@@ -54,7 +54,7 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Grid:
+class StudyGrid:
     """Every method on every instance of one problem."""
 
     problem: str | Problem
@@ -178,7 +178,7 @@ def settings(options: Options | None) -> dict[str, Any]:
     return {name: value for name, value in named.items() if name not in _NOT_CONTENT}
 
 
-def plan(grids: Sequence[Grid]) -> Plan:
+def plan(grids: Sequence[StudyGrid]) -> Plan:
     """Look up every name, option, range and file; nothing has run afterwards.
 
     Raises:
@@ -197,7 +197,7 @@ def plan(grids: Sequence[Grid]) -> Plan:
     return whole
 
 
-def _add(whole: Plan, number: int, grid: Grid) -> None:
+def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
     problem = found(grid.problem)
     heuristics = list(
         dict.fromkeys(problem.heuristics if grid.heuristics is None else grid.heuristics)
@@ -280,7 +280,7 @@ def _check_labels(solves: Sequence[Exact]) -> None:
             raise InputError.of("name", label, "given once: set a name to tell two solves apart")
 
 
-def _recipes(grid: Grid, problem: Problem) -> Iterator[Recipe]:
+def _recipes(grid: StudyGrid, problem: Problem) -> Iterator[Recipe]:
     seeds = list(grid.seeds)
     versions = generator_versions(problem)
     if grid.generator is not None or not grid.files:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from optsched.evaluation.ratios import FAILED, Row, compare
+from optsched.evaluation.ratios import FAILED, Row, ratio_rows
 from optsched.evaluation.runs import MethodKind, MethodRun
 from optsched.solvers.solution import Status
 from optsched.study.layout import Layout, Made, Place, PlannedInstance, RunKey
@@ -154,4 +154,4 @@ def rows_of(layout: Layout, case: PlannedInstance, runs: Mapping[Place, MethodRu
     comparison = layout.comparison
     if comparison is None or any(place not in runs for place in comparison.needed()):
         return []
-    return compare(comparison, runs, seed=case.seed, name=case.name, parameters=case.cell)
+    return ratio_rows(comparison, runs, seed=case.seed, name=case.name, parameters=case.cell)

@@ -52,7 +52,7 @@ from optsched.errors import FieldProblem, InputError
 from optsched.problem import Preset, pick
 from optsched.solvers.options import Options
 from optsched.study.engine import Keep
-from optsched.study.plan import Exact, Grid, found
+from optsched.study.plan import Exact, StudyGrid, found
 
 
 class LimitsDocument(Document):
@@ -121,7 +121,7 @@ class Spec:
     """What a study file says."""
 
     title: str
-    grids: Sequence[Grid]
+    grids: Sequence[StudyGrid]
     keep: Keep
 
 
@@ -154,7 +154,7 @@ def parse(data: Any, folder: Path) -> Spec:
     except ValidationError as error:
         raise InputError([_with_names(p) for p in refusal(error).problems]) from None
     problems: list[FieldProblem] = []
-    grids: list[Grid] = []
+    grids: list[StudyGrid] = []
     for number, grid in enumerate(document.grid):
         try:
             grids.append(_grid(grid, document.limits, folder))
@@ -182,7 +182,7 @@ def _with_names(problem: FieldProblem) -> FieldProblem:
     return FieldProblem(problem.field, problem.value, allowed)
 
 
-def _grid(document: GridDocument, limits: LimitsDocument, folder: Path) -> Grid:
+def _grid(document: GridDocument, limits: LimitsDocument, folder: Path) -> StudyGrid:
     problem = found(document.problem)
     preset: Preset | None = None
     if document.preset is not None:
@@ -201,7 +201,7 @@ def _grid(document: GridDocument, limits: LimitsDocument, folder: Path) -> Grid:
         reference = (preset.reference if preset is not None else None) or problem.reference
         exact = [ExactDocument(formulation=reference)]
     usual |= limits.model_dump(exclude_unset=True)
-    return Grid(
+    return StudyGrid(
         problem=document.problem,
         generator=generator,
         files=_files(document.files, folder),

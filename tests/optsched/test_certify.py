@@ -7,7 +7,7 @@ import covering
 import pytest
 from typer.testing import CliRunner
 
-from optsched.certificate import Certificate, all_expected_hold, compared
+from optsched.certificate import Certificate, all_expected_hold, at_most
 from optsched.cli import app
 
 
@@ -42,9 +42,9 @@ def test_only_what_should_hold_and_fails_is_refuted(verdict):
 
 
 def test_numbers_compare_up_to_a_relative_tolerance():
-    assert compared(1.0, 1.0 - 1e-10) == compared(1e12 + 1, 1e12) == "holds"
-    assert compared(1.0, 1.0 - 1e-8) == "fails"
-    assert compared(1.0, 1.0 - 1e-8, tolerance=1e-6) == "holds"
+    assert at_most(1.0, 1.0 - 1e-10) == at_most(1e12 + 1, 1e12) == "holds"
+    assert at_most(1.0, 1.0 - 1e-8) == "fails"
+    assert at_most(1.0, 1.0 - 1e-8, tolerance=1e-6) == "holds"
 
 
 def test_the_command_exits_0_where_all_that_should_hold_does(monkeypatch, files):

@@ -11,10 +11,10 @@ from optsched.evaluation.runs import instance_rng
 from optsched.evaluation.tables import frame
 from optsched.page import Example, Section, page
 from optsched.page.formulas import mathml
-from optsched.study import Grid, Results, Store, run_study
+from optsched.study import Results, Store, StudyGrid, run_study
 from optsched.study.page import study_page
 
-GRID = Grid("covering", {"items": [3, 6]}, seeds=range(3), heuristics=["greedy", "everything"])
+GRID = StudyGrid("covering", {"items": [3, 6]}, seeds=range(3), heuristics=["greedy", "everything"])
 
 
 def bars(ax, instance, choice):

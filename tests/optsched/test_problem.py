@@ -9,7 +9,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.problem import Answer, call_options, parse_call, problem, problems
-from optsched.solvers.solution import Status
+from optsched.solvers.solution import Solution, Status
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 
@@ -149,3 +149,13 @@ def test_an_answer_without_a_schedule_passes_through():
 def test_a_heuristic_runs_by_name():
     schedule = covering.PROBLEM.run("greedy(epsilon=1.0)", INSTANCE, np.random.default_rng(0))
     assert (schedule.taken, schedule.speed) == ([1], 2.0)
+
+
+@pytest.mark.parametrize(("off", "status"), [(0.9e-6, Status.OPTIMAL), (1.1e-6, Status.ERROR)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_schedule_may_cost_a_millionth_more_or_less_than_the_solver_says(off, status, sign):
+    instance = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)
+    schedule = covering.Choice(taken=[0, 1])  # costs 7
+    said = Solution(Status.OPTIMAL, objective=7.0 * (1 + sign * off), bound=7.0)
+    judged = problem("covering").verify(instance, Answer(said, schedule))
+    assert judged.solution.status is status

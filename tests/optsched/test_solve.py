@@ -319,3 +319,17 @@ def test_integers_that_are_not_quite_whole_are_rounded_and_the_rest_follows():
     assert solution.checked
     assert solution["x"] == 0
     assert (solution.status, solution.objective, solution.bound) == (Status.FEASIBLE, 0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("beyond", "status"), [(0.9e-6, Status.OPTIMAL), (1.1e-6, Status.DISAGREEMENT)]
+)
+def test_a_witness_whose_bound_lies_a_millionth_beyond_the_point_contradicts_it(
+    fake, beyond, status
+):
+    fake(SolverResult(Status.OPTIMAL, BEST, 9.0))
+    fake(SolverResult(Status.NO_SOLUTION, bound=9.0 * (1 - beyond)), "witness")
+    assert solve(knapsack(), "fake", confirm="witness").status is status
+    assert solve(knapsack(), "witness", confirm="fake").status is (
+        Status.NO_SOLUTION if status is Status.OPTIMAL else status
+    )

@@ -11,7 +11,7 @@ from formulations.preemptive.certify.record import TOLERANCE, Record
 from formulations.preemptive.certify.rows import Rows, cloud_rows, rows
 from formulations.preemptive.instance import CLOUD, Floats
 from formulations.preemptive.schedule import Schedule
-from optsched.certificate import Certificate, Verdict, compared
+from optsched.certificate import Certificate, StatementVerdict, at_most
 from optsched.problem import Violation
 
 PAPER = "Wang et al."
@@ -71,7 +71,7 @@ def lemma_1(record: Record, *, feasible: bool) -> Iterator[Certificate]:
         "Lemma 1, corrected",
         f"{PAPER}, Lemma 1",
         "mean age of each chunk's work <= w (c - p/2 - r): left <= right, the worst chunk",
-        compared(float(fractional[worst]), float(bound[worst])),
+        at_most(float(fractional[worst]), float(bound[worst])),
         expected=feasible and bool(exact.all()),
         left=float(fractional[worst]),
         right=float(bound[worst]),
@@ -90,7 +90,7 @@ def lemma_1(record: Record, *, feasible: bool) -> Iterator[Certificate]:
         "Lemma 1, as printed",
         f"{PAPER}, Lemma 1",
         claim,
-        compared(left, right),
+        at_most(left, right),
         expected=feasible and bool(exact.all()),
         left=left,
         right=right,
@@ -129,7 +129,7 @@ def lemma_4(case: Case) -> Iterator[Certificate]:
             yield _not_applicable(name, "Lemma 4", claim, "the schedule brings no prices")
         return
     paid = float(case.alpha.sum())
-    equal: Verdict = "holds" if _equal(paid, total) else "fails"
+    equal: StatementVerdict = "holds" if _equal(paid, total) else "fails"
     proven = case.feasible and record.common_delays and case.by_rule_5
     yield Certificate(
         "Lemma 4, corrected",
@@ -160,7 +160,7 @@ def lemma_4(case: Case) -> Iterator[Certificate]:
 
 
 def _equal(left: float, right: float) -> bool:
-    return compared(left, right) == compared(right, left) == "holds"
+    return at_most(left, right) == at_most(right, left) == "holds"
 
 
 def lemma_2(case: Case) -> Iterator[Certificate]:

@@ -29,7 +29,7 @@ from formulations.preemptive.network import problem_4_flow
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_4 import problem_4_aggregated
 from formulations.preemptive.problem_7 import problem_7_compact
-from optsched.certificate import Certificate, Verdict, compared
+from optsched.certificate import Certificate, StatementVerdict, at_most
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
@@ -107,9 +107,9 @@ def theorem_3(case: Case, *, time_limit: float) -> Iterator[Certificate]:
     lacking = case.lacking or ("" if met else "a chunk had a cheaper place")
     flow, jct, paid = stretch(record) * gain, record.total_jct, float(alpha.sum())
     right = flow * point.value
-    yield _compared(*named[1], paid, right, expected=met, detail=lacking)
+    yield _at_most(*named[1], paid, right, expected=met, detail=lacking)
     right = most * flow * point.factor * point.bound
-    yield _compared(*named[2], jct, right, expected=met, detail=lacking)
+    yield _at_most(*named[2], jct, right, expected=met, detail=lacking)
     low, high, how = optimum_of_4(record.instance, paid / gain, time_limit)
     yield _bracketed(*named[3], paid, gain * low, gain * high, how)
     low, high, how = optimum_of_2(record.instance, point.bound, jct / (most * gain), time_limit)
@@ -152,7 +152,7 @@ def _dual_certificate(record: Record, alpha: Floats, name: str, claim: str) -> C
         name,
         f"{PAPER}, Theorem 3, weak duality",
         claim,
-        compared(point.bound, ceiling),
+        at_most(point.bound, ceiling),
         expected=bool(np.all(alpha >= 0)),
         left=point.bound,
         right=ceiling,
@@ -187,10 +187,10 @@ def _in_turn(instance: Instance) -> float:
     return float(np.sum(end - instance.release_time[order]))
 
 
-def _compared(
+def _at_most(
     name: str, claim: str, left: float, right: float, *, expected: bool, detail: str
 ) -> Certificate:
-    verdict = compared(left, right)
+    verdict = at_most(left, right)
     return Certificate(
         name,
         f"{PAPER}, Theorem 3",
@@ -207,10 +207,10 @@ def _bracketed(
     name: str, claim: str, left: float, low: float, high: float, how: str
 ) -> Certificate:
     """A comparison with an optimum that is known up to an interval."""
-    verdict: Verdict = "undecided"
-    if compared(left, low, 1e-6) == "holds":
+    verdict: StatementVerdict = "undecided"
+    if at_most(left, low, 1e-6) == "holds":
         verdict, right = "holds", low
-    elif compared(left, high, 1e-6) == "fails":
+    elif at_most(left, high, 1e-6) == "fails":
         verdict, right = "fails", high
     else:
         right = low

@@ -46,3 +46,20 @@ def test_an_order_is_counted_by_instance_and_a_trend_by_step() -> None:
     assert trend(frame(), "jobs", "jobs", "a", "completion", rising=True).verdict == "holds"
     assert trend(frame(), "jobs", "jobs", "a", "completion", rising=False).verdict == "fails"
     assert close_to_one(frame(), "completion", 1.0).verdict == "fails"
+
+
+def test_a_tie_is_neither_below_nor_a_step() -> None:
+    tied = frame()
+    tied.loc[tied["method"] == "b", "completion"] = tied["completion"][0::2].to_list()
+    found = lower(tied, "jobs", "a", ["b"])
+    assert (found.verdict, found.value) == ("fails", 0.0)
+    assert found.note == "not below b (100%)"
+    flat = frame().assign(completion=2.0)
+    for rising in (True, False):
+        assert trend(flat, "jobs", "jobs", "a", "completion", rising=rising).verdict == "fails"
+
+
+def test_close_to_one_ends_a_fiftieth_above_eleven_tenths() -> None:
+    one = frame().head(1)
+    for ratio, verdict in ((1.1219, "holds"), (1.1221, "fails")):
+        assert close_to_one(one.assign(completion=ratio), "completion", 1.0).verdict == verdict

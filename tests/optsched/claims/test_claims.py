@@ -56,6 +56,12 @@ def findings(of, **options):
     ("measured", "printed", "better", "verdict"),
     [
         (0.33, 0.33, "larger", "holds"),
+        (0.3101, 0.33, "larger", "holds"),  # just within the slack
+        (0.3099, 0.33, "larger", "partly"),
+        (0.1651, 0.33, "larger", "partly"),  # just over half way
+        (0.1649, 0.33, "larger", "fails"),
+        (98.01, 100.0, "larger", "holds"),  # relative to what is large
+        (97.99, 100.0, "larger", "partly"),
         (0.315, 0.33, "larger", "holds"),
         (0.20, 0.33, "larger", "partly"),
         (0.10, 0.33, "larger", "fails"),

@@ -1,5 +1,6 @@
 """Ratios are intervals, and the intervals are true."""
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 from optsched.errors import InputError
 from optsched.evaluation.measure import FIELDS, measure, ratio, study
-from optsched.evaluation.ratios import bracket
-from optsched.evaluation.runs import granted_check_options, instance_rng, run_heuristic
+from optsched.evaluation.ratios import ComparisonSpec, optimum_interval, ratio_rows
+from optsched.evaluation.runs import MethodRun, granted_check_options, instance_rng, run_heuristic
 from optsched.evaluation.tables import frame, plain, summarise
 from optsched.problem import Answer, Bound, Formulation, Heuristic, problem
 from optsched.solvers.options import Options
@@ -67,7 +68,7 @@ def one(problem_, heuristic, **options):
 def test_the_interval_encloses_the_true_ratio(optimum, cost, above, below, maximise):
     sense = "maximise" if maximise else "minimise"
     achieved, proven = (below, above) if maximise else (above, below)
-    known = bracket(
+    known = optimum_interval(
         sense,
         Status.FEASIBLE,
         {f"schedule {i}": optimum * factor for i, factor in enumerate(achieved)},
@@ -140,6 +141,54 @@ def test_the_best_bound_asked_for_counts():
     assert row.extra["ratio_halved"] == 17 / weak
     assert row.extra["source_ratio_halved"] == 17 / 2 / weak
     assert "source_ratio_fractional" not in row.extra
+
+
+# where truth begins and ends: a case just inside, a case just outside
+
+
+@pytest.mark.parametrize("cost", [0.5, 7.0, 4e5])
+@pytest.mark.parametrize(("sense", "sign"), [("minimise", 1), ("maximise", -1)])
+@pytest.mark.parametrize(
+    ("beyond", "status"),
+    [
+        (-1.1e-9, Status.FEASIBLE),  # the bound leaves a gap
+        (-0.9e-9, Status.OPTIMAL),
+        (0.9e-6, Status.OPTIMAL),
+        (1.1e-6, Status.DISAGREEMENT),  # the schedule is better than what was proven
+    ],
+)
+def test_a_schedule_is_optimal_within_a_billionth_of_a_bound_and_refutes_it_by_a_millionth(
+    cost, sense, sign, beyond, status
+):
+    bound = cost + sign * beyond * max(1.0, cost)
+    known = optimum_interval(sense, Status.FEASIBLE, {"a": cost}, {"b": bound})
+    assert known.status is status
+
+
+TELLING = [
+    Status.DISAGREEMENT,
+    Status.INFEASIBLE,
+    Status.OPTIMAL,
+    Status.UNBOUNDED,
+    Status.INFEASIBLE_OR_UNBOUNDED,
+    Status.FEASIBLE,
+    Status.NO_SOLUTION,
+    Status.INTERRUPTED,
+    Status.ERROR,
+]
+
+
+@pytest.mark.parametrize(("more", "less"), list(itertools.pairwise(TELLING)))
+def test_of_several_solves_the_more_telling_end_counts(more, less):
+    asked = ComparisonSpec("p", "minimise", "r", ["one", "two"], {"h": {}}, {}, [], [])
+    for ends in ((more, less), (less, more)):
+        runs = {
+            ("exact", name): MethodRun(end.value)
+            for name, end in zip(asked.solves, ends, strict=True)
+        }
+        (row,) = ratio_rows(asked, runs | {("heuristic", "h"): MethodRun("done", 1.0)})
+        # without a schedule of its own an optimum is a word
+        assert row.status == ("feasible" if more is Status.OPTIMAL else more.value)
 
 
 # what goes wrong

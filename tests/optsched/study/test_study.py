@@ -15,10 +15,10 @@ from optsched.evaluation.runs import instance_rng
 from optsched.parallel import ExecutorLostError, Processes
 from optsched.problem import Bound, Heuristic, problem
 from optsched.solvers.options import Options
-from optsched.study import Exact, Grid, Store, run_study
+from optsched.study import Exact, Store, StudyGrid, run_study
 from optsched.study.plan import plan
 
-SMALL = Grid(
+SMALL = StudyGrid(
     "covering",
     generator={"items": [4, 6]},
     seeds=range(3),
@@ -124,7 +124,7 @@ def test_grids_share_the_runs_they_have_in_common(studied):
 def test_exact_methods_run_once_on_an_instance_however_many_seeds_it_is_given(studied, tmp_path):
     file = tmp_path / "instance.json"
     file.write_text('{"price": [3, 4, 10], "size": [2, 3, 5], "demand": 5}')
-    grid = Grid("covering", files=[file], seeds=range(3), heuristics=["shuffled"])
+    grid = StudyGrid("covering", files=[file], seeds=range(3), heuristics=["shuffled"])
     computed, results = studied(grid)
     assert computed == 3 + 1
     assert [row.optimum for row in results.rows] == [7, 7, 7]
@@ -327,7 +327,7 @@ def test_a_worker_does_not_mistake_one_notebooks_problem_for_another():
             "mine", lambda i, r, p=price: covering.Choice(taken=[0], speed=90 * p), "", ""
         )
         changed = replace(covering.PROBLEM, heuristics={"mine": mine}, cost=lambda i, s, p=price: p)
-        grid = Grid(changed, {"items": [3]}, heuristics=["mine"], exact=[])
+        grid = StudyGrid(changed, {"items": [3]}, heuristics=["mine"], exact=[])
         (row,) = run_study([grid], workers=1).rows
         assert row.cost == price
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from optsched.cli import app
 from optsched.errors import InputError
-from optsched.study import Grid, read, run_study
+from optsched.study import StudyGrid, read, run_study
 from optsched.study.cluster import Cluster
 
 distributed = pytest.importorskip("distributed", reason="the extra optsched[dask] is not installed")
@@ -94,5 +94,5 @@ def test_a_cluster_without_its_extra_says_what_to_install(monkeypatch):
 
 
 def test_a_grid_may_name_nothing_but_a_problem(cluster):
-    grid = Grid("covering", heuristics=["greedy"], seeds=range(4))
+    grid = StudyGrid("covering", heuristics=["greedy"], seeds=range(4))
     assert len(run_study([grid], executor=Cluster(cluster)).rows) == 4

@@ -8,7 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
-from optsched.parallel import ExecutorLostError, External, Processes, Serial, drain, run_each
+from optsched.parallel import ExecutorLostError, External, Processes, Serial, drain
 
 
 def square(number):
@@ -102,6 +102,6 @@ def test_an_executor_that_breaks_without_a_task_under_way_is_replaced():
     assert [(one.value, one.error) for one in found] == [(9, "")]
 
 
-def test_indices_tell_which_task_it_was():
-    found = {one.index: one.value for one in run_each(square, [3, 2, 1], 2)}
-    assert found == {0: 9, 1: 4, 2: 1}
+def test_what_finished_tells_which_task_it_was():
+    found = {one.task: one.value for one in outcomes(Processes(2), [3, 2, 1])}
+    assert found == {1: 1, 2: 4, 3: 9}

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from optsched.errors import InputError
-from optsched.study import Grid, Results, Store, run_study
+from optsched.study import Results, Store, StudyGrid, run_study
 from optsched.study.spec import read
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills groups of forked processes")
@@ -189,5 +189,5 @@ def test_the_lock_of_a_killed_study_is_gone_with_it(study, start):
 def test_a_kill_in_the_middle_of_making_the_store_leaves_one_that_can_be_made(tmp_path):
     path = tmp_path / "study.sqlite"
     sqlite3.connect(path).close()
-    grid = Grid("covering", {"items": [4]}, heuristics=["greedy"])
+    grid = StudyGrid("covering", {"items": [4]}, heuristics=["greedy"])
     assert len(run_study([grid], path, workers=1).rows) == 1

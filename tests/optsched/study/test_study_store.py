@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from optsched.errors import InputError
-from optsched.study import Grid, Results, Store, run_study
+from optsched.study import Results, Store, StudyGrid, run_study
 from optsched.study.export import write
 
-SMALL = Grid(
+SMALL = StudyGrid(
     "covering",
     generator={"items": [4], "prices": [None, (1, 9)]},
     seeds=range(2),
