@@ -1,5 +1,6 @@
 """optsched: offline optima, online algorithms and certified ratios for ML-job scheduling."""
 
+from optsched import exports
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.explain import Explanation, explain
 from optsched.explain_lowering import explain_lowering
@@ -26,3 +27,5 @@ __all__ = [
     "solve",
 ]
 __version__ = "0.1.0"
+
+Model.exports = exports

@@ -19,20 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, UnsupportedError
-from optsched.model import Kind, Model, Variable
-from optsched.model.blocks import (
-    ActiveSlot,
-    Block,
-    Indicator,
-    Intervals,
-    Linear,
-    Maximum,
-    Product,
-    RotatedCone,
-    Table,
-)
-from optsched.model.expression import Expression, Floats, Relation, Shape
-from optsched.model.words import Writer, index_text, number
+from optsched.model import Model, Variable, VariableType
+from optsched.model.base import Linear
+from optsched.model.expression import Floats, Shape
+from optsched.model.variables import index_text
+from optsched.model.words import Writer, number
 from optsched.solve import solve
 from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.highs.farkas import farkas_rows
@@ -246,7 +237,7 @@ class _Search:
         given = np.zeros(self.model.columns, dtype=bool)
         for name, entries in part.entries.items():
             block = self.model.blocks[name]
-            for expression in restricted(block, entries).expressions():
+            for expression in block.restricted(entries).expressions():
                 for terms in expression.terms:
                     used[terms.columns] = True
                     given[terms.columns] |= not isinstance(block, Linear)
@@ -300,7 +291,7 @@ class _Search:
         model = self.model.copy(f"{self.model.name} (conflict)")
         model.minimize(0.0)
         model.blocks = {
-            name: restricted(self.model.blocks[name], entries)
+            name: self.model.blocks[name].restricted(entries)
             for name, entries in part.entries.items()
         }
         if part.lower is not self.lower:
@@ -316,7 +307,7 @@ class _Search:
         members = []
         for name, entries in part.entries.items():
             block = self.model.blocks[name]
-            for entry, text in zip(entries.tolist(), writer.entries(block, entries), strict=True):
+            for entry, text in zip(entries.tolist(), block.words(writer, entries), strict=True):
                 label = name + index_text(entry, block.shape)
                 index = _index(entry, block.shape)
                 members.append(Member(name, block.kind, index, f"{label}: {text}"))
@@ -331,62 +322,10 @@ class _Search:
         return tuple(members)
 
 
-def restricted(block: Block, entries: Entries) -> Block:
-    """The block of these entries alone, in one axis; a cumulative has but one."""
-
-    def one(expression: Expression) -> Expression:
-        return expression.reshape(expression.size)[entries]
-
-    def many(expression: Expression) -> Expression:
-        return expression.reshape(math.prod(block.shape), expression.shape[-1])[entries]
-
-    if len(entries) == math.prod(block.shape):
-        return block
-    match block:
-        case Linear():
-            return replace(block, relation=_restricted_relation(block.relation, entries))
-        case Indicator():
-            literals = tuple(one(literal) for literal in block.literals)
-            relation = _restricted_relation(block.relation, entries)
-            return replace(block, literals=literals, relation=relation)
-        case Product():
-            return replace(
-                block, result=one(block.result), left=one(block.left), right=one(block.right)
-            )
-        case Table():
-            return replace(block, result=one(block.result), index=one(block.index))
-        case ActiveSlot():
-            return replace(block, result=one(block.result), activity=many(block.activity))
-        case Maximum():
-            return replace(block, result=one(block.result), arguments=many(block.arguments))
-        case RotatedCone():
-            return replace(block, u=one(block.u), v=one(block.v), w=many(block.w))
-        case Intervals():
-            return replace(
-                block,
-                start=one(block.start),
-                duration=one(block.duration),
-                end=one(block.end),
-                presence=one(block.presence),
-            )
-        case _:
-            return block
-
-
-def _restricted_relation(relation: Relation, entries: Entries) -> Relation:
-    expression = relation.expression
-    lower, upper = (
-        np.broadcast_to(side, expression.shape).reshape(-1)[entries]
-        for side in (relation.lower, relation.upper)
-    )
-    return Relation(expression.reshape(expression.size)[entries], lower, upper)
-
-
 def _with_bounds(v: Variable, lower: Floats, upper: Floats) -> Variable:
     part = slice(v.start, v.start + v.size)
-    kind = Kind.CONTINUOUS if v.kind is Kind.CONTINUOUS else Kind.INTEGER
-    low, high = (np.reshape(bound[part], v.shape) for bound in (lower, upper))
-    return Variable(v.model, v.name, v.shape, v.start, kind, low, high, v.formula)
+    sort = v.type if v.type is VariableType.CONTINUOUS else VariableType.INTEGER
+    return v.with_domain(sort, *(np.reshape(bound[part], v.shape) for bound in (lower, upper)))
 
 
 def _index(entry: int, shape: Shape) -> tuple[int, ...]:

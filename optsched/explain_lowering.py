@@ -7,21 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.errors import ModelError
-from optsched.lowering import lower
-from optsched.model.blocks import Block
-from optsched.model.model import Model
+from optsched.model import Block, Model
 from optsched.solvers.registry import backend
-
-_HOW = {
-    "cumulative": "binaries per task and slot say what is under way; one capacity row per slot",
-    "intervals": "start + duration = end, as indicator rows where a task may be absent",
-    "active_slot": "a chain of suffixes of the activity; the slot is a sum of steps",
-    "maximum": "a binary per argument says which one the result equals",
-    "table": "a binary per entry says which one is chosen",
-    "product": "rows by McCormick, exact for a binary factor; a wider integer by its digits",
-    "indicator": "a constant, the tightest the bounds allow, takes the row off where it is idle",
-    "rotated_cone": "outer approximation: tangents, added round by round while solving",
-}
 
 
 @dataclass(frozen=True)
@@ -93,20 +80,19 @@ def explain_lowering(model: Model, solver: str = "highs") -> LoweringReport:
 
 def _lowered(model: Model, block: Block, solver: str, native: frozenset[str]) -> LoweredBlock:
     name, kind = block.name, block.kind
-    taken = kind == "linear" or kind in native
     if kind in native:
         return LoweredBlock(name, kind, True, 0, 0, 0.0, f"{solver} takes it as it is")
-    why = "linear rows" if taken else f"{solver} does not take it: {_HOW[kind]}"
-    if kind == "rotated_cone":
+    linear = kind == "linear"
+    why = block.how if linear else f"{solver} does not take it: {block.how}"
+    if not (linear or block.becomes):
         return LoweredBlock(name, kind, False, 0, 0, 0.0, why)
     alone = model.copy()
     alone.blocks = {name: block}
     alone.minimize(0.0)
     try:
-        small = lower(alone, native)
-        compiled = small.compile(native)
+        compiled = alone.compile(native)
     except ModelError as refusal:
         return LoweredBlock(name, kind, False, 0, 0, 0.0, f"cannot be lowered: {refusal}")
     largest = float(np.abs(compiled.rows.matrix.data).max(initial=0.0))
-    added = small.columns - model.columns
-    return LoweredBlock(name, kind, taken, compiled.rows.count, added, largest, why)
+    added = len(compiled.cost) - model.columns
+    return LoweredBlock(name, kind, linear, compiled.rows.count, added, largest, why)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import InputError, ModelError
-from optsched.model import EVERY_KIND, Model, Rows
+from optsched.model import Model, Rows
 from optsched.model.blocks import Linear
 from optsched.model.expression import Floats, Shape
 from optsched.model.matrix_form import MatrixForm, check_finite
@@ -87,7 +87,7 @@ class ParametricModel:
         # what points must satisfy: the model as written, not what it was lowered to
         self._stated = self._compiled
         if len(self._linear) < len(model.blocks):
-            self._stated = _own(model.compile(EVERY_KIND))
+            self._stated = _own(model.compile(model.kinds))
         self._places: dict[tuple[int, Place], _Places] = {}
         self._changed: set[str] = set()
         """Parts that differ from what the solver was given last."""

@@ -15,7 +15,7 @@ from formulations.okita.problem_2_aggregated import add_capacity, deployed, prob
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import HorizonMode, Windows
 from optsched.model import Model
-from optsched.model.base import Variable
+from optsched.model.variables import Variable
 from optsched.solvers.solution import Solution
 
 

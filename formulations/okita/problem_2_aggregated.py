@@ -26,8 +26,8 @@ from formulations.okita.transport import cheapest_transport
 from formulations.okita.windows import HorizonMode, Windows, windows
 from optsched.errors import InputError
 from optsched.model import Model
-from optsched.model.base import Variable
 from optsched.model.expression import Expression
+from optsched.model.variables import Variable
 from optsched.solvers.solution import Solution
 
 Exchange = Literal["epigraph", "hull"]

@@ -16,8 +16,8 @@ import numpy as np
 
 from formulations.okita.instance import Booleans, Instance, Integers
 from optsched.model import Model
-from optsched.model.base import Variable
 from optsched.model.expression import Expression
+from optsched.model.variables import Variable
 
 LARGEST_WEIGHT = 10_000
 """Largest coefficient by which sites are put in order."""

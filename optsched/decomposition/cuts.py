@@ -12,7 +12,7 @@ import numpy as np
 
 from optsched.decomposition.cones import TIGHT, Tangents, foreign_cones
 from optsched.errors import InputError, UnsupportedError
-from optsched.model import Kind, Model
+from optsched.model import Model, VariableType
 from optsched.model.expression import Floats, Relation
 from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.direct import AGREEMENT, solve_directly
@@ -161,7 +161,9 @@ class _Loop:
         """On ``sign`` times the optimum, from below."""
         self.incumbent: Solution | None = None
         self.rounds = self.cuts = self.nodes = 0
-        integer = [v.kind is not Kind.CONTINUOUS for v in model.variables.values() if v.size]
+        integer = [
+            v.type is not VariableType.CONTINUOUS for v in model.variables.values() if v.size
+        ]
         self.has_integers = any(integer)
         self.mixed = self.has_integers and not all(integer)
 
@@ -272,7 +274,7 @@ class _Loop:
         """Fix the integers of a point and cut the rest until it satisfies every row."""
         fixed = self.model.copy()
         for v in self.model.variables.values():
-            if v.kind is not Kind.CONTINUOUS and v.size:
+            if v.type is not VariableType.CONTINUOUS and v.size:
                 fixed.add(f"{v.name} fixed", v == solution[v.name])
         last: Floats | None = None
         while not self._spent():

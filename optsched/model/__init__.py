@@ -1,22 +1,22 @@
 """The model object: arrays of linear expressions in named blocks."""
 
-from optsched.model.base import Kind, Variable
-from optsched.model.blocks import Block
+from optsched.model.base import Block, ModelBase
 from optsched.model.evaluate import BlockViolation
 from optsched.model.expression import Expression, Relation
 from optsched.model.matrix_form import MatrixForm, Rows
-from optsched.model.model import EVERY_KIND, FEASIBILITY, Model
+from optsched.model.model import FEASIBILITY, Model
+from optsched.model.variables import Variable, VariableType
 
 __all__ = [
-    "EVERY_KIND",
     "FEASIBILITY",
     "Block",
     "BlockViolation",
     "Expression",
-    "Kind",
     "MatrixForm",
     "Model",
+    "ModelBase",
     "Relation",
     "Rows",
     "Variable",
+    "VariableType",
 ]

@@ -1,175 +1,187 @@
-"""What a model is made of before it says anything: variables, names, ownership."""
+"""What every kind of statement stands on: blocks, linear rows, and the model they are put in.
+
+A block judges points, says itself in words and in LaTeX, and declares what it becomes where a
+solver does not take it as it is. Linear rows are the kind that all others become in the end.
+"""
 
 from __future__ import annotations
 
 import math
-from enum import StrEnum
-from typing import Self
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from optsched.errors import ModelError
-from optsched.model.blocks import Block
-from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Shape, Terms
-from optsched.model.matrix_form import column_name
-from optsched.model.ranges import Domains
+from optsched.errors import ModelError, UnsupportedError
+from optsched.model.expression import Expression, Floats, Relation, Shape
+from optsched.model.latex import FormulaWriter
+from optsched.model.variables import Variable, VariableSpace, VariableType
+from optsched.model.words import Writer
 
-
-class Kind(StrEnum):
-    """Domain of a variable block."""
-
-    BINARY = "binary"
-    INTEGER = "integer"
-    CONTINUOUS = "continuous"
+Entries = NDArray[np.integer[Any]]
+"""Entries of a block in C order of its shape."""
 
 
-class Variable(Expression):
-    """A named block of decision variables; an expression like any other."""
+@dataclass(frozen=True, eq=False)
+class Block(ABC):
+    """A named block of constraints, one per entry of its shape.
 
-    __slots__ = ("formula", "kind", "lower", "name", "start", "upper")
+    A kind of block is a subclass in one file. ``Model.add_block`` puts one into a model, also of a
+    kind that is no part of this package.
+    """
 
-    def __init__(
-        self,
-        model: ModelBase,
-        name: str,
-        shape: Shape,
-        start: int,
-        kind: Kind,
-        lower: Floats | float,
-        upper: Floats | float,
-        formula: str,
-    ) -> None:
-        columns = np.arange(start, start + math.prod(shape), dtype=np.int32)
-        super().__init__(model, shape, (Terms(None, columns, 1.0),))
-        self.name = name
-        self.start = start
-        """Column of its first entry."""
-        self.kind = kind
-        self.lower = lower
-        self.upper = upper
-        self.formula = formula
+    name: str
+    formula: str
+    """LaTeX, as in the paper; may be empty."""
 
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.name!r} of shape {self.shape}>"
+    kind: ClassVar[str]
+    """The word by which solvers say that they take it as it is."""
+    becomes: ClassVar[tuple[type[Block], ...]] = ()
+    """Kinds of block that ``lower`` puts in its place; without any, only solvers that take it
+    natively can solve it."""
+    how: ClassVar[str] = ""
+    """In words, what stands for it where a solver does not take it."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """One constraint per entry."""
+
+    @abstractmethod
+    def excess(self, x: Floats) -> Floats:
+        """How far a point is from satisfying each entry, in its own units; <= 0 is satisfied."""
+
+    def lower(self, model: ModelBase) -> None:
+        """Add to a model what says the same exactly; added names start with the block's and ":".
+
+        Raises:
+            ModelError: the block lacks the bounds its rows need; the message names the variable.
+            UnsupportedError: there is no such thing.
+        """
+        raise UnsupportedError(f"a {self.kind.replace('_', ' ')} has no exact linear form")
+
+    def words(self, writer: Writer, entries: Entries) -> list[str]:
+        """What the entries say, as plain text."""
+        return [self.kind] * len(entries)
+
+    def latex(self, writer: FormulaWriter) -> str:
+        """The generic entry."""
+        return rf"\text{{{self.kind}}}"
+
+    def expressions(self) -> tuple[Expression, ...]:
+        """Every expression the block mentions."""
+        found: list[Expression] = []
+        for value in vars(self).values():
+            if isinstance(value, Relation):
+                found.append(value.expression)
+            else:
+                items = value if isinstance(value, tuple) else (value,)
+                found += [one for one in items if isinstance(one, Expression)]
+        return tuple(found)
+
+    def restricted(self, entries: Entries) -> Self:
+        """The block of these entries alone, in one axis."""
+        if len(entries) == math.prod(self.shape):
+            return self
+        chosen = {item.name: self._chosen(getattr(self, item.name), entries)
+                  for item in fields(self)}  # fmt: skip
+        return replace(self, **chosen)
+
+    def _chosen(self, value: Any, entries: Entries) -> Any:
+        """These entries of a field; an expression may have one more axis than the block."""
+        if isinstance(value, Expression):
+            width = value.shape[len(self.shape) :]
+            return value.reshape(math.prod(self.shape), *width)[entries]
+        if isinstance(value, Relation):
+            sides = (np.broadcast_to(side, self.shape).reshape(-1)[entries]
+                     for side in (value.lower, value.upper))  # fmt: skip
+            return Relation(self._chosen(value.expression, entries), *sides)
+        return tuple(self._chosen(v, entries) for v in value) if isinstance(value, tuple) else value
 
 
-class ModelBase:
-    """Variables and blocks by name."""
+@dataclass(frozen=True, eq=False)
+class Linear(Block):
+    """``lower <= expression <= upper``."""
+
+    relation: Relation
+    kind = "linear"
+    how = "linear rows"
+
+    @property
+    def shape(self) -> Shape:
+        return self.relation.expression.shape
+
+    def excess(self, x: Floats) -> Floats:
+        return relation_excess(self.relation, x)
+
+    def words(self, writer: Writer, entries: Entries) -> list[str]:
+        return writer.relations(self.relation, entries)
+
+    def latex(self, writer: FormulaWriter) -> str:
+        return writer.relation(self.relation)
+
+    def expressions(self) -> tuple[Expression, ...]:
+        return (self.relation.expression,)
+
+
+def relation_excess(relation: Relation, x: Floats) -> Floats:
+    """By how much a point lies outside each row, relative to ``max(1, |side|)``."""
+    expression = relation.expression
+    activity = Expression(expression.model, expression.shape, expression.terms).at(x)
+    excess = np.full(expression.shape, -np.inf)
+    for side, sign in ((relation.lower, -1.0), (relation.upper, 1.0)):
+        finite = np.isfinite(side)
+        value = np.where(finite, side, 0.0)
+        over = sign * (activity - value) / np.maximum(1.0, np.abs(value))
+        excess = np.maximum(excess, np.where(finite, over, -np.inf))
+    return excess
+
+
+class ModelBase(VariableSpace):
+    """Variables, blocks and an objective: all that a lowering may touch."""
 
     def __init__(self, name: str = "model") -> None:
-        self.name = name
-        self.variables: dict[str, Variable] = {}
+        super().__init__(name)
         self.blocks: dict[str, Block] = {}
         self.objective: Expression | None = None
         self.maximise = False
-        self.columns = 0
-        """Number of variables."""
-        self._ancestors: tuple[tuple[ModelBase, int], ...] = ()
 
-    # variables
+    def minimize(self, expression: Expression | float) -> None:
+        """Set the objective."""
+        self._set_objective(expression, maximise=False)
 
-    def binary(self, name: str, shape: int | Shape = (), *, formula: str = "") -> Variable:
-        """Variables in {0, 1}."""
-        return self._variable(name, shape, Kind.BINARY, None, formula)
+    def maximize(self, expression: Expression | float) -> None:
+        """Set the objective."""
+        self._set_objective(expression, maximise=True)
 
-    def integer(
-        self,
-        name: str,
-        shape: int | Shape = (),
-        *,
-        lower: ArrayLike = 0.0,
-        upper: ArrayLike = np.inf,
-        formula: str = "",
-    ) -> Variable:
-        """Whole numbers in [lower, upper]; bounds are numbers or arrays of the shape."""
-        return self._variable(name, shape, Kind.INTEGER, (lower, upper), formula)
+    def _set_objective(self, expression: Expression | float, *, maximise: bool) -> None:
+        if not isinstance(expression, Expression):
+            expression = Expression(self, (), (), float(expression))
+        if expression.size != 1:
+            raise ModelError(
+                f"the objective must be a single expression, not one of shape {expression.shape}"
+            )
+        self.check_own("the objective", expression)
+        self.objective = expression
+        self.maximise = maximise
 
-    def continuous(
-        self,
-        name: str,
-        shape: int | Shape = (),
-        *,
-        lower: ArrayLike = 0.0,
-        upper: ArrayLike = np.inf,
-        formula: str = "",
-    ) -> Variable:
-        """Real numbers in [lower, upper]; bounds are numbers or arrays of the shape."""
-        return self._variable(name, shape, Kind.CONTINUOUS, (lower, upper), formula)
+    def add(self, name: str, relation: Relation, *, formula: str = "") -> None:
+        """Add a block of linear constraints under a name, such as the paper's number."""
+        self.add_block(Linear(name, formula, checked_relation(name, relation)))
 
-    def _variable(
-        self,
-        name: str,
-        shape: int | Shape,
-        kind: Kind,
-        bounds: tuple[ArrayLike, ArrayLike] | None,
-        formula: str,
-    ) -> Variable:
-        if name in self.variables:
-            raise ModelError(f"variable {name!r} exists already")
-        full = (int(shape),) if isinstance(shape, int | np.integer) else tuple(map(int, shape))
-        if self.columns + math.prod(full) > LARGEST_INDEX:
-            raise ModelError(f"variable {name!r}: a model has at most {LARGEST_INDEX} columns")
-        low, high = (0.0, 1.0) if bounds is None else _bounds(name, *bounds, full)
-        variable = Variable(self, name, full, self.columns, kind, low, high, formula)
-        self.variables[name] = variable
-        self.columns += variable.size
-        return variable
-
-    def __getitem__(self, name: str) -> Variable:
-        """The variable block of that name."""
-        if name not in self.variables:
-            raise ModelError(f"no variable {name!r}; there are: {', '.join(self.variables)}")
-        return self.variables[name]
-
-    # blocks
-
-    def _put(self, block: Block) -> None:
-        if block.name in self.blocks:
-            raise ModelError(f"block {block.name!r} exists already")
-        for expression in block.expressions():
-            self.check_own(f"block {block.name!r}", expression)
-        self.blocks[block.name] = block
-
-    def _name(self, name: str | None, word: str) -> str:
-        """The name given, or the word and the first number that is free."""
-        if name is not None:
-            return name
-        number = 1
-        while f"{word}_{number}" in self.blocks or f"{word}_{number}" in self.variables:
-            number += 1
-        return f"{word}_{number}"
-
-    def _expression(self, value: Expression | ArrayLike) -> Expression:
-        """Numbers as an expression without variables."""
-        if isinstance(value, Expression):
-            return value
-        number = np.asarray(value, dtype=np.float64)
-        return Expression(self, number.shape, (), float(number) if number.ndim == 0 else number)
-
-    def check_own(self, where: str, expression: Expression) -> None:
-        """Refuse an expression in variables that this model does not have.
+    def add_block(self, block: Block) -> None:
+        """Add a block of any kind, also of one that is not part of this package.
 
         Raises:
-            ModelError: naming where it was used.
+            ModelError: the name is taken, or the block mentions variables of another model.
         """
-        if expression.model is not self and not any(
-            expression.model is ancestor
-            and (
-                ancestor.columns == columns
-                or all(t.columns.max(initial=-1) < columns for t in expression.terms)
-            )
-            for ancestor, columns in self._ancestors
-        ):
-            raise ModelError(f"{where} uses variables of another model")
-
-    def common_ground(self, other: ModelBase) -> ModelBase:
-        """The model that expressions of both belong to: one was copied from the other."""
-        if other is self or any(ancestor is other for ancestor, _ in self._ancestors):
-            return self
-        if any(ancestor is self for ancestor, _ in other._ancestors):
-            return other
-        raise ModelError(f"{self.name!r} and {other.name!r} are different models")
+        if block.name in self.blocks:
+            raise ModelError(f"block {block.name!r} exists already")
+        self.check_own(f"block {block.name!r}", *block.expressions())
+        self.blocks[block.name] = block
 
     def copy(self, name: str | None = None) -> Self:
         """A model with the same blocks; what is added to one does not show in the other."""
@@ -180,43 +192,87 @@ class ModelBase:
         new._ancestors = (*self._ancestors, (self, self.columns))
         return new
 
-    def domains(self) -> Domains:
-        """Lower bounds, upper bounds and integrality of every column."""
-        lower, upper = np.empty(self.columns), np.empty(self.columns)
-        integer = np.empty(self.columns, dtype=np.bool_)
-        for v in self.variables.values():
-            part = slice(v.start, v.start + v.size)
-            lower[part].reshape(v.shape)[...] = v.lower
-            upper[part].reshape(v.shape)[...] = v.upper
-            integer[part] = v.kind is not Kind.CONTINUOUS
-        return lower, upper, integer
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of block it holds, linear ones aside."""
+        return frozenset(block.kind for block in self.blocks.values()) - {Linear.kind}
 
-    def column_name(self, column: int) -> str:
-        """Name and index of one column, for messages."""
-        return column_name(self._column_blocks(), column)
+    def vector(self, values: Mapping[str, ArrayLike]) -> Floats:
+        """Values by variable name as one vector over all columns.
 
-    def _column_blocks(self) -> dict[str, tuple[int, Shape]]:
-        return {name: (v.start, v.shape) for name, v in self.variables.items()}
+        Raises:
+            ModelError: a block is missing or has another shape.
+        """
+        x = np.empty(self.columns)
+        for name, v in self.variables.items():
+            if name not in values:
+                raise ModelError(f"no value for variable {name!r}")
+            value = np.asarray(values[name], dtype=np.float64)
+            if value.shape != v.shape:
+                raise ModelError(f"{name!r} has shape {v.shape}, its value {value.shape}")
+            x[v.start : v.start + v.size] = value.reshape(-1)
+        return x
+
+    # what statements are made of
+
+    def free_name(self, name: str | None, word: str) -> str:
+        """The name given, or the word and the first number that is free."""
+        if name is not None:
+            return name
+        number = 1
+        while f"{word}_{number}" in self.blocks or f"{word}_{number}" in self.variables:
+            number += 1
+        return f"{word}_{number}"
+
+    def as_expression(self, value: Expression | ArrayLike) -> Expression:
+        """Numbers as an expression without variables."""
+        if isinstance(value, Expression):
+            return value
+        number = np.asarray(value, dtype=np.float64)
+        return Expression(self, number.shape, (), float(number) if number.ndim == 0 else number)
+
+    def alike(self, name: str, *values: Expression | ArrayLike) -> list[Expression]:
+        """The model's own expressions, or numbers, of a block in their common shape.
+
+        Raises:
+            ModelError: naming the block: shapes do not fit, or variables of another model.
+        """
+        parts = [self.as_expression(value) for value in values]
+        self.check_own(f"block {name!r}", *parts)
+        try:
+            shape = np.broadcast_shapes(*(part.shape for part in parts))
+        except ValueError:
+            shapes = " and ".join(str(part.shape) for part in parts)
+            raise ModelError(f"block {name!r}: shapes {shapes} do not fit") from None
+        return [part.broadcast_to(shape) for part in parts]
+
+    def stack(self, *expressions: Expression | ArrayLike) -> Expression:
+        """Expressions and numbers side by side along a new last axis, shapes broadcast."""
+        if not expressions:
+            raise ModelError("nothing to stack")
+        parts, width = self.alike("stack", *expressions), len(expressions)
+        total = self.as_expression(0.0)
+        for i, part in enumerate(parts):
+            places = np.arange(part.size) * width + i
+            total = total + part.reshape(part.size).sum_by(places, part.size * width)
+        return total.reshape(*parts[0].shape, width)
+
+    def result(
+        self,
+        name: str,
+        shape: Shape,
+        bounds: tuple[ArrayLike, ArrayLike],
+        *,
+        whole: bool,
+        formula: str = "",
+    ) -> Variable:
+        """The variable block that stands for the value of a statement."""
+        sort = VariableType.INTEGER if whole else VariableType.CONTINUOUS
+        return self._variable(name, shape, sort, bounds, formula)
 
 
-def _bounds(
-    name: str, lower: ArrayLike, upper: ArrayLike, shape: Shape
-) -> tuple[Floats | float, Floats | float]:
-    low, high = _bound(name, lower, shape), _bound(name, upper, shape)
-    if not np.all(np.less_equal(low, high)):  # false for a bound that is not a number, too
-        raise ModelError(f"variable {name!r}: a lower bound exceeds its upper bound")
-    if np.any(np.equal(low, np.inf)) or np.any(np.equal(high, -np.inf)):
-        raise ModelError(f"variable {name!r}: its bounds leave no finite value")
-    return low, high
-
-
-def _bound(name: str, side: ArrayLike, shape: Shape) -> Floats | float:
-    array = np.array(side, dtype=np.float64)  # a copy: later changes stay outside
-    if array.ndim == 0:
-        return float(array)
-    try:
-        return np.broadcast_to(array, shape)
-    except ValueError:
-        raise ModelError(
-            f"variable {name!r}: a bound of shape {array.shape} does not fit {shape}"
-        ) from None
+def checked_relation(name: str, relation: Relation) -> Relation:
+    """The relation, refusing what is none."""
+    if not isinstance(relation, Relation):
+        raise ModelError(f"block {name!r}: expected a relation such as x <= 1, got {relation}")
+    return relation

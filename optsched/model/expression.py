@@ -8,16 +8,13 @@ costs a few array operations however many variables it has.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import ModelError
-
-if TYPE_CHECKING:
-    from optsched.model.base import ModelBase
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int32]
@@ -63,6 +60,16 @@ class Terms(NamedTuple):
         return entries, self.columns, coefficients
 
 
+class Owner(Protocol):
+    """What expressions ask of the model whose variables they are in."""
+
+    def check_own(self, where: str, *expressions: Expression) -> None:
+        """Refuse expressions in variables that the model does not have."""
+
+    def common_ground(self, other: Any) -> Owner:
+        """The model that expressions of both belong to: one was copied from the other."""
+
+
 class Expression:
     """An array of linear expressions in the variables of one model.
 
@@ -79,7 +86,7 @@ class Expression:
 
     def __init__(
         self,
-        model: ModelBase,
+        model: Owner,
         shape: Shape,
         terms: tuple[Terms, ...],
         constant: Floats | float = 0.0,
@@ -115,8 +122,7 @@ class Expression:
             model = self.model
             if other.model is not model:
                 model = model.common_ground(other.model)
-                model.check_own("+", self)
-                model.check_own("+", other)
+                model.check_own("+", self, other)
             return Expression(model, shape, a.terms + b.terms, a.constant + b.constant)
         value = _number("+", other)
         shape = _common_shape("+", self.shape, value.shape)

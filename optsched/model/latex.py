@@ -1,4 +1,4 @@
-r"""LaTeX of a block where the paper's own was not given: its generic entry.
+r"""LaTeX of rows and expressions where the paper's own was not given: their generic entry.
 
 A block's rows are written as the sums they were said as: each run of terms is one summand, its
 indices named where they follow the row's (``x_{ij}``), summed over where they run through an axis
@@ -16,20 +16,8 @@ from itertools import chain, repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.model.base import ModelBase, Variable
-from optsched.model.blocks import (
-    ActiveSlot,
-    Block,
-    Cumulative,
-    Indicator,
-    Intervals,
-    Linear,
-    Maximum,
-    Product,
-    RotatedCone,
-    Table,
-)
 from optsched.model.expression import Expression, Floats, Relation, Shape, Terms
+from optsched.model.variables import Variable, VariableSpace
 from optsched.model.words import number
 
 Integers = NDArray[np.integer]
@@ -40,26 +28,11 @@ _GREEK = (r"\alpha", r"\gamma", r"\delta", r"\epsilon", r"\eta", r"\kappa", r"\l
 _SIDE = r"\beta"
 _HYPHEN = r"\text{-}"
 _MOST_SUMMANDS = 8
-_WIDEST_LIST = 4
-"""Arguments of a maximum that are spelled out."""
-
-
-def block_formula(model: ModelBase, block: Block) -> str:
-    """The block's formula as given, otherwise its generic entry."""
-    return block.formula or _Formula(model).block(block)
-
-
-def objective_formula(model: ModelBase) -> str:
-    """The objective, with the word for its sense."""
-    word = r"\max" if model.maximise else r"\min"
-    if model.objective is None:
-        return rf"{word}\; 0"
-    return rf"{word}\; {_Formula(model).expression(model.objective)}"
 
 
 def variable_formula(variable: Variable) -> str:
     """The variable's formula as given, otherwise its name with an index per axis."""
-    return variable.formula or _subscripted(symbol(variable.name), _letters(variable.shape))
+    return variable.formula or _subscripted(symbol(variable.name), letters_of(variable.shape))
 
 
 def symbol(name: str) -> str:
@@ -72,7 +45,8 @@ def symbol(name: str) -> str:
     return rf"\mathrm{{{escaped.replace('-', _HYPHEN)}}}"
 
 
-def _letters(shape: Shape) -> list[str]:
+def letters_of(shape: Shape) -> list[str]:
+    """A letter for each axis, by which a generic entry is indexed."""
     named = list(_ROW_LETTERS[: len(shape)])
     return named + [f"i_{{{axis}}}" for axis in range(len(named), len(shape))]
 
@@ -84,69 +58,18 @@ def _subscripted(base: str, indices: list[str]) -> str:
     return f"{base}_{{{('' if plain else ', ').join(indices)}}}"
 
 
-class _Formula:
+class FormulaWriter:
     """Writes one block; letters once used for numbers are not used again."""
 
-    def __init__(self, model: ModelBase) -> None:
+    def __init__(self, model: VariableSpace) -> None:
         self.variables = list(model.variables.values())
         self.starts = np.array([v.start for v in self.variables], dtype=np.int64)
         self._greek: Iterator[str] = chain(_GREEK, repeat(r"\omega"))
         self._letter_set = iter(("K", "L", "M", "N"))
 
-    def block(self, block: Block) -> str:
-        """The generic entry."""
-        match block:
-            case Linear():
-                return self.relation(block.relation)
-            case Indicator():
-                when = r" \wedge ".join(
-                    f"{self.expression(b)} = {int(on)}"
-                    for b, on in zip(block.literals, block.active, strict=True)
-                )
-                return rf"{when} \;\Rightarrow\; {self.relation(block.relation)}"
-            case Product():
-                left, right = _factor(self.expression(block.left)), self.expression(block.right)
-                return rf"{self.expression(block.result)} = {left} \cdot {_factor(right)}"
-            case Table():
-                index = self.expression(block.index)
-                return rf"{self.expression(block.result)} = f\bigl({index}\bigr)"
-            case ActiveSlot():
-                word = r"\max" if block.last else r"\min"
-                result = self.expression(block.result)
-                activity = self.expression(block.activity)
-                slot = _letters(block.activity.shape)[-1]
-                return rf"{result} = {word} \{{{slot} : {activity} = 1\}}"
-            case Maximum():
-                word = r"\max" if block.sign > 0 else r"\min"
-                return f"{self.expression(block.result)} = {self._extremum(word, block.arguments)}"
-            case RotatedCone():
-                axis = _letters(block.w.shape)[-1]
-                squares = f"{_factor(self.expression(block.w))}^2"
-                if block.w.shape[-1] > 1:
-                    squares = rf"\sum_{{{axis}}} {squares}"
-                u, v = _factor(self.expression(block.u)), _factor(self.expression(block.v))
-                product = " \\cdot ".join(f for f in (u, v) if f != "1") or "1"
-                return rf"{squares} \le {product}"
-            case Intervals():
-                sides = f"{self.expression(block.start)} + {self.expression(block.duration)}"
-                row = f"{sides} = {self.expression(block.end)}"
-                if not block.presence.terms:
-                    return row
-                return rf"{self.expression(block.presence)} = 1 \;\Rightarrow\; {row}"
-            case Cumulative():
-                start, end = self.expression(block.start), self.expression(block.end)
-                load = _factor(self.expression(block.demand))
-                if block.presence.terms:
-                    load = rf"{load}\, {self.expression(block.presence)}"
-                index = _letters(block.start.shape)[0]
-                under = rf"\sum_{{{index} :\, {start} \le t < {end}}}"
-                return rf"{under} {load} \le {self.expression(block.capacity)} \quad \forall t"
-            case _:
-                return rf"\text{{{block.kind}}}"
-
     def relation(self, relation: Relation) -> str:
         """``left <= right``; what is subtracted from nothing goes to the other side."""
-        expression, letters = relation.expression, _letters(relation.expression.shape)
+        expression, letters = relation.expression, letters_of(relation.expression.shape)
         summands = self._summands(expression)
         low, high = (np.ravel(side) for side in (relation.lower, relation.upper))
         if not (len(low) and len(high)):
@@ -174,16 +97,13 @@ class _Formula:
             if constant.size and np.all(constant == constant[0]) and constant[0] < 0 and summands:
                 summands.append((-1, number(-float(constant[0]))))
             else:
-                summands.append((1, self._number(constant, _letters(expression.shape))))
+                summands.append((1, self._number(constant, letters_of(expression.shape))))
         return _signed_sum(summands)
 
-    def _extremum(self, word: str, arguments: Expression) -> str:
-        width = arguments.shape[-1]
-        if width <= _WIDEST_LIST:
-            each = [self.expression(arguments[..., i]) for i in range(width)]
-            return rf"{word}\bigl({', '.join(each)}\bigr)"
-        axis = _letters(arguments.shape)[-1]
-        return rf"{word}_{{{axis}}} {_factor(self.expression(arguments))}"
+    def factor(self, expression: Expression) -> str:
+        """A generic entry, a sum in parentheses."""
+        text = self.expression(expression)
+        return rf"\left({text}\right)" if " + " in text or " - " in text else text
 
     def _summands(self, expression: Expression) -> list[tuple[int, str]]:
         """Sign and text of each run of terms."""
@@ -206,9 +126,9 @@ class _Formula:
         sign = -1 if (weights < 0).all() else 1
         if variable.formula:  # its indices are the paper's, and so not ours to name in a sum
             text, bound = variable.formula, r"\sum" if bound else ""
-            letters = [] if bound else _letters(shape)
+            letters = [] if bound else letters_of(shape)
         else:
-            text, letters = _subscripted(symbol(variable.name), indices), _letters(shape) + summed
+            text, letters = _subscripted(symbol(variable.name), indices), letters_of(shape) + summed
         factor = self._number(sign * weights, letters)
         text = text if factor == "1" else rf"{factor}\, {text}"
         return sign, f"{bound} {text}" if bound else text
@@ -217,7 +137,7 @@ class _Formula:
         self, entries: Integers, places: Integers, shape: Shape, variable_shape: Shape
     ) -> tuple[list[str], list[str], str]:
         """The variable's indices in terms of the row's, those summed over, and the sum sign."""
-        letters = _letters(shape)
+        letters = letters_of(shape)
         size = math.prod(shape)
         row_axes, axes = (
             [np.asarray(axis) for axis in np.unravel_index(at, of)] if of else []
@@ -279,10 +199,6 @@ def _signed_sum(summands: list[tuple[int, str]]) -> str:
     words = [("-" if summands[0][0] < 0 else "") + summands[0][1]]
     words += [f"{'-' if sign < 0 else '+'} {text}" for sign, text in summands[1:]]
     return " ".join(words)
-
-
-def _factor(text: str) -> str:
-    return rf"\left({text}\right)" if " + " in text or " - " in text else text
 
 
 def _scientific(text: str) -> str:

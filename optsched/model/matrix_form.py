@@ -13,9 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.errors import ModelError
-from optsched.model.blocks import Block
+from optsched.model.base import Block
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
 from optsched.model.ranges import NOISE
+from optsched.model.variables import column_name
 
 EVERY_PART = frozenset({"cost", "offset", "rows", "columns", "matrix"})
 """What of a compiled model can change while its structure stays."""
@@ -111,19 +112,6 @@ class MatrixForm:
     def column_name(self, column: int) -> str:
         """Name and index of one column, for messages."""
         return column_name(self.column_blocks, column)
-
-
-def column_name(blocks: dict[str, tuple[int, Shape]], column: int) -> str:
-    """Name and index of one column, from the first column and shape of each block.
-
-    Raises:
-        ModelError: there is no such column.
-    """
-    for name, (first, shape) in blocks.items():
-        if first <= column < first + math.prod(shape):
-            index = np.unravel_index(column - first, shape) if shape else ()
-            return name + (f"[{', '.join(map(str, index))}]" if shape else "")
-    raise ModelError(f"column {column} does not exist")
 
 
 def _split(vector: Floats, blocks: dict[str, tuple[int, Shape]]) -> dict[str, Floats]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from optsched.errors import ModelError
-from optsched.lowering import lower
-from optsched.model.base import Kind, Variable
-from optsched.model.blocks import Indicator, Linear
+from optsched.model import blocks
+from optsched.model.base import Linear, ModelBase
+from optsched.model.blocks import Indicator
 from optsched.model.evaluate import BlockViolation, evaluate
-from optsched.model.expression import Expression, Floats, Relation
+from optsched.model.expression import Floats, Relation
+from optsched.model.lowering import lower
 from optsched.model.matrix_form import (
     CompiledIndicator,
     MatrixForm,
@@ -22,25 +23,50 @@ from optsched.model.matrix_form import (
     check_finite,
     linear,
 )
-from optsched.model.nonlinear import NonlinearModel
+from optsched.model.variables import VariableType
 from optsched.model.view import html_view, text_view
-
-if TYPE_CHECKING:
-    from optsched.formats.arguments import ScipyArguments
-
-EVERY_KIND = frozenset(
-    {
-        "indicator", "product", "table", "active_slot", "maximum", "rotated_cone", "intervals",
-        "cumulative",
-    }
-)  # fmt: skip
-"""Kinds of nonlinear block."""
 
 FEASIBILITY = 1e-6
 """Default tolerance on rows, bounds and integrality (absolute, scaled by the row's magnitude)."""
 
 
-class Model(NonlinearModel):
+class ScipyForm(Protocol):
+    """A model as arguments of scipy; see :class:`optsched.formats.ScipyArguments`."""
+
+    @property
+    def c(self) -> Floats:
+        """Costs to be minimised."""
+
+    def milp(self) -> dict[str, Any]:
+        """Arguments of ``scipy.optimize.milp``."""
+
+    def linprog(self) -> dict[str, Any]:
+        """Arguments of ``scipy.optimize.linprog``."""
+
+    def objective(self, fun: float) -> float:
+        """The model's objective for the value that scipy reports."""
+
+    def values(self, x: Floats) -> dict[str, Floats]:
+        """The point that scipy reports, by variable name."""
+
+
+class Exports(Protocol):
+    """What turns a compiled model into other tools' terms."""
+
+    def write(self, compiled: MatrixForm, path: str | Path, name: str) -> dict[str, str]:
+        """Write a file."""
+
+    def scipy_arguments(self, compiled: MatrixForm) -> ScipyForm:
+        """Arguments of scipy's solvers."""
+
+    def pulp_model(self, compiled: MatrixForm, name: str) -> Any:
+        """A PuLP problem."""
+
+    def mathopt_model(self, compiled: MatrixForm, name: str) -> Any:
+        """A MathOpt model."""
+
+
+class Model(ModelBase):
     """An optimisation model in named blocks, independent of any solver.
 
     Example:
@@ -54,31 +80,22 @@ class Model(NonlinearModel):
         9.0
     """
 
-    # objective and constraints
+    exports: ClassVar[Exports]
+    """``optsched.exports``, set by the package: it stands on solvers, and those on models."""
 
-    def minimize(self, expression: Expression | float) -> None:
-        """Set the objective."""
-        self._set_objective(expression, maximise=False)
+    # statements, each from the file of its kind
 
-    def maximize(self, expression: Expression | float) -> None:
-        """Set the objective."""
-        self._set_objective(expression, maximise=True)
-
-    def _set_objective(self, expression: Expression | float, *, maximise: bool) -> None:
-        if not isinstance(expression, Expression):
-            expression = Expression(self, (), (), float(expression))
-        if expression.size != 1:
-            raise ModelError(
-                f"the objective must be a single expression, not one of shape {expression.shape}"
-            )
-        self.check_own("the objective", expression)
-        self.objective = expression
-        self.maximise = maximise
-
-    def add(self, name: str, relation: Relation, *, formula: str = "") -> None:
-        """Add a block of linear constraints under a name, such as the paper's number."""
-        self._check_relation(name, relation)
-        self._put(Linear(name, formula, relation))
+    indicator = blocks.indicator.indicator
+    product = blocks.product.product
+    table = blocks.table.table
+    maximum = blocks.maximum.maximum
+    minimum = blocks.maximum.minimum
+    absolute = blocks.maximum.absolute
+    last_active = blocks.active_slot.last_active
+    first_active = blocks.active_slot.first_active
+    rotated_cone = blocks.rotated_cone.rotated_cone
+    interval = blocks.intervals.interval
+    cumulative = blocks.cumulative.cumulative
 
     # variants
 
@@ -101,9 +118,7 @@ class Model(NonlinearModel):
         """
         new = lower(self, frozenset({"rotated_cone"})).copy(f"{self.name} (relaxed)")
         new.variables = {
-            name: Variable(
-                v.model, name, v.shape, v.start, Kind.CONTINUOUS, v.lower, v.upper, v.formula
-            )
+            name: v.with_domain(VariableType.CONTINUOUS, v.lower, v.upper)
             for name, v in new.variables.items()
         }
         return new
@@ -146,7 +161,7 @@ class Model(NonlinearModel):
             upper=upper_bounds,
             integer=integer,
             row_blocks=row_blocks,
-            column_blocks=model._column_blocks(),
+            column_blocks=model.column_blocks(),
             indicators=tuple(indicators),
             nonlinear=tuple(others),
         )
@@ -154,22 +169,6 @@ class Model(NonlinearModel):
         return compiled
 
     # points
-
-    def vector(self, values: Mapping[str, ArrayLike]) -> Floats:
-        """Values by variable name as one vector over all columns.
-
-        Raises:
-            ModelError: a block is missing or has another shape.
-        """
-        x = np.empty(self.columns)
-        for name, v in self.variables.items():
-            if name not in values:
-                raise ModelError(f"no value for variable {name!r}")
-            value = np.asarray(values[name], dtype=np.float64)
-            if value.shape != v.shape:
-                raise ModelError(f"{name!r} has shape {v.shape}, its value {value.shape}")
-            x[v.start : v.start + v.size] = value.reshape(-1)
-        return x
 
     def violations(
         self, values: Mapping[str, ArrayLike], tolerance: float = FEASIBILITY
@@ -179,7 +178,7 @@ class Model(NonlinearModel):
         Rows are decided as if in exact arithmetic: an entry too close to call in floating
         point is evaluated with rationals. An empty list means the point is feasible.
         """
-        return evaluate(self.compile(EVERY_KIND), self.vector(values), tolerance)
+        return evaluate(self.compile(self.kinds), self.vector(values), tolerance)
 
     def value(self, values: Mapping[str, ArrayLike]) -> float:
         """Objective value at a point."""
@@ -200,15 +199,11 @@ class Model(NonlinearModel):
         Raises:
             InputError: the path ends in neither ".mps" nor ".lp".
         """
-        from optsched.formats import write
+        return self.exports.write(self.compile(), path, self.name)
 
-        return write(self.compile(), path, self.name)
-
-    def to_scipy(self) -> ScipyArguments:
+    def to_scipy(self) -> ScipyForm:
         """Arguments of ``scipy.optimize.milp`` and ``linprog``."""
-        from optsched.formats.arguments import ScipyArguments
-
-        return ScipyArguments(self.compile())
+        return self.exports.scipy_arguments(self.compile())
 
     def to_pulp(self) -> Any:
         """A ``pulp.LpProblem`` with the same optimum.
@@ -216,15 +211,11 @@ class Model(NonlinearModel):
         Raises:
             ImportError: PuLP is not installed.
         """
-        from optsched.formats.objects import pulp_model
-
-        return pulp_model(self.compile(), self.name)
+        return self.exports.pulp_model(self.compile(), self.name)
 
     def to_mathopt(self) -> Any:
         """An ``ortools.math_opt.python.mathopt.Model`` with the same optimum."""
-        from optsched.formats.objects import mathopt_model
-
-        return mathopt_model(self.compile(), self.name)
+        return self.exports.mathopt_model(self.compile(), self.name)
 
     # views
 
@@ -243,7 +234,7 @@ def _single(constant: Floats | float) -> float:
 def _compiled_indicator(block: Indicator, columns: int) -> CompiledIndicator:
     return CompiledIndicator(
         rows=assemble([block.relation], columns),
-        literals=np.stack([one.terms[0].columns for one in block.literals], axis=1),
+        literals=block.columns,
         active=np.array(block.active),
         name=block.name,
         shape=block.shape,

@@ -74,6 +74,11 @@ def is_integral(expression: Expression, domains: Domains) -> NDArray[np.bool_]:
     return answer.reshape(expression.shape)
 
 
+def are_integral(domains: Domains, *expressions: Expression) -> bool:
+    """Whether all entries of all expressions take whole values only."""
+    return all(bool(is_integral(one, domains).all()) for one in expressions)
+
+
 def is_binary(expression: Expression, domains: Domains) -> bool:
     """Whether every entry takes the values 0 and 1 only."""
     least, most = range_of(expression, domains)

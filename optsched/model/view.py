@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from optsched.model.base import ModelBase, Variable
-from optsched.model.blocks import Block
+from optsched.model.base import Block, ModelBase
 from optsched.model.expression import Relation, Shape
-from optsched.model.latex import block_formula, objective_formula, variable_formula
+from optsched.model.latex import FormulaWriter, variable_formula
 from optsched.model.matrix_form import assemble
+from optsched.model.variables import Variable
 from optsched.model.words import Writer, number
 
 Item = TypeVar("Item")
@@ -24,6 +24,19 @@ _WIDTH = 100
 _MOST_BLOCKS = 60
 """Blocks shown of each sort before the rest is only counted."""
 _NAME, _KIND = 30, 12  # widest name and kind in the text view
+
+
+def block_formula(model: ModelBase, block: Block) -> str:
+    """The block's formula as given, otherwise its generic entry."""
+    return block.formula or block.latex(FormulaWriter(model))
+
+
+def objective_formula(model: ModelBase) -> str:
+    """The objective, with the word for its sense."""
+    word = r"\max" if model.maximise else r"\min"
+    if model.objective is None:
+        return rf"{word}\; 0"
+    return rf"{word}\; {FormulaWriter(model).expression(model.objective)}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,7 @@ def text_view(model: ModelBase) -> str:
         lines = [_cut(f"{model.name}:"), f"  {_totals(model)}"]
     lines.append(_cut(f"{sense} {goal}"))
     if model.variables:
-        lines += ["", *_aligned(("variables", "kind", "shape", "count", "bounds"),
+        lines += ["", *_aligned(("variables", "type", "shape", "count", "bounds"),
                                 [_variable_line(v).cells for v in _shown(model.variables).values()],
                                 right={3})]  # fmt: skip
         lines += _hidden(model.variables)
@@ -100,7 +113,7 @@ def html_view(model: ModelBase) -> str:
         f'<p style="margin:0 0 .6em">{_mathematics(objective_formula(model))}</p>',
     ]
     if variables:
-        titles = ["variables", "", "kind", "shape", "count", "bounds"]
+        titles = ["variables", "", "type", "shape", "count", "bounds"]
         parts.append(_table(titles, variables, _hidden(model.variables), right={4}))
     if blocks:
         titles = ["blocks", "", "kind", "shape", "rows", "columns", "nonzeros"]
@@ -112,11 +125,11 @@ def html_view(model: ModelBase) -> str:
 
 
 def _totals(model: ModelBase) -> str:
-    kinds: dict[str, int] = {}
+    types: dict[str, int] = {}
     for v in model.variables.values():
-        kinds[v.kind] = kinds.get(v.kind, 0) + v.size
+        types[v.type] = types.get(v.type, 0) + v.size
     rows = sum(math.prod(b.shape) for b in model.blocks.values())
-    split = ", ".join(f"{_many(count)} {kind}" for kind, count in kinds.items() if count)
+    split = ", ".join(f"{_many(count)} {word}" for word, count in types.items() if count)
     return (
         f"{_many(model.columns)} variable{'s' * (model.columns != 1)}"
         + (f" ({split})" if split else "")
@@ -126,7 +139,7 @@ def _totals(model: ModelBase) -> str:
 
 
 def _variable_line(v: Variable) -> _Line:
-    cells = (v.name, str(v.kind), _shape(v.shape), _many(v.size), _bounds(v))
+    cells = (v.name, str(v.type), _shape(v.shape), _many(v.size), _bounds(v))
     return _Line(cells, variable_formula(v))
 
 
@@ -165,7 +178,7 @@ def _many(count: int) -> str:
 def _first_entry(writer: Writer, block: Block) -> str:
     if not math.prod(block.shape):
         return ""
-    return writer.entries(block, np.zeros(1, dtype=np.int64))[0]
+    return block.words(writer, np.zeros(1, dtype=np.int64))[0]
 
 
 def _shown(items: Mapping[str, Item]) -> dict[str, Item]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import InputError, ModelError
-from optsched.model import EVERY_KIND, FEASIBILITY, Model
+from optsched.model import FEASIBILITY, Model
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
@@ -39,8 +39,7 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     start = None if options.warm_start is None else _start(model, options.warm_start)
     compiled = model.compile(engine.native)
     # what the point must satisfy: the model as written, not what it was lowered to
-    kinds = {block.kind for block in model.blocks.values()} - {"linear"}
-    stated = compiled if kinds <= engine.native else model.compile(EVERY_KIND)
+    stated = compiled if model.kinds <= engine.native else model.compile(model.kinds)
     raw = answer(engine, compiled, options, start)
     solution = checked_solution(raw, compiled, stated, engine.name, version, began)
     if solution.status is Status.ERROR and raw.x is not None:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.errors import ModelError
-from optsched.model import EVERY_KIND, FEASIBILITY, MatrixForm, Model
+from optsched.model import FEASIBILITY, MatrixForm, Model
 from optsched.model.blocks import Maximum, Product
 from optsched.model.expression import Floats
 from optsched.model.ranges import affine
@@ -53,7 +53,7 @@ def enumerate_optimum(model: Model) -> Optimum:
         ModelError: the model is too large or holds something else.
         AssertionError: the model's own check rejects the optimum found.
     """
-    compiled = model.compile(EVERY_KIND)
+    compiled = model.compile(model.kinds)
     grid = Grid(model, compiled)
     for block in compiled.nonlinear:
         grid.take(block)

@@ -78,7 +78,7 @@ class Grid:
             case RotatedCone():
                 self._rotated_cone(block)
             case _:
-                raise ModelError(f"block {block.name!r}: kind {block.kind!r} is not enumerated")
+                self._judged(block)
 
     def rows_may_hold(self, rows: Rows, on: Mask | None = None) -> Mask:
         """Points at which some choice of the unknown columns satisfies each row by itself.
@@ -171,6 +171,13 @@ class Grid:
         for moment in range(int(start.min()), int(end.max())):
             under_way = (presence == 1) & (start <= moment) & (moment < end)
             self.alive &= np.where(under_way, demand, 0.0).sum(axis=1) <= capacity
+
+    def _judged(self, block: Block) -> None:
+        """A kind that is not known here, by its own excess at every point."""
+        for expression in block.expressions():
+            self._value(block, expression)
+        for point in np.flatnonzero(self.alive):
+            self.alive[point] = bool((block.excess(self.low[point]) <= TOLERANCE).all())
 
     def _rotated_cone(self, block: RotatedCone) -> None:
         u, v, w = (self._value(block, e) for e in (block.u, block.v, block.w))

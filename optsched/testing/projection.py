@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from optsched.errors import ModelError
-from optsched.model import EVERY_KIND, FEASIBILITY, MatrixForm, Model
+from optsched.model import FEASIBILITY, MatrixForm, Model
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 
@@ -40,7 +40,7 @@ def project(model: Model, step: float = 1.0, most: int = 3000) -> Projection:
     Raises:
         ModelError: more points than that.
     """
-    compiled, written = model.compile(), model.compile(EVERY_KIND)
+    compiled, written = model.compile(), model.compile(model.kinds)
     lower, upper, integer = model.domains()
     axes = [
         np.arange(np.ceil(a), np.floor(b) + 0.5) if whole else np.arange(a, b + step / 2, step)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.lowering.product import convex_hull
 from optsched.model.blocks import Cumulative, Intervals, Maximum, Product, Table
+from optsched.model.blocks.product import convex_hull
 from optsched.model.expression import Expression
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.cpsat.extrema import add_active_slots, add_maxima, pressures

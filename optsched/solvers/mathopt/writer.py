@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from optsched.lowering.product import convex_hull
 from optsched.model.blocks import Product, RotatedCone
+from optsched.model.blocks.product import convex_hull
 from optsched.model.expression import Expression, Floats, Relation
 from optsched.model.matrix_form import CompiledIndicator, MatrixForm, Rows, assemble
 from optsched.model.ranges import affine, is_integral, range_of

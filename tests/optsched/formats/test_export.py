@@ -177,7 +177,7 @@ def test_columns_and_rows_of_a_file_form_blocks_by_their_names(tmp_path):
     m.write(tmp_path / "shop.mps")
     other = from_mps(tmp_path / "shop.mps")
     assert other.name == "shop"
-    assert {n: (v.kind, v.shape) for n, v in other.variables.items()} == {
+    assert {n: (v.type, v.shape) for n, v in other.variables.items()} == {
         "x": ("integer", (3,)), "y": ("binary", (4,)),
     }  # fmt: skip
     assert {name: block.shape for name, block in other.blocks.items()} == {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from optsched import InputError, Model, explain_lowering, solve
-from optsched.model.latex import block_formula, objective_formula, variable_formula
-from optsched.model.view import block_size
+from optsched.model.latex import variable_formula
+from optsched.model.view import block_formula, block_size, objective_formula
 from optsched.model.words import Writer
 
 INF = np.inf
@@ -116,14 +116,14 @@ def test_an_objective_has_a_formula_and_variables_keep_the_papers():
 def test_entries_are_said_in_words(block, text):
     m = every_kind()
     entry = 0 if block == "resource" else 1
-    assert Writer(m).entries(m.blocks[block], np.array([entry])) == [text]
+    assert m.blocks[block].words(Writer(m), np.array([entry])) == [text]
 
 
 def test_long_sums_are_cut_and_numbers_are_short():
     m = Model()
     x = m.continuous("x", 100)
     m.add("long", (x / 3).sum() == 123456789)
-    text = Writer(m).entries(m.blocks["long"], np.array([0]))[0]
+    text = m.blocks["long"].words(Writer(m), np.array([0]))[0]
     assert text.startswith("0.333333 x[0] + 0.333333 x[1]")
     assert text.endswith("+ ... (88 more) == 123456789")
 

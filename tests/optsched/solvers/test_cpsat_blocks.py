@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched import Model, UnsupportedError, solve
-from optsched.model import EVERY_KIND, FEASIBILITY
+from optsched.model import FEASIBILITY
 from optsched.model.evaluate import evaluate
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.cpsat.backend import CpSat
@@ -36,8 +36,8 @@ def variables(rng: Rng, m: Model, count: int, width: int = 2) -> None:
 
 def with_objective(rng: Rng, m: Model) -> Model:
     """A row and an objective over all variables, either sense, some without weight."""
-    columns = m._expression(0.0)
-    row = m._expression(0.0)
+    columns = m.as_expression(0.0)
+    row = m.as_expression(0.0)
     for v in m.variables.values():
         flat = v.reshape(v.size)
         columns = columns + flat @ (whole(rng, -3, 3, v.size) * rng.integers(0, 2, v.size))
@@ -173,14 +173,14 @@ Maker = Callable[[Rng], Model]
 
 def points(m: Model) -> list[np.ndarray]:
     """Every point of the box that breaks nothing, as the model itself judges."""
-    compiled = m.compile(EVERY_KIND)
+    compiled = m.compile(m.kinds)
     spans = [np.arange(a, b + 1) for a, b in zip(compiled.lower, compiled.upper, strict=True)]
     box = (np.array(x) for x in itertools.product(*spans))
     return [x for x in box if not evaluate(compiled, x, FEASIBILITY)]
 
 
 def best(m: Model, feasible: list[np.ndarray]) -> float:
-    values = [m.compile(EVERY_KIND).objective(x) for x in feasible]
+    values = [m.compile(m.kinds).objective(x) for x in feasible]
     return max(values) if m.maximise else min(values)
 
 

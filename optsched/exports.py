@@ -1,14 +1,22 @@
-"""A model as the objects of other modelling libraries."""
+"""A model in other tools' terms, as ``Model.write`` and ``Model.to_*`` give it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from optsched.formats import title
+from optsched.formats import title, write
+from optsched.formats.arguments import ScipyArguments
 from optsched.formats.names import name_all
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.mathopt.writer import build
 from optsched.solvers.pulp.writer import pulp_problem
+
+__all__ = ["mathopt_model", "pulp_model", "scipy_arguments", "write"]
+
+
+def scipy_arguments(compiled: MatrixForm) -> ScipyArguments:
+    """Arguments of ``scipy.optimize.milp`` and ``linprog``."""
+    return ScipyArguments(compiled)
 
 
 def pulp_model(compiled: MatrixForm, name: str) -> Any:

@@ -1,0 +1,34 @@
+"""Nonlinear and logical statements, one file per kind: statement, excess, lowering, text, LaTeX.
+
+Each file has the block and the function behind the model's method of the same name, which says in
+one call what the paper writes in one line. Those that have a value return a new variable block
+that equals it; the others are constraints. A solver gets them as they are where it can take them,
+and as exact linear rows otherwise.
+
+Everywhere, ``name`` is the name of the block, and of the variable block if there is one; by
+default the kind and a number. ``formula`` is LaTeX, as in the paper. The examples begin with
+``import numpy as np`` and ``from optsched import Model, solve``.
+"""
+
+from optsched.model.base import Block, Linear
+from optsched.model.blocks.active_slot import ActiveSlot
+from optsched.model.blocks.cumulative import Cumulative
+from optsched.model.blocks.indicator import Indicator
+from optsched.model.blocks.intervals import Intervals
+from optsched.model.blocks.maximum import Maximum
+from optsched.model.blocks.product import Product
+from optsched.model.blocks.rotated_cone import RotatedCone
+from optsched.model.blocks.table import Table
+
+__all__ = [
+    "ActiveSlot",
+    "Block",
+    "Cumulative",
+    "Indicator",
+    "Intervals",
+    "Linear",
+    "Maximum",
+    "Product",
+    "RotatedCone",
+    "Table",
+]

@@ -1,0 +1,144 @@
+"""Products: ``z = a * b``, lowered for a bounded integer factor.
+
+A binary ``a`` gives the four McCormick rows, which are exact at ``a = 0`` and ``a = 1``. A wider
+integer is written in binary digits, and each digit times ``b`` is such a product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.errors import ModelError
+from optsched.model.base import Block, Entries, Linear, ModelBase
+from optsched.model.expression import Expression, Floats, Relation, Shape
+from optsched.model.latex import FormulaWriter
+from optsched.model.ranges import are_integral, finite_range, is_binary, range_of
+from optsched.model.variables import Variable
+from optsched.model.words import Writer
+
+
+def product(
+    model: ModelBase,
+    left: Expression,
+    right: Expression,
+    *,
+    name: str | None = None,
+    formula: str = "",
+) -> Variable:
+    """The product of two expressions, entry by entry.
+
+    Args:
+        model: that says it.
+        left: an expression; it or ``right`` must be integer and both bounded, unless the solver
+            takes quadratic constraints.
+        right: an expression whose shape fits.
+        name: of the new variable block.
+        formula: LaTeX.
+
+    Example:
+        >>> m = Model()
+        >>> open_, workers = m.binary("open"), m.integer("workers", lower=2, upper=4)
+        >>> m.maximize(3 * m.product(open_, workers) - 2 * workers)
+        >>> solve(m).objective
+        4.0
+    """
+    name = model.free_name(name, "product")
+    left, right = model.alike(name, left, right)
+    domains = model.domains()
+    with np.errstate(invalid="ignore"):  # zero times an infinite bound
+        corners = np.array(
+            [a * b for a in range_of(left, domains) for b in range_of(right, domains)]
+        )
+    corners = np.nan_to_num(corners, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    bounds = corners.min(axis=0), corners.max(axis=0)
+    result = model.result(name, left.shape, bounds, whole=are_integral(domains, left, right))
+    model.add_block(Product(name, formula, result, left, right))
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Block):
+    """``result = left * right``, at least one factor integer and bounded."""
+
+    result: Expression
+    left: Expression
+    right: Expression
+    kind = "product"
+    becomes = (Linear,)
+    how = "rows by McCormick, exact for a binary factor; a wider integer by its digits"
+
+    @property
+    def shape(self) -> Shape:
+        return self.result.shape
+
+    def excess(self, x: Floats) -> Floats:
+        product = self.left.at(x) * self.right.at(x)
+        return np.abs(self.result.at(x) - product) / np.maximum(1.0, np.abs(product))
+
+    def lower(self, model: ModelBase) -> None:
+        """Rows over a binary factor, or over the digits of an integer one.
+
+        Raises:
+            ModelError: no factor is integer throughout, or a factor lacks a bound.
+        """
+        domains, factors = model.domains(), (self.left, self.right)
+        integral = [are_integral(domains, factor) for factor in factors]
+        if not any(integral):
+            raise ModelError(f"block {self.name!r}: a product needs an integer factor")
+        sides = [finite_range(self.name, f, domains, model.column_name) for f in factors]
+        widths = [float((high - low).max(initial=0.0)) for low, high in sides]
+        first = 0 if integral[0] and not (integral[1] and widths[1] < widths[0]) else 1
+        narrow, other = factors[first], factors[1 - first]
+        low, high = sides[1 - first]
+        if is_binary(narrow, domains):
+            self._add_hull(model, self.result, narrow, other, low, high)
+            return
+        least = sides[first][0]
+        digits = int(np.ceil(np.log2(widths[first] + 1)))
+        powers = 2.0 ** np.arange(digits)
+        shape = (*self.shape, digits)
+        digit = model.binary(f"{self.name}:digit", shape)
+        spread = other.reshape(*other.shape, 1).broadcast_to(shape)
+        low, high = (np.broadcast_to(end[..., None], shape) for end in (low, high))
+        part = model.continuous(
+            f"{self.name}:part", shape, lower=np.minimum(low, 0.0), upper=np.maximum(high, 0.0)
+        )
+        self._add_hull(model, part, digit, spread, low, high)
+        model.add(f"{self.name}:digits", narrow == (digit * powers).sum(axis=-1) + least)
+        total = (part * powers).sum(axis=-1) + other * least
+        model.add(f"{self.name}:sum", self.result == total)
+
+    def _add_hull(
+        self,
+        model: ModelBase,
+        result: Expression,
+        binary: Expression,
+        other: Expression,
+        low: Floats,
+        high: Floats,
+    ) -> None:
+        for word, rows in convex_hull(result, binary, other, low, high).items():
+            model.add(f"{self.name}:{word}", rows)
+
+    def words(self, writer: Writer, entries: Entries) -> list[str]:
+        results = writer.sums(self.result, entries)
+        left, right = (writer.factors(e, entries) for e in (self.left, self.right))
+        return [f"{z} = {a} * {b}" for z, a, b in zip(results, left, right, strict=True)]
+
+    def latex(self, writer: FormulaWriter) -> str:
+        left, right = writer.factor(self.left), writer.factor(self.right)
+        return rf"{writer.expression(self.result)} = {left} \cdot {right}"
+
+
+def convex_hull(
+    result: Expression, binary: Expression, other: Expression, low: Floats, high: Floats
+) -> dict[str, Relation]:
+    """``result = binary * other`` for ``low <= other <= high``, by name (McCormick 1976)."""
+    return {
+        "off above": result <= binary * high,
+        "off below": result >= binary * low,
+        "on above": result <= other - low + binary * low,
+        "on below": result >= other - high + binary * high,
+    }
