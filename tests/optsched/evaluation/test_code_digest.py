@@ -33,7 +33,7 @@ def versions(name, method):
 @pytest.mark.parametrize(
     "module",
     [
-        "optsched.lowering.product",
+        "optsched.model.blocks.product",
         "optsched.solve",
         "optsched.model.matrix_form",
         "optsched.solvers.highs.backend",
@@ -59,7 +59,7 @@ def test_a_mended_lowering_is_another_run_and_a_plot_or_a_command_is_not(module,
 def test_a_problem_of_a_third_party_follows_optsched_too(edited):
     exact = MethodSpec("exact", "knapsack")
     before = versions("covering", exact)
-    edited("optsched.lowering.maximum")
+    edited("optsched.model.blocks.maximum")
     assert versions("covering", exact) != before
 
 
