@@ -1,0 +1,7 @@
+"""Optima proven in exact arithmetic: found in floating point, checked with whole numbers."""
+
+from optsched.proof.exact_model import ProofError
+from optsched.proof.finding import NotProvenError, find
+from optsched.proof.verifying import verify
+
+__all__ = ["NotProvenError", "ProofError", "find", "verify"]

@@ -1,0 +1,121 @@
+"""A model's matrix as the rational numbers it is: what a proof is checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import gcd, isinf
+from typing import Any, NamedTuple
+
+Exact = int | Fraction
+Terms = dict[int, int]
+"""Coefficient by column."""
+
+
+class ProofError(Exception):
+    """What is wrong with a proof: it is malformed, or one of its steps does not hold."""
+
+
+class Row(NamedTuple):
+    """``lower <= terms x <= upper``; None: no side."""
+
+    terms: Terms
+    lower: int | None
+    upper: int | None
+
+
+class Column(NamedTuple):
+    """``lower <= x <= upper``; None: no bound."""
+
+    lower: Exact | None
+    upper: Exact | None
+
+
+Affine = tuple[Fraction, dict[int, Fraction]]
+"""A constant, and coefficients by column."""
+Cone = tuple[Affine, ...]
+"""u, v and then w, of ``u v >= |w|^2`` with u, v >= 0."""
+
+
+class ExactModel:
+    """Minimise ``(cost x) / unit + offset``; coefficients and sides are multiplied by ``unit``."""
+
+    def __init__(self, form: Any) -> None:
+        """Read a ``MatrixForm`` whose only nonlinear blocks are rotated cones.
+
+        Raises:
+            ProofError: another block, or a bound that is infinite on the wrong side.
+        """
+        if form.indicators or any(block.kind != "rotated_cone" for block in form.nonlinear):
+            raise ProofError("the model has blocks that are neither linear nor rotated cones")
+        self.cones = [cone for block in form.nonlinear for cone in _cones(block)]
+        parts = [part for cone in self.cones for part in cone]
+        matrix, self.maximise = form.rows.matrix, bool(form.maximise)
+        entries, cost = _exact(matrix.data.tolist()), _exact(form.cost.tolist())
+        sides = list(zip(form.rows.lower.tolist(), form.rows.upper.tolist(), strict=True))
+        numbers = [*entries, *cost, *_exact(x for pair in sides for x in pair if not isinf(x))]
+        numbers += [x for constant, terms in parts for x in (constant, *terms.values())]
+        self.unit = max((x.denominator for x in numbers), default=1)  # all are powers of two
+        self.sign = -1 if form.maximise else 1
+        self.offset = self.sign * Fraction(form.offset)
+        self.cost: Terms = {j: self.sign * self.whole(c) for j, c in enumerate(cost) if c}
+        start, column = matrix.indptr.tolist(), matrix.indices.tolist()
+        self.rows = [
+            Row(
+                {column[k]: self.whole(entries[k]) for k in range(start[i], start[i + 1])},
+                *(None if isinf(side) else self.whole(Fraction(side)) for side in pair),
+            )
+            for i, pair in enumerate(sides)
+        ]
+        self.integer: list[bool] = form.integer.tolist()
+        ends = zip(form.lower.tolist(), form.upper.tolist(), self.integer, strict=True)
+        self.columns = [Column(_bound(low, w, -1), _bound(high, w, 1)) for low, high, w in ends]
+        steps = [c for j, c in self.cost.items() if self.integer[j]]
+        self.grid = Fraction(gcd(*steps), self.unit) if len(steps) == len(self.cost) else 0
+        """Values of points differ by multiples of it; 0: of nothing known."""
+
+    def whole(self, value: Fraction) -> int:
+        """A number of the model, multiplied by ``unit``."""
+        return value.numerator * (self.unit // value.denominator)
+
+    def raised(self, value: Fraction) -> Fraction:
+        """The least value on the grid from this one on; itself without a grid."""
+        if not self.grid:
+            return value
+        return self.offset - (self.offset - value) // self.grid * self.grid
+
+
+def _cones(block: Any) -> Iterable[Cone]:
+    """The rotated cones of a block."""
+    u, v, w = (_affine(part) for part in (block.u, block.v, block.w))
+    width = len(w) // max(1, len(u))
+    for i in range(len(u)):
+        yield (u[i], v[i], *w[i * width : (i + 1) * width])
+
+
+def _affine(expression: Any) -> list[Affine]:
+    """Every entry of an expression, in C order."""
+    constant, size = expression.constant, expression.size
+    constants = [constant] * size if isinstance(constant, float) else constant.reshape(-1).tolist()
+    parts: list[Affine] = [(Fraction(value), {}) for value in constants]
+    for some in expression.terms:
+        for entry, j, c in zip(*(array.tolist() for array in some.spelled_out()), strict=True):
+            terms = parts[entry][1]
+            terms[j] = terms.get(j, Fraction(0)) + Fraction(c)
+    return parts
+
+
+def _bound(value: float, integer: bool, direction: int) -> Exact | None:
+    """A bound as it is, of an integer column rounded inward; whole numbers as int."""
+    if isinf(value):
+        if (value > 0) != (direction > 0):
+            raise ProofError("a bound is infinite on the wrong side")
+        return None
+    exact = Fraction(value)
+    if integer:
+        return exact.__floor__() if direction > 0 else exact.__ceil__()
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def _exact(values: Iterable[float]) -> list[Fraction]:
+    return [Fraction(value) for value in values]

@@ -1,0 +1,249 @@
+"""Finding a proof in floating point: branch and bound with the optimum known from the start.
+
+HiGHS solves the linear relaxation of every node. Its row multipliers, rounded to the fewest bits
+that still do, close a leaf; whether they do is decided by ``verifying``, in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from optsched.model.blocks import RotatedCone
+from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm
+from optsched.proof.exact_model import ExactModel
+from optsched.proof.mending import mended
+from optsched.proof.relaxation import Relaxation, Relaxed
+from optsched.proof.verifying import FORMAT, VERSION, Branch, children, leaf_value, tangent
+
+TOLERANCE = 1e-6
+"""Relative distance to the claim at which a leaf closes where values lie on no grid; the bound
+claimed is then the one that was shown."""
+
+_BITS = (0, 4, 10, 20, 30, 45, 60)  # of the multipliers' denominators, tried in this order
+_TRIED = 8  # columns whose children are solved to choose one to branch on
+_WHOLE = 1e-6  # distance to a whole number that is rounding
+_NEAR = 1e-9  # relative distance of a relaxation to what is asked for that is rounding
+_OUTSIDE = 1e-7  # excess of a cone from which on a tangent is added
+_PARTS = 2**30  # of one, to which the vectors of tangents are rounded
+
+
+class NotProvenError(Exception):
+    """No proof was found; the message says why."""
+
+
+class _Node(NamedTuple):
+    branch: Branch
+    lower: Floats
+    upper: Floats
+    relaxed: Relaxed
+
+
+def find(
+    form: MatrixForm, claim: float | None, *, seconds: float = math.inf, most_nodes: int = 100_000
+) -> dict[str, Any]:
+    """A proof that no point is better than a value, or that there is no point.
+
+    Args:
+        form: the model, compiled with rotated cones as they are.
+        claim: the value, such as that of an optimal point; None: there is no point.
+        seconds: wall time it may take.
+        most_nodes: of the tree.
+
+    Returns:
+        The document that ``verify`` reads.
+
+    Raises:
+        NotProvenError: a limit was reached, or the claim seems to be false.
+        ProofError: the model has blocks a proof cannot speak of.
+    """
+    return _Search(form, claim, time.perf_counter() + seconds, most_nodes).run()
+
+
+class _Search:
+    def __init__(
+        self, form: MatrixForm, claim: float | None, deadline: float, most_nodes: int
+    ) -> None:
+        self.form, self.model = form, ExactModel(form)
+        self.deadline, self.most_nodes = deadline, most_nodes
+        self.integer = np.flatnonzero(form.integer)
+        self.cones = [block for block in form.nonlinear if isinstance(block, RotatedCone)]
+        self.rows = list(self.model.rows)
+        self.extra: list[dict[str, Any]] = []
+        self.relaxation = Relaxation(form)
+        self.bits: tuple[int, ...] = _BITS
+        self.target: Fraction | None = None
+        """What the bound of a leaf must reach; None: only contradictions close it."""
+        self.near = math.inf
+        """The value of a relaxation from which on it may close a leaf."""
+        self.shown: list[Fraction] = []
+        """The bounds of leaves, where values lie on no grid."""
+        if claim is not None:
+            self._aim(Fraction(self.model.sign * claim), max(1.0, abs(claim)))
+
+    def _aim(self, claim: Fraction, size: float) -> None:
+        """Where the claim is on a grid, all below it is a step away; else every bit counts."""
+        slack = Fraction(TOLERANCE * size)
+        on_grid = self.model.raised(claim - slack)
+        if self.model.grid > slack and on_grid <= claim + slack:
+            self.target = on_grid
+            self.near = float(on_grid - self.model.grid) - _NEAR * size
+        else:
+            self.target, self.bits = claim - slack, _BITS[-1:]
+            self.near = float(claim) - _NEAR * size
+
+    def run(self) -> dict[str, Any]:
+        """Depth first: nodes come in preorder."""
+        nodes: list[dict[str, Any]] = []
+        form = self.form
+        waiting = [self._node(Branch({}, ()), form.lower, form.upper)]
+        while waiting:
+            if len(nodes) + len(waiting) > self.most_nodes:
+                raise NotProvenError(f"no proof of {self.most_nodes} nodes or fewer")
+            node = waiting.pop()
+            leaf = self._leaf(node)
+            while leaf is None and self._cut(node):
+                node = self._node(*node[:3])
+                leaf = self._leaf(node)
+            if leaf is None:
+                tried = self._children(node)
+                if tried is not None:
+                    split, two = tried
+                    nodes.append({"split": split})
+                    waiting += reversed(two)
+                    continue
+                leaf = self._rounded(node, node.relaxed.y, 1)
+            if leaf is None:
+                value = self.model.sign * node.relaxed.value
+                raise NotProvenError(f"a point of value {value:.12g} seems to be better")
+            nodes.append(leaf)
+        bound = self.target
+        if self.shown:
+            bound = Fraction(math.nextafter(float(min(self.shown)), -math.inf))
+        pair = None if bound is None else (self.model.sign * bound).as_integer_ratio()
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "bound": None if pair is None else list(pair),
+            "extra": self.extra,
+            "nodes": nodes,
+        }
+
+    def _node(self, branch: Branch, lower: Floats, upper: Floats) -> _Node:
+        if time.perf_counter() > self.deadline:
+            raise NotProvenError("no proof within the time")
+        return _Node(branch, lower, upper, self.relaxation.solve(lower, upper))
+
+    # leaves
+
+    def _leaf(self, node: _Node) -> dict[str, Any] | None:
+        """The node closed by the multipliers of its relaxation; None where they do not do."""
+        relaxed = node.relaxed
+        if relaxed.x is not None:
+            return self._rounded(node, relaxed.y, 1) if relaxed.value >= self.near else None
+        for y in (relaxed.y, -relaxed.y):
+            leaf = self._rounded(node, y / max(1e-300, np.abs(y).max(initial=0)), 0)
+            if leaf is not None:
+                return leaf
+        raise NotProvenError("HiGHS gives no multipliers that show a node to be empty")
+
+    def _rounded(self, node: _Node, y: Floats, priced: int) -> dict[str, Any] | None:
+        """A leaf with these multipliers, rounded to as few bits as close it."""
+        y = y.copy()
+        y[len(self.model.rows) :] /= _PARTS  # the relaxation has tangents smaller
+        for bits in self.bits if priced else _BITS:
+            whole = np.rint(np.ldexp(y, bits))
+            rows = [
+                i
+                for i in np.flatnonzero(whole).tolist()
+                if (self.rows[i].lower if whole[i] > 0 else self.rows[i].upper) is not None
+            ]
+            leaf: dict[str, Any] = {
+                "rows": rows,
+                "y": [int(whole[i]) for i in rows],
+                "over": 2**bits,
+            }
+            if not priced:
+                leaf["cost"] = 0
+            closed = self._closed(node, leaf)
+            if closed is not None:
+                return closed
+        return None
+
+    def _closed(self, node: _Node, leaf: dict[str, Any]) -> dict[str, Any] | None:
+        """The leaf, mended if need be; None if it does not close."""
+        value = leaf_value(self.model, self.rows, node.branch, leaf)
+        if value is None:
+            leaf = mended(self.model, self.rows, leaf) or leaf
+            value = leaf_value(self.model, self.rows, node.branch, leaf)
+        if value is None:
+            return None
+        if leaf.get("cost", 1) == 0:
+            return leaf if value > 0 else None
+        if self.target is None or self.model.raised(value) < self.target:
+            return None
+        if len(self.bits) == 1:
+            self.shown.append(value)
+        return leaf
+
+    # tangents
+
+    def _cut(self, node: _Node) -> bool:
+        """Add tangents of the cones that a node's optimum lies outside of, if any."""
+        x, first, before = node.relaxed.x, 0, len(self.extra)
+        assert x is not None
+        for cone in self.cones:
+            count, width = cone.u.size, cone.w.shape[-1]
+            u, v, w = cone.u.at(x).ravel(), cone.v.at(x).ravel(), cone.w.at(x).reshape(-1, width)
+            for i in np.flatnonzero(cone.excess(x).ravel() > _OUTSIDE).tolist():
+                direction = np.append(2 * w[i], u[i] - v[i])
+                length = float(np.linalg.norm(direction))
+                unit = direction / length if length else direction
+                self._add_tangent(first + i, unit.tolist(), x)
+            first += count
+        return len(self.extra) > before
+
+    def _add_tangent(self, cone: int, unit: list[float], x: Floats) -> None:
+        """A tangent, if rounding leaves enough of it to cut off the point."""
+        s, t = math.ceil(_PARTS * (1 - unit[-1])), math.ceil(_PARTS * (1 + unit[-1]))
+        a = [math.trunc(_PARTS * part) for part in unit[:-1]]
+        extra = {"cone": cone, "s": s, "t": t, "a": a}
+        row, scale = tangent(self.model, extra), self.model.unit * _PARTS
+        value = math.fsum(c / scale * x[j] for j, c in row.terms.items())
+        if value < (row.lower or 0) / scale - 0.1 * _OUTSIDE:
+            self.relaxation.add(row.terms, row.lower or 0, scale)
+            self.extra.append(extra)
+            self.rows.append(row)
+
+    # splits
+
+    def _children(self, node: _Node) -> tuple[list[Any], list[_Node]] | None:
+        """The split, of those tried, whose children come nearest to the target; None: no split."""
+        x = node.relaxed.x
+        assert x is not None
+        away = np.abs(x[self.integer] - np.rint(x[self.integer]))
+        order = np.argsort(-away, kind="stable")[:_TRIED]
+        best: tuple[float, list[Any], list[_Node]] | None = None
+        for j in self.integer[order[away[order] > _WHOLE]].tolist():
+            k = math.floor(x[j])
+            low, high = children(self.model, node.branch, [j], [1], k)
+            lower, upper = node.lower.copy(), node.upper.copy()
+            lower[j], upper[j] = k + 1, k
+            two = [self._node(low, node.lower, upper), self._node(high, lower, node.upper)]
+            score = self._score(node.relaxed.value, (child.relaxed.value for child in two))
+            if best is None or score > best[0]:
+                best = score, [[j], [1], k], two
+            if score >= 1.0:
+                break
+        return None if best is None else best[1:]
+
+    def _score(self, value: float, ends: Iterable[float]) -> float:
+        """1 where both children close; otherwise the product of how far they come."""
+        need = 1.0 if self.target is None else max(self.near - value, 1e-9)
+        return math.prod(max(min((end - value) / need, 1.0), 1e-6) for end in ends)

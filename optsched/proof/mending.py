@@ -1,0 +1,82 @@
+"""Multipliers made exact where columns without a bound leave no room for rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from optsched.proof.exact_model import ExactModel, Row
+from optsched.proof.verifying import combined
+
+_SMALL = 1e-6  # reduced costs up to here, of columns without a bound, are meant to be nothing
+
+
+def mended(model: ExactModel, rows: Sequence[Row], leaf: dict[str, Any]) -> dict[str, Any] | None:
+    """The leaf with its multipliers changed a little, so that no such column has a reduced cost.
+
+    None where the rows it uses do not allow that.
+    """
+    terms, _ = combined(rows, (), leaf["rows"], leaf["y"])
+    scale = leaf["over"] * model.unit
+    asked: dict[int, Fraction] = {}
+    for j, column in enumerate(model.columns):
+        if None in column:
+            priced = model.cost.get(j, 0) * leaf["over"] * leaf.get("cost", 1)
+            reduced = Fraction(priced - terms.get(j, 0), scale)
+            wrong = (column.lower if reduced > 0 else column.upper) is None
+            if wrong or abs(reduced) <= _SMALL:
+                asked[j] = reduced
+    equations: dict[int, dict[int, Fraction]] = {j: {} for j in asked}
+    for i in leaf["rows"]:
+        for j, a in rows[i].terms.items():
+            if j in asked:
+                equations[j][i] = Fraction(a, model.unit)
+    change = _solution([(equations[j], side) for j, side in asked.items()])
+    if change is None:
+        return None
+    y = [
+        Fraction(n, leaf["over"]) + change.get(i, 0)
+        for i, n in zip(leaf["rows"], leaf["y"], strict=True)
+    ]
+    if any((new > 0) != (old > 0) for new, old in zip(y, leaf["y"], strict=True) if new):
+        return None  # another side of the row, which it may not have
+    over = lcm(*(value.denominator for value in y))
+    return {**leaf, "y": [int(value * over) for value in y], "over": over}
+
+
+def _solution(
+    equations: Sequence[tuple[dict[int, Fraction], Fraction]],
+) -> dict[int, Fraction] | None:
+    """One solution of ``sum over i of a_i x_i = side`` for each; what it leaves out is 0."""
+    solved: dict[int, tuple[dict[int, Fraction], Fraction]] = {}
+    for given, given_side in equations:
+        terms, side = dict(given), given_side
+        for i, (other, other_side) in solved.items():
+            factor = terms.get(i, Fraction(0))
+            if factor:
+                terms = _less(terms, factor, other)
+                side -= factor * other_side
+        if not terms:
+            if side:
+                return None
+            continue
+        pivot = max(terms, key=lambda i: abs(terms[i]))
+        size = terms[pivot]
+        row = {i: a / size for i, a in terms.items()}
+        for i, (other, other_side) in solved.items():
+            factor = other.get(pivot, Fraction(0))
+            if factor:
+                solved[i] = _less(other, factor, row), other_side - factor * side / size
+        solved[pivot] = row, side / size
+    return {i: side for i, (_, side) in solved.items()}
+
+
+def _less(
+    terms: dict[int, Fraction], factor: Fraction, other: dict[int, Fraction]
+) -> dict[int, Fraction]:
+    new = dict(terms)
+    for i, a in other.items():
+        new[i] = new.get(i, Fraction(0)) - factor * a
+    return {i: a for i, a in new.items() if a}

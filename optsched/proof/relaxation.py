@@ -1,0 +1,74 @@
+"""The linear relaxation of a model, solved again and again with other bounds and further rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm
+from optsched.proof.exact_model import Terms
+from optsched.solvers.highs.backend import load
+from optsched.solvers.options import Options
+
+_OPTIONS = {
+    "presolve": "off",  # rays and bases are of the model as it stands
+    "solver": "simplex",
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+}
+
+
+class Relaxed(NamedTuple):
+    """How a linear relaxation ended."""
+
+    x: Floats | None
+    """The optimum, minimising; None: there is no point, or none that HiGHS could find."""
+    y: Floats
+    """Multipliers of the rows: duals, or a Farkas combination; empty where HiGHS gives none."""
+    value: float
+    """Of the optimum; infinite without a point."""
+
+
+class Relaxation:
+    """Kept by HiGHS between solves, which start from the last basis."""
+
+    def __init__(self, form: MatrixForm) -> None:
+        sign = -1.0 if form.maximise else 1.0
+        relaxed = replace(
+            form,
+            cost=sign * form.cost,
+            offset=sign * form.offset,
+            maximise=False,
+            integer=np.zeros_like(form.integer),
+            nonlinear=(),
+        )
+        self._engine = load(relaxed, Options(extra=_OPTIONS))
+        self._columns = np.arange(len(form.cost), dtype=np.int32)
+
+    def add(self, terms: Terms, side: int, unit: int) -> None:
+        """A further row ``terms x >= side``, both divided by ``unit``."""
+        columns = np.array(list(terms), dtype=np.int32)
+        values = np.array([a / unit for a in terms.values()])
+        self._engine.addRow(side / unit, np.inf, len(columns), columns, values)
+
+    def solve(self, lower: Floats, upper: Floats) -> Relaxed:
+        """The optimum within other bounds of the columns."""
+        import highspy
+
+        facts, engine = highspy.HighsModelStatus, self._engine
+        engine.changeColsBounds(len(lower), self._columns, lower, upper)
+        engine.run()
+        status = engine.getModelStatus()
+        if status not in (facts.kOptimal, facts.kInfeasible):
+            engine.clearSolver()
+            engine.run()
+            status = engine.getModelStatus()
+        if status == facts.kOptimal:
+            solution = engine.getSolution()
+            value = float(engine.getInfo().objective_function_value)
+            return Relaxed(np.array(solution.col_value), np.array(solution.row_dual), value)
+        _, found, ray = engine.getDualRay()
+        return Relaxed(None, np.array(ray) if found else np.zeros(0), np.inf)
