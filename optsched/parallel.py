@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
 from types import FrameType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from joblib.externals.loky import cpu_count, get_reusable_executor
 
@@ -46,8 +46,15 @@ def cores() -> int:
     return int(cpu_count())
 
 
-class Executor(Protocol):
-    """Where tasks run."""
+class Executor:
+    """Where tasks run; by itself it runs none.
+
+    Args:
+        workers: how many tasks run at a time.
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
 
     def start(self) -> FuturesExecutor:
         """A working executor; asked again after the one before broke.
@@ -55,18 +62,23 @@ class Executor(Protocol):
         Raises:
             ExecutorLostError: there is no other.
         """
+        raise NotImplementedError
 
     def size(self) -> int:
         """How many tasks run at a time, at this moment."""
+        return self.workers
 
     def window(self) -> int:
-        """How many tasks to hand over at a time: few, as a crash puts all under suspicion."""
+        """How many tasks to hand over at a time, so that no worker waits for the way back and
+        forth; few, as a crash puts all under suspicion.
+        """
+        return 2 * self.size()
 
     def end(self, abandoned: Collection[Future[Any]]) -> None:
         """Let go of the executor; ``abandoned`` is what is under way and no longer wanted."""
 
 
-class Serial:
+class Serial(Executor):
     """This very process, one task after the other."""
 
     class _Now(FuturesExecutor):
@@ -78,24 +90,18 @@ class Serial:
     def start(self) -> FuturesExecutor:
         return self._Now()
 
-    def size(self) -> int:
-        return 1
-
     def window(self) -> int:
         return 1
 
-    def end(self, abandoned: Collection[Future[Any]]) -> None:
-        pass
 
-
-class Processes:
+class Processes(Executor):
     """Worker processes of this machine; they stay for the next call, for a while.
 
     Tasks and functions may be anything that cloudpickle takes. Ctrl-C is left to this process.
     """
 
     def __init__(self, workers: int) -> None:
-        self.workers = workers
+        super().__init__(workers)
         self._executor: FuturesExecutor | None = None
 
     def start(self) -> FuturesExecutor:
@@ -105,12 +111,6 @@ class Processes:
             self.workers, env=_ONE_THREAD, initializer=_ignore_interrupts
         )
         return self._executor
-
-    def size(self) -> int:
-        return self.workers
-
-    def window(self) -> int:
-        return 2 * self.workers
 
     def end(self, abandoned: Collection[Future[Any]]) -> None:
         if not abandoned or self._executor is None:
@@ -122,7 +122,7 @@ class Processes:
         self._executor.shutdown(kill_workers=True)  # type: ignore[call-arg]
 
 
-class External:
+class External(Executor):
     """An executor of the caller's, or a function that starts one; whoever starts it ends it.
 
     Functions and tasks must be what it can send. After a crash a function is asked for another
@@ -132,8 +132,8 @@ class External:
     def __init__(
         self, executor: FuturesExecutor | Callable[[], FuturesExecutor], workers: int
     ) -> None:
+        super().__init__(workers)
         self.given = executor
-        self.workers = workers
         self._started: FuturesExecutor | None = None
 
     def start(self) -> FuturesExecutor:
@@ -145,12 +145,6 @@ class External:
             raise ExecutorLostError("the executor broke, and there is no other to go on with")
         self._started = self.given
         return self.given
-
-    def size(self) -> int:
-        return self.workers
-
-    def window(self) -> int:
-        return 2 * self.workers
 
     def end(self, abandoned: Collection[Future[Any]]) -> None:
         for future in abandoned:

@@ -205,15 +205,12 @@ def _claim(
     sweep: Sweep = TABLE3_SWEEP,
 ) -> Claim:
     """A claim with a printed number; ``arguments`` are the judge's, after the number."""
-    rule = partial(_judged, judge=judge, printed=printed, arguments=arguments)
     how = f"{_summary(judge)}; {SIZES[sweep.name]}"
+
+    def rule(measured: Any) -> Finding:
+        return judge(measured, printed, *arguments)
+
     return Claim(name, source, text, how, sweep, rule, float(printed), unit)
-
-
-def _judged(
-    measured: Any, *, judge: Callable[..., Finding], printed: float, arguments: Sequence[Any]
-) -> Finding:
-    return judge(measured, printed, *arguments)
 
 
 def _order(name: str, source: str, text: str, judge: Callable[..., Finding]) -> Claim:

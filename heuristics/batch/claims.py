@@ -84,18 +84,10 @@ def _claim(
     how: str = SIZES,
     **options: object,
 ) -> Claim:
-    rule = partial(_judged, judge=judge, arguments=arguments, options=options)
+    def rule(frame: pd.DataFrame) -> Finding:
+        return judge(frame, *arguments, **options)
+
     return Claim(f"figure_{figure}_{name}", f"Figure {figure}", text, how, sweep, rule)
-
-
-def _judged(
-    frame: pd.DataFrame,
-    *,
-    judge: Callable[..., Finding],
-    arguments: Sequence[object],
-    options: dict[str, object],
-) -> Finding:
-    return judge(frame, *arguments, **options)
 
 
 def _against_baselines() -> Iterator[Claim]:

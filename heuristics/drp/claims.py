@@ -149,20 +149,12 @@ def _claim(
 ) -> Claim:
     """A claim with a printed number; ``arguments`` and ``options`` are the judge's."""
     sizes = DRP_SIZES if sweep is DRP_SWEEP else DSRP_SIZES
-    rule = partial(_judged, judge=judge, printed=printed, arguments=arguments, options=options)
     how = "; ".join(part for part in (setting, sizes) if part)
+
+    def rule(frame: pd.DataFrame) -> Finding:
+        return judge(frame, printed, *arguments, **options)
+
     return Claim(name, source, text, how, sweep, rule, float(printed), unit)
-
-
-def _judged(
-    frame: pd.DataFrame,
-    *,
-    judge: Callable[..., Finding],
-    printed: float,
-    arguments: Sequence[Any],
-    options: dict[str, Any],
-) -> Finding:
-    return judge(frame, printed, *arguments, **options)
 
 
 def _throughput() -> Iterator[Claim]:

@@ -96,11 +96,11 @@ def ratio(
     so "optsched generate" makes any of its instances again. Where the time limit leaves an
     optimum unproven, the ratio is an interval between best schedule and best bound.
     """
-    from optsched.evaluation.measure import study
     from optsched.evaluation.tables import frame, summarise, varying
     from optsched.parallel import cores
     from optsched.problem import pick, problem
     from optsched.solvers.options import Options
+    from optsched.study import ratio_study
 
     typed = extra_options(context.args, problem_name)
     found = problem(problem_name)
@@ -115,7 +115,7 @@ def ratio(
     if limit is None and "time_limit" in found.formulation(against)[0].honours:
         limit = TIME_LIMIT
     with progress(f"measuring {problem_name}", "instances") as tell:
-        result = study(
+        result = ratio_study(
             problem_name,
             grid,
             chosen,
@@ -198,7 +198,7 @@ def show_ratios(
         sense: of the problem.
     """
     from optsched.evaluation.ratios import FAILED
-    from optsched.evaluation.tables import CONFIDENCE
+    from optsched.evaluation.tables import CONFIDENCE, span
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
     columns = [*keys, "n", "proven", "mean ratio", f"{CONFIDENCE:.0%} interval", "worst"]
@@ -211,11 +211,11 @@ def show_ratios(
             *(line[key] for key in keys),
             _of(line["measured"], line["rows"]),
             line["proven"],
-            _span(line["mean_low"], line["mean_high"]),
-            _span(line["ci_low"], line["ci_high"]),
-            _span(line["max_low"], line["max_high"]),
-            *(_span(line[name], line[name]) for name in against),
-            *(_span(line[name], line[name]) for name in (f"mean_measure_{m}" for m in measures)),
+            span(line["mean_low"], line["mean_high"]),
+            span(line["ci_low"], line["ci_high"]),
+            span(line["max_low"], line["max_high"]),
+            *(span(line[name], line[name]) for name in against),
+            *(span(line[name], line[name]) for name in (f"mean_measure_{m}" for m in measures)),
         ]
         for line in summary.to_dict("records")
     ]
@@ -236,11 +236,3 @@ def show_ratios(
 
 def _of(part: int, whole: int) -> str:
     return str(whole) if part == whole else f"{part} of {whole}"
-
-
-def _span(low: float, high: float) -> str:
-    """One number where both ends look the same, else both."""
-    ends = [f"{low:.3f}", f"{high:.3f}"]
-    if "nan" in ends:
-        return "-"
-    return ends[0] if ends[0] == ends[1] else " .. ".join(ends)

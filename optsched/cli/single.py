@@ -102,7 +102,7 @@ def solve(
     Exits 0 with a feasible point, 1 without one.
     """
     from optsched.document import load, save
-    from optsched.evaluation.measure import check_solver
+    from optsched.evaluation.runs import check_solver
     from optsched.solvers.options import Options
 
     found, call = target(name)

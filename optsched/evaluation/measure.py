@@ -7,46 +7,20 @@ known schedule and the one against the best proven bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optsched.errors import InputError
-from optsched.evaluation.ratios import FIELDS, ComparisonSpec, Row, best_start, ratio, ratio_rows
+from optsched.evaluation.ratios import ComparisonSpec, Row, best_start, ratio_rows
 from optsched.evaluation.runs import (
     InstanceRunner,
     MethodKind,
     MethodRun,
     MethodSpec,
     check_names,
-    check_solver,
     starts,
 )
-from optsched.parallel import Processes, Serial
 from optsched.problem import Problem
-from optsched.problem import problem as find_problem
 from optsched.solvers.options import Options
-from optsched.study.engine import Engine
-from optsched.study.plan import Exact, StudyGrid, plan
-from optsched.study.store import Store
-
-__all__ = ["FIELDS", "Row", "Study", "check_names", "check_solver", "measure", "ratio", "study"]
-
-
-@dataclass(frozen=True)
-class Study:
-    """The rows of a study, whether or not it came to its end."""
-
-    rows: list[Row]
-    instances: int
-    """Instances planned."""
-    finished: int
-    """Instances that have their rows."""
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether it was stopped before its end."""
-        return self.finished < self.instances
 
 
 def measure(
@@ -95,59 +69,3 @@ def measure(
     runs["exact", reference] = runner.run(exact, start)
     comparison = ComparisonSpec.of(problem, heuristics, bounds, reference, [reference])
     return ratio_rows(comparison, runs, seed=seed, name=name, parameters=parameters or {})
-
-
-def study(
-    problem: str | Problem,
-    grid: Mapping[str, Sequence[Any]],
-    heuristics: Sequence[str],
-    *,
-    seeds: Iterable[int] = range(1),
-    reference: str | None = None,
-    solver: str | None = None,
-    options: Options | None = None,
-    bounds: Sequence[str] = (),
-    workers: int = 1,
-    progress: Callable[[int, int, Sequence[Row]], None] | None = None,
-) -> Study:
-    """Measure heuristics on generated instances: every combination of the grid, every seed.
-
-    Instances are made from their seed alone, so the rows depend neither on the number of
-    processes nor on the rest of the grid. An interrupt (Ctrl-C) ends the study with the rows of
-    the instances that are finished. A study that may take hours belongs into a file that survives
-    an end at any moment: :mod:`optsched.study`, on whose engine this one runs.
-
-    Args:
-        problem: its name, or the problem itself.
-        grid: values by generator option.
-        heuristics: names with options: ``"a_online(epsilon=0.5)"``.
-        seeds: one instance each, in every cell of the grid.
-        reference: formulation ratios refer to; None: the problem's reference.
-        solver: back end; None: the formulation's own.
-        options: limits of the reference formulation, per instance.
-        bounds: further bounds; the best one counts, and each has columns of its own.
-        workers: processes; 1 stays in this one.
-        progress: called with (instances finished, instances planned, their new rows).
-
-    Raises:
-        InputError: a name, an option or a value that is not known; nothing has run yet.
-    """
-    chosen = find_problem(problem) if isinstance(problem, str) else problem
-    reference = reference or chosen.reference
-    check_names(chosen, heuristics, reference, solver, bounds, options)
-    if workers < 1:
-        raise InputError.of("workers", workers, "an integer >= 1")
-    exact = Exact(reference, solver, options or Options(), starts(chosen, reference, heuristics))
-    planned = plan([StudyGrid(problem, grid, (), seeds, heuristics, [exact], bounds)])
-    rows: dict[int, list[Row]] = {}
-    try:
-        with Store.in_memory() as store:
-            engine = Engine(planned, store, Serial() if workers == 1 else Processes(workers))
-            for case in engine.finished_instances():
-                rows[case.number] = case.rows
-                if progress is not None:
-                    progress(len(rows), len(planned.cases), case.rows)
-    except KeyboardInterrupt:
-        pass  # the rows that are there are the answer, and say that they are not all
-    ordered = [row for _, finished in sorted(rows.items()) for row in finished]
-    return Study(ordered, len(planned.cases), len(rows))

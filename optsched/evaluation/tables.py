@@ -90,6 +90,14 @@ def varying(table: pd.DataFrame, names: Iterable[str]) -> list[str]:
     return [name for name in names if name in table and table[name].nunique(dropna=False) > 1]
 
 
+def span(low: float | None, high: float | None, to: str = " .. ", unknown: str = "-") -> str:
+    """Two ends to three digits; one number where both look the same."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return unknown
+    ends = f"{low:.3f}", f"{high:.3f}"
+    return ends[0] if ends[0] == ends[1] else to.join(ends)
+
+
 def plain(value: Any) -> Any:
     """What JSON can say: no arrays, no enumerations, null for what is no finite number."""
     if isinstance(value, Enum):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from optsched.evaluation.tables import CONFIDENCE, summarise
+from optsched.evaluation.tables import CONFIDENCE, span, summarise
 from optsched.page.formulas import mathml
 from optsched.page.pictures import example_pictures, ratio_pictures
 from optsched.problem import Formulation, Problem
@@ -148,11 +148,7 @@ def _model(section: Section) -> dict[str, str] | None:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    """One number where both ends look the same, else both."""
-    if low is None or high is None or pd.isna(low) or pd.isna(high):
-        return "–"
-    ends = f"{low:.3f}", f"{high:.3f}"
-    return ends[0] if ends[0] == ends[1] else " … ".join(ends)
+    return span(low, high, " … ", "–")
 
 
 def _text(value: Any) -> str:

@@ -35,11 +35,23 @@ from optsched.parallel import Executor, External, Processes, Serial, cores
 from optsched.study.engine import Engine, Keep
 from optsched.study.pace import Progress
 from optsched.study.plan import Exact, StudyGrid, plan
+from optsched.study.ratio_study import RatioStudy, ratio_study
 from optsched.study.reading import Results
 from optsched.study.spec import Spec, read
 from optsched.study.store import Store
 
-__all__ = ["Exact", "Progress", "Results", "Spec", "Store", "StudyGrid", "read", "run_study"]
+__all__ = [
+    "Exact",
+    "Progress",
+    "RatioStudy",
+    "Results",
+    "Spec",
+    "Store",
+    "StudyGrid",
+    "ratio_study",
+    "read",
+    "run_study",
+]
 
 
 def run_study(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor as FuturesExecutor
+from concurrent.futures import Future
 from typing import Any
 
 from optsched.errors import InputError
+from optsched.parallel import Executor
 
 _LOOK = 5.0  # seconds between two looks at how many workers there are
 
 
-class Cluster:
+class Cluster(Executor):
     """A cluster, by the address of its scheduler; its workers need optsched as it is here.
 
     A worker's process takes one task per thread; ``dask worker --nthreads 1`` keeps a crash to one
@@ -34,24 +36,20 @@ class Cluster:
         except (OSError, ValueError, TimeoutError) as error:
             allowed = f"the address of a scheduler, such as tcp://host:8786 ({error})"
             raise InputError.of("address", address, allowed) from None
+        super().__init__()
         self._looked = 0.0
-        self._size = 1
 
-    def start(self) -> Executor:
+    def start(self) -> FuturesExecutor:
         """Hand tasks to the cluster."""
-        executor: Executor = self._client.get_executor(pure=False)
+        executor: FuturesExecutor = self._client.get_executor(pure=False)
         return executor
 
     def size(self) -> int:
         """Threads of all workers, which may come and go."""
         if time.monotonic() - self._looked > _LOOK:
-            self._size = max(1, sum(self._client.nthreads().values()))
+            self.workers = max(1, sum(self._client.nthreads().values()))
             self._looked = time.monotonic()
-        return self._size
-
-    def window(self) -> int:
-        """Twice as many, so that no worker waits for the way back and forth."""
-        return 2 * self.size()
+        return self.workers
 
     def end(self, abandoned: Collection[Future[Any]]) -> None:
         """Leave the cluster; the scheduler then forgets what only we have asked for."""

@@ -15,7 +15,7 @@ import pytest
 from optsched import __version__
 from optsched.cli.names import extra_options, split_list
 from optsched.errors import InputError
-from optsched.evaluation.measure import FIELDS
+from optsched.evaluation.ratios import FIELDS
 
 
 @pytest.fixture

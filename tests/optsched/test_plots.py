@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from optsched.evaluation.measure import study
 from optsched.evaluation.tables import frame, summarise
 from optsched.plots import (
     LEGEND_ENTRIES,
@@ -15,6 +14,7 @@ from optsched.plots import (
     ratio_distribution,
     study_figure,
 )
+from optsched.study import ratio_study
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,9 @@ def table():
     """Ratios against a relaxation, so that they are intervals; one heuristic always fails."""
     heuristics = ["greedy", "everything", "crashing"]
     grid = {"items": [4, 6, 9]}
-    return frame(study("covering", grid, heuristics, seeds=range(4), reference="relaxed").rows)
+    return frame(
+        ratio_study("covering", grid, heuristics, seeds=range(4), reference="relaxed").rows
+    )
 
 
 @pytest.fixture
@@ -79,7 +81,7 @@ def test_neighbouring_jobs_look_different(ax):
 
 
 def test_a_study_without_any_ratio_still_has_a_picture(tmp_path):
-    rows = study("covering", {"items": [4, 5]}, ["crashing"]).rows
+    rows = ratio_study("covering", {"items": [4, 5]}, ["crashing"]).rows
     for x in ("items", None):
         study_figure(frame(rows), x).savefig(tmp_path / "empty.png")
         assert (tmp_path / "empty.png").stat().st_size > 0

@@ -6,7 +6,8 @@ import pytest
 from formulations.drp.generator import generate
 from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
 from heuristics.drp.r_dr import r_dr
-from optsched.evaluation.measure import check_names, measure
+from optsched.evaluation.measure import measure
+from optsched.evaluation.runs import check_names
 from optsched.problem import problem
 from optsched.solve import solve
 from optsched.solvers.options import Options

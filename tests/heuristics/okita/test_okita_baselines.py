@@ -13,7 +13,8 @@ from heuristics.okita.fifo import fifo
 from heuristics.okita.fixed import even_quota
 from heuristics.okita.oasis import oasis
 from optsched.errors import InputError
-from optsched.evaluation.measure import check_names, measure
+from optsched.evaluation.measure import measure
+from optsched.evaluation.runs import check_names
 from optsched.problem import problem
 from optsched.solvers.options import Options
 

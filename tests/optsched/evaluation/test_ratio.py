@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched.errors import InputError
-from optsched.evaluation.measure import FIELDS, measure, ratio, study
-from optsched.evaluation.ratios import ComparisonSpec, optimum_interval, ratio_rows
+from optsched.evaluation.measure import measure
+from optsched.evaluation.ratios import FIELDS, ComparisonSpec, optimum_interval, ratio, ratio_rows
 from optsched.evaluation.runs import MethodRun, granted_check_options, instance_rng, run_heuristic
 from optsched.evaluation.tables import frame, plain, summarise
 from optsched.problem import Answer, Bound, Formulation, Heuristic, problem
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
+from optsched.study import ratio_study
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 EVERYTHING, GREEDY, CHEAT = "everything", "greedy", "greedy(epsilon=1.0)"
@@ -297,7 +298,7 @@ def test_names_that_are_not_known_are_refused_before_anything_runs(names):
     ran = []
     watched = replace(covering.PROBLEM, generate=lambda rng, **options: ran.append(1))
     with pytest.raises(InputError):
-        study(watched, {}, **{"heuristics": [GREEDY], **names})
+        ratio_study(watched, {}, **{"heuristics": [GREEDY], **names})
     assert not ran
 
 
@@ -319,8 +320,10 @@ def values(rows):
 
 def test_rows_depend_neither_on_processes_nor_on_the_rest_of_the_grid():
     names = ["shuffled", GREEDY]
-    alone = study("covering", {"items": [5]}, names, seeds=range(3))
-    wide = study("covering", {"items": [4, 5]}, [GREEDY, "shuffled"], seeds=range(3), workers=2)
+    alone = ratio_study("covering", {"items": [5]}, names, seeds=range(3))
+    wide = ratio_study(
+        "covering", {"items": [4, 5]}, [GREEDY, "shuffled"], seeds=range(3), workers=2
+    )
     assert wide.finished == wide.instances == 6
     assert not wide.interrupted
     same = [row for row in wide.rows if row.parameters["items"] == 5]
@@ -329,7 +332,7 @@ def test_rows_depend_neither_on_processes_nor_on_the_rest_of_the_grid():
 
 
 def test_an_instance_of_a_study_can_be_made_again_from_its_seed():
-    (row,) = study("covering", {"items": [5]}, ["shuffled"], seeds=[7]).rows
+    (row,) = ratio_study("covering", {"items": [5]}, ["shuffled"], seeds=[7]).rows
     again = covering.generate(instance_rng(7), items=5)
     assert run_heuristic(problem("covering"), again, "shuffled", 7).cost == row.cost
 
@@ -343,7 +346,7 @@ def test_a_process_that_dies_loses_only_its_own_instance():
         )
 
     lethal = replace(covering.PROBLEM, heuristics={"deadly": Heuristic("deadly", deadly, "", "")})
-    result = study(lethal, {"items": [3, 4, 5, 6, 7, 8]}, ["deadly"], workers=2)
+    result = ratio_study(lethal, {"items": [3, 4, 5, 6, 7, 8]}, ["deadly"], workers=2)
     assert [row.parameters["items"] for row in result.rows] == [3, 4, 5, 6, 7, 8]
     assert [row.status for row in result.rows] == ["optimal"] * 2 + ["error"] + ["optimal"] * 3
     assert "died" in result.rows[2].message
@@ -353,7 +356,7 @@ def test_a_generator_that_crashes_leaves_rows_that_say_so():
     def broken(rng, **options):
         raise OverflowError("too many items")
 
-    result = study(replace(covering.PROBLEM, generate=broken), {}, [GREEDY, EVERYTHING])
+    result = ratio_study(replace(covering.PROBLEM, generate=broken), {}, [GREEDY, EVERYTHING])
     assert [row.status for row in result.rows] == ["error", "error"]
     assert "too many items" in result.rows[0].message
 
@@ -363,18 +366,18 @@ def test_an_interrupt_keeps_the_rows_that_are_there():
         if finished == 2:
             raise KeyboardInterrupt
 
-    result = study("covering", {"items": [4]}, [GREEDY], seeds=range(5), progress=stop)
+    result = ratio_study("covering", {"items": [4]}, [GREEDY], seeds=range(5), progress=stop)
     assert result.interrupted
     assert (result.finished, len(result.rows), result.instances) == (2, 2, 5)
 
 
 def test_a_grid_value_out_of_range_is_refused():
     with pytest.raises(InputError, match="items"):
-        study("covering", {"items": [4, 0]}, [GREEDY])
+        ratio_study("covering", {"items": [4, 0]}, [GREEDY])
 
 
 def test_options_of_heuristics_become_columns_with_their_defaults():
-    result = study("covering", {}, [GREEDY, "greedy(epsilon=0.5)", EVERYTHING])
+    result = ratio_study("covering", {}, [GREEDY, "greedy(epsilon=0.5)", EVERYTHING])
     given = [row.parameters.get("epsilon") for row in result.rows]
     assert given == [0.0, 0.5, None]
 
@@ -397,7 +400,7 @@ def test_the_time_limit_reaches_the_solver():
 
 
 def test_the_interval_of_the_mean_is_student_t():
-    rows = study("covering", {"items": [6]}, ["shuffled"], seeds=range(5)).rows
+    rows = ratio_study("covering", {"items": [6]}, ["shuffled"], seeds=range(5)).rows
     ratios = np.array([row.ratio_low for row in rows])
     (line,) = summarise(frame(rows)).to_dict("records")
     half = 2.7764451 * ratios.std(ddof=1) / np.sqrt(5)  # t quantile, 4 degrees of freedom

@@ -1,0 +1,89 @@
+"""Heuristics against the optimum on generated instances, held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optsched.errors import InputError
+from optsched.evaluation.ratios import Row
+from optsched.evaluation.runs import check_names, starts
+from optsched.parallel import Processes, Serial
+from optsched.problem import Problem
+from optsched.solvers.options import Options
+from optsched.study.engine import Engine
+from optsched.study.plan import Exact, StudyGrid, found, plan
+from optsched.study.store import Store
+
+
+@dataclass(frozen=True)
+class RatioStudy:
+    """The rows of a study, whether or not it came to its end."""
+
+    rows: list[Row]
+    instances: int
+    """Instances planned."""
+    finished: int
+    """Instances that have their rows."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self.finished < self.instances
+
+
+def ratio_study(
+    problem: str | Problem,
+    grid: Mapping[str, Sequence[Any]],
+    heuristics: Sequence[str],
+    *,
+    seeds: Iterable[int] = range(1),
+    reference: str | None = None,
+    solver: str | None = None,
+    options: Options | None = None,
+    bounds: Sequence[str] = (),
+    workers: int = 1,
+    progress: Callable[[int, int, Sequence[Row]], None] | None = None,
+) -> RatioStudy:
+    """Measure heuristics on generated instances: every combination of the grid, every seed.
+
+    Instances are made from their seed alone, so the rows depend neither on the number of
+    processes nor on the rest of the grid. An interrupt (Ctrl-C) ends the study with the rows of
+    the instances that are finished. A study that may take hours belongs into a file that survives
+    an end at any moment: :mod:`optsched.study`, on whose engine this one runs.
+
+    Args:
+        problem: its name, or the problem itself.
+        grid: values by generator option.
+        heuristics: names with options: ``"a_online(epsilon=0.5)"``.
+        seeds: one instance each, in every cell of the grid.
+        reference: formulation ratios refer to; None: the problem's reference.
+        solver: back end; None: the formulation's own.
+        options: limits of the reference formulation, per instance.
+        bounds: further bounds; the best one counts, and each has columns of its own.
+        workers: processes; 1 stays in this one.
+        progress: called with (instances finished, instances planned, their new rows).
+
+    Raises:
+        InputError: a name, an option or a value that is not known; nothing has run yet.
+    """
+    chosen = found(problem)
+    reference = reference or chosen.reference
+    check_names(chosen, heuristics, reference, solver, bounds, options)
+    if workers < 1:
+        raise InputError.of("workers", workers, "an integer >= 1")
+    exact = Exact(reference, solver, options or Options(), starts(chosen, reference, heuristics))
+    planned = plan([StudyGrid(problem, grid, (), seeds, heuristics, [exact], bounds)])
+    rows: dict[int, list[Row]] = {}
+    try:
+        with Store.in_memory() as store:
+            engine = Engine(planned, store, Serial() if workers == 1 else Processes(workers))
+            for case in engine.finished_instances():
+                rows[case.number] = case.rows
+                if progress is not None:
+                    progress(len(rows), len(planned.cases), case.rows)
+    except KeyboardInterrupt:
+        pass  # the rows that are there are the answer, and say that they are not all
+    ordered = [row for _, finished in sorted(rows.items()) for row in finished]
+    return RatioStudy(ordered, len(planned.cases), len(rows))
