@@ -128,7 +128,7 @@ class Declared(Declares):
             raise InputError(problems)
         given = {}
         for field in fields_of(cls):
-            if not field.in_file_only and field.file:
+            if field.stored:
                 value = _collected(field, document)
                 if value is not None:
                     given[field.name] = value
@@ -143,7 +143,7 @@ class Declared(Declares):
         return {
             field.file: _plain(field, value)
             for field in fields_of(type(self))
-            if not field.in_file_only and field.file
+            if field.stored
             if (value := field.value(self)) is not None
         }
 
@@ -234,7 +234,7 @@ def document_type(cls: type[Declared]) -> type[Document]:
     tree: dict[str, Any] = {}
     for field in fields_of(cls):
         *outer, leaf = field.file.split(".")
-        if leaf and not leaf.endswith("[]"):
+        if not field.derived and not leaf.endswith("[]"):
             inner = tree
             for key in outer:
                 inner = inner.setdefault(key, {})
@@ -298,10 +298,11 @@ def _entry(field: Field, filled: tuple[str, ...]) -> tuple[Any, Any]:
         kind = list[kind]  # type: ignore[valid-type]
     least = 1 if "[]" not in field.file and set(field.dims[:1]) & set(filled) else None
     default = field.default if field.file_default is ... else field.file_default
-    if field.file_default is ... and default is not ... and (inside or default == np.inf):
+    if field.required:
+        default = ...
+    elif field.file_default is ... and default is not ... and (inside or default == np.inf):
         default = None
     kind = kind | None if default is None else kind
-    default = ... if default is ... else default
     return kind, pydantic.Field(default, description=field.description, min_length=least)
 
 
@@ -347,7 +348,7 @@ def _ragged(cls: type[Declared], document: Any) -> Iterator[FieldProblem]:
         if group.file.endswith("[]"):
             sizes[dim] = len(_entries(document, group.file))
     for field in fields_of(cls):
-        if not field.file or field.file.endswith("[]"):
+        if field.derived or field.file.endswith("[]"):
             continue
         lists = "[]" in field.file
         dims = field.dims[lists : 1 if field.in_file_only else None]

@@ -48,13 +48,15 @@ class Field:
     name: str = ""
     """As an attribute of the instance."""
     file: str = ""
-    """Its path in a file; empty: a file does not have it as it is."""
+    """Its path in a file; empty: it has none."""
     dims: tuple[str, ...] = ()
     """What each axis counts; none: one value."""
     kind: Any = float
     """float, int, bool, str, Fraction; of what only files have, any type pydantic knows."""
     in_file_only: bool = False
     """Whether the instance keeps something derived from it instead."""
+    derived: bool = False
+    """Whether a file says it in other words, at this path if one is named."""
     whole: bool = False
     """Whether only whole numbers make sense, whatever they are stored as."""
     meaning: str = ""
@@ -75,6 +77,8 @@ class Field:
     """Value where nothing is given."""
     null: Any = ...
     """What null stands for in a file; an infinite value is written as null."""
+    required: bool = False
+    """Whether a file must say it although there is a default."""
     file_default: Any = ...
     """Value where a file says nothing, if that is not ``default``."""
 
@@ -87,6 +91,11 @@ class Field:
     def unlimited(self) -> bool:
         """Whether it may be infinite."""
         return isinstance(self.null, float) and bool(np.isinf(self.null))
+
+    @property
+    def stored(self) -> bool:
+        """Whether a file has it as the instance does."""
+        return not (self.in_file_only or self.derived)
 
     @property
     def as_read(self) -> bool:
@@ -227,16 +236,15 @@ def _completed(name: str, field: Field, hint: Any, groups: dict[str, Group]) -> 
     kind, choices = (field.kind, field.choices) if field.in_file_only else _kind(hint)
     group = groups.get(field.dims[0]) if field.dims else None
     path = f"{group.file}.{name}" if group else name
-    found = dataclasses.replace(
+    return dataclasses.replace(
         field,
         name=name,
         kind=kind,
         choices=choices or field.choices,
         whole=field.whole or kind is int,
-        file=field.file or path,
+        file=field.file or path * (not field.derived),
         at_least=0 if field.index_of else field.at_least,
     )
-    return dataclasses.replace(found, file="") if field.file == "-" else found
 
 
 def _kind(hint: Any) -> tuple[Any, tuple[str, ...]]:

@@ -7,31 +7,30 @@ All rounding of workers and chunks is in whole numbers; rates are fractions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
-from formulations.okita.document import InstanceDocument, JobDocument
 from formulations.okita.latency import PIECEWISE, Latencies
-from optsched.arrays import freeze, refused, spread
-from optsched.document import Document
-from optsched.errors import FieldProblem, InputError
+from optsched.declared import Declared
+from optsched.errors import FieldProblem
+from optsched.fields import LARGEST_WHOLE, Group, declare, in_file, refused
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-_PER_JOB = (
-    "release_slot", "num_chunks", "epochs", "rate_numerator", "rate_denominator", "chunk_size_mb",
-    "exchange_size_mb", "worker_demand", "ps_demand",
-)  # fmt: skip
+LARGEST = 1e9
+"""Largest size (MB) and bandwidth cost (money per MB): products with counts stay exact enough."""
+Count = Annotated[int, Field(ge=1, le=LARGEST_WHOLE)]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Declared):
     """An instance of problem (2) (unbiased distributed learning over edge sites).
 
     Every array is read-only.
@@ -41,85 +40,124 @@ class Instance:
             even on the empty system (A1).
     """
 
-    document_type: ClassVar[type[Document]] = InstanceDocument
+    format: ClassVar[str] = "optsched/okita/instance"
+    groups: ClassVar[dict[str, Group]] = {
+        "jobs": Group("jobs[]", "One training job."),
+        "latency": Group("jobs[].latency", "Cost of a flow time of x slots."),
+    }
+    filled: ClassVar[tuple[str, ...]] = ("jobs", "sites", "resources")
 
-    horizon: int
-    """T: last slot in which a job may arrive."""
-    capacity: Integers
-    """C_r^k, shape (sites, resources), units per slot."""
-    unit_bandwidth_cost: Floats
-    """q^{rr'} from r to r', shape (sites, sites), money per MB; neither symmetry nor the triangle
-    inequality is assumed."""
-    release_slot: Integers
-    """a_i in 1..T, shape (jobs,)."""
-    num_chunks: Integers
-    """D_i^r, shape (jobs, sites)."""
-    epochs: Integers
-    """E_i, shape (jobs,)."""
-    rate_numerator: Integers
-    """rho_i times its denominator, shape (jobs,), chunk-epochs per worker and slot."""
-    rate_denominator: Integers
-    """Shape (jobs,)."""
-    chunk_size_mb: Floats
-    """delta_i, shape (jobs,), MB."""
-    exchange_size_mb: Floats
-    """pi_i, shape (jobs,), MB per worker and slot, both directions together."""
-    worker_demand: Integers
-    """m_i^k, shape (jobs, resources), units."""
-    ps_demand: Integers
-    """n_i^k, shape (jobs, resources), units."""
-    latency: Latencies
-    """f_i."""
+    horizon: int = declare(
+        at_least=1, symbol="T", unit="slots", meaning="last slot in which a job may arrive"
+    )
+    capacity: Integers = declare(
+        "sites", "resources", at_least=0, symbol="C_r^k", unit="units per slot",
+        meaning="units of each resource at each site",
+    )  # fmt: skip
+    unit_bandwidth_cost: Floats = declare(
+        "sites", "sites", at_least=0, at_most=LARGEST, symbol="q^{rr'}", unit="money per MB",
+        meaning="cost of moving data from site (row) to site (column), 0 on the diagonal",
+        note="neither symmetry nor the triangle inequality is assumed",
+    )  # fmt: skip
+    release_slot: Integers = declare(
+        "jobs", at_least=1, symbol="a_i", unit="slots", meaning="arrival, at most the horizon"
+    )
+    num_chunks: Integers = declare(
+        "jobs", "sites", at_least=0, symbol="D_i^r", meaning="data chunks at each site"
+    )
+    epochs: Integers = declare(
+        "jobs", default=1, at_least=1, symbol="E_i", meaning="epochs of every chunk"
+    )
+    worker_rate = in_file(
+        "jobs", Count | tuple[Count, Count], symbol="rho_i",
+        unit="chunk-epochs per worker and slot", meaning="speed",
+        note="a pair is numerator, denominator",
+    )  # fmt: skip
+    rate_numerator: Integers = declare(
+        "jobs", file="jobs[].worker_rate", derived=True, at_least=1,
+        unit="chunk-epochs per worker and slot", meaning="rho_i times its denominator",
+    )  # fmt: skip
+    rate_denominator: Integers = declare(
+        "jobs", file="jobs[].worker_rate", derived=True, at_least=1, meaning="that denominator"
+    )
+    chunk_size_mb: Floats = declare(
+        "jobs", default=1.0, required=True, above=0, at_most=LARGEST, symbol="delta_i",
+        unit="MB", meaning="size of a chunk",
+    )  # fmt: skip
+    exchange_size_mb: Floats = declare(
+        "jobs", default=0.0, required=True, at_least=0, at_most=LARGEST, symbol="pi_i", unit="MB",
+        meaning="parameters exchanged per worker and slot, both directions together",
+    )  # fmt: skip
+    worker_demand: Integers = declare(
+        "jobs", "resources", at_least=0, symbol="m_i^k", unit="units", meaning="of a worker"
+    )
+    ps_demand: Integers = declare(
+        "jobs", "resources", at_least=0, symbol="n_i^k", unit="units",
+        meaning="of the parameter server",
+    )  # fmt: skip
+    latency: Latencies = declare("jobs")
+
+    def contradictions(self) -> Iterator[FieldProblem]:
+        """Arrivals after the horizon, jobs without work, costs that fall; (A1)."""
+        late = self.release_slot > self.horizon
+        yield from refused(self, "release_slot", late, f"a slot in 1..{self.horizon}")
+        inside = np.eye(self.sites, dtype=bool) & (self.unit_bandwidth_cost != 0)
+        yield from refused(self, "unit_bandwidth_cost", inside, "0 on the diagonal")
+        yield from refused(self, "num_chunks", self.total_chunks < 1, "at least one chunk")
+        idle = (self.worker_demand == 0).all(axis=1)
+        yield from refused(self, "worker_demand", idle, "some resource per worker")
+        law = self.latency
+        falls = (law.kind == PIECEWISE) & (law.late < law.weight)
+        allowed = "at least the weight: a cost that does not fall"
+        yield from refused(self, "latency.late", falls, allowed)
+        if not idle.any():
+            allowed = "demands that the empty system can host, with a parameter server (A1)"
+            yield from refused(self, "worker_demand", self._stranded(), allowed)
+
+    def _stranded(self) -> Booleans:
+        """(A1) fails: on the empty system no worker's chunk can be trained beside a server."""
+        fit = [
+            workers_beside_server(self.capacity, worker, server).max()
+            for worker, server in zip(self.worker_demand, self.ps_demand, strict=True)
+        ]
+        return np.asarray(np.array(fit) < self.workers_needed(np.arange(self.jobs), 1))
 
     @classmethod
-    def build(
-        cls,
-        *,
-        capacity: ArrayLike,
-        unit_bandwidth_cost: ArrayLike,
-        release_slot: ArrayLike,
-        num_chunks: ArrayLike,
-        latency: Latencies,
-        worker_rate: ArrayLike | tuple[ArrayLike, ArrayLike],
-        worker_demand: ArrayLike,
-        ps_demand: ArrayLike,
-        epochs: ArrayLike = 1,
-        chunk_size_mb: ArrayLike = 1.0,
-        exchange_size_mb: ArrayLike = 0.0,
-        horizon: int | None = None,
-    ) -> Instance:
+    def build(cls, **given: Any) -> Instance:
         """Build from array-likes; scalars spread over jobs.
 
         ``worker_rate`` is whole, or a pair (numerators, denominators); the horizon defaults to
         the last arrival.
         """
-        chunks: NDArray[Any] = np.atleast_2d(np.asarray(num_chunks))
-        room: NDArray[Any] = np.asarray(capacity)
-        room = room.reshape(-1, 1) if room.ndim == 1 else room
-        jobs, resources = len(chunks), room.shape[-1]
-        rate = worker_rate if isinstance(worker_rate, tuple) else (worker_rate, 1)
-        released = spread("release_slot", release_slot, jobs, int)
-        return cls(
-            horizon=int(released.max(initial=1)) if horizon is None else horizon,
-            capacity=spread("capacity", room, room.shape, int),
-            unit_bandwidth_cost=np.array(unit_bandwidth_cost, dtype=np.float64),
-            release_slot=released,
-            num_chunks=spread("num_chunks", chunks, chunks.shape, int),
-            epochs=spread("epochs", epochs, jobs, int),
-            rate_numerator=spread("worker_rate", rate[0], jobs, int),
-            rate_denominator=spread("worker_rate", rate[1], jobs, int),
-            chunk_size_mb=spread("chunk_size_mb", chunk_size_mb, jobs, float),
-            exchange_size_mb=spread("exchange_size_mb", exchange_size_mb, jobs, float),
-            worker_demand=spread("worker_demand", worker_demand, (jobs, resources), int),
-            ps_demand=spread("ps_demand", ps_demand, (jobs, resources), int),
-            latency=latency,
+        given["num_chunks"] = np.atleast_2d(given["num_chunks"])
+        room: NDArray[Any] = np.asarray(given["capacity"])
+        given["capacity"] = room.reshape(-1, 1) if room.ndim == 1 else room
+        rate = given.pop("worker_rate")
+        given["rate_numerator"], given["rate_denominator"] = (
+            rate if isinstance(rate, tuple) else (rate, 1)
         )
+        if given.get("horizon") is None:
+            given["horizon"] = int(np.max(given["release_slot"], initial=1))
+        return super().build(**given)
 
-    def __post_init__(self) -> None:
-        freeze(self)
-        problems = list(_problems(self))
-        if problems:
-            raise InputError(problems)
+    @classmethod
+    def read(cls, document: Any) -> dict[str, Any]:
+        """Arguments of ``build`` from a validated file."""
+        given = super().read(document)
+        parts = [name for name in given if name.startswith("latency.")]
+        law = {name.removeprefix("latency."): given.pop(name) for name in parts}
+        rates = [job.worker_rate for job in document.jobs]
+        pairs = [rate if isinstance(rate, tuple) else (rate, 1) for rate in rates]
+        numerators, denominators = zip(*pairs, strict=True)
+        return given | {
+            "latency": Latencies.build(**law), "worker_rate": (numerators, denominators)
+        }  # fmt: skip
+
+    def written(self) -> dict[str, Any]:
+        """What a file holds, by path."""
+        rates = zip(self.rate_numerator.tolist(), self.rate_denominator.tolist(), strict=True)
+        listed = [rate if divisor == 1 else (rate, divisor) for rate, divisor in rates]
+        return super().written() | self.latency.written() | {"jobs[].worker_rate": listed}
 
     # sizes
 
@@ -177,82 +215,7 @@ class Instance:
 
     def select_jobs(self, kept: ArrayLike) -> Instance:
         """The instance with these jobs only, renumbered in that order."""
-        index: Integers = np.asarray(kept, dtype=np.int64)
-        parts: dict[str, Any] = {name: getattr(self, name)[index] for name in _PER_JOB}
-        return replace(self, latency=self.latency.select(index), **parts)
-
-    # files
-
-    @classmethod
-    def from_document(cls, document: InstanceDocument) -> Instance:
-        """Arrays from a validated file.
-
-        Raises:
-            InputError: lists of different lengths.
-        """
-        sites, jobs = len(document.capacity), document.jobs
-        resources = len(document.capacity[0])
-        problems = _uneven("capacity", document.capacity, resources)
-        problems += _uneven("unit_bandwidth_cost", document.unit_bandwidth_cost, sites)
-        if len(document.unit_bandwidth_cost) != sites:
-            shown = f"{len(document.unit_bandwidth_cost)} rows"
-            problems.append(FieldProblem("unit_bandwidth_cost", shown, f"one per site ({sites})"))
-        for j, job in enumerate(jobs):
-            for name, width in (
-                ("num_chunks", sites), ("worker_demand", resources), ("ps_demand", resources)
-            ):  # fmt: skip
-                values = getattr(job, name)
-                if len(values) != width:
-                    allowed = f"{width} entries"
-                    problems.append(FieldProblem(f"jobs[{j}].{name}", values, allowed))
-        if problems:
-            raise InputError(problems)
-        rates = [_pair(job.worker_rate) for job in jobs]
-        laws = [job.latency for job in jobs]
-        return cls.build(
-            horizon=document.horizon,
-            capacity=np.array(document.capacity, dtype=np.int64).reshape(sites, resources),
-            unit_bandwidth_cost=document.unit_bandwidth_cost,
-            release_slot=[job.release_slot for job in jobs],
-            num_chunks=[job.num_chunks for job in jobs],
-            epochs=[job.epochs for job in jobs],
-            worker_rate=([n for n, _ in rates], [d for _, d in rates]),
-            chunk_size_mb=[job.chunk_size_mb for job in jobs],
-            exchange_size_mb=[job.exchange_size_mb for job in jobs],
-            worker_demand=[job.worker_demand for job in jobs],
-            ps_demand=[job.ps_demand for job in jobs],
-            latency=Latencies.build(
-                [law.kind for law in laws],
-                [law.weight for law in laws],
-                rate=[law.rate for law in laws],
-                offset=[law.offset for law in laws],
-                late=[law.late for law in laws],
-                breakpoint=[law.breakpoint for law in laws],
-            ),
-        )
-
-    def to_document(self) -> InstanceDocument:
-        """The file that gives back this instance."""
-        return InstanceDocument(
-            horizon=self.horizon,
-            capacity=self.capacity.tolist(),
-            unit_bandwidth_cost=self.unit_bandwidth_cost.tolist(),
-            jobs=[self._job_document(i) for i in range(self.jobs)],
-        )
-
-    def _job_document(self, i: int) -> JobDocument:
-        rate, divisor = int(self.rate_numerator[i]), int(self.rate_denominator[i])
-        return JobDocument(
-            release_slot=int(self.release_slot[i]),
-            num_chunks=self.num_chunks[i].tolist(),
-            epochs=int(self.epochs[i]),
-            worker_rate=rate if divisor == 1 else (rate, divisor),
-            chunk_size_mb=float(self.chunk_size_mb[i]),
-            exchange_size_mb=float(self.exchange_size_mb[i]),
-            worker_demand=self.worker_demand[i].tolist(),
-            ps_demand=self.ps_demand[i].tolist(),
-            latency=self.latency.document(i),
-        )
+        return self.select("jobs", kept)
 
 
 def workers_within(room: Integers, demand: Integers) -> Integers:
@@ -280,88 +243,3 @@ def workers_beside_server(room: Integers, worker: Integers, server: Integers) ->
     fit[np.arange(sites), np.arange(sites)] = workers_within(room - server, worker)
     fit[(room < server).any(axis=1)] = -1
     return fit
-
-
-def _pair(rate: int | tuple[int, int]) -> tuple[int, int]:
-    return rate if isinstance(rate, tuple) else (rate, 1)
-
-
-def _uneven(name: str, rows: list[Any], width: int) -> list[FieldProblem]:
-    return [
-        FieldProblem(f"{name}[{r}]", row, f"{width} entries")
-        for r, row in enumerate(rows)
-        if len(row) != width
-    ]
-
-
-def _problems(instance: Instance) -> Iterator[FieldProblem]:
-    refuse = partial(refused, instance)
-    jobs, sites, resources = instance.jobs, instance.sites, instance.resources
-    shapes: dict[str, tuple[int, ...]] = {
-        "capacity": (sites, resources),
-        "unit_bandwidth_cost": (sites, sites),
-    }
-    shapes |= dict.fromkeys(_PER_JOB, (jobs,))
-    shapes |= {"num_chunks": (jobs, sites), "worker_demand": (jobs, resources)}
-    shapes |= {"ps_demand": (jobs, resources)}
-    wrong = {
-        n: getattr(instance, n).shape for n in shapes if getattr(instance, n).shape != shapes[n]
-    }
-    wrong |= {"latency": (len(instance.latency),)} if len(instance.latency) != jobs else {}
-    for name, shape in wrong.items():
-        yield FieldProblem(name, f"shape {shape}", f"shape {shapes.get(name, (jobs,))}")
-    if wrong or jobs == 0 or sites == 0 or resources == 0:
-        if not wrong:
-            yield FieldProblem("num_chunks", (jobs, sites), "at least one job, site and resource")
-        return
-    if instance.horizon < 1:
-        yield FieldProblem("horizon", instance.horizon, "an integer >= 1")
-    for name in ("capacity", "num_chunks", "worker_demand", "ps_demand"):
-        yield from refuse(name, getattr(instance, name) < 0, "an integer >= 0")
-    for name in ("epochs", "rate_numerator", "rate_denominator"):
-        yield from refuse(name, getattr(instance, name) < 1, "an integer >= 1")
-    released = instance.release_slot
-    outside = (released < 1) | (released > instance.horizon)
-    yield from refuse("release_slot", outside, f"a slot in 1..{instance.horizon}")
-    size, exchange, q = (
-        instance.chunk_size_mb, instance.exchange_size_mb, instance.unit_bandwidth_cost
-    )  # fmt: skip
-    yield from refuse("chunk_size_mb", ~(np.isfinite(size) & (size > 0)), "a finite number > 0")
-    good = np.isfinite(exchange) & (exchange >= 0)
-    yield from refuse("exchange_size_mb", ~good, "a finite number >= 0")
-    allowed = "a finite number >= 0, and 0 on the diagonal"
-    good = np.isfinite(q) & (q >= 0) & ~(np.eye(sites, dtype=bool) & (q != 0))
-    yield from refuse("unit_bandwidth_cost", ~good, allowed)
-    for i in np.flatnonzero(instance.total_chunks < 1)[:3].tolist():
-        yield FieldProblem(
-            f"num_chunks[{i}]", instance.num_chunks[i].tolist(), "at least one chunk"
-        )
-    idle = (instance.worker_demand <= 0).all(axis=1)
-    for i in np.flatnonzero(idle)[:3].tolist():
-        yield FieldProblem(f"worker_demand[{i}]", [0] * resources, "some resource per worker")
-    yield from _latency_problems(instance.latency)
-    if not idle.any() and (instance.capacity >= 0).all() and (instance.rate_numerator > 0).all():
-        yield from _stranded(instance)
-
-
-def _latency_problems(law: Latencies) -> Iterator[FieldProblem]:
-    refuse = partial(refused, law)
-    yield from refuse("weight", ~(np.isfinite(law.weight) & (law.weight > 0)), "a number > 0")
-    for name in ("rate", "offset", "late", "breakpoint"):
-        value = getattr(law, name)
-        yield from refuse(name, ~(np.isfinite(value) & (value >= 0)), "a number >= 0")
-    falls = (law.kind == PIECEWISE) & (law.late < law.weight)
-    yield from refuse("late", falls, "at least the weight: a cost that does not fall")
-
-
-def _stranded(instance: Instance) -> Iterator[FieldProblem]:
-    """(A1): on the empty system one worker's chunk can be trained somewhere, beside a server."""
-    found = 0
-    for i in range(instance.jobs):
-        fit = workers_beside_server(
-            instance.capacity, instance.worker_demand[i], instance.ps_demand[i]
-        )
-        if fit.max() < instance.workers_needed(i, 1) and found < 3:
-            found += 1
-            allowed = "demands that the empty system can host, with a parameter server (A1)"
-            yield FieldProblem(f"worker_demand[{i}]", instance.worker_demand[i].tolist(), allowed)

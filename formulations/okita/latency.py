@@ -3,53 +3,62 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from formulations.okita.document import LatencyDocument
-from optsched.arrays import freeze, spread
+from optsched.arrays import freeze
+from optsched.declared import Declared
 from optsched.errors import InputError
+from optsched.fields import declare, fields_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 KINDS = ("exponential", "linear", "piecewise")
 EXPONENTIAL, LINEAR, PIECEWISE = range(3)
+LARGEST = 1e12
+"""Largest weight or cost, money."""
 CEILING = 1e300
 """What a cost that double precision cannot hold counts as."""
 
 
 @dataclass(frozen=True, eq=False)
-class Latencies:
+class Latencies(Declared):
     """f_i of every job: non-decreasing in the flow time, each array of shape (jobs,)."""
 
-    kind: Integers
-    """Position in ``KINDS``."""
-    weight: Floats
-    """tau_i (tau_1 where piecewise), money."""
-    rate: Floats
-    """Growth per slot of the exponential."""
-    offset: Floats
-    """b of the linear function, money."""
-    late: Floats
-    """tau_2 of the piecewise function, money."""
-    breakpoint: Integers
-    """c of the piecewise function, slots."""
+    kind: Integers = declare(
+        "jobs", file="jobs[].latency.kind", choices=KINDS, symbol="f_i",
+        meaning="tau exp(rate x); tau x + offset; tau before the breakpoint, late from it on",
+    )  # fmt: skip
+    weight: Floats = declare(
+        "jobs", file="jobs[].latency.weight", above=0, at_most=LARGEST, symbol="tau", unit="money",
+        meaning="weight",
+    )  # fmt: skip
+    rate: Floats = declare(
+        "jobs", file="jobs[].latency.rate", default=0.25, at_least=0, unit="1 per slot",
+        meaning="growth, exponential only",
+    )  # fmt: skip
+    offset: Floats = declare(
+        "jobs", file="jobs[].latency.offset", default=0.0, at_least=0, at_most=LARGEST,
+        unit="money", meaning="cost at x = 0, linear only",
+    )  # fmt: skip
+    late: Floats = declare(
+        "jobs", file="jobs[].latency.late", default=0.0, at_least=0, at_most=LARGEST,
+        unit="money", meaning="cost from the breakpoint on, at least tau, piecewise only",
+    )  # fmt: skip
+    breakpoint: Integers = declare(
+        "jobs", file="jobs[].latency.breakpoint", default=0, at_least=0, symbol="c", unit="slots",
+        meaning="first late flow time, piecewise only",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        freeze(self)
+        freeze(self)  # the instance it is part of checks the rest
 
     @classmethod
-    def build(
-        cls,
-        kind: ArrayLike,
-        weight: ArrayLike,
-        *,
-        rate: ArrayLike = 0.25,
-        offset: ArrayLike = 0.0,
-        late: ArrayLike = 0.0,
-        breakpoint: ArrayLike = 0,
+    def build(  # type: ignore[override]
+        cls, kind: ArrayLike, weight: ArrayLike, **given: Any
     ) -> Latencies:
         """Build from names or positions of kinds; scalars spread over the jobs.
 
@@ -62,23 +71,22 @@ class Latencies:
             if unknown:
                 raise InputError.of("latency.kind", unknown[0], "one of " + ", ".join(KINDS))
             names = np.array([KINDS.index(name) for name in names.tolist()])
-        jobs = np.broadcast_shapes(names.shape, np.shape(weight))[0]
-        return cls(
-            spread("latency.kind", names, jobs, int),
-            spread("latency.weight", weight, jobs, float),
-            spread("latency.rate", rate, jobs, float),
-            spread("latency.offset", offset, jobs, float),
-            spread("latency.late", late, jobs, float),
-            spread("latency.breakpoint", breakpoint, jobs, int),
-        )
+        if len(names) == 1 != np.size(weight):
+            names = np.repeat(names, np.size(weight))
+        return super().build(kind=names, weight=weight, **given)
 
     def __len__(self) -> int:
         return len(self.kind)
 
-    def select(self, kept: Integers) -> Latencies:
-        """The functions of some jobs."""
-        columns = (self.kind, self.weight, self.rate, self.offset, self.late, self.breakpoint)
-        return Latencies(*(column[kept] for column in columns))  # type: ignore[arg-type]
+    def written(self) -> dict[str, Any]:
+        """What a file holds, by path: of each function only what its kind uses."""
+        columns = super().written()
+        used = {"rate": EXPONENTIAL, "offset": LINEAR, "late": PIECEWISE, "breakpoint": PIECEWISE}
+        for field in fields_of(Latencies):
+            if field.name in used:
+                mine = self.kind == used[field.name]
+                columns[field.file] = np.where(mine, field.value(self), field.default).tolist()
+        return columns
 
     def cost(self, job: ArrayLike, flow: ArrayLike) -> Floats:
         """f_i(x) for jobs and flow times (slots) of shapes that fit, money."""
@@ -90,15 +98,3 @@ class Latencies:
         stepped = np.where(x < self.breakpoint[i], weight, self.late[i])
         value = np.where(kind == EXPONENTIAL, grown, np.where(kind == LINEAR, straight, stepped))
         return np.asarray(np.minimum(value, CEILING), dtype=np.float64)
-
-    def document(self, i: int) -> LatencyDocument:
-        """The file form of one function: only what its kind uses."""
-        kind = int(self.kind[i])
-        used = {
-            EXPONENTIAL: {"rate": float(self.rate[i])},
-            LINEAR: {"offset": float(self.offset[i])},
-            PIECEWISE: {"late": float(self.late[i]), "breakpoint": int(self.breakpoint[i])},
-        }[kind]
-        return LatencyDocument.model_validate(
-            {"kind": KINDS[kind], "weight": float(self.weight[i]), **used}
-        )

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from formulations.okita.document import LARGEST_COUNT
 from optsched.arrays import freeze
-from optsched.document import Document
+from optsched.document import LARGEST_INDEX, Document
 from optsched.errors import InputError
 
 Integers = NDArray[np.int64]
-Index = Annotated[int, Field(ge=-LARGEST_COUNT, le=LARGEST_COUNT)]
+Index = Annotated[int, Field(ge=-LARGEST_INDEX, le=LARGEST_INDEX)]
 
 
 class WorkersDocument(Document):

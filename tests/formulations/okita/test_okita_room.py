@@ -91,13 +91,13 @@ def test_files_give_back_what_was_written(seed):
 @pytest.mark.parametrize(
     ("field", "change"),
     [
-        ("release_slot", {"release_slot": np.array([0, 1])}),
-        ("num_chunks[0]", {"num_chunks": np.array([[0, 0], [1, 1]])}),
-        ("unit_bandwidth_cost", {"unit_bandwidth_cost": np.ones((2, 2))}),
-        ("worker_demand[1]", {"worker_demand": np.array([[1], [0]])}),
-        ("worker_demand[0]", {"worker_demand": np.array([[5], [1]])}),
-        ("chunk_size_mb", {"chunk_size_mb": np.array([np.nan, 1.0])}),
-        ("late[0]", {"latency": Latencies.build("piecewise", [9.0, 9.0], late=1.0)}),
+        ("jobs[0].release_slot", {"release_slot": np.array([0, 1])}),
+        ("jobs[0].num_chunks", {"num_chunks": np.array([[0, 0], [1, 1]])}),
+        ("unit_bandwidth_cost[0][0]", {"unit_bandwidth_cost": np.ones((2, 2))}),
+        ("jobs[1].worker_demand", {"worker_demand": np.array([[1], [0]])}),
+        ("jobs[0].worker_demand", {"worker_demand": np.array([[5], [1]])}),
+        ("jobs[0].chunk_size_mb", {"chunk_size_mb": np.array([np.nan, 1.0])}),
+        ("jobs[0].latency.late", {"latency": Latencies.build("piecewise", [9.0, 9.0], late=1.0)}),
     ],
 )
 def test_bad_instances_are_refused_by_field(field, change):
