@@ -7,17 +7,17 @@ by node, then server; arrays over pairs are the sparse index set of x_ij.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from formulations.drp.document import InstanceDocument
-from optsched.arrays import freeze, refused, spread
-from optsched.document import Document
+from optsched.declared import Declared
+from optsched.document import Index
 from optsched.errors import FieldProblem, InputError
+from optsched.fields import declare, in_file
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -26,121 +26,137 @@ Booleans = NDArray[np.bool_]
 NO_SERVER = -1
 """Server index of a node that is not associated."""
 
-_POSITIVE = (
-    "node_rate_bps", "node_data_bytes", "server_inbound_bps", "server_compute_flops",
-    "server_outbound_bps", "job_deadline_s", "job_batch_bytes",
-)  # fmt: skip
-_NON_NEGATIVE = ("job_flops_per_batch", "job_model_bytes", "service_size_bytes")
 _SHOWN = 3
 """Entries of one field that a refusal names."""
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Declared):
     """An instance of DRP (5) and DSRP (22) (Chen et al., Sections 2 and 4).
 
-    Every array is read-only.
+    Every array is read-only; storage is unlimited and every job has a service of its own, which
+    takes no storage, unless given.
 
     Raises:
         InputError: a field has the wrong shape or a value out of range, a node has no feasible
             server, a job has no nodes.
     """
 
-    document_type: ClassVar[type[Document]] = InstanceDocument
+    format: ClassVar[str] = "optsched/drp/instance"
+    filled: ClassVar[tuple[str, ...]] = ("nodes", "servers", "jobs")
 
-    node_job: Integers
-    """k(i), shape (nodes,)."""
-    node_rate_bps: Floats
-    """u_i, shape (nodes,), bit/s."""
-    node_data_bytes: Floats
-    """d_i, shape (nodes,), bytes."""
-    pair_node: Integers
-    """Node of each pair, ascending, shape (pairs,)."""
-    pair_server: Integers
-    """Server of each pair, ascending within a node, shape (pairs,)."""
-    server_inbound_bps: Floats
-    """r^d_j, shape (servers,), bit/s."""
-    server_compute_flops: Floats
-    """r^c_j, shape (servers,), FLOP/s."""
-    server_outbound_bps: Floats
-    """r^b_j, shape (servers,), bit/s."""
-    server_storage_bytes: Floats
-    """r^o_j, shape (servers,), bytes; may be infinite."""
-    job_deadline_s: Floats
-    """tau_k, shape (jobs,), seconds."""
-    job_batch_bytes: Floats
-    """f_k, shape (jobs,), bytes."""
-    job_flops_per_batch: Floats
-    """g_k, shape (jobs,), FLOP."""
-    job_model_bytes: Floats
-    """h_k, shape (jobs,), bytes."""
-    job_sync_period: Integers
-    """E_k, shape (jobs,)."""
-    job_epochs: Integers
-    """chi_k, shape (jobs,)."""
-    job_service: Integers
-    """s(k), shape (jobs,)."""
-    service_size_bytes: Floats
-    """s^o_l, shape (services,), bytes."""
-    comm_share: float = 0.5
-    """epsilon of LP1 and LP2, in (0, 1)."""
-    node_xy: Floats | None = None
-    """Shape (nodes, 2), cell units."""
-    server_xy: Floats | None = None
-    """Shape (servers, 2), cell units."""
+    node_job: Integers = declare(
+        "nodes", index_of="jobs", symbol="k(i)", meaning="job each data node serves"
+    )
+    node_rate_bps: Floats = declare(
+        "nodes", above=0, symbol="u_i", unit="bit/s", meaning="upload rate"
+    )
+    node_data_bytes: Floats = declare(
+        "nodes", above=0, symbol="d_i", unit="bytes", meaning="data amount"
+    )
+    feasible_servers = in_file(
+        "nodes",
+        list[list[Index]],
+        file="node_servers",
+        symbol="V_i",
+        meaning="feasible servers of each node",
+    )
+    pair_node: Integers = declare(
+        "pairs", derived=True, index_of="nodes", meaning="node of each pair, ascending"
+    )
+    pair_server: Integers = declare(
+        "pairs", derived=True, index_of="servers",
+        meaning="server of each pair, ascending within a node",
+    )  # fmt: skip
+    server_inbound_bps: Floats = declare(
+        "servers", above=0, symbol="r^d_j", unit="bit/s", meaning="bandwidth from data nodes"
+    )
+    server_compute_flops: Floats = declare(
+        "servers", above=0, symbol="r^c_j", unit="FLOP/s", meaning="compute"
+    )
+    server_outbound_bps: Floats = declare(
+        "servers", above=0, symbol="r^b_j", unit="bit/s",
+        meaning="bandwidth to the parameter servers",
+    )  # fmt: skip
+    server_storage_bytes: Floats = declare(
+        "servers", default=np.inf, above=0, null=np.inf, symbol="r^o_j", unit="bytes",
+        meaning="storage for services", note="null is unlimited",
+    )  # fmt: skip
+    job_deadline_s: Floats = declare(
+        "jobs", above=0, symbol="tau_k", unit="seconds", meaning="time for training"
+    )
+    job_batch_bytes: Floats = declare(
+        "jobs", default=1.0, required=True, above=0, symbol="f_k", unit="bytes",
+        meaning="mini-batch",
+    )  # fmt: skip
+    job_flops_per_batch: Floats = declare(
+        "jobs", default=0.0, required=True, at_least=0, symbol="g_k", unit="FLOP",
+        meaning="work per mini-batch",
+    )  # fmt: skip
+    job_model_bytes: Floats = declare(
+        "jobs", default=0.0, required=True, at_least=0, symbol="h_k", unit="bytes",
+        meaning="parameters",
+    )  # fmt: skip
+    job_sync_period: Integers = declare(
+        "jobs", default=1, required=True, at_least=1, symbol="E_k",
+        meaning="iterations between two global updates",
+    )  # fmt: skip
+    job_epochs: Integers = declare(
+        "jobs", default=1, at_least=1, symbol="chi_k", meaning="epochs", note="null is 1 each"
+    )
+    job_service: Integers = declare(
+        "jobs", file_default=None, index_of="services", symbol="s(k)",
+        meaning="service of each job", note="null is one of its own",
+    )  # fmt: skip
+    service_size_bytes: Floats = declare(
+        "services", default=0.0, at_least=0, symbol="s^o_l", unit="bytes",
+        meaning="storage of each service", note="null is nothing",
+    )  # fmt: skip
+    comm_share: float = declare(
+        default=0.5, above=0, below=1, symbol="epsilon",
+        meaning="communication's share of the deadline in LP1 and LP2",
+    )  # fmt: skip
+    node_xy: Floats | None = declare("nodes", "2", default=None, unit="cells", meaning="positions")
+    server_xy: Floats | None = declare(
+        "servers", "2", default=None, unit="cells", meaning="positions"
+    )
+
+    def contradictions(self) -> Iterator[FieldProblem]:
+        """Nodes without a server, jobs without a node."""
+        for node in np.flatnonzero(self.degree == 0)[:_SHOWN].tolist():
+            yield FieldProblem(f"node_servers[{node}]", [], "at least one feasible server")
+        for job in np.setdiff1d(np.arange(self.num_jobs), self.node_job)[:_SHOWN].tolist():
+            allowed = "at least one node for every job"
+            yield FieldProblem("node_job", f"no node of job {job}", allowed)
 
     @classmethod
-    def build(
-        cls,
-        *,
-        node_job: ArrayLike,
-        node_rate_bps: ArrayLike,
-        node_data_bytes: ArrayLike,
-        node_servers: Sequence[Sequence[int]],
-        server_inbound_bps: ArrayLike,
-        server_compute_flops: ArrayLike,
-        server_outbound_bps: ArrayLike,
-        job_deadline_s: ArrayLike,
-        **rest: Any,
-    ) -> Instance:
+    def build(cls, **given: Any) -> Instance:
         """Build from array-likes; scalars spread over nodes, servers or jobs.
 
-        The number of servers is that of ``server_inbound_bps``, of jobs that of
-        ``job_deadline_s``. Storage is unlimited and every job has a service of its own unless
-        given; a service takes no storage unless given.
+        ``node_servers`` lists the feasible servers V_i of each node. The number of servers is
+        that of ``server_inbound_bps``, of jobs that of ``job_deadline_s``.
         """
-        nodes, servers = len(node_servers), np.size(server_inbound_bps)
-        jobs = np.size(job_deadline_s)
-        service = rest.pop("job_service", None)
-        service = np.arange(jobs) if service is None else np.asarray(service)
-        size = rest.pop("service_size_bytes", 0.0)
-        services = np.size(size) if np.ndim(size) else int(service.max(initial=-1)) + 1
-        columns: dict[str, tuple[ArrayLike, int, type]] = {
-            "node_job": (node_job, nodes, int),
-            "node_rate_bps": (node_rate_bps, nodes, float),
-            "node_data_bytes": (node_data_bytes, nodes, float),
-            "server_inbound_bps": (server_inbound_bps, servers, float),
-            "server_compute_flops": (server_compute_flops, servers, float),
-            "server_outbound_bps": (server_outbound_bps, servers, float),
-            "server_storage_bytes": (rest.pop("server_storage_bytes", np.inf), servers, float),
-            "job_deadline_s": (job_deadline_s, jobs, float),
-            "job_batch_bytes": (rest.pop("job_batch_bytes", 1.0), jobs, float),
-            "job_flops_per_batch": (rest.pop("job_flops_per_batch", 0.0), jobs, float),
-            "job_model_bytes": (rest.pop("job_model_bytes", 0.0), jobs, float),
-            "job_sync_period": (rest.pop("job_sync_period", 1), jobs, int),
-            "job_epochs": (rest.pop("job_epochs", 1), jobs, int),
-            "job_service": (service, jobs, int),
-            "service_size_bytes": (size, services, float),
-        }
-        arrays: dict[str, Any] = {name: spread(name, *how) for name, how in columns.items()}
-        pair_node, pair_server = _pairs(node_servers)
-        return cls(pair_node=pair_node, pair_server=pair_server, **arrays, **rest)
+        listed: Sequence[Sequence[int]] = given.pop("node_servers")
+        servers = np.size(given["server_inbound_bps"])
+        for node, reach in enumerate(listed):
+            for at, server in enumerate(reach):
+                if not 0 <= server < servers:
+                    allowed = f"a server in 0..{servers - 1}"
+                    raise InputError.of(f"node_servers[{node}][{at}]", server, allowed)
+        if given.get("job_service") is None:
+            given["job_service"] = np.arange(np.size(given["job_deadline_s"]))
+        given["node_job"] = np.broadcast_to(given["node_job"], len(listed))
+        pair_node, pair_server = _pairs(listed)
+        return super().build(pair_node=pair_node, pair_server=pair_server, **given)
 
-    def __post_init__(self) -> None:
-        freeze(self)
-        problems = list(_problems(self))
-        if problems:
-            raise InputError(problems)
+    @classmethod
+    def read(cls, document: Any) -> dict[str, Any]:
+        """Arguments of ``build`` from a validated file."""
+        return super().read(document) | {"node_servers": document.node_servers}
+
+    def written(self) -> dict[str, Any]:
+        """What a file holds, by path."""
+        return super().written() | {"node_servers": self.node_servers()}
 
     # sizes
 
@@ -264,52 +280,6 @@ class Instance:
         """V_i of each node."""
         return [part.tolist() for part in np.split(self.pair_server, self.first_pair[1:-1])]
 
-    # files
-
-    @classmethod
-    def from_document(cls, document: InstanceDocument) -> Instance:
-        """Arrays from a validated file.
-
-        Raises:
-            InputError: lists of different lengths, or an index out of range.
-        """
-        nodes, servers = len(document.node_job), len(document.server_inbound_bps)
-        jobs = len(document.job_deadline_s)
-        problems = []
-        for name in type(document).model_fields:
-            value = getattr(document, name)
-            width = {"node": nodes, "server": servers, "job": jobs}.get(name.split("_")[0])
-            if isinstance(value, list) and width is not None and len(value) != width:
-                allowed = f"one entry per {name.split('_')[0]} ({width})"
-                problems.append(FieldProblem(name, f"{len(value)} entries", allowed))
-        if problems:
-            raise InputError(problems)
-        given: dict[str, Any] = {
-            name: getattr(document, name)
-            for name in type(document).model_fields
-            if name not in ("format", "version") and getattr(document, name) is not None
-        }
-        storage = given.get("server_storage_bytes", [None] * servers)
-        given["server_storage_bytes"] = [np.inf if size is None else size for size in storage]
-        for name in ("node_xy", "server_xy"):
-            if name in given:
-                given[name] = np.array(given[name], dtype=float).reshape(-1, 2)
-        return cls.build(**given)
-
-    def to_document(self) -> InstanceDocument:
-        """The file that gives back this instance."""
-        arrays: dict[str, Any] = {
-            item.name: getattr(self, item.name).tolist()
-            for item in fields(self)
-            if isinstance(getattr(self, item.name), np.ndarray) and not item.name.startswith("pair")
-        }
-        arrays["server_storage_bytes"] = [
-            None if np.isinf(size) else float(size) for size in self.server_storage_bytes
-        ]
-        return InstanceDocument(
-            node_servers=self.node_servers(), comm_share=self.comm_share, **arrays
-        )
-
 
 def _pairs(node_servers: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
     """Pairs sorted by node, then server; a server named twice counts once."""
@@ -318,50 +288,3 @@ def _pairs(node_servers: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
     server = np.array([j for servers in node_servers for j in servers], dtype=np.int64)
     pairs = np.unique(np.stack([node, server], axis=1), axis=0)
     return pairs[:, 0].copy(), pairs[:, 1].copy()
-
-
-def _problems(instance: Instance) -> Iterator[FieldProblem]:
-    refuse = partial(refused, instance)
-
-    counts = {
-        "node_job": instance.num_data_nodes,
-        "job_deadline_s": instance.num_jobs,
-        "server_inbound_bps": instance.num_servers,
-    }
-    for name, count in counts.items():
-        if count == 0:
-            yield FieldProblem(name, [], "at least one entry")
-    for name in _POSITIVE:
-        value = getattr(instance, name)
-        yield from refuse(name, ~(np.isfinite(value) & (value > 0)), "a finite number > 0")
-    for name in _NON_NEGATIVE:
-        value = getattr(instance, name)
-        yield from refuse(name, ~(np.isfinite(value) & (value >= 0)), "a finite number >= 0")
-    yield from refuse(
-        "server_storage_bytes", ~(instance.server_storage_bytes > 0), "a number > 0, or infinite"
-    )
-    for name in ("job_sync_period", "job_epochs"):
-        yield from refuse(name, getattr(instance, name) < 1, "an integer >= 1")
-    for name, count, what in (
-        ("node_job", instance.num_jobs, "job"),
-        ("job_service", instance.num_services, "service"),
-        ("pair_server", instance.num_servers, "server"),
-    ):
-        value = getattr(instance, name)
-        shown = "node_servers" if name == "pair_server" else name
-        wrong = np.flatnonzero((value < 0) | (value >= count))[:_SHOWN]
-        where = instance.pair_node[wrong] if name == "pair_server" else wrong
-        for at, index in zip(where.tolist(), value[wrong].tolist(), strict=True):
-            yield FieldProblem(f"{shown}[{at}]", index, f"a {what} in 0..{count - 1}")
-    seen = np.bincount(instance.pair_node, minlength=instance.num_data_nodes)
-    for node in np.flatnonzero(seen == 0)[:_SHOWN].tolist():
-        yield FieldProblem(f"node_servers[{node}]", [], "at least one feasible server")
-    idle = np.setdiff1d(np.arange(instance.num_jobs), instance.node_job)
-    for job in idle[:_SHOWN].tolist():
-        yield FieldProblem("node_job", f"no node of job {job}", "at least one node for every job")
-    if not 0 < instance.comm_share < 1:
-        yield FieldProblem("comm_share", instance.comm_share, "a number in (0, 1)")
-    for name, count in (("node_xy", instance.num_data_nodes), ("server_xy", instance.num_servers)):
-        place = getattr(instance, name)
-        if place is not None and place.shape != (count, 2):
-            yield FieldProblem(name, f"shape {place.shape}", f"shape ({count}, 2)")

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from formulations.drp.document import LARGEST_INDEX, Index
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Integers
-from optsched.document import Document
+from optsched.document import LARGEST_INDEX, Document, Index
 from optsched.errors import InputError
 
 
