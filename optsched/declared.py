@@ -177,7 +177,7 @@ def spread(field: Field, given: Any, shape: tuple[int, ...]) -> Any:
     Raises:
         InputError: they are no numbers, not whole where they must be, or do not fit.
     """
-    name = field.file or field.name
+    name = field.label
     if not isinstance(given, np.ndarray):
         return (given,) * shape[0] if isinstance(given, str) else given
     try:

@@ -98,6 +98,11 @@ class Field:
         return not (self.in_file_only or self.derived)
 
     @property
+    def label(self) -> str:
+        """What a refusal of the whole calls it."""
+        return self.name if not self.file or self.file.endswith("[]") else self.file
+
+    @property
     def as_read(self) -> bool:
         """Whether it keeps entries of a file as they were read."""
         return self.file.endswith("[]") and self.kind is not int
@@ -325,12 +330,12 @@ def problems_of(thing: Declares, filled: tuple[str, ...]) -> Iterator[FieldProbl
         if field.dims and shapes[field.name] != wanted:
             wrong = True
             allowed = f"{field.name} has shape {wanted}: {', '.join(field.dims)}"
-            yield FieldProblem(field.file or field.name, f"shape {shapes[field.name]}", allowed)
+            yield FieldProblem(field.label, f"shape {shapes[field.name]}", allowed)
     for dim in filled:
         if not sizes[dim]:
             wrong = True
             first = next(field for field, _ in listed if dim in field.dims)
-            yield FieldProblem(first.file, [], f"at least one {singular(dim)}")
+            yield FieldProblem(first.label, [], f"at least one {singular(dim)}")
     if not wrong:
         for field, value in listed:
             yield from _out_of_range(thing, field, value, sizes)

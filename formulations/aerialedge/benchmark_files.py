@@ -20,8 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from formulations.aerialedge.document import LARGEST
-from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.instance import LARGEST, Instance
 from optsched.errors import InputError
 
 MOST_ITEMS = 1_000_000

@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field, create_model
 
 from formulations.aerialedge.benchmark_files import load_benchmark
-from formulations.aerialedge.document import Objective
-from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers
+from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers, Objective
 from formulations.aerialedge.tables import DRONES, Nodes, node_capacities
 from optsched.document import Document, validated
 from optsched.errors import InputError

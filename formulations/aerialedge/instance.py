@@ -6,26 +6,19 @@ in integer arithmetic everywhere, in models, heuristics and the checker alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, ClassVar, get_args
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
-from formulations.aerialedge.document import (
-    LARGEST,
-    DeploymentDocument,
-    InstanceDocument,
-    JobDocument,
-    NodeDocument,
-    Objective,
-    TaskDocument,
-)
-from optsched.arrays import freeze, refused, spread
-from optsched.document import Document
+from optsched.declared import Declared
+from optsched.document import Index
 from optsched.errors import FieldProblem, InputError
+from optsched.fields import Group, declare, fields_of, in_file
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -40,114 +33,172 @@ def in_units(amount: ArrayLike) -> Integers:
     return np.rint(np.asarray(amount, dtype=np.float64) / UNIT).astype(np.int64)
 
 
+LARGEST = 1e9
+"""Largest amount of a resource, so that sums of millionths stay within 64-bit integers."""
+MOST = 1_000_000
+"""Identical nodes or tasks in one entry of a file."""
+Amount = Annotated[float, Field(ge=0, le=LARGEST)]
+Objective = Literal["count", "capacity", "lex", "cost"]
+
+
+def _copies_are_independent(task: Any) -> Any:
+    if task.copies > 1 and task.deps:
+        raise ValueError("a task with deps must have copies = 1")
+    return task
+
+
+def _dependencies_name_single_tasks(job: Any) -> Any:
+    for t, task in enumerate(job.tasks):
+        for parent in task.deps:
+            if parent >= len(job.tasks) or parent == t or job.tasks[parent].copies > 1:
+                raise ValueError(
+                    f"tasks[{t}].deps names {parent}: another task of the job with copies = 1"
+                )
+    return job
+
+
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Declared):
     """An instance of the orchestration problem (AerialEdge, Section III).
 
-    Arrays are read-only. Tasks of one job stand together, in the order of the jobs.
+    Arrays are read-only. Tasks of one job stand together, in the order of the jobs. Refusals
+    count nodes and tasks with all copies spelled out.
 
     Raises:
         InputError: a field has the wrong shape or a value out of range, or a job is cyclic.
     """
 
-    document_type: ClassVar[type[Document]] = InstanceDocument
+    format: ClassVar[str] = "optsched/aerialedge/instance"
+    groups: ClassVar[dict[str, Group]] = {
+        "deployments": Group("deployments[]", "One drone with its nodes."),
+        "nodes": Group(
+            "deployments[].nodes[]", "Identical nodes (container instances) of a deployment."
+        ),
+        "jobs": Group(
+            "jobs[]", "One job: a DAG of tasks.", rule=_dependencies_name_single_tasks
+        ),
+        "tasks": Group(
+            "jobs[].tasks[]", "One task, that is one container; or several alike.",
+            rule=_copies_are_independent,
+        ),
+    }  # fmt: skip
+    filled: ClassVar[tuple[str, ...]] = ("tasks", "nodes", "resources")
 
-    capacity: Floats
-    """C_b^r, shape (nodes, resources)."""
-    node_deployment: Integers
-    """Deployment of each node, shape (nodes,)."""
-    node_cost: Floats
-    """What opening a node costs under the objective "cost", shape (nodes,)."""
-    flight_time: Floats
-    """f_i, shape (deployments,), seconds."""
-    travel_time: Floats
-    """f_i^l, shape (deployments,), seconds."""
-    demand: Floats
-    """T_t^r, shape (tasks, resources)."""
-    exec_time: Floats
-    """E_t, shape (tasks,), seconds."""
-    task_job: Integers
-    """Job of each task, ascending, shape (tasks,)."""
-    edge_parent: Integers
-    """Dependencies: shape (edges,)."""
-    edge_child: Integers
-    """Shape (edges,)."""
-    data_size: Floats
-    """delta_J, shape (jobs,)."""
-    job_type: tuple[str, ...]
-    """epsilon_J, one per job."""
-    alternative_task: Integers
-    """Task of each further demand, ascending, shape (alternatives,)."""
-    alternative_demand: Floats
-    """Demands that may be served in place of ``demand``, shape (alternatives, resources)."""
-    resources: tuple[str, ...] = ("cpu_cores", "mem_gib")
-    """Names; the first is the CPU."""
-    objective: Objective = "count"
-    deployment_name: tuple[str, ...] = ()
+    resources: tuple[str, ...] = declare(
+        "resources", file_default=["cpu_cores", "mem_gib"], meaning="names; CPU comes first"
+    )
+    objective: Objective = declare(
+        default="count",
+        meaning="count: nodes opened (23); capacity: amount of the first resource opened; "
+        "lex: count, then capacity; cost: what the nodes say",
+    )
+    deployment_name: tuple[str, ...] = declare(
+        "deployments", file="deployments[].name", default="", meaning="name"
+    )
+    flight_time: Floats = declare(
+        "deployments", file="deployments[].flight_time_s", default=1800.0, above=0, symbol="f_i",
+        unit="seconds", meaning="available flight time",
+    )  # fmt: skip
+    travel_time: Floats = declare(
+        "deployments", file="deployments[].travel_time_s", default=0.0, at_least=0,
+        symbol="f_i^l", unit="seconds", meaning="flight time to the location of the multi-job",
+    )  # fmt: skip
+    capacity: Floats = declare(
+        "nodes", "resources", at_least=0, at_most=LARGEST, symbol="C_b^r",
+        meaning="one amount per resource",
+    )  # fmt: skip
+    node_cost: Floats = declare(
+        "nodes", file="deployments[].nodes[].cost", default=1.0, at_least=0, at_most=LARGEST,
+        meaning="what opening one costs, for the objective cost",
+    )  # fmt: skip
+    count = in_file(
+        "nodes", int, default=1, at_least=1, at_most=MOST, meaning="how many of them there are"
+    )
+    node_deployment: Integers = declare(
+        "nodes", file="deployments[].nodes[]", default=0, index_of="deployments",
+        meaning="deployment of each node",
+    )  # fmt: skip
+    job_type: tuple[str, ...] = declare("jobs", default="", symbol="epsilon_J", meaning="type")
+    data_size: Floats = declare(
+        "jobs", default=1.0, at_least=0, symbol="delta_J", meaning="size of data"
+    )
+    demand: Floats = declare(
+        "tasks", "resources", at_least=0, at_most=LARGEST, symbol="T_t^r",
+        meaning="one amount per resource",
+    )  # fmt: skip
+    exec_time: Floats = declare(
+        "tasks", file="jobs[].tasks[].exec_time_s", default=0.0, at_least=0, symbol="E_t",
+        unit="seconds", meaning="execution time",
+    )  # fmt: skip
+    deps = in_file(
+        "tasks", list[Index], default=[], symbol="P(t)",
+        meaning="predecessors: positions in this job's list",
+    )  # fmt: skip
+    alternatives = in_file(
+        "tasks", list[list[Amount]], default=[],
+        meaning="further demands, one of which may be served instead",
+    )  # fmt: skip
+    copies = in_file(
+        "tasks", int, default=1, at_least=1, at_most=MOST,
+        meaning="identical independent tasks this entry stands for",
+    )  # fmt: skip
+    task_job: Integers = declare(
+        "tasks", file="jobs[].tasks[]", default=0, index_of="jobs",
+        meaning="job of each task, ascending",
+    )  # fmt: skip
+    edge_parent: Integers = declare(
+        "edges", derived=True, index_of="tasks", meaning="dependencies: the task awaited"
+    )
+    edge_child: Integers = declare(
+        "edges", derived=True, index_of="tasks", meaning="dependencies: the task that waits"
+    )
+    alternative_task: Integers = declare(
+        "alternative demands", derived=True, default=(), index_of="tasks",
+        meaning="task of each further demand, ascending",
+    )  # fmt: skip
+    alternative_demand: Floats = declare(
+        "alternative demands", "resources", derived=True, at_least=0, at_most=LARGEST,
+        meaning="demands that may be served in place of ``demand``",
+    )  # fmt: skip
+
+    def contradictions(self) -> Iterator[FieldProblem]:
+        """Columns out of order, dependencies across jobs or in a circle."""
+        for name in ("task_job", "alternative_task"):
+            if (np.diff(getattr(self, name)) < 0).any():
+                yield FieldProblem(name, "out of order", "ascending")
+        job, parent, child = self.task_job, self.edge_parent, self.edge_child
+        across = job[parent] != job[child]
+        if across.any():
+            k = int(np.argmax(across))
+            pair = (int(parent[k]), int(child[k]))
+            yield FieldProblem("edges", pair, "a dependency within one job")
+        left = np.ones(len(parent), dtype=bool)
+        while left.any():
+            blocked = np.zeros(self.tasks, dtype=bool)
+            blocked[child[left]] = True
+            still = left & blocked[parent]
+            if (still == left).all():
+                at = f"jobs[{int(job[child[left]][0])}].tasks"
+                yield FieldProblem(at, "edges in a circle", "deps without a cycle")
+                return
+            left = still
 
     @classmethod
-    def build(
-        cls,
-        *,
-        demand: ArrayLike,
-        capacity: ArrayLike,
-        node_deployment: ArrayLike = 0,
-        exec_time: ArrayLike = 0.0,
-        task_job: ArrayLike = 0,
-        edges: Sequence[tuple[int, int]] = (),
-        flight_time: ArrayLike = 1800.0,
-        travel_time: ArrayLike = 0.0,
-        **rest: Any,
-    ) -> Instance:
-        """Build from array-likes; everything else defaults to one deployment, one job, no edges.
+    def build(cls, **given: Any) -> Instance:
+        """Build from array-likes; all but ``demand`` and ``capacity`` has a default.
 
-        Args:
-            demand: shape (tasks, resources).
-            capacity: shape (nodes, resources).
-            node_deployment: scalar or shape (nodes,).
-            exec_time: scalar or shape (tasks,), seconds.
-            task_job: scalar or shape (tasks,).
-            edges: (parent, child) pairs.
-            flight_time: scalar or shape (deployments,), seconds.
-            travel_time: scalar or shape (deployments,), seconds.
-            rest: fields of the class, taken as they are.
+        One deployment, one job, no ``edges`` (pairs of parent and child) unless given; scalars
+        spread over the nodes, deployments, tasks and jobs.
         """
-        wanted = _matrix("demand", demand)
-        offered = _matrix("capacity", capacity)
-        tasks, nodes = len(wanted), len(offered)
-        where = spread("node_deployment", node_deployment, nodes, int)
-        job = spread("task_job", task_job, tasks, int)
-        deployments = max(int(where.max(initial=0)) + 1, np.size(flight_time), np.size(travel_time))
-        jobs = int(job.max(initial=0)) + 1
-        pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
-        other_task = np.asarray(rest.pop("alternative_task", ()), dtype=np.int64)
-        other = rest.pop("alternative_demand", np.zeros((0, wanted.shape[1])))
-        names = rest.pop("resources", None) or _names(wanted.shape[1])
-        return cls(
-            capacity=offered,
-            node_deployment=where,
-            node_cost=spread("node_cost", rest.pop("node_cost", 1.0), nodes, float),
-            flight_time=spread("flight_time", flight_time, deployments, float),
-            travel_time=spread("travel_time", travel_time, deployments, float),
-            demand=wanted,
-            exec_time=spread("exec_time", exec_time, tasks, float),
-            task_job=job,
-            edge_parent=pairs[:, 0],
-            edge_child=pairs[:, 1],
-            data_size=spread("data_size", rest.pop("data_size", 1.0), jobs, float),
-            job_type=tuple(rest.pop("job_type", ("",) * jobs)),
-            alternative_task=other_task,
-            alternative_demand=_matrix("alternative_demand", other),
-            resources=tuple(names),
-            deployment_name=tuple(rest.pop("deployment_name", ("",) * deployments)),
-            **rest,
-        )
-
-    def __post_init__(self) -> None:
-        freeze(self)
-        problems = list(_problems(self))
-        if problems:
-            raise InputError(problems)
+        for name in ("capacity", "demand"):
+            if np.ndim(given[name]) != 2:
+                shown = f"shape {np.shape(given[name])}"
+                raise InputError.of(name, shown, "rows of one amount per resource")
+        width = np.shape(given["demand"])[1]
+        given["resources"] = given.get("resources") or _names(width)
+        given.setdefault("alternative_demand", np.zeros((0, width)))
+        pairs = np.asarray(given.pop("edges", ()), dtype=np.int64).reshape(-1, 2)
+        return super().build(edge_parent=pairs[:, 0], edge_child=pairs[:, 1], **given)
 
     @property
     def tasks(self) -> int:
@@ -270,182 +321,58 @@ class Instance:
         )
 
     @classmethod
-    def from_document(cls, document: InstanceDocument) -> Instance:
-        """Arrays from a validated file.
-
-        Raises:
-            InputError: fields that contradict each other.
-        """
-        width = len(document.resources)
-        problems = [
-            FieldProblem(name, given, f"one amount per resource ({width})")
-            for name, given in _amounts(document)
-            if len(given) != width
-        ]
-        if problems:
-            raise InputError(problems)
-        nodes = [(i, n) for i, d in enumerate(document.deployments) for n in d.nodes]
-        node_count = [n.count for _, n in nodes]
-        rows = [(j, t) for j, job in enumerate(document.jobs) for t in job.tasks]
-        copies = np.array([t.copies for _, t in rows])
+    def read(cls, document: Any) -> dict[str, Any]:
+        """Arguments of ``build`` from a validated file, copies of nodes and tasks spelled out."""
+        given, width = super().read(document), len(document.resources)
+        nodes = [node for deployment in document.deployments for node in deployment.nodes]
+        tasks = [task for job in document.jobs for task in job.tasks]
+        copies = np.array([task.copies for task in tasks])
         first = np.cumsum(copies) - copies
-        sizes = np.array([len(job.tasks) for job in document.jobs])
-        start = np.cumsum(sizes) - sizes
-        edges = [
-            (int(first[start[j] + parent]), int(first[start[j] + t]))
-            for j, job in enumerate(document.jobs)
-            for t, task in enumerate(job.tasks)
-            for parent in task.deps
-        ]
-        others = [
-            (int(first[r]) + c, other)
-            for r, (_, t) in enumerate(rows)
-            for c in range(t.copies if t.alternatives else 0)
-            for other in t.alternatives
-        ]
-        deployments = document.deployments
-        return cls.build(
-            capacity=np.repeat([n.capacity for _, n in nodes], node_count, axis=0),
-            node_deployment=np.repeat([i for i, _ in nodes], node_count),
-            node_cost=np.repeat([n.cost for _, n in nodes], node_count),
-            flight_time=[d.flight_time_s for d in deployments],
-            travel_time=[d.travel_time_s for d in deployments],
-            deployment_name=[d.name for d in deployments],
-            demand=np.repeat([t.demand for _, t in rows], copies, axis=0),
-            exec_time=np.repeat([t.exec_time_s for _, t in rows], copies),
-            task_job=np.repeat([j for j, _ in rows], copies),
-            edges=edges,
-            data_size=[job.data_size for job in document.jobs],
-            job_type=[job.job_type for job in document.jobs],
-            alternative_task=[t for t, _ in others],
-            alternative_demand=np.array([d for _, d in others]).reshape(-1, width),
-            resources=document.resources,
-            objective=document.objective,
-        )
+        start = np.searchsorted(given["task_job"], np.arange(len(document.jobs)))
+        edges: list[tuple[int, int]] = []
+        others: list[tuple[int, list[float]]] = []
+        for j, (job, begin) in enumerate(zip(document.jobs, start.tolist(), strict=True)):
+            for t, task in enumerate(job.tasks):
+                for k, other in enumerate(task.alternatives):
+                    if len(other) != width:
+                        where = f"jobs[{j}].tasks[{t}].alternatives[{k}]"
+                        raise InputError.of(where, other, f"one entry per resource ({width})")
+                at = int(first[begin + t])
+                edges += [(int(first[begin + parent]), at) for parent in task.deps]
+                others += [(at + c, d) for c in range(task.copies) for d in task.alternatives]
+        repeats: dict[str, Any] = {"nodes": [node.count for node in nodes], "tasks": copies}
+        for field in fields_of(cls):
+            repeat = repeats.get(field.dims[0]) if field.dims and field.stored else None
+            if repeat is not None:
+                given[field.name] = np.repeat(given[field.name], repeat, axis=0)
+        return given | {
+            "edges": edges,
+            "alternative_task": [task for task, _ in others],
+            "alternative_demand": np.array([d for _, d in others]).reshape(-1, width),
+        }
 
-    def to_document(self) -> InstanceDocument:
-        """The file that gives back this instance."""
-        return InstanceDocument(
-            resources=list(self.resources),
-            objective=self.objective,
-            deployments=[
-                DeploymentDocument(
-                    name=self.deployment_name[i],
-                    flight_time_s=float(self.flight_time[i]),
-                    travel_time_s=float(self.travel_time[i]),
-                    nodes=_node_documents(self, i),
-                )
-                for i in range(self.deployments)
+    def written(self) -> dict[str, Any]:
+        """What a file holds, by path; runs of identical nodes counted."""
+        order = np.argsort(self.node_deployment, kind="stable")
+        rows = np.column_stack([self.capacity, self.node_cost, self.node_deployment])[order]
+        fresh = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))
+        first = np.searchsorted(self.task_job, self.task_job)
+        return super().written() | {
+            "deployments[].nodes[]": self.node_deployment[order][fresh],
+            "deployments[].nodes[].capacity": rows[fresh, :-2].tolist(),
+            "deployments[].nodes[].cost": rows[fresh, -2].tolist(),
+            "deployments[].nodes[].count": np.diff(np.append(fresh, len(rows))).tolist(),
+            "jobs[].tasks[].deps": [
+                (parents - begin).tolist()
+                for parents, begin in zip(self.parents, first, strict=True)
             ],
-            jobs=[self._job_document(j) for j in range(self.jobs)],
-        )
-
-    def _job_document(self, j: int) -> JobDocument:
-        first = int(np.searchsorted(self.task_job, j))
-        last = int(np.searchsorted(self.task_job, j, side="right"))
-        return JobDocument(
-            job_type=self.job_type[j],
-            data_size=float(self.data_size[j]),
-            tasks=[
-                TaskDocument(
-                    demand=self.demand[t].tolist(),
-                    exec_time_s=float(self.exec_time[t]),
-                    deps=(self.parents[t] - first).tolist(),
-                    alternatives=self.alternative_demand[self.alternative_task == t].tolist(),
-                )
-                for t in range(first, last)
+            "jobs[].tasks[].alternatives": [
+                self.alternative_demand[self.alternative_task == t].tolist()
+                for t in range(self.tasks)
             ],
-        )
-
-
-def _amounts(document: InstanceDocument) -> Iterator[tuple[str, list[float]]]:
-    for i, deployment in enumerate(document.deployments):
-        for b, node in enumerate(deployment.nodes):
-            yield f"deployments[{i}].nodes[{b}].capacity", node.capacity
-    for j, job in enumerate(document.jobs):
-        for t, task in enumerate(job.tasks):
-            yield f"jobs[{j}].tasks[{t}].demand", task.demand
-            for k, other in enumerate(task.alternatives):
-                yield f"jobs[{j}].tasks[{t}].alternatives[{k}]", other
-
-
-def _node_documents(instance: Instance, deployment: int) -> list[NodeDocument]:
-    """Runs of identical nodes, counted; the order of nodes is kept."""
-    mine = instance.nodes_of(deployment)
-    rows = np.column_stack([instance.capacity[mine], instance.node_cost[mine]])
-    fresh = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))
-    sizes = np.diff(np.append(fresh, len(mine)))
-    return [
-        NodeDocument(capacity=rows[k, :-1].tolist(), cost=float(rows[k, -1]), count=int(size))
-        for k, size in zip(fresh, sizes, strict=True)
-    ]
+        }
 
 
 def _names(resources: int) -> tuple[str, ...]:
     known = ("cpu_cores", "mem_gib", "gpus")
     return tuple(known[r] if r < len(known) else f"resource_{r}" for r in range(resources))
-
-
-def _matrix(name: str, rows: ArrayLike) -> Floats:
-    matrix = np.array(rows, dtype=np.float64)
-    if matrix.ndim != 2:
-        raise InputError.of(name, f"shape {matrix.shape}", "rows of one amount per resource")
-    return matrix
-
-
-def _problems(instance: Instance) -> Iterator[FieldProblem]:
-    refuse = partial(refused, instance)
-
-    width = len(instance.resources)
-    for name in ("capacity", "demand", "alternative_demand"):
-        value = getattr(instance, name)
-        if value.shape[1:] != (width,):
-            yield FieldProblem(name, f"shape {value.shape}", f"{width} columns, one per resource")
-            return
-        bad = ~((value >= 0) & (value <= LARGEST))
-        yield from refuse(name, bad, f"a number in 0..{LARGEST:g}")
-    for name in ("exec_time", "travel_time", "data_size", "node_cost"):
-        value = getattr(instance, name)
-        yield from refuse(name, ~(np.isfinite(value) & (value >= 0)), "a finite number >= 0")
-    flight = instance.flight_time
-    yield from refuse("flight_time", ~(np.isfinite(flight) & (flight > 0)), "a number > 0")
-    for name, count in (
-        ("node_deployment", instance.deployments),
-        ("edge_parent", instance.tasks),
-        ("edge_child", instance.tasks),
-        ("alternative_task", instance.tasks),
-    ):
-        value = getattr(instance, name)
-        yield from refuse(name, (value < 0) | (value >= count), f"an index in 0..{count - 1}")
-    if instance.tasks == 0:
-        yield FieldProblem("demand", [], "at least one task")
-    if instance.nodes == 0:
-        yield FieldProblem("capacity", [], "at least one node")
-    if instance.objective not in get_args(Objective):
-        allowed = "must be one of " + ", ".join(get_args(Objective))
-        yield FieldProblem("objective", instance.objective, allowed)
-    for name in ("task_job", "alternative_task"):
-        if (np.diff(getattr(instance, name)) < 0).any():
-            yield FieldProblem(name, "out of order", "ascending")
-    yield from _cycles(instance)
-
-
-def _cycles(instance: Instance) -> Iterator[FieldProblem]:
-    job, parent, child = instance.task_job, instance.edge_parent, instance.edge_child
-    if len(parent) == 0 or max(parent.max(), child.max()) >= instance.tasks:
-        return
-    across = job[parent] != job[child]
-    if across.any():
-        k = int(np.argmax(across))
-        pair = (int(parent[k]), int(child[k]))
-        yield FieldProblem("edges", pair, "a dependency within one job")
-    left = np.ones(len(parent), dtype=bool)
-    while left.any():
-        blocked = np.zeros(instance.tasks, dtype=bool)
-        blocked[child[left]] = True
-        still = left & blocked[parent]
-        if (still == left).all():
-            name = f"job {int(job[child[left]][0])}"
-            yield FieldProblem("edges", name, "dependencies without a cycle")
-            return
-        left = still

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from formulations.aerialedge.document import Index
-from optsched.document import Document
+from optsched.document import Document, Index
 from optsched.errors import InputError
 
 NOWHERE = -1
