@@ -300,6 +300,8 @@ def _entry(field: Field, filled: tuple[str, ...]) -> tuple[Any, Any]:
     default = field.default if field.file_default is ... else field.file_default
     if field.required:
         default = ...
+    elif field.choices and field.kind is int and default is not ...:
+        default = field.choices[default]
     elif field.file_default is ... and default is not ... and (inside or default == np.inf):
         default = None
     kind = kind | None if default is None else kind

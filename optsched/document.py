@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
@@ -83,24 +84,67 @@ def parse(cls: type[T], data: Any) -> T:
     Raises:
         InputError: with one entry per field refused.
     """
-    return cls.from_document(validated(cls.document_type, data))
+    document = validated(cls.document_type, data)
+    mistaken = list(_mistaken(data, document, ()))
+    if mistaken:
+        raise InputError(mistaken)
+    return cls.from_document(document)
+
+
+def _mistaken(given: Any, read: Any, at: tuple[int | str, ...]) -> Iterator[FieldProblem]:
+    """Texts and truth values that pydantic takes for numbers, and others for truth values."""
+    if isinstance(read, Document) and isinstance(given, Mapping):
+        for name in given:
+            yield from _mistaken(given[name], getattr(read, name), (*at, name))
+    elif isinstance(read, list | tuple) and isinstance(given, list | tuple):
+        if {*map(type, given)} <= {int, float} and bool not in {*map(type, read)}:
+            return
+        for i, (one, other) in enumerate(zip(given, read, strict=True)):
+            yield from _mistaken(one, other, (*at, i))
+    elif isinstance(read, bool) and not isinstance(given, bool):
+        yield FieldProblem(_field(at), given, "should be true or false")
+    elif type(read) in (int, float) and isinstance(given, bool | str):
+        yield FieldProblem(_field(at), given, "should be a number")
 
 
 def load(cls: type[T], path: str | Path) -> T:
     """Read ``cls`` from a JSON file.
 
     Raises:
-        InputError: the file is missing, is not JSON, or holds a field that is refused.
+        InputError: the file is missing, is not JSON, does not say what it is, or holds a field
+            that is refused.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError.of("file", str(path), f"cannot be read ({error})") from None
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_each_once)
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError.of("file", str(path), f"is not JSON ({error})") from None
+    except RecursionError:
+        raise InputError.of("file", str(path), "is nested too deeply to be read") from None
+    known = cls.document_type.model_fields
+    missing = [
+        FieldProblem(name, "(missing)", f"must be {known[name].default!r}")
+        for name in ("format", "version")
+        if isinstance(data, dict) and name in known and name not in data
+    ]
+    if missing:
+        raise InputError(missing)
     return parse(cls, data)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys differ."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in found if keys.count(key) > 1)
+        raise InputError.of(twice, found[twice], "must stand once in its object, not twice")
+    return found
 
 
 def dumps(thing: Documented) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,9 @@ class ScheduleDocument(Document):
     format: Literal["optsched/drp/schedule"] = "optsched/drp/schedule"
     version: Literal[1] = 1
     admit: list[bool] = Field(description="y_k")
-    assoc: list[int] = Field(description="server of each node; -1: none")
+    assoc: list[Annotated[int, Field(ge=-LARGEST_INDEX, le=LARGEST_INDEX)]] = Field(
+        description="server of each node; -1: none"
+    )
     allocations: list[AllocationDocument] = Field(default_factory=list)
     placements: list[PlacementDocument] = Field(default_factory=list)
 

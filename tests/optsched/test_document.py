@@ -86,3 +86,32 @@ def test_the_schema_describes_the_fields():
     properties = schema(covering.Cover)["properties"]
     assert set(properties) == {"price", "size", "demand"}
     assert properties["price"]["description"] == "of each item"
+
+
+def test_a_file_nested_without_end_is_refused(tmp_path):
+    (tmp_path / "deep.json").write_text("[" * 10_000)
+    with pytest.raises(InputError, match="nested"):
+        load(covering.Cover, tmp_path / "deep.json")
+
+
+def test_a_key_that_stands_twice_is_named(tmp_path):
+    (tmp_path / "twice.json").write_text('{"price": [1], "size": [2], "demand": 1, "demand": 2}')
+    with pytest.raises(InputError, match=r"demand = 2: .*once"):
+        load(covering.Cover, tmp_path / "twice.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "value"),
+    [
+        ({"demand": True}, "demand", True),
+        ({"demand": "5"}, "demand", "5"),
+        ({"price": [True]}, "price[0]", True),
+        ({"price": [1, "2"], "size": [1, 2]}, "price[1]", "2"),
+    ],
+)
+def test_a_text_or_a_truth_value_is_no_number(change, field, value):
+    with pytest.raises(InputError) as caught:
+        parse(covering.Cover, GOOD | change)
+    (refused,) = caught.value.problems
+    assert (refused.field, refused.value) == (field, value)
+    assert "number" in refused.allowed
