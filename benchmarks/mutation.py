@@ -1,7 +1,7 @@
 """Mutation testing of the modules that decide what is true: which changes do their tests not see?
 
-The mutants are those of cosmic-ray's operators. Each is tried in a process forked at the moment
-the tests import the module, so that what was imported before is imported once.
+The mutants are those of cosmic-ray's operators. The tests are collected once; each mutant is tried
+in a fork of that process, in which the functions and constants of the module are exchanged.
 
     python benchmarks/mutation.py formulations/batch/check.py
 """
@@ -9,21 +9,23 @@ the tests import the module, so that what was imported before is imported once.
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.abc
-import importlib.machinery
+import functools
+import gc
 import os
 import re
 import resource
 import signal
+import subprocess
 import sys
 import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from types import FunctionType, ModuleType
+from typing import Any
 
+import hypothesis
 import parso.python.tree
 import pytest
 from cosmic_ray.ast import ast_nodes, get_ast
@@ -42,8 +44,8 @@ OPERATORS = re.compile(
     "|ReplaceBreakWithContinue|ReplaceContinueWithBreak|NumberReplacer|ZeroIterationForLoop)"
 )
 SPOKEN = {"fstring", "raise_stmt", "decorator"}  # what speaks to people, and declarations
+VALUES = bool | int | float | str | tuple | frozenset
 ANNOTATED = {("annassign", ":"), ("tfpdef", ":"), ("funcdef", "->")}
-SHARED = ("numpy", "scipy.optimize", "scipy.sparse", "pandas", "pydantic", "hypothesis", "numba")
 
 
 class Tenfold(NumberReplacer):
@@ -62,99 +64,134 @@ class Tenfold(NumberReplacer):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the line it is on, what the line said and what it says now."""
+    """One change: the line it is on, what the line said and says now, and the whole module."""
 
     line: int
     before: str
     after: str
     source: str
 
-    def __str__(self) -> str:
-        return f"{self.line:4d}: {self.before}\n      {self.after}"
+    @property
+    def change(self) -> str:
+        """As accepted survivors are named in ``mutation.toml``."""
+        return f"{self.before} -> {self.after}"
 
 
 def mutants(source: str) -> Iterator[Mutant]:
     """Every mutant of a module, those in messages and annotations left out."""
     operators = [get_operator(name)() for name in operator_names() if OPERATORS.fullmatch(name)]
-    seen = {source}
+    old, seen, nodes = source.splitlines(), {source}, list(ast_nodes(get_ast(source)))
     for operator in [*operators, Tenfold()]:
-        tree = get_ast(source)
-        for number, node in enumerate(ast_nodes(tree)):
+        for number, node in enumerate(nodes):
             for index, _ in enumerate(operator.mutation_positions(node)):
-                if _unsaid(node):
+                if _decides_nothing(node):
                     continue
-                copy = get_ast(source)
-                target = next(n for k, n in enumerate(ast_nodes(copy)) if k == number)
-                parent, changed = target.parent, operator.mutate(target, index)
-                if changed is not target:
-                    parent.children[parent.children.index(target)] = changed
-                mutated = copy.get_code()
+                target = next(n for k, n in enumerate(ast_nodes(get_ast(source))) if k == number)
+                parent, root = target.parent, target.get_root_node()
+                at, changed = parent.children.index(target), operator.mutate(target, index)
+                parent.children[at] = changed
+                mutated = root.get_code()
                 if mutated not in seen:
                     seen.add(mutated)
-                    yield _mutant(source, mutated)
+                    new = mutated.splitlines()
+                    k = next(k for k, line in enumerate(old) if line != new[k])
+                    yield Mutant(k + 1, old[k].strip(), new[k].strip(), mutated)
 
 
-def _unsaid(node: Any) -> bool:
-    """Whether a node decides nothing: it stands in a message, an annotation or a declaration."""
-    bare = node.type == "operator" and node.parent.type in ("param", "parameters", "arglist")
-    while node.parent is not None and not bare:
+def _decides_nothing(node: Any) -> bool:
+    """Whether a node stands in a message, an annotation or a declaration."""
+    found = node.type == "operator" and node.parent.type in ("param", "parameters", "arglist")
+    while node.parent is not None and not found:
         child, node = node, node.parent
         before = node.children[: node.children.index(child)]
         mark = before[-1].get_code().strip() if before else ""
-        bare = node.type in SPOKEN
-        bare |= (node.type, mark) in ANNOTATED
-        bare |= node.type == "argument" and node.children[0].get_code().strip() == "strict"
-    return bare
+        found = node.type in SPOKEN or (node.type, mark) in ANNOTATED
+        found |= node.type == "argument" and node.children[0].get_code().strip() == "strict"
+    return found
 
 
-def _mutant(source: str, mutated: str) -> Mutant:
-    old, new = source.splitlines(), mutated.splitlines()
-    k = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(new) - 1)
-    return Mutant(k + 1, old[k].strip(), new[k].strip(), mutated)
+def exchange(module: ModuleType, source: str) -> None:
+    """Give the functions and constants of a loaded module the meaning that a source gives them."""
+    new: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__}
+    exec(compile(source, str(module.__file__), "exec", dont_inherit=True), new)
+    for name, old in list(vars(module).items()):
+        if getattr(old, "__module__", None) == module.__name__:
+            _exchange(old, new[name])
+        elif not name.startswith("__") and isinstance(old, VALUES) and new[name] != old:
+            for other in list(sys.modules.values()):
+                if getattr(other, name, None) is old:
+                    setattr(other, name, new[name])
 
 
-class Forking(importlib.machinery.SourceFileLoader):
-    """Loads the module under test: in each child mutated, in the parent never."""
+def _exchange(old: Any, new: Any) -> None:
+    if isinstance(old, FunctionType):
+        old.__code__, old.__defaults__ = new.__code__, new.__defaults__
+        old.__kwdefaults__ = new.__kwdefaults__
+    inner = ("__wrapped__", "__func__", "fget", "func", "py_func")
+    for name in vars(old) if isinstance(old, type) else inner:
+        if isinstance(old, type):
+            a, b = vars(old)[name], vars(new).get(name)
+        else:
+            a, b = getattr(old, name, None), getattr(new, name, None)
+        if isinstance(a, FunctionType | property | functools.cached_property | classmethod):
+            _exchange(a, b)
 
-    def __init__(self, name: str, path: str, jobs: int, lines: list[int]) -> None:
-        super().__init__(name, path)
-        self.jobs, self.lines = jobs, lines
 
-    def get_code(self, fullname: str) -> Any:
-        """Code of one mutant; the parent stays here until all have been tried."""
-        source = Path(self.path).read_text()
-        return compile(self.choose(source), self.path, "exec", dont_inherit=True)
+class Trial:
+    """Tries all mutants, each in a fork, as soon as the tests have been collected."""
 
-    def choose(self, source: str) -> str:
-        """In the parent: try all and leave. In a child: the source it shall run."""
+    def __init__(self, path: str, lines: list[int] | None, jobs: int) -> None:
+        self.path, self.lines, self.jobs = path, lines, jobs
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """In a child: exchange the module and go on to the tests. In the parent: report, leave."""
+        name = self.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        module, source = sys.modules[name], Path(self.path).read_text()
         began = time.perf_counter()
+        gc.freeze()
         child = _fork(600)
         if not child:
-            return source
+            exchange(module, source)
+            return
         if os.waitpid(child, 0)[1]:
-            _leave(2, "the tests fail on the module as it is")
+            print(f"{self.path}: the tests fail on the module as it is", flush=True)
+            os._exit(2)
         limit = 5 + 5 * int(time.perf_counter() - began)
-        tried, running, alive = 0, {}, []
         chosen = [m for m in mutants(source) if not self.lines or m.line in self.lines]
+        running: dict[int, Mutant] = {}
+        alive: list[Mutant] = []
         for mutant in [*chosen, None]:
             while len(running) >= (self.jobs if mutant else 1):
                 pid, status = os.wait()
                 done = running.pop(pid)
                 alive += [] if status else [done]
             if mutant:
-                tried += 1
                 child = _fork(limit)
                 if not child:
-                    return mutant.source
+                    exchange(module, mutant.source)
+                    return
                 running[child] = mutant
-        return _report(os.path.relpath(self.path), tried, alive, time.perf_counter() - began)
+        os._exit(self.report(len(chosen), alive, time.perf_counter() - began))
+
+    def report(self, tried: int, alive: list[Mutant], seconds: float) -> int:
+        """Print the survivors and the share killed; whether some are not accepted."""
+        accepted = tomllib.loads(PLAN.read_text())[self.path].get("accepted", {})
+        for mutant in sorted(alive, key=lambda mutant: mutant.line):
+            why = accepted.get(mutant.change, "")
+            print(f"{mutant.line:4d}: {mutant.before}\n      {mutant.after}\n      {why}")
+        killed, known = tried - len(alive), sum(m.change in accepted for m in alive)
+        print(
+            f"{self.path}: {tried} mutants, {killed} killed ({killed / max(tried, 1):.1%}), "
+            f"{known} accepted, {len(alive) - known} others survive; {seconds:.0f} s",
+            flush=True,
+        )
+        return int(len(alive) > known)
 
 
 def _fork(limit: int) -> int:
-    """A child's process id, or 0 in the child: mute, bounded in time and memory."""
+    """A child's process id, or 0 in the child: mute, bounded in seconds and memory."""
     child = os.fork()
     if not child:
-        os.environ["MUTATED"] = "1"
         signal.alarm(limit)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         for stream in (1, 2):
@@ -162,70 +199,25 @@ def _fork(limit: int) -> int:
     return child
 
 
-def _report(path: str, tried: int, alive: list[Mutant], seconds: float) -> NoReturn:
-    accepted = tomllib.loads(PLAN.read_text())[path].get("accepted", {})
-    for mutant in sorted(alive, key=lambda mutant: mutant.line):
-        why = accepted.get(f"{mutant.before} -> {mutant.after}")
-        print(mutant, f"\n      accepted: {why}" if why else "")
-    killed = tried - len(alive)
-    known = sum(f"{m.before} -> {m.after}" in accepted for m in alive)
-    _leave(
-        int(len(alive) > known),
-        f"{path}: {tried} mutants, {killed} killed ({killed / tried:.1%}), "
-        f"{known} accepted, {len(alive) - known} others survive; {seconds:.0f} s",
-    )
-
-
-def _leave(code: int, message: str) -> NoReturn:
-    print(message, flush=True)
-    os._exit(code)
-
-
 def main() -> None:
     """Try one module, or every module of the plan one after the other."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("module", nargs="?", help="path of the module, as mutation.toml has it")
-    parser.add_argument("--jobs", type=int, default=1, help="mutants tried at once")
-    parser.add_argument("--tests", nargs="*", help="tests to run instead of those of the plan")
     parser.add_argument("--lines", nargs="*", type=int, help="only mutants of these lines")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants tried at once")
     given = parser.parse_args()
     plan = tomllib.loads(PLAN.read_text())
     if given.module is None:
-        codes = [
-            os.system(f"{sys.executable} {__file__} {path} --jobs {given.jobs}") for path in plan
-        ]
-        sys.exit(any(codes))
-    name = given.module.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-
-    class Finder(importlib.abc.MetaPathFinder):
-        """Finds the module under test, nothing else."""
-
-        def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
-            """The module's own specification, with another loader."""
-            if fullname != name:
-                return None
-            spec = importlib.machinery.PathFinder.find_spec(fullname, path)
-            if spec is not None and spec.origin is not None:
-                spec.loader = Forking(fullname, spec.origin, given.jobs, given.lines)
-            return spec
-
-    for shared in SHARED:
-        importlib.import_module(shared)
-    import hypothesis
-
+        run = [sys.executable, __file__, "--jobs", str(given.jobs)]
+        sys.exit(max(subprocess.run([*run, path]).returncode for path in plan))
     hypothesis.settings.register_profile(
-        "mutants",
-        derandomize=True,
-        database=None,
-        deadline=None,
+        "mutants", derandomize=True, database=None, deadline=None,
         phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
-    )
+    )  # fmt: skip
     hypothesis.settings.load_profile("mutants")
-    sys.path.insert(0, os.getcwd())
-    sys.meta_path.insert(0, Finder())
-    tests = given.tests or plan[given.module]["tests"]
-    code = pytest.main(["-x", "-s", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests])
-    os._exit(int(code))
+    options = ["-x", "-s", "-q", "--tb=no", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    trial = Trial(given.module, given.lines, given.jobs)
+    os._exit(pytest.main([*options, *plan[given.module]["tests"]], plugins=[trial]))
 
 
 if __name__ == "__main__":

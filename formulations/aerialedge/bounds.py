@@ -33,9 +33,7 @@ def covering(demand: float, supply: Floats | Integers, packing: VectorPacking) -
         supply: of one node of each type, shape (node types,).
         packing: for the weights and numbers of nodes.
     """
-    if demand <= 0:
-        return 0.0
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # what supplies nothing comes last
         order = np.argsort(packing.weight / np.asarray(supply, dtype=np.float64))
     total = np.asarray(supply, dtype=np.float64)[order] * packing.available[order]
     before = np.cumsum(total) - total

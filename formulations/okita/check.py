@@ -53,7 +53,7 @@ def data_costs(instance: Instance, schedule: Schedule) -> Floats:
 
 def exchange_costs(instance: Instance, schedule: Schedule) -> Floats:
     """Second part of (1): money paid for workers talking to their server, shape (jobs,)."""
-    slots = int(max(schedule.worker_slot.max(initial=0), schedule.server_slot.max(initial=0))) + 1
+    slots = _slots(schedule)
     key, of_server = (
         schedule.worker_job * slots + schedule.worker_slot,
         schedule.server_job * slots + schedule.server_slot,

@@ -5,6 +5,7 @@ import pytest
 from aerialedge_cases import enumerated_optimum, instances
 from hypothesis import given, settings
 
+from formulations.aerialedge import bounds
 from formulations.aerialedge.bounds import (
     INFEASIBLE,
     conflict_bound,
@@ -135,3 +136,30 @@ def test_the_lower_bound_is_the_best_of_all() -> None:
     assert lower_bound(packing([[1, 3]] * 3, [[4, 4]] * 5)) == 3
     assert lower_bound(packing([[1.5], [1.75], [1.6]], [[3]] * 4)) == 3
     assert lower_bound(packing([[5]], [[3]] * 4)) == INFEASIBLE
+
+
+def test_nodes_that_weigh_and_supply_nothing_are_of_no_use() -> None:
+    nodes = packing([[1, 1]], [[0, 2], [1, 1]], [0, 1])
+    assert covering(1, nodes.capacity[:, 0], nodes) == 1
+    assert covering(2, nodes.capacity[:, 0], nodes) == INFEASIBLE
+
+
+def test_small_items_count_nothing_however_many() -> None:
+    # at q = 4: 7 counts 10 and 4 counts 4
+    assert step_bound(packing([[7.0], [4.0]] + [[1.0]] * 7, [[10.0]] * 9)) == 2
+    # at q = 40: three times 100 and 40; the small ones take nothing off
+    large = [[61.0]] * 3 + [[40.0]]
+    assert step_bound(packing(large + [[1.0]] * 50, [[100.0]] * 9)) == 4
+
+
+def test_steps_say_nothing_of_items_that_are_all_large_or_all_nothing() -> None:
+    assert step_bound(packing([[6.0], [7.0]], [[10.0]] * 3)) == 0
+    assert step_bound(packing([[0.0]], [[10.0]] * 3)) == 0
+
+
+def test_pairs_are_compared_up_to_a_number_of_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = packing([[1.6], [1.7], [1.8]], [[3]] * 4)
+    monkeypatch.setattr(bounds, "_PAIRS", 3)
+    assert conflict_bound(items) == 3
+    monkeypatch.setattr(bounds, "_PAIRS", 2)
+    assert conflict_bound(items) == 0

@@ -169,3 +169,39 @@ def test_cost_adds_up_the_weights_of_the_nodes_opened(objective: str, expected: 
     assert cost(instance, Schedule.build(node=[2, 3, 4])) == pytest.approx(expected)
     assert cost(instance, Schedule.build(node=[2, 3, -1])) == pytest.approx(expected)
     assert cost(instance, Schedule.build(node=np.full(3, -1))) == 0
+
+
+def test_13_adds_up_nodes_resource_by_resource() -> None:
+    instance = two_deployments(capacity=[[1, 1], [3, 3.5], [2, 4], [2, 4]])
+    found = [(v.constraint, dict(v.index), v.amount) for v in within_reach(instance, 0)]
+    assert found == [("13", {"resource": 1}, pytest.approx(0.5))]
+
+
+def test_14_is_kept_at_the_tolerance_itself() -> None:
+    instance = two_deployments(
+        exec_time=[2e-6, 0, 0], flight_time=1e-6, travel_time=0, node_deployment=0
+    )
+    assert within_reach(instance, 0) == []
+
+
+def test_7_passes_over_closer_deployments_that_are_out_of_reach_or_cannot_be_packed() -> None:
+    room = [[9, 9]] * 2 + [[2, 4]] * 2
+    hurried = two_deployments(capacity=room, flight_time=[50, 200])  # 60 s of work
+    assert violations(hurried, [2, 2, 3]) == []
+    # in all there is room for three tasks of two cores each, but not on nodes of three
+    thin = two_deployments(
+        demand=[[2, 1]] * 3, capacity=[[3, 9], [3, 9], [4, 9], [2, 9]], alternative_task=[],
+        alternative_demand=np.zeros((0, 2)),
+    )  # fmt: skip
+    assert within_reach(thin, 0) == []
+    assert violations(thin, [2, 2, 3]) == []
+
+
+def test_25_counts_every_node_from_the_first_and_no_task_that_is_nowhere() -> None:
+    near = two_deployments(
+        node_deployment=[1, 1, 0, 0], travel_time=[20, 10], capacity=[[1.5, 4]] + [[2, 4]] * 3
+    )
+    assert violations(near, [0, 0, 1]) == [("25", {"node": 0, "phase": 0, "resource": 0}, 0.5)]
+    far = two_deployments(capacity=[[9, 9]] * 3 + [[0.5, 0.5]], travel_time=[20, 10])
+    assert violations(far, [2, 2, -1], partial=True) == []
+    assert violations(far, [2, -1, -1], partial=True) == []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from preemptive_cases import OPTIMUM, examples, instances
 
 from formulations.preemptive.check import check, cost
+from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.problem_2 import (
     decode_problem_2,
@@ -254,3 +255,30 @@ def test_the_decoded_schedule_serves_each_running_job_by_one_parameter_server(
         runs, services = schedule.run_job == j, schedule.service_job == j
         assert schedule.service_start[services].min() == schedule.run_start[runs].min()
         assert schedule.service_end[services].max() == schedule.run_end[runs].max()
+
+
+def test_2c_leaves_a_job_that_is_whole_in_the_cloud_no_worker_elsewhere(example: Instance) -> None:
+    """D_j (A_j(t) - zeta_j) is nothing for A and B, which the optimum puts there."""
+    model, grid = problem_2_compact(example), build_grid(example)
+    best = dict(solve(model, "highs").values)
+    assert model.violations(best) == []
+    for name, job in (("y", grid.cell_job), ("x", grid.cloud_job)):
+        for cell in np.flatnonzero(job != 2).tolist():
+            more = {**best, name: best[name].copy()}
+            more[name][cell] = 1
+            assert {violation.block for violation in model.violations(more)} == {"2c"}
+
+
+def test_2c_wants_no_more_workers_than_chunks_before_completion_and_none_after() -> None:
+    alone = Instance.build(
+        release_time=0, num_chunks=2, chunk_time_slow=2, chunk_time_fast=1,
+        upload_delay_edge=0, upload_delay_cloud=9, worker_server=[0] * 4, ps_server=[0],
+    )  # fmt: skip
+    model, grid = problem_2_compact(alone), build_grid(alone)
+    best = dict(solve(model, "highs").values)
+    early = np.where(grid.cell_slot < 2, 2.0, 0.0)  # two workers for two slots
+    assert model.violations({**best, "y": early}) == []
+    for slot, workers in ((0, 3.0), (2, 1.0)):
+        more = np.where(grid.cell_slot == slot, workers, early)
+        broken = {violation.block for violation in model.violations({**best, "y": more})}
+        assert "2c" in broken

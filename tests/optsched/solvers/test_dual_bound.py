@@ -1,28 +1,56 @@
-"""A bound that rough multipliers prove is never above the optimum, whatever rounding does."""
+"""Safe bounds of linear programs: never above the truth, and only roundings below it."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from optsched.model import Model
-from optsched.solvers.dual_bound import dual_bound
+from optsched import Model
+from optsched.model.matrix_form import MatrixForm, Rows
+from optsched.solvers.dual_bound import derived_bounds, dual_bound
+
+Array = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
+INF = np.inf
 
 
-def exact_bound(compiled, duals) -> Fraction:
-    """The same bound in fractions: y b + sum of min (c - y A) x over the box."""
-    matrix = compiled.rows.matrix.toarray()
-    total = Fraction(0)
-    for y, low in zip(duals, compiled.rows.lower, strict=True):
-        total += Fraction(y) * Fraction(low)
-    for j in range(len(compiled.cost)):
-        reduced = Fraction(compiled.cost[j])
-        reduced -= sum(Fraction(y) * Fraction(a) for y, a in zip(duals, matrix[:, j], strict=True))
-        total += min(reduced * Fraction(end) for end in (compiled.lower[j], compiled.upper[j]))
+def bound(model: Model, duals: list[float], value: float = 0.0) -> float | None:
+    return dual_bound(model.compile(), np.array(duals, dtype=float), value)
+
+
+def exact_bound(form: MatrixForm, duals: np.ndarray) -> Fraction:
+    """What the multipliers prove of a minimum over a box: the same bound in fractions."""
+    matrix, total = form.rows.matrix.toarray(), Fraction(0)
+    y = [Fraction(v) for v in duals]
+    for v, low, high in zip(y, form.rows.lower, form.rows.upper, strict=True):
+        total += v * Fraction(low if v > 0 else high)
+    for j, (low, high) in enumerate(zip(form.lower, form.upper, strict=True)):
+        reduced = Fraction(form.cost[j]) - sum(
+            v * Fraction(a) for v, a in zip(y, matrix[:, j], strict=True)
+        )
+        total += min(reduced * Fraction(low), reduced * Fraction(high))
     return total
 
 
-def at_least(matrix, side, cost, upper):
+@pytest.mark.parametrize("seed", range(30))
+def test_the_bound_is_below_what_the_multipliers_prove_by_roundings_only(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m = Model()
+    x = m.continuous("x", 6, lower=rng.normal(-5, 1, 6), upper=rng.normal(5, 1, 6))
+    matrix, side = rng.normal(size=(4, 6)), rng.normal(size=4)
+    m.add("rows", matrix @ x >= side)
+    m.add("roof", matrix @ x <= side + 50)
+    m.minimize(rng.normal(size=6) @ x)
+    duals = np.concatenate([np.abs(rng.normal(size=4)), -np.abs(rng.normal(size=4))])
+    found = dual_bound(m.compile(), duals, 1e3)
+    assert found is not None
+    missed = exact_bound(m.compile(), duals) - Fraction(found)
+    assert 0 <= missed <= 1e5 * EPS
+
+
+def at_least(matrix: Array, side: Array, cost: Array, upper: float) -> MatrixForm:
     """Minimise a cost over a box, some rows being at least ``side``."""
     m = Model()
     x = m.continuous("x", len(cost), lower=0.0, upper=upper)
@@ -32,21 +60,158 @@ def at_least(matrix, side, cost, upper):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_what_rounding_makes_of_reduced_costs_is_paid_for(seed):
+def test_what_rounding_makes_of_reduced_costs_is_paid_for(seed: int) -> None:
     rng = np.random.default_rng(seed)
     matrix, duals = rng.uniform(0.1, 1, (3, 4)), rng.uniform(0.1, 1, 3)
     cost = matrix.T @ duals  # so that reduced costs are nothing but rounding
     compiled = at_least(matrix, np.zeros(3), cost, 1e6)
     true, found = exact_bound(compiled, duals), dual_bound(compiled, duals, 0.0)
+    assert found is not None
     assert Fraction(found) <= true
     assert found == pytest.approx(float(true), abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_what_rounding_makes_of_products_and_their_sum_is_paid_for(seed):
+def test_what_rounding_makes_of_products_and_their_sum_is_paid_for(seed: int) -> None:
     rng = np.random.default_rng(seed)
     duals, side = rng.uniform(0.1, 1, 3), rng.uniform(1, 1e6, 3)
     compiled = at_least(np.eye(3), side, duals, 0.0)  # reduced costs are zero, and so is x
     true, found = exact_bound(compiled, duals), dual_bound(compiled, duals, 1e9)
+    assert found is not None
     assert Fraction(found) <= true
     assert found == pytest.approx(float(true), rel=1e-14)
+
+
+def test_a_column_alone_loses_eight_units_of_rounding() -> None:
+    """Two of 2 + 2 entries for its reduced cost, four for its product."""
+    m = Model()
+    m.minimize(m.continuous("x", lower=1, upper=1))
+    assert bound(m, [], 1.0) == 1 - 8 * EPS
+
+
+def test_a_row_adds_its_entry_and_its_multiplier_to_the_rounding() -> None:
+    """Reduced cost 0 within 2 * (1 + 2) * (1 + 1) units, products of 1 within 4."""
+    m = Model()
+    x = m.continuous("x", lower=0, upper=1)
+    m.add("floor", x >= 1)
+    m.minimize(x)
+    assert bound(m, [1.0], 1.0) == 1 - 16 * EPS
+
+
+def floor(side: float = 10.0, **given: float) -> Model:
+    m = Model()
+    x = m.continuous("x", lower=0, upper=given.get("upper", 20))
+    m.add("floor", x >= side)
+    m.minimize(given.get("cost", 1) * x + given.get("offset", 0))
+    return m
+
+
+def test_multipliers_of_the_wrong_sign_or_none_prove_nothing_but_the_box() -> None:
+    assert bound(floor(), [1.0], 15) == pytest.approx(10)
+    assert bound(floor(), [0.5], 15) == pytest.approx(5)
+    for useless in (-1.0, 0.0, np.nan, np.inf, -np.inf):
+        assert bound(floor(), [useless], 15) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("value", "offset", "cutoff"), [(0, 0, 1), (3, 0, 7), (-3, 0, 1), (5, 2, 2 + 7), (2, 2, 3)]
+)
+def test_the_bound_claims_no_more_than_the_points_that_were_looked_at(
+    value: float, offset: float, cutoff: float
+) -> None:
+    """Points worse than value + 1 + |value|, offset aside, are left out of account."""
+    assert bound(floor(offset=offset), [1.0], value) == pytest.approx(cutoff, rel=1e-14)
+    assert bound(floor(offset=offset), [1.0], 15) == pytest.approx(10 + offset)
+
+
+def test_a_maximum_is_bounded_from_above() -> None:
+    m = Model()
+    x = m.continuous("x", upper=20)
+    m.add("roof", x <= 10)
+    m.maximize(2 * x + 1)
+    assert bound(m, [2.0], 15) == pytest.approx(21, rel=1e-14)
+    assert bound(m, [2.0], 15) > 21
+    assert bound(m, [1.0], 15) == pytest.approx(10 + 20 + 1, rel=1e-14)
+    assert bound(m, [2.0], 3) == pytest.approx(21)
+    assert bound(m, [2.0], 23) == pytest.approx(21)
+    # of a worst point 100 below, the cutoff is no closer than that
+    assert bound(m, [0.0], 15) == pytest.approx(41)
+
+
+def test_no_bound_where_a_column_may_improve_without_end() -> None:
+    free = floor(upper=INF, cost=-1)
+    assert bound(free, [0.0], -15) is None
+    assert bound(floor(upper=INF), [0.0], 15) == pytest.approx(0, abs=1e-6)
+
+
+# bounds derived from rows
+
+
+def derived(
+    matrix: list[list[float]], row_lower: list[float], row_upper: list[float],
+    lower: list[float], upper: list[float],
+) -> tuple[list[float], list[float]]:  # fmt: skip
+    rows = Rows(sp.csr_array(np.array(matrix, dtype=float)), np.array(row_lower),
+                np.array(row_upper))  # fmt: skip
+    low, high = derived_bounds(rows, np.array(lower), np.array(upper))
+    return low.tolist(), high.tolist()
+
+
+LOOSE = 1e-9
+
+
+@pytest.mark.parametrize(
+    ("entry", "row", "expected"),
+    [
+        (2.0, (-INF, 6.0), (-INF, 3 + 3.5 * LOOSE)),
+        (-2.0, (-INF, 6.0), (-3 - 3.5 * LOOSE, INF)),
+        (2.0, (6.0, INF), (3 - 3.5 * LOOSE, INF)),
+        (-2.0, (6.0, INF), (-INF, -3 + 3.5 * LOOSE)),
+        (2.0, (6.0, 6.0), (3 - 3.5 * LOOSE, 3 + 3.5 * LOOSE)),
+        (0.5, (-INF, INF), (-INF, INF)),
+    ],
+)
+def test_a_row_bounds_its_column_loosened_by_a_billionth(
+    entry: float, row: tuple[float, float], expected: tuple[float, float]
+) -> None:
+    low, high = derived([[entry]], [row[0]], [row[1]], [-INF], [INF])
+    assert (low[0], high[0]) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize(("sign", "reach", "size"), [(1, 5, 1), (-1, 8, 2)])
+def test_the_other_columns_take_their_least(sign: float, reach: float, size: float) -> None:
+    _, high = derived([[1, sign]], [-INF], [6], [-INF, 1], [INF, 2])
+    assert high[0] == pytest.approx(reach + (1 + reach + size) * LOOSE, rel=1e-14)
+    low, _ = derived([[-1, sign]], [-INF], [6], [-INF, 1], [INF, 2])
+    assert low[0] == pytest.approx(-reach - (1 + reach + size) * LOOSE, rel=1e-14)
+
+
+def test_of_several_rows_the_tightest_counts_and_given_bounds_stay() -> None:
+    _, high = derived([[1], [1], [1]], [-INF] * 3, [6, 4, 5], [0], [INF])
+    assert high == pytest.approx([4], rel=1e-7)
+    low, _ = derived([[1], [1], [1]], [1, 3, 2], [INF] * 3, [-INF], [9])
+    assert low == pytest.approx([3], rel=1e-7)
+    assert derived([[1]], [1], [2], [0], [9]) == ([0], [9])
+    assert derived([[1, 1]], [1], [2], [0, -INF], [9, 0])[0] == [0, pytest.approx(-8, rel=1e-7)]
+
+
+def test_two_endless_columns_keep_each_other_endless() -> None:
+    assert derived([[1, 1]], [-INF], [6], [-INF, -INF], [INF, INF])[1] == [INF, INF]
+    assert derived([[1, -1]], [-INF], [6], [0, 0], [INF, INF])[1] == [INF, INF]
+    assert derived([[1, 1]], [-INF], [6], [0, 0], [INF, INF])[1] == pytest.approx([6, 6], rel=1e-7)
+
+
+def test_bounds_travel_over_four_rows_and_no_further() -> None:
+    """x0 <= 1 and x_k <= x_(k-1): one row a pass."""
+    links = np.eye(6)[1:] - np.eye(6)[:-1]
+    _, high = derived(links.tolist(), [-INF] * 5, [0.0] * 5, [0] * 6, [1] + [INF] * 5)
+    assert high[:5] == pytest.approx([1] * 5, rel=1e-7)
+    assert high[5] == INF
+
+
+def test_entries_stored_as_zero_are_none() -> None:
+    matrix = sp.csr_array((np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
+    low, high = derived_bounds(
+        Rows(matrix, np.array([-INF]), np.array([6.0])), np.array([0, -INF]), np.array([INF, INF])
+    )
+    assert (low.tolist(), high.tolist()) == ([0, -INF], [pytest.approx(6, rel=1e-7), INF])
