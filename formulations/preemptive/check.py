@@ -153,7 +153,7 @@ def _per_pair(label: str, place: str, rows: Rows, amount: Floats) -> list[Violat
     rows, amount = rows.take(amount > 0), amount[amount > 0]
     width = int(rows.place.max(initial=0)) + 2
     pair, first, inverse = np.unique(
-        rows.job * width + rows.place + 1, return_index=True, return_inverse=True
+        rows.job * width + rows.place, return_index=True, return_inverse=True
     )
     total = np.bincount(inverse, weights=amount, minlength=len(pair))
     time = np.full(len(pair), np.inf)
