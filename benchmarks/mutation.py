@@ -21,6 +21,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -44,7 +45,7 @@ OPERATORS = re.compile(
     "|ReplaceBreakWithContinue|ReplaceContinueWithBreak|NumberReplacer|ZeroIterationForLoop)"
 )
 SPOKEN = {"fstring", "raise_stmt", "decorator"}  # what speaks to people, and declarations
-VALUES = bool | int | float | str | tuple | frozenset
+VALUES = bool | int | float | Fraction | str | tuple | frozenset
 ANNOTATED = {("annassign", ":"), ("tfpdef", ":"), ("funcdef", "->")}
 
 

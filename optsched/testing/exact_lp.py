@@ -104,14 +104,7 @@ class _Dictionary:
         objective = self._pivot(worst, self.width, objective)
         self._improve(objective)
         if extra in self.basic:
-            row = self.basic.index(extra)
-            if self.rows[row][-1] > 0:
-                return False
-            column = next((j for j, a in enumerate(self.rows[row][:-1]) if a), None)
-            if column is None:  # 0 = 0
-                del self.rows[row], self.basic[row]
-                return True
-            self._pivot(row, column, objective)
+            return False  # it would have left at zero
         column = self.nonbasic.index(extra)
         del self.nonbasic[column]
         for row_values in self.rows:

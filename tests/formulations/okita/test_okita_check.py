@@ -108,6 +108,8 @@ def test_2a_counts_chunks_trained_more_or_less_often_than_once():
 def test_2b_counts_chunks_beyond_the_workers_of_job_site_and_slot():
     moves = [*MOVES[:3], (1, 2, 0, 1, 2), (1, 3, 0, 0, 2)]
     assert violations(built(moves=moves)) == [("2b", {"job": 1, "site": 1, "slot": 2}, 1)]
+    fewer = built(workers=[*WORKERS[:-1], (1, 3, 0, 1)])
+    assert violations(fewer) == [("2b", {"job": 1, "site": 0, "slot": 3}, 1)]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,8 @@ def test_rows_at_their_prices_and_blocks_at_their_least_less_four_units_of_round
 def test_a_price_counts_the_side_its_sign_says() -> None:
     for dual, sides, expected in (
         (2, ((3,), (INF,)), 6), (-2, ((-INF,), (4,)), -8), (2, ((3,), (4,)), 6),
-        (-2, ((3,), (4,)), -8), (0, ((-INF,), (INF,)), 0),
+        (0.5, ((3,), (4,)), 1.5), (-0.5, ((3,), (4,)), -2), (-2, ((3,), (4,)), -8),
+        (0, ((-INF,), (INF,)), 0),
     ):  # fmt: skip
         found = value((0.0,), duals=(dual,), sides=sides)
         assert found == pytest.approx(expected, rel=1e-14)
@@ -85,6 +86,7 @@ def test_prices_are_scaled_until_a_block_without_limit_costs_nothing() -> None:
     assert value((-3.0,), endless, costs=(1.0,)) == pytest.approx(6 / 4, rel=1e-14)
     assert value((-3.0,), endless, costs=(1.0,), weight=2.0) == pytest.approx(6 * 0.4, rel=1e-14)
     assert value((1.0,), endless, costs=(1.0,)) == pytest.approx(6, rel=1e-14)
+    assert value((-1.0,), ((2.0,), (INF,)), costs=(1.0,)) == pytest.approx(3, rel=1e-14)
 
 
 def test_the_strictest_block_scales_and_the_others_follow() -> None:
@@ -108,11 +110,11 @@ def test_smoothing_steps_from_the_best_prices_to_the_masters() -> None:
     assert steps.trial(master) == (master, True)
     steps.learn(best, 1.0, missed=False)
     seen = []
-    for _ in range(4):
+    for _ in range(6):
         point, own = steps.trial(master)
         seen.append((point.tolist(), own))
         steps.learn(point, None, missed=True)
-    assert seen == [([1.0], False), ([2.0], False), ([3.0], False), ([4.0], True)]
+    assert seen == [([1.0], False), ([2.0], False), ([3.0], False)] + [([4.0], True)] * 3
     steps.learn(master, None, missed=False)
     assert steps.trial(master)[0].tolist() == [1.0]
 

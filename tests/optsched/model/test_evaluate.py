@@ -117,3 +117,98 @@ def test_an_exact_tolerance_of_zero_sees_the_smallest_excess():
     m.add("row", x[0] - x[1] <= 0)
     assert kinds(m, tolerance=0.0, x=np.array([1.0, 1.0])) == {}
     assert kinds(m, tolerance=0.0, x=np.array([np.nextafter(1.0, 2.0), 1.0])) == {"row": "row"}
+
+
+# tolerances, in powers of two: one case at the tolerance, one just beyond
+
+
+def beyond(value: float) -> float:
+    return float(np.nextafter(value, INF))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_bounds_and_integrality_forgive_the_tolerance_itself_and_no_more(sign):
+    m = Model()
+    m.continuous("x", 3, lower=-1, upper=1)
+    m.integer("n", 2, lower=-4, upper=4)
+    at, over = sign * 1.25, sign * beyond(1.25)
+    assert kinds(m, 0.25, x=np.array([at, 0, 1]), n=np.array([sign * 2.25, 1])) == {}
+    assert kinds(m, 0.25, x=np.array([at, 0, 1]), n=np.array([sign * beyond(2.25), 1])) == {
+        "n": "integrality"
+    }
+    (broken,) = m.violations({"x": np.array([0, over, at]), "n": np.zeros(2)}, 0.25)
+    assert (broken.kind, broken.index, broken.entries) == ("bound", (1,), 1)
+    assert broken.amount == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(("side", "allowed"), [(0, 0.25), (0.5, 0.25), (1, 0.25), (8, 2.0)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rows_forgive_the_tolerance_times_their_side_where_it_is_above_one(side, allowed, sign):
+    m = Model()
+    x = m.continuous("x", lower=-INF)
+    m.add("row", x <= side if sign > 0 else x >= -side)
+    assert kinds(m, 0.25, x=sign * (side + allowed)) == {}
+    (broken,) = m.violations({"x": sign * beyond(side + allowed)}, 0.25)
+    assert (broken.block, broken.index, broken.entries) == ("row", (), 1)
+    assert broken.amount == pytest.approx(allowed)
+
+
+def test_an_equality_is_broken_on_either_side():
+    m = Model()
+    m.add("row", m.continuous("x", 2, lower=-INF) == np.array([1.0, 1.0]))
+    for point, index, amount in (([1, 1.75], 1, 0.75), ([0.5, 1], 0, 0.5), ([3, -4], 1, 5.0)):
+        (broken,) = m.violations({"x": np.array(point)}, 0.25)
+        assert (broken.index, broken.amount) == ((index,), amount)
+        assert broken.entries == 1 + (point == [3, -4])
+
+
+def test_an_excess_that_rounds_to_nothing_is_still_one():
+    m = Model()
+    x = m.continuous("x", 2, lower=-INF)
+    m.add("row", x[0] * 2.0**-600 - x[1] * 2.0**-600 <= 0)
+    (broken,) = m.violations({"x": np.array([2.0**-500, 2.0**-501])}, 0.0)
+    assert broken.amount == float(np.finfo(np.float64).tiny)
+
+
+def test_rows_without_entries_hold_or_break_by_their_side():
+    m = Model()
+    x = m.continuous("x", 3)
+    m.add("rows", (x * np.array([0.0, 1.0, 0.0])).sum_by(np.array([0, 1, 2]), 4) >= np.array(
+        [0.0, 1.0, 0.5, -1.0]))  # fmt: skip
+    (broken,) = m.violations({"x": np.array([9.0, 1.0, 9.0])})
+    assert (broken.index, broken.amount, broken.entries) == ((2,), 0.5, 1)
+
+
+def test_a_value_that_is_no_number_touches_no_row_whose_coefficient_is_nothing():
+    m = Model()
+    x = m.continuous("x", 2, lower=-INF)
+    m.add("rows", np.array([[0.0, 1.0], [1.0, 1.0]]) @ x <= 1)
+    found = m.violations({"x": np.array([np.nan, 2.0])})
+    rows = next(v for v in found if v.block == "rows")
+    assert (rows.index, rows.amount, rows.entries) == ((1,), INF, 2)
+
+
+def test_the_worst_entry_of_a_block_is_the_one_that_is_named():
+    m = Model()
+    m.continuous("a", 2, upper=1)
+    m.continuous("b", (2, 2), upper=1)
+    found = m.violations({"a": np.array([1, 2]), "b": np.array([[2, 1], [4, 3]])})
+    assert [(v.block, v.index, v.amount, v.entries) for v in found] == [
+        ("a", (1,), 1.0, 1),
+        ("b", (1, 0), 3.0, 3),
+    ]
+
+
+def test_a_product_is_broken_by_more_than_the_tolerance():
+    m = Model()
+    n, x = m.integer("n", upper=3), m.continuous("x", upper=3)
+    m.product(n, x, name="z")
+    for right, at, over in ((1.5, 3.75, 3.76), (0.25, 0.75, 0.76)):  # of a product above one
+        assert kinds(m, 0.25, n=2, x=right, z=at) == {}
+        assert kinds(m, 0.25, n=2, x=right, z=over) == {"z": "product"}
+    (broken,) = m.violations({"n": 2, "x": 1.5, "z": 6}, 0.25)
+    assert (broken.block, broken.kind, broken.index) == ("z", "product", ())
+    (broken,) = (
+        v for v in m.violations({"n": 2, "x": np.nan, "z": 3}) if v.kind == "product"
+    )  # fmt: skip
+    assert broken.amount == INF

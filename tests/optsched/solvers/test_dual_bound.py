@@ -113,6 +113,20 @@ def test_multipliers_of_the_wrong_sign_or_none_prove_nothing_but_the_box() -> No
         assert bound(floor(), [useless], 15) == pytest.approx(0, abs=1e-12)
 
 
+def test_multipliers_that_are_no_numbers_count_nothing_whichever_side_a_row_has() -> None:
+    m = Model()
+    x = m.continuous("x", upper=20)
+    m.add("roof", x <= 10)
+    m.minimize(x)
+    assert bound(m, [np.nan], 0) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_column_in_no_row_and_without_cost_may_be_endless() -> None:
+    m = floor()
+    m.continuous("idle", lower=-INF)
+    assert bound(m, [1.0], 15) == pytest.approx(10)
+
+
 @pytest.mark.parametrize(
     ("value", "offset", "cutoff"), [(0, 0, 1), (3, 0, 7), (-3, 0, 1), (5, 2, 2 + 7), (2, 2, 3)]
 )
@@ -169,6 +183,8 @@ LOOSE = 1e-9
         (-2.0, (6.0, INF), (-INF, -3 + 3.5 * LOOSE)),
         (2.0, (6.0, 6.0), (3 - 3.5 * LOOSE, 3 + 3.5 * LOOSE)),
         (0.5, (-INF, INF), (-INF, INF)),
+        (0.5, (-INF, 6.0), (-INF, 12 + 14 * LOOSE)),
+        (-0.5, (-INF, 6.0), (-12 - 14 * LOOSE, INF)),
     ],
 )
 def test_a_row_bounds_its_column_loosened_by_a_billionth(

@@ -1,0 +1,75 @@
+"""Okita's bounds that need no solver, by hand."""
+
+import numpy as np
+import pytest
+from okita_cases import tiny, worked_example
+
+from formulations.okita import Instance, bounds
+from formulations.okita.bounds import job_bounds, lb_alone, lb_sites, site_bounds
+from formulations.okita.latency import Latencies
+
+
+def three_sites(weight: float, *, exchange: float = 99, capacity: int = 20) -> Instance:
+    """Ways out of 2, 4 and 6 a MB; chunks of 2 MB, of which 1, 2 and 3 lie at the sites."""
+    return Instance.build(
+        capacity=[capacity, 0, 0],
+        unit_bandwidth_cost=[[0, 2, 3], [4, 0, 5], [6, 7, 0]],
+        release_slot=1,
+        num_chunks=[[1, 2, 3]],
+        latency=Latencies.build("linear", [weight], offset=[0.0]),
+        worker_rate=1,
+        epochs=1,
+        chunk_size_mb=2,
+        exchange_size_mb=exchange,
+        worker_demand=1,
+        ps_demand=1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    # one site visited leaves 4 + 16 to be moved, two leave 4, three nothing
+    [(30, 20), (10, 10 + 4), (3, 2 * 3), (16, 20), (15, 15 + 4), (4.5, 4.5 + 4), (3.5, 2 * 3.5)],
+)
+def test_fewer_slots_visit_fewer_sites_and_leave_more_to_move(weight, expected) -> None:
+    assert site_bounds(three_sites(weight)).tolist() == [expected]
+    assert lb_sites(three_sites(weight)) == expected
+
+
+def test_a_worker_elsewhere_may_cost_less_than_moving() -> None:
+    # a chunk takes one worker-slot, whose exchange is 0.5 MB: a quarter of the chunk's size
+    assert site_bounds(three_sites(30, exchange=0.5)).tolist() == [5]
+
+
+def test_a_job_needs_as_many_slots_as_all_workers_take() -> None:
+    # two workers a slot: three slots, in which the server may visit every site
+    assert site_bounds(three_sites(10, capacity=3)).tolist() == [20]
+
+
+def test_bounds_add_up_over_jobs() -> None:
+    assert site_bounds(worked_example()).tolist() == [5, 2]
+    assert lb_sites(worked_example()) == 7
+
+
+def test_at_a_single_site_only_time_costs() -> None:
+    alone = Instance.build(
+        capacity=[5], unit_bandwidth_cost=[[0]], release_slot=1, num_chunks=[[8]],
+        latency=Latencies.build("linear", [2.0], offset=[3.0]), worker_rate=1, epochs=1,
+        chunk_size_mb=1, exchange_size_mb=1, worker_demand=1, ps_demand=1,
+    )  # fmt: skip
+    assert site_bounds(alone).tolist() == [3 + 2]
+    assert lb_alone(alone) == 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_job_alone_costs_at_least_its_site_bound(seed) -> None:
+    instance = tiny(seed, jobs=2, sites=2, most_chunks=1)
+    assert np.all(site_bounds(instance) <= job_bounds(instance) + 1e-9)
+    assert lb_alone(instance) == pytest.approx(job_bounds(instance).sum())
+    assert lb_sites(instance) == pytest.approx(site_bounds(instance).sum())
+
+
+def test_jobs_too_large_for_one_alone_fall_back_on_their_sites(monkeypatch) -> None:
+    monkeypatch.setattr(bounds.Planner, "exact", False)
+    assert job_bounds(worked_example()).tolist() == [5, 2]
+    assert lb_alone(worked_example()) == 7
