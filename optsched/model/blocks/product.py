@@ -93,34 +93,21 @@ class Product(Block):
         narrow, other = factors[first], factors[1 - first]
         low, high = sides[1 - first]
         if is_binary(narrow, domains):
-            self._add_hull(model, self.result, narrow, other, low, high)
-            return
-        least = sides[first][0]
-        digits = int(np.ceil(np.log2(widths[first] + 1)))
-        powers = 2.0 ** np.arange(digits)
-        shape = (*self.shape, digits)
-        digit = model.binary(f"{self.name}:digit", shape)
-        spread = other.reshape(*other.shape, 1).broadcast_to(shape)
-        low, high = (np.broadcast_to(end[..., None], shape) for end in (low, high))
-        part = model.continuous(
-            f"{self.name}:part", shape, lower=np.minimum(low, 0.0), upper=np.maximum(high, 0.0)
-        )
-        self._add_hull(model, part, digit, spread, low, high)
-        model.add(f"{self.name}:digits", narrow == (digit * powers).sum(axis=-1) + least)
-        total = (part * powers).sum(axis=-1) + other * least
-        model.add(f"{self.name}:sum", self.result == total)
-
-    def _add_hull(
-        self,
-        model: ModelBase,
-        result: Expression,
-        binary: Expression,
-        other: Expression,
-        low: Floats,
-        high: Floats,
-    ) -> None:
-        for word, rows in convex_hull(result, binary, other, low, high).items():
-            model.add(f"{self.name}:{word}", rows)
+            rows = convex_hull(self.result, narrow, other, low, high)
+        else:
+            least = sides[first][0]
+            powers = 2.0 ** np.arange(int(np.ceil(np.log2(widths[first] + 1))))
+            shape = (*self.shape, len(powers))
+            digit = model.binary(f"{self.name}:digit", shape)
+            spread = other.reshape(*other.shape, 1).broadcast_to(shape)
+            low, high = (np.broadcast_to(end[..., None], shape) for end in (low, high))
+            least_part, most_part = np.minimum(low, 0.0), np.maximum(high, 0.0)
+            part = model.continuous(f"{self.name}:part", shape, lower=least_part, upper=most_part)
+            rows = convex_hull(part, digit, spread, low, high)
+            rows["digits"] = narrow == (digit * powers).sum(axis=-1) + least
+            rows["sum"] = self.result == (part * powers).sum(axis=-1) + other * least
+        for word, row in rows.items():
+            model.add(f"{self.name}:{word}", row)
 
     def words(self, writer: Writer, entries: Entries) -> list[str]:
         results = writer.sums(self.result, entries)
