@@ -284,6 +284,8 @@ class Search:
             return self._answer(status, bound, limit, message=self.unresolved)
         cost = self.incumbent.cost
         bound = min(self.generator.rounded(bound), cost)
+        if bound >= cost - _NOISE * max(1.0, abs(cost)):
+            bound = cost  # nodes are closed at the cutoff, which lies below the cost by no more
         noise = AGREEMENT * max(1.0, abs(cost))
         if cost - bound <= (min(noise, 0.5) if self.options.integral_objective else noise):
             return self._answer(Status.OPTIMAL, bound, incumbent=self.incumbent)

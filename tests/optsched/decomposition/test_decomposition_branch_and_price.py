@@ -118,6 +118,22 @@ def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothi
             assert not at_root or step.bound <= relaxed.objective + 1e-6
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bound_of_an_optimum_is_its_cost(seed):
+    """Nodes are closed at a cutoff just below the cost, which is not to show in the bound."""
+    rng = np.random.default_rng(seed)
+    blocks = [ColumnBlock(0, math.inf, least_cost=1.0), ColumnBlock(0, 1, least_cost=-5.0)]
+    columns = []
+    for block, number in itertools.product(range(2), range(3)):
+        values = rng.integers(1, 4, 2).astype(float)
+        cost = int(rng.integers(-5 if block else 1, 20))
+        columns.append(Column(block, cost, np.arange(2), values, {0: number}))
+    problem = listed(columns, np.array([1.0, 2.0]), np.full(2, np.inf), blocks, branching=2)
+    solution = problem.solve(dive_every=1, master_every=1)
+    assert solution.status is Status.OPTIMAL
+    assert solution.bound == pytest.approx(solution.objective, rel=1e-12, abs=1e-12)
+
+
 @settings(deadline=None, max_examples=60)
 @given(problems(), st.integers(1, 12), st.integers(1, 3))
 def test_a_search_cut_short_leaves_true_bounds(problem, iterations, nodes):
