@@ -85,9 +85,9 @@ class ParametricModel:
         self._bound_to = _in_nonlinear_blocks(model)
         self._compiled = _own(model.compile(self._engine.native))
         # what points must satisfy: the model as written, not what it was lowered to
-        self._stated = self._compiled
+        self._original = self._compiled
         if len(self._linear) < len(model.blocks):
-            self._stated = _own(model.compile(model.kinds))
+            self._original = _own(model.compile(model.kinds))
         self._places: dict[tuple[int, Place], _Places] = {}
         self._changed: set[str] = set()
         """Parts that differ from what the solver was given last."""
@@ -128,7 +128,7 @@ class ParametricModel:
         if offset is not None:
             changed.add("offset")
             self._compiled = replace(self._compiled, offset=float(offset))
-            self._stated = replace(self._stated, offset=float(offset))
+            self._original = replace(self._original, offset=float(offset))
         self._changed |= changed
         self._unchecked |= changed
         for compiled in self._both():
@@ -164,17 +164,17 @@ class ParametricModel:
         began = time.perf_counter()
         if changes or self._unchecked:
             self.update(**changes)
-        solution = self._finish(self._raw(), began)
+        solution = self._finish(self._answered(), began)
         if solution.status is Status.ERROR and self._session is not None:
             self._session.forget()  # perhaps it is the kept engine that failed
-            solution = self._finish(self._raw(), began)
+            solution = self._finish(self._answered(), began)
         return solution
 
     def run(self, items: Iterable[Mapping[str, Any]]) -> list[Solution]:
         """``solve(**item)`` for each item."""
         return [self.solve(**item) for item in items]
 
-    def _raw(self) -> SolverResult:
+    def _answered(self) -> SolverResult:
         rows, session = self._compiled.rows, self._session
         if (rows.lower > rows.upper).any():
             return SolverResult(Status.INFEASIBLE, message="the sides of a row exclude each other")
@@ -190,13 +190,13 @@ class ParametricModel:
             session.forget()
             return SolverResult(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
 
-    def _finish(self, raw: SolverResult, began: float) -> Solution:
+    def _finish(self, result: SolverResult, began: float) -> Solution:
         return checked_solution(
-            raw, self._compiled, self._stated, self._engine.name, self._version, began
+            result, self._compiled, self._original, self._engine.name, self._version, began
         )
 
     def _both(self) -> list[MatrixForm]:
-        return [self._compiled, *([] if self._stated is self._compiled else [self._stated])]
+        return [self._compiled, *([] if self._original is self._compiled else [self._original])]
 
     def _rows(self, compiled: MatrixForm, name: str) -> tuple[slice, Shape]:
         if name not in self._linear:

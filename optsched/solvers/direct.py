@@ -39,27 +39,27 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     start = None if options.warm_start is None else _start(model, options.warm_start)
     compiled = model.compile(engine.native)
     # what the point must satisfy: the model as written, not what it was lowered to
-    stated = compiled if model.kinds <= engine.native else model.compile(model.kinds)
-    raw = answer(engine, compiled, options, start)
-    solution = checked_solution(raw, compiled, stated, engine.name, version, began)
-    if solution.status is Status.ERROR and raw.x is not None:
-        mended = _mended(engine, compiled, raw, options)
-        second = checked_solution(mended, compiled, stated, engine.name, version, began)
+    original = compiled if model.kinds <= engine.native else model.compile(model.kinds)
+    result = answer(engine, compiled, options, start)
+    solution = checked_solution(result, compiled, original, engine.name, version, began)
+    if solution.status is Status.ERROR and result.x is not None:
+        mended = _mended(engine, compiled, result, options)
+        second = checked_solution(mended, compiled, original, engine.name, version, began)
         return second if second.checked else solution
     return solution
 
 
 def _mended(
-    engine: Backend, compiled: MatrixForm, raw: SolverResult, options: Options
+    engine: Backend, compiled: MatrixForm, result: SolverResult, options: Options
 ) -> SolverResult:
     """The answer with its integers rounded and everything else made to follow them.
 
     A solver's integers are whole to within its tolerance only, and a row with a large constant
     may hold for 0.999999 and not for 1.
     """
-    if raw.x is None or compiled.integer.all() or not compiled.has_integers:
-        return raw
-    whole = np.round(raw.x)
+    if result.x is None or compiled.integer.all() or not compiled.has_integers:
+        return result
+    whole = np.round(result.x)
     fixed = replace(
         compiled,
         lower=np.where(compiled.integer, whole, compiled.lower),
@@ -67,13 +67,13 @@ def _mended(
         integer=np.zeros_like(compiled.integer),
     )
     rest = answer(engine, fixed, options, None)
-    return raw if rest.x is None else replace(raw, x=rest.x)
+    return result if rest.x is None else replace(result, x=rest.x)
 
 
 def checked_solution(
-    raw: SolverResult,
+    result: SolverResult,
     compiled: MatrixForm,
-    stated: MatrixForm,
+    original: MatrixForm,
     solver: str,
     version: str,
     began: float,
@@ -81,33 +81,33 @@ def checked_solution(
     """A solver's answer, judged by the model.
 
     Args:
-        raw: the answer.
+        result: the answer.
         compiled: what the solver was given; it may have more columns than the model.
-        stated: the model as written.
+        original: the model as written.
         solver: name of the back end.
         version: of the solver.
         began: ``time.perf_counter()`` when work on the model started.
     """
-    columns = len(stated.cost)
-    if raw.x is not None and len(raw.x) > columns:
-        raw = replace(raw, x=raw.x[:columns])
-    checked, raw, objective = _checked(stated, raw)
-    duals, costs = raw.row_duals, raw.reduced_costs
+    columns = len(original.cost)
+    if result.x is not None and len(result.x) > columns:
+        result = replace(result, x=result.x[:columns])
+    checked, result, objective = _checked(original, result)
+    duals, costs = result.row_duals, result.reduced_costs
     return Solution(
-        status=raw.status,
+        status=result.status,
         objective=objective,
-        bound=raw.bound,
-        values={} if raw.x is None else stated.split(raw.x),
+        bound=result.bound,
+        values={} if result.x is None else original.split(result.x),
         duals={} if duals is None else compiled.split_rows(duals),
-        reduced_costs={} if costs is None else stated.split(costs[:columns]),
-        limit=raw.limit,
+        reduced_costs={} if costs is None else original.split(costs[:columns]),
+        limit=result.limit,
         checked=checked,
-        scaling_error=raw.scaling_error,
+        scaling_error=result.scaling_error,
         seconds=time.perf_counter() - began,
-        nodes=raw.nodes,
+        nodes=result.nodes,
         solver=solver,
         version=version,
-        message=raw.message,
+        message=result.message,
     )
 
 
@@ -153,16 +153,16 @@ def _start(model: Model, values: Mapping[str, Any]) -> Floats:
     return x
 
 
-def _checked(compiled: MatrixForm, raw: SolverResult) -> tuple[bool, SolverResult, float | None]:
+def _checked(compiled: MatrixForm, result: SolverResult) -> tuple[bool, SolverResult, float | None]:
     """Whether the point survives our own evaluation, the answer that leaves, and its value."""
-    if raw.bound is not None and not math.isfinite(raw.bound):
-        raw = replace(raw, bound=None)  # says nothing
-    if raw.x is None:
-        if raw.status in _CLAIMS_POINT:
-            said = f"{raw.status} without a point"
-            return False, replace(raw, status=Status.ERROR, message=said), None
-        return False, raw, None
-    x = np.where(compiled.integer, np.rint(raw.x), raw.x)
+    if result.bound is not None and not math.isfinite(result.bound):
+        result = replace(result, bound=None)  # says nothing
+    if result.x is None:
+        if result.status in _CLAIMS_POINT:
+            said = f"{result.status} without a point"
+            return False, replace(result, status=Status.ERROR, message=said), None
+        return False, result, None
+    x = np.where(compiled.integer, np.rint(result.x), result.x)
     within = np.minimum(np.maximum(x, compiled.lower), compiled.upper)  # np.clip is slow if small
     with np.errstate(invalid="ignore"):  # infinite less infinite
         close = np.abs(x - within).max(initial=0.0) <= FEASIBILITY
@@ -172,17 +172,17 @@ def _checked(compiled: MatrixForm, raw: SolverResult) -> tuple[bool, SolverResul
     if broken:
         worst = max(broken, key=lambda v: v.amount)
         said = f"the point returned breaks {worst.kind} {worst.block!r} by {worst.amount:g}"
-        return False, replace(raw, status=Status.ERROR, x=None, message=said), None
+        return False, replace(result, status=Status.ERROR, x=None, message=said), None
     objective = compiled.objective(x)
-    if raw.bound is None:
-        return True, replace(raw, x=x), objective
-    over = (objective - raw.bound) if compiled.maximise else (raw.bound - objective)
+    if result.bound is None:
+        return True, replace(result, x=x), objective
+    over = (objective - result.bound) if compiled.maximise else (result.bound - objective)
     allowed = AGREEMENT * max(1.0, abs(objective))
     if over > allowed:
-        said = f"the bound {raw.bound:g} lies beyond the value {objective:g} of a feasible point"
-        return True, replace(raw, x=x, status=Status.ERROR, message=said), objective
-    bound = objective if over > 0 else raw.bound  # rounding: it never passes a point in hand
-    status, limit = raw.status, raw.limit
+        said = f"the bound {result.bound:g} lies beyond the value {objective:g} of a feasible point"
+        return True, replace(result, x=x, status=Status.ERROR, message=said), objective
+    bound = objective if over > 0 else result.bound  # rounding: it never passes a point in hand
+    status, limit = result.status, result.limit
     if status is Status.OPTIMAL and -over > allowed:
         status, limit = Status.FEASIBLE, Limit.GAP
-    return True, replace(raw, x=x, status=status, bound=bound, limit=limit), objective
+    return True, replace(result, x=x, status=status, bound=bound, limit=limit), objective

@@ -201,7 +201,7 @@ def _exactly(pipe: IO[bytes], size: int) -> bytes:
 
 def _unpacked(answer: bytes) -> SolverResult:
     kind, value = pickle.loads(answer)
-    if kind == "raw":
+    if kind == "result":
         assert isinstance(value, SolverResult)
         return value
     failure: Any = value

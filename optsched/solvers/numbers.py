@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
-from optsched.model.matrix_form import MatrixForm
+from optsched.model.matrix_form import EVERY_PART, MatrixForm
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -23,7 +24,13 @@ to call a feasible model infeasible, only ever with continuous columns beside in
 
 
 def refuse_numbers(
-    solver: str, compiled: MatrixForm, *, smallest: float, largest: float, infinite: float
+    solver: str,
+    compiled: MatrixForm,
+    *,
+    smallest: float,
+    largest: float,
+    infinite: float,
+    parts: Collection[str] = EVERY_PART,
 ) -> None:
     """Refuse what a solver drops or takes for infinite.
 
@@ -33,28 +40,30 @@ def refuse_numbers(
         smallest: coefficients other than 0 up to here are dropped.
         largest: coefficients from here on are not taken.
         infinite: finite bounds, sides and costs from here on count as infinite.
+        parts: which of "cost", "rows", "columns" and "matrix" are to be looked at.
 
     Raises:
         UnsupportedError: there is such a number.
     """
-    for rows in (compiled.rows, *(block.rows for block in compiled.indicators)):
-        size = abs(rows.matrix.data)
-        if ((size <= smallest) & (size > 0)).any():
+    blocks = (compiled.rows, *(block.rows for block in compiled.indicators))
+    for rows in blocks if "matrix" in parts else ():
+        size = np.abs(rows.matrix.data)
+        if size.min(initial=1.0) <= smallest and ((size <= smallest) & (size > 0)).any():
             raise UnsupportedError(
                 f"{solver} drops coefficients up to {smallest:g}; rescale the model"
             )
-        if (size >= largest).any():
+        if size.max(initial=0.0) >= largest:
             raise UnsupportedError(
                 f"{solver} takes no coefficient from {largest:g} on; rescale the model"
             )
-        _refuse_infinite(solver, infinite, rows.lower, rows.upper)
-    _refuse_infinite(solver, infinite, compiled.cost, compiled.lower, compiled.upper)
-
-
-def _refuse_infinite(solver: str, infinite: float, *vectors: Floats) -> None:
-    for values in vectors:
+    vectors = {
+        "cost": [compiled.cost],
+        "rows": [side for rows in blocks for side in (rows.lower, rows.upper)],
+        "columns": [compiled.lower, compiled.upper],
+    }
+    for values in (vector for part in vectors if part in parts for vector in vectors[part]):
         size = np.abs(values)
-        if ((size >= infinite) & (size < math.inf)).any():
+        if size.max(initial=0.0) >= infinite and (size[size >= infinite] < math.inf).any():
             raise UnsupportedError(
                 f"{solver} takes finite bounds and costs from {infinite:g} on for infinite; "
                 "rescale the model"
@@ -137,6 +146,6 @@ def with_constant(compiled: MatrixForm) -> MatrixForm:
     )
 
 
-def without_constant(raw: SolverResult) -> SolverResult:
+def without_constant(result: SolverResult) -> SolverResult:
     """The answer to ``with_constant``, for the model itself."""
-    return raw if raw.x is None else replace(raw, x=raw.x[:-1])
+    return result if result.x is None else replace(result, x=result.x[:-1])

@@ -49,16 +49,16 @@ def _answer(data: bytes, source: IO[bytes]) -> bytes:
         settings: dict[str, Any] = {"isolate": False, "memory_limit": None}
         if heeds_stop:
             settings["stop"] = stop
-        raw = engine.solve(compiled, replace(options, **settings), start)
-        return pickle.dumps(("raw", raw))
+        result = engine.solve(compiled, replace(options, **settings), start)
+        return pickle.dumps(("result", result))
     except MemoryError as failure:
-        raw = SolverResult(Status.ERROR, limit=Limit.MEMORY, message=f"MemoryError: {failure}")
-        return pickle.dumps(("raw", raw))
+        result = SolverResult(Status.ERROR, limit=Limit.MEMORY, message=f"MemoryError: {failure}")
+        return pickle.dumps(("result", result))
     except (InputError, ModelError) as failure:
         return pickle.dumps(("failure", failure))
     except Exception as failure:
-        raw = SolverResult(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
-        return pickle.dumps(("raw", raw))
+        result = SolverResult(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
+        return pickle.dumps(("result", result))
 
 
 def _listen(source: IO[bytes], stop: threading.Event) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -19,6 +17,7 @@ from optsched.solvers.backend import SolverResult
 from optsched.solvers.cpsat.blocks import NATIVE
 from optsched.solvers.cpsat.integer import IntegerModel, integer_model
 from optsched.solvers.cpsat.proto import build
+from optsched.solvers.listening import Heard, run
 from optsched.solvers.options import Options
 from optsched.solvers.scaling import SIDE_NOISE, ScaledObjective
 from optsched.solvers.solution import Limit, Status
@@ -26,7 +25,6 @@ from optsched.solvers.solution import Limit, Status
 OPTIMALITY = 1e-9
 """Largest loss, relative to the objective, at which a rounded objective's proof is one."""
 
-_POLL = 0.02  # seconds between two looks at ``stop``
 _INVALID, _FEASIBLE, _INFEASIBLE, _OPTIMAL = 1, 2, 3, 4  # CpSolverStatus
 _LIMITS = {  # parameters that end a search, and what we call it
     "max_time_in_seconds": Limit.TIME,
@@ -84,8 +82,7 @@ def _solve(compiled: MatrixForm, options: Options, start: Floats | None) -> Solv
     parameters = _parameters(options, model, began)
     if options.log and model.unit != 1.0:
         print(f"objective in units of {1.0 / model.unit:g}")
-    outcome = _run(proto, parameters, options)
-    return _read(model, outcome, options, start)
+    return _read(model, _run(proto, parameters, options), options, start)
 
 
 def _parameters(options: Options, model: IntegerModel, began: float) -> Any:
@@ -128,63 +125,30 @@ def _set(parameters: Any, name: str, value: Any) -> None:
         raise InputError.of(field, value, allowed) from error
 
 
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    response: Any
-    """The solver's CpSolverResponse; None if it raised."""
-    stopped: bool
-    """Whether the caller asked for an end."""
-    failure: str = ""
-
-
-def _run(proto: Any, parameters: Any, options: Options) -> _Outcome:
-    """Solve on another thread while this one listens to ``stop`` and to Ctrl-C."""
+def _run(proto: Any, parameters: Any, options: Options) -> Heard[Any]:
+    """The CpSolverResponse of a search on a thread of its own."""
     from ortools.sat.python import cp_model_helper
 
     solver: Any = cp_model_helper.SolveWrapper()
     solver.set_parameters(parameters)
     if parameters.log_search_progress:
         solver.add_log_callback(print)
-    responses: list[Any] = []
-    failures: list[str] = []
-    done = threading.Event()
-
-    def work() -> None:
-        try:
-            responses.append(solver.solve(proto))
-        except Exception as error:
-            failures.append(f"{type(error).__name__}: {error}")
-        finally:
-            done.set()
-
-    stopped = False
     try:
-        threading.Thread(target=work, daemon=True).start()
-        while not done.is_set():
-            try:
-                if stopped:  # more than once: the first may come before the search listens
-                    solver.stop_search()
-                done.wait(_POLL)
-                stopped = stopped or (options.stop is not None and options.stop.is_set())
-            except KeyboardInterrupt:
-                if stopped:
-                    raise
-                stopped = True
+        return run(lambda: solver.solve(proto), solver.stop_search, options.stop)
     except BaseException:
         solver.stop_search()
         raise
-    return _Outcome(responses[0] if responses else None, stopped, "".join(failures))
 
 
 # the answer
 
 
 def _read(
-    model: IntegerModel, outcome: _Outcome, options: Options, start: Floats | None
+    model: IntegerModel, heard: Heard[Any], options: Options, start: Floats | None
 ) -> SolverResult:
-    response = outcome.response
+    response = heard.result
     if response is None:
-        return SolverResult(Status.ERROR, message=outcome.failure)
+        return SolverResult(Status.INTERRUPTED)
     code = int(response.status)
     if code == _INVALID:
         return SolverResult(
@@ -198,7 +162,7 @@ def _read(
         x = np.array(list(response.solution), dtype=np.float64)[: len(model.lower)]
     proven = None if model.objective is None else _integer_bound(model, model.objective, response)
     x = _better(model, x, _usable(model, start, proven))
-    status, limit, message = _status(model, x, proven, code, outcome, options)
+    status, limit, message = _status(model, x, proven, response, heard.stopped, options)
     if model.objective is None or proven is None:
         return SolverResult(status, x, model.compiled.offset, limit, nodes=nodes, message=message)
     return SolverResult(
@@ -251,14 +215,14 @@ def _status(
     model: IntegerModel,
     x: Floats | None,
     proven: int | None,
-    code: int,
-    outcome: _Outcome,
+    response: Any,
+    stopped: bool,
     options: Options,
 ) -> tuple[Status, Limit | None, str]:
     """What the facts amount to, the limit that cut the proof short, and a word on it."""
     if x is not None and _is_optimal(model, x, proven):
         return Status.OPTIMAL, None, ""
-    if code == _OPTIMAL and model.objective is not None:
+    if int(response.status) == _OPTIMAL and model.objective is not None:
         gap = 0 if x is None or proven is None else model.objective.integer_value(x) - proven
         if gap > 0:
             return Status.FEASIBLE, Limit.GAP, ""
@@ -268,11 +232,11 @@ def _status(
             "proven best for the objective as rounded to integers, which leaves "
             f"{model.objective.error:g} open",
         )
-    if outcome.stopped:
+    if stopped:
         return Status.INTERRUPTED, None, ""
     status = Status.NO_SOLUTION if x is None else Status.FEASIBLE
     asked = [limit for name, limit in _LIMITS.items() if name in options.extra]
-    early = outcome.response.wall_time < 0.9 * (options.time_limit or 0.0)
+    early = response.wall_time < 0.9 * (options.time_limit or 0.0)
     if options.time_limit is not None and not (options.extra and early):
         return status, Limit.TIME, ""
     return status, asked[0] if asked else None, "CP-SAT ended its search before the proof"

@@ -17,7 +17,7 @@ from optsched.model.expression import Floats
 from optsched.model.matrix_form import EVERY_PART, MatrixForm
 from optsched.solvers import listening
 from optsched.solvers.backend import SolverResult
-from optsched.solvers.numbers import PARALLEL_COLUMNS, may_be_unbounded, mixes_types
+from optsched.solvers.numbers import PARALLEL_COLUMNS, may_be_unbounded, mixes_types, refuse_numbers
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
@@ -58,16 +58,16 @@ class Highs:
             given = np.flatnonzero(~np.isnan(start)).astype(np.int32)
             engine.setSolution(len(given), given, start[given])
         interrupted = run(engine, options)
-        raw = read(engine, compiled, interrupted)
-        if raw.status is Status.INFEASIBLE_OR_UNBOUNDED or (
-            raw.status is Status.UNBOUNDED and compiled.has_integers
+        result = read(engine, compiled, interrupted)
+        if result.status is Status.INFEASIBLE_OR_UNBOUNDED or (
+            result.status is Status.UNBOUNDED and compiled.has_integers
         ):
             return _tell_apart(engine, compiled, options)
-        doubtful = raw.status is Status.ERROR
-        if raw.status is Status.INFEASIBLE and may_be_unbounded(compiled):
+        doubtful = result.status is Status.ERROR
+        if result.status is Status.INFEASIBLE and may_be_unbounded(compiled):
             told = _tell_apart(engine, compiled, options)
             doubtful = told.status is Status.UNBOUNDED
-        return _without_presolve(compiled, options) if doubtful else raw
+        return _without_presolve(compiled, options) if doubtful else result
 
 
 @lru_cache(maxsize=1)
@@ -122,31 +122,9 @@ def refuse(compiled: MatrixForm, changed: Collection[str] = EVERY_PART) -> None:
         UnsupportedError: either of them.
     """
     _refuse_bad_version()
-    if "matrix" in changed:
-        _refuse_coefficients(compiled.rows.matrix.data)
-    rows = compiled.rows
-    for word, vectors in (
-        ("cost", (compiled.cost,)),
-        ("rows", (rows.lower, rows.upper)),
-        ("columns", (compiled.lower, compiled.upper)),
-    ):
-        for values in vectors if word in changed else ():
-            size = np.abs(values)
-            if size.max(initial=0.0) >= _INFINITE and (size[size >= _INFINITE] < np.inf).any():
-                raise UnsupportedError(
-                    f"HiGHS takes finite bounds and costs from {_INFINITE:g} on for infinite; "
-                    "rescale the model"
-                )
-
-
-def _refuse_coefficients(values: Floats) -> None:
-    size = np.abs(values)
-    if size.max(initial=0.0) >= _LARGEST:
-        raise UnsupportedError(
-            f"HiGHS takes no coefficient from {_LARGEST:g} on; rescale the model"
-        )
-    if size.min(initial=1.0) <= _SMALLEST and ((size <= _SMALLEST) & (size > 0)).any():
-        raise UnsupportedError(f"HiGHS drops coefficients up to {_SMALLEST:g}; rescale the model")
+    refuse_numbers(
+        "HiGHS", compiled, smallest=_SMALLEST, largest=_LARGEST, infinite=_INFINITE, parts=changed
+    )
 
 
 def load(compiled: MatrixForm, options: Options) -> Any:

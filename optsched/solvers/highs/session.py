@@ -50,9 +50,9 @@ class HighsSession:
             limit = self._engine.getRunTime() + self._options.time_limit
             self._engine.setOptionValue("time_limit", limit)
         stopped = run(self._engine, self._options)
-        raw = read(self._engine, compiled, stopped)
-        if raw.status in _DECIDED:
-            return raw
+        result = read(self._engine, compiled, stopped)
+        if result.status in _DECIDED:
+            return result
         self.forget()
         return Highs().solve(compiled, self._options, None)
 

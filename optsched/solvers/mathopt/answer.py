@@ -55,17 +55,17 @@ class Answer:
             return None
         return _dense(self.primal.variable_values, len(self.compiled.cost))
 
-    def _with_duals(self, raw: SolverResult) -> SolverResult:
+    def _with_duals(self, result: SolverResult) -> SolverResult:
         """Row duals and reduced costs of a linear program beside its answer."""
         if self.dual is None or not self.compiled.is_linear_program:
-            return raw
+            return result
         return replace(
-            raw,
+            result,
             row_duals=_dense(self.dual.dual_values, self.compiled.rows.count),
             reduced_costs=_dense(self.dual.reduced_costs, len(self.compiled.cost)),
         )
 
-    def raw(self) -> SolverResult:
+    def result(self) -> SolverResult:
         """The answer of a solver whose statuses are proofs up to its tolerances."""
         reason, x = self.termination.reason, self.point
         said = self.termination.objective_bounds.dual_bound
@@ -100,23 +100,23 @@ class Answer:
 
     def pdlp(self) -> SolverResult:
         """The answer of PDLP, whose claims are proven here or not made."""
-        raw = self.raw()
-        if raw.status is Status.INFEASIBLE:
+        result = self.result()
+        if result.status is Status.INFEASIBLE:
             if self._proves_infeasible():
-                return raw
+                return result
             said = "PDLP holds the model for infeasible, by a certificate that is not exact"
             return SolverResult(Status.NO_SOLUTION, message=said)
         if self.dual is None:
-            return raw
+            return result
         value = 0.0 if self.primal is None else float(
             self.compiled.objective(_dense(self.primal.variable_values, len(self.compiled.cost)))
         )  # fmt: skip
         duals = _dense(self.dual.dual_values, self.compiled.rows.count)
-        raw = replace(raw, bound=dual_bound(self.compiled, duals, value))
-        if raw.status is Status.OPTIMAL and raw.bound is None:
+        result = replace(result, bound=dual_bound(self.compiled, duals, value))
+        if result.status is Status.OPTIMAL and result.bound is None:
             said = "PDLP's duals prove no bound, as a variable has none"
-            return replace(raw, status=Status.FEASIBLE, limit=Limit.GAP, message=said)
-        return raw
+            return replace(result, status=Status.FEASIBLE, limit=Limit.GAP, message=said)
+        return result
 
     def _proves_infeasible(self) -> bool:
         """Whether a dual ray bounds the objective 0 from above 0."""

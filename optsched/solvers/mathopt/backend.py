@@ -62,22 +62,22 @@ class MathOpt(Engine):
         """
         began = time.perf_counter()
         self._refuse(compiled, options)
-        if (raw := contradiction(compiled)) is not None:
-            return raw
+        if (result := contradiction(compiled)) is not None:
+            return result
         if self.name == "mathopt-highs" and highs_is_mixed_up():
             return solve_isolated(self, compiled, options, start)
         quieten_scip()
         session = _Session(self, compiled, options, began)
-        raw = session.solve(start)
-        if raw.status is Status.ERROR and self.name == "mathopt-highs":
-            raw = session.without_presolve()
-        if raw.status is Status.INFEASIBLE_OR_UNBOUNDED or (
-            raw.status is Status.UNBOUNDED and not compiled.is_linear_program
+        result = session.solve(start)
+        if result.status is Status.ERROR and self.name == "mathopt-highs":
+            result = session.without_presolve()
+        if result.status is Status.INFEASIBLE_OR_UNBOUNDED or (
+            result.status is Status.UNBOUNDED and not compiled.is_linear_program
         ):
-            return session.tell_apart(raw)
-        if raw.status is Status.INFEASIBLE and self.name == "mathopt-highs":
-            return session.doubt_infeasible(raw)
-        return raw
+            return session.tell_apart(result)
+        if result.status is Status.INFEASIBLE and self.name == "mathopt-highs":
+            return session.doubt_infeasible(result)
+        return result
 
     def _refuse(self, compiled: MatrixForm, options: Options) -> None:
         if not self.integers and compiled.has_integers:
@@ -136,22 +136,22 @@ class _Session:
         """Solve the model as it is."""
         return self._read(*self._run(build(self.compiled), start))
 
-    def tell_apart(self, raw: SolverResult) -> SolverResult:
+    def tell_apart(self, result: SolverResult) -> SolverResult:
         """Infeasible or unbounded: drop the objective and see whether a point exists."""
         proto = build(self.compiled, np.zeros(len(self.compiled.cost)))
         again = self._read(*self._run(proto, None))
         if again.status in (Status.OPTIMAL, Status.FEASIBLE):
-            return replace(raw, status=Status.UNBOUNDED)
+            return replace(result, status=Status.UNBOUNDED)
         if again.status is Status.INFEASIBLE:
-            return replace(raw, status=Status.INFEASIBLE)
+            return replace(result, status=Status.INFEASIBLE)
         interrupted = again.status is Status.INTERRUPTED
-        return again if interrupted else replace(raw, status=Status.INFEASIBLE_OR_UNBOUNDED)
+        return again if interrupted else replace(result, status=Status.INFEASIBLE_OR_UNBOUNDED)
 
-    def doubt_infeasible(self, raw: SolverResult) -> SolverResult:
+    def doubt_infeasible(self, result: SolverResult) -> SolverResult:
         """Ask again where HiGHS's presolve may have taken an unbounded model for infeasible."""
         if not may_be_unbounded(self.compiled):
-            return raw
-        again = self.tell_apart(raw)
+            return result
+        again = self.tell_apart(result)
         if again.status is not Status.UNBOUNDED:
             return again
         return self.without_presolve()
@@ -196,4 +196,4 @@ class _Session:
                 return SolverResult(Status.INFEASIBLE_OR_UNBOUNDED)
             return SolverResult(Status.ERROR, message=answer)
         read = Answer(self.compiled, self.options, answer, stopped)
-        return read.pdlp() if self.engine.name == "pdlp" else read.raw()
+        return read.pdlp() if self.engine.name == "pdlp" else read.result()

@@ -85,24 +85,24 @@ class PulpSolver:
         if gap_needs_constant(compiled, options):
             start = None if start is None else np.append(start, 1.0)
             return without_constant(self.solve(with_constant(compiled), options, start))
-        if (raw := contradiction(compiled)) is not None or (raw := _empty_rows(compiled)):
-            return raw
+        if (result := contradiction(compiled)) is not None or (result := _empty_rows(compiled)):
+            return result
         session = _Session(self.solver, compiled, options, known)
         cost = -compiled.cost if compiled.maximise else compiled.cost
-        raw = (
+        result = (
             SolverResult(Status.INFEASIBLE_OR_UNBOUNDED)
             if has_endless_column(compiled, cost)
             else session.solve(compiled.cost)
         )
-        doubtful = raw.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
-        if not doubtful and not (raw.status is Status.INFEASIBLE and may_be_unbounded(compiled)):
-            return raw
+        doubtful = result.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
+        if not doubtful and not (result.status is Status.INFEASIBLE and may_be_unbounded(compiled)):
+            return result
         again = session.solve(0.0 * compiled.cost)
         if again.status is Status.INFEASIBLE:
-            return replace(raw, status=Status.INFEASIBLE)
+            return replace(result, status=Status.INFEASIBLE)
         if again.x is None:
-            return again if again.limit else replace(raw, status=Status.INFEASIBLE_OR_UNBOUNDED)
-        return replace(raw, status=Status.UNBOUNDED)
+            return again if again.limit else replace(result, status=Status.INFEASIBLE_OR_UNBOUNDED)
+        return replace(result, status=Status.UNBOUNDED)
 
 
 def found() -> list[str]:

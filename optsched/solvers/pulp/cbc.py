@@ -74,28 +74,28 @@ class Cbc:
         if gap_needs_constant(compiled, options):
             start = None if start is None else np.append(start, 1.0)
             return without_constant(self.solve(with_constant(compiled), options, start))
-        if (raw := contradiction(compiled)) is not None:
-            return raw
+        if (result := contradiction(compiled)) is not None:
+            return result
         if options.extra:
             _check_extra(options)
         deadline = None if options.time_limit is None else time.perf_counter() + options.time_limit
         cost = -compiled.cost if compiled.maximise else compiled.cost
-        raw = (
+        result = (
             SolverResult(Status.INFEASIBLE_OR_UNBOUNDED)
             if has_endless_column(compiled, cost)
             else _Run(compiled, cost, options, deadline).solve(start)
         )
-        doubtful = raw.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED) or (
-            raw.status is Status.INFEASIBLE and may_be_unbounded(compiled)
+        doubtful = result.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED) or (
+            result.status is Status.INFEASIBLE and may_be_unbounded(compiled)
         )
         if not doubtful:
-            return raw
+            return result
         again = _Run(compiled, 0.0 * compiled.cost, options, deadline).solve(None)
         if again.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED):
-            return replace(raw, status=Status.INFEASIBLE)  # nothing is unbounded without costs
+            return replace(result, status=Status.INFEASIBLE)  # nothing is unbounded without costs
         if again.x is None:
             return SolverResult(Status.INFEASIBLE_OR_UNBOUNDED) if not again.limit else again
-        return replace(raw, status=Status.UNBOUNDED)
+        return replace(result, status=Status.UNBOUNDED)
 
 
 @lru_cache(maxsize=1)
@@ -308,7 +308,7 @@ class _Run:
                 return SolverResult(Status.INFEASIBLE)
             tail = " ".join(log.split()[-40:])
             return SolverResult(Status.ERROR, message=f"CBC ended without an answer: ...{tail}")
-        return _Answer(self, words, log, stopped, near).raw(files, kept)
+        return _Answer(self, words, log, stopped, near).result(files, kept)
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ class _Answer:
     stopped: bool
     near: bool
 
-    def raw(self, files: _Files, kept: np.ndarray) -> SolverResult:
+    def result(self, files: _Files, kept: np.ndarray) -> SolverResult:
         """The answer, in the caller's sense."""
         nodes = re.findall(r"Enumerated nodes:\s+(\d+)", self.log)
         answer = SolverResult(

@@ -79,23 +79,23 @@ class Scipy:
         if gap_needs_constant(compiled, options):
             start = None if start is None else np.append(start, 1.0)
             return without_constant(self.solve(with_constant(compiled), options, start))
-        if (raw := contradiction(compiled)) is not None:
-            return raw
+        if (result := contradiction(compiled)) is not None:
+            return result
         sign = -1.0 if compiled.maximise else 1.0
         session = _Session(compiled, options)
-        raw = session.solve(sign * compiled.cost)
-        if raw.status is Status.ERROR:  # presolve has been seen to end in one
-            raw = session.solve(sign * compiled.cost, presolve=False)
-        doubtful = raw.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
-        if not doubtful and not (raw.status is Status.INFEASIBLE and may_be_unbounded(compiled)):
-            return raw
+        result = session.solve(sign * compiled.cost)
+        if result.status is Status.ERROR:  # presolve has been seen to end in one
+            result = session.solve(sign * compiled.cost, presolve=False)
+        doubtful = result.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
+        if not doubtful and not (result.status is Status.INFEASIBLE and may_be_unbounded(compiled)):
+            return result
         again = session.solve(0.0 * compiled.cost)
         if again.status is Status.INFEASIBLE:
-            return replace(raw, status=Status.INFEASIBLE)
+            return replace(result, status=Status.INFEASIBLE)
         if again.x is None:
-            return replace(raw, status=Status.INFEASIBLE_OR_UNBOUNDED)
+            return replace(result, status=Status.INFEASIBLE_OR_UNBOUNDED)
         if doubtful:
-            return replace(raw, status=Status.UNBOUNDED)
+            return replace(result, status=Status.UNBOUNDED)
         return session.solve(sign * compiled.cost, presolve=False)
 
 
@@ -138,8 +138,8 @@ class _Session:
         )
         bound = getattr(answer, "mip_dual_bound", None)
         nodes = getattr(answer, "mip_node_count", None)
-        raw = self._read(answer, None if bound is None else float(bound))
-        return replace(raw, nodes=None if nodes is None else int(nodes))
+        result = self._read(answer, None if bound is None else float(bound))
+        return replace(result, nodes=None if nodes is None else int(nodes))
 
     def _linprog(self, cost: Floats, options: dict[str, Any]) -> SolverResult:
         from scipy import optimize
@@ -161,16 +161,16 @@ class _Session:
             method="highs",
             options=options,
         )
-        raw = self._read(answer, float(answer.fun) if answer.status == 0 else None)
-        if raw.status is not Status.OPTIMAL:
-            return replace(raw, x=None) if raw.status is Status.FEASIBLE else raw
+        result = self._read(answer, float(answer.fun) if answer.status == 0 else None)
+        if result.status is not Status.OPTIMAL:
+            return replace(result, x=None) if result.status is Status.FEASIBLE else result
         sign = -1.0 if compiled.maximise else 1.0
         duals = np.zeros(rows.count)
         duals[same] = answer.eqlin.marginals
         duals[above] = answer.ineqlin.marginals[: len(above)]
         duals[below] -= answer.ineqlin.marginals[len(above) :]
         costs = answer.lower.marginals + answer.upper.marginals
-        return replace(raw, row_duals=sign * duals, reduced_costs=sign * costs)
+        return replace(result, row_duals=sign * duals, reduced_costs=sign * costs)
 
     def _read(self, answer: Any, bound: float | None) -> SolverResult:
         """The status from HiGHS's own number: scipy's puts several into one."""
