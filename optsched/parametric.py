@@ -22,11 +22,12 @@ from optsched.model.blocks import Linear
 from optsched.model.expression import Floats, Shape
 from optsched.model.matrix_form import MatrixForm, check_finite
 from optsched.solvers.backend import Solver, SolverResult
-from optsched.solvers.direct import answer, checked_solution
+from optsched.solvers.direct import answer, checked_solution, cost_scale
 from optsched.solvers.highs.backend import Highs
 from optsched.solvers.highs.session import HighsSession
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
+from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Solution, Status
 
 Values = Mapping[str, ArrayLike]
@@ -175,14 +176,16 @@ class ParametricModel:
         return [self.solve(**item) for item in items]
 
     def _answered(self) -> SolverResult:
-        rows, session = self._compiled.rows, self._session
+        compiled, session = with_whole_bounds(self._compiled), self._session
+        rows = compiled.rows
         if (rows.lower > rows.upper).any():
             return SolverResult(Status.INFEASIBLE, message="the sides of a row exclude each other")
-        if session is None or not len(self._compiled.cost):
-            return answer(self._engine, self._compiled, self._options, None)
+        odd = (compiled.lower > compiled.upper).any() or cost_scale(compiled.cost) != 1.0
+        if session is None or odd or not len(compiled.cost):
+            return answer(self._engine, compiled, self._options, None)
         changed, self._changed = self._changed, set()
         try:
-            return session.solve(self._compiled, changed)
+            return session.solve(compiled, changed)
         except ModelError:
             session.forget()
             raise
@@ -191,8 +194,9 @@ class ParametricModel:
             return SolverResult(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
 
     def _finish(self, result: SolverResult, began: float) -> Solution:
+        original = with_whole_bounds(self._original)
         return checked_solution(
-            result, self._compiled, self._original, self._engine.name, self._version, began
+            result, self._compiled, original, self._engine.name, self._version, began
         )
 
     def _both(self) -> list[MatrixForm]:

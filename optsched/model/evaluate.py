@@ -17,6 +17,7 @@ from optsched.model.matrix_form import MatrixForm, Rows
 
 _UNIT = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
+_WHOLE = 2.0**-10  # of the tolerance, in rows where nothing but the decimals of data is rounded
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
     """Every block broken by more than the tolerance.
 
     A row's tolerance is ``tolerance * max(1, |side|)``, so that a large right-hand side is not
-    held to more digits than a number has.
+    held to more digits than a number has; what integer columns contribute is exact and goes over
+    to the side first, so that a large constant that is switched off lets nothing through.
     """
     broken: list[BlockViolation] = []
     finite = np.isfinite(x)
@@ -49,11 +51,12 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
     fraction = np.abs(value - np.rint(value)) * compiled.integer
     for kind, amount in (("bound", outside), ("integrality", fraction)):
         broken += _report(kind, amount, amount > tolerance, compiled.column_blocks)
-    excess = row_excess(compiled.rows, x, tolerance)
+    whole = compiled.integer
+    excess = row_excess(compiled.rows, x, tolerance, whole)
     broken += _report("row", excess, excess > 0, compiled.row_blocks)
     for indicator in compiled.indicators:
         active = (np.round(x[indicator.literals]) == indicator.active).all(axis=1)
-        excess = np.where(active, row_excess(indicator.rows, x, tolerance), 0.0)
+        excess = np.where(active, row_excess(indicator.rows, x, tolerance, whole), 0.0)
         broken += _report("row", excess, excess > 0, {indicator.name: (0, indicator.shape)})
     for block in compiled.nonlinear:
         shape = block.shape
@@ -62,18 +65,27 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
     return broken
 
 
-def row_excess(rows: Rows, x: Floats, tolerance: float) -> Floats:
+def row_excess(
+    rows: Rows, x: Floats, tolerance: float, integer: NDArray[np.bool_] | None = None
+) -> Floats:
     """By how much each row is broken; 0 where it holds within the tolerance.
 
     Floating point decides unless its error bound leaves the answer open; those rows, few if
     any, are decided with rationals.
+
+    Args:
+        rows: over all columns.
+        x: shape (columns,).
+        tolerance: relative to ``max(1, |side|)``, the side less what integer columns contribute;
+            of a row of integers alone a thousandth of the side counts, for its decimals.
+        integer: which columns hold whole numbers, shape (columns,); None: none.
     """
     matrix = rows.matrix
     if not np.isfinite(x).all():
         hit = (matrix.data != 0) & ~np.isfinite(x)[matrix.indices]
         touched = _row_sums(rows, hit)
         x = np.where(np.isfinite(x), x, 0.0)
-        return np.where(touched > 0, np.inf, row_excess(rows, x, tolerance))
+        return np.where(touched > 0, np.inf, row_excess(rows, x, tolerance, integer))
     terms = matrix.data * x[matrix.indices]
     activity = _row_sums(rows, terms)
     # standard bound on a rounded dot product
@@ -82,15 +94,22 @@ def row_excess(rows: Rows, x: Floats, tolerance: float) -> Floats:
     nearest = np.maximum(rows.lower - activity, activity - rows.upper)
     if (nearest + 2.0 * error < 0.5 * tolerance).all():
         return excess  # the usual case: every row holds beyond doubt
+    whole = np.zeros(len(x), dtype=bool) if integer is None else integer
+    exact = whole[matrix.indices]
+    fixed = _row_sums(rows, np.where(exact, terms, 0.0))
+    alone = (_row_sums(rows, exact) == rows.lengths) & (rows.lengths > 0)
     for side, sign in ((rows.lower, -1.0), (rows.upper, 1.0)):
         finite = np.isfinite(side)
         value = np.where(finite, side, 0.0)
-        allowed = tolerance * np.maximum(1.0, np.abs(value))
+        left = np.where(alone, _WHOLE * np.abs(value), np.abs(value - fixed))
+        allowed = tolerance * np.maximum(1.0, left)
         over = np.where(finite, sign * (activity - value), 0.0)
-        margin = error + 2 * _UNIT * (np.abs(over) + allowed)
+        margin = (1.0 + tolerance) * error + 2 * _UNIT * (np.abs(over) + allowed)
         clear = np.where(over - allowed > margin, over, 0.0)
         for row in np.flatnonzero(finite & (np.abs(over - allowed) <= margin)):
-            clear[row] = _exact_excess(rows.matrix, x, int(row), float(side[row]), sign, tolerance)
+            clear[row] = _exact_excess(
+                matrix, x, whole, int(row), float(side[row]), sign, tolerance
+            )
         excess = np.maximum(excess, clear)
     return excess
 
@@ -105,14 +124,25 @@ def _row_sums(rows: Rows, terms: NDArray[Any]) -> Floats:
 
 
 def _exact_excess(
-    matrix: sp.csr_array, x: Floats, row: int, side: float, sign: float, tolerance: float
+    matrix: sp.csr_array,
+    x: Floats,
+    whole: NDArray[np.bool_],
+    row: int,
+    side: float,
+    sign: float,
+    tolerance: float,
 ) -> float:
-    start, end = matrix.indptr[row], matrix.indptr[row + 1]
-    total = Fraction(0)
-    for a, column in zip(matrix.data[start:end], matrix.indices[start:end], strict=True):
-        total += Fraction(float(a)) * Fraction(float(x[column]))
+    part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    columns = matrix.indices[part]
+    total = fixed = Fraction(0)
+    for a, column in zip(matrix.data[part], columns, strict=True):
+        term = Fraction(float(a)) * Fraction(float(x[column]))
+        total += term
+        fixed += term if whole[column] else 0
+    alone = len(columns) > 0 and bool(whole[columns].all())
+    left = Fraction(_WHOLE) * abs(Fraction(side)) if alone else abs(Fraction(side) - fixed)
     over = Fraction(sign) * (total - Fraction(side))
-    if over <= Fraction(tolerance) * max(Fraction(1), abs(Fraction(side))):
+    if over <= Fraction(tolerance) * max(Fraction(1), left):
         return 0.0
     return max(float(over), _TINY)  # broken, even where the amount rounds to nothing
 

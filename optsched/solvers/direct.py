@@ -16,13 +16,17 @@ from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, Solver, SolverResult
+from optsched.solvers.dual_bound import claimed_bound
 from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
+from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Limit, Solution, Status
 
 AGREEMENT = 1e-6
 """Relative difference up to which objective and bound, or two solvers, count as equal."""
 
+_SMALL_COST = 1e-3  # costs from here on are left as they are
+_LARGE_COST = 1e4  # costs are not scaled beyond
 _CLAIMS_POINT = (Status.OPTIMAL, Status.FEASIBLE)
 
 
@@ -37,9 +41,10 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     engine, version = installed(solver)
     began = time.perf_counter()
     start = None if options.warm_start is None else _start(model, options.warm_start)
-    compiled = model.compile(engine.native)
+    compiled = with_whole_bounds(model.compile(engine.native))
     # what the point must satisfy: the model as written, not what it was lowered to
-    original = compiled if model.kinds <= engine.native else model.compile(model.kinds)
+    native = model.kinds <= engine.native
+    original = compiled if native else with_whole_bounds(model.compile(model.kinds))
     result = answer(engine, compiled, options, start)
     solution = checked_solution(result, compiled, original, engine.name, version, began)
     if solution.status is Status.ERROR and result.x is not None:
@@ -92,6 +97,8 @@ def checked_solution(
     if result.x is not None and len(result.x) > columns:
         result = replace(result, x=result.x[:columns])
     checked, result, objective = _checked(original, result)
+    if checked and original is compiled:
+        result = _proven(compiled, result, objective)
     duals, costs = result.row_duals, result.reduced_costs
     return Solution(
         status=result.status,
@@ -120,18 +127,60 @@ def answer(
         if evaluate(compiled, x, FEASIBILITY):
             return SolverResult(Status.INFEASIBLE)
         return SolverResult(Status.OPTIMAL, x, compiled.offset)
+    if (compiled.lower > compiled.upper).any():
+        name = compiled.column_name(int(np.argmax(compiled.lower > compiled.upper)))
+        return SolverResult(Status.INFEASIBLE, message=f"no value lies within the bounds of {name}")
     if start is not None:  # of variables that lowering added nothing is known
         start = np.append(start, np.full(len(compiled.cost) - len(start), np.nan))
     try:
-        if options.isolate:
-            from optsched.solvers.isolation import solve_isolated
-
-            return solve_isolated(engine, compiled, options, start)
-        return engine.solve(compiled, options, start)
+        if (scale := cost_scale(compiled.cost)) == 1.0 or getattr(engine, "exact_costs", False):
+            return _asked(engine, compiled, options, start)
+        gap = options.absolute_gap * scale
+        scaled = replace(compiled, cost=scale * compiled.cost, offset=scale * compiled.offset)
+        result = _asked(engine, scaled, replace(options, absolute_gap=gap), start)
+        return _unscaled(result, scale)
     except (InputError, ModelError):  # ModelError includes what a solver does not support
         raise
     except Exception as failure:
         return SolverResult(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
+
+
+def _asked(
+    engine: Backend, compiled: MatrixForm, options: Options, start: Floats | None
+) -> SolverResult:
+    if options.isolate:
+        from optsched.solvers.isolation import solve_isolated
+
+        return solve_isolated(engine, compiled, options, start)
+    return engine.solve(compiled, options, start)
+
+
+def cost_scale(cost: Floats) -> float:
+    """The power of two that small costs are multiplied by before a solver sees them, or 1.
+
+    Solvers take reduced costs of some 1e-7 for nothing, whatever a column's range.
+    """
+    size = np.abs(cost)
+    least = size.min(initial=math.inf, where=size > 0)
+    if least >= _SMALL_COST:
+        return 1.0
+    scale = min(1.0 / least, _LARGE_COST / size.max())
+    return 2.0 ** math.floor(math.log2(scale)) if scale > 2.0 else 1.0
+
+
+def _unscaled(result: SolverResult, scale: float) -> SolverResult:
+    """The answer to a model whose objective was multiplied."""
+    bound, duals, costs = (
+        None if value is None else value / scale
+        for value in (result.bound, result.row_duals, result.reduced_costs)
+    )
+    return replace(
+        result,
+        bound=bound,
+        row_duals=duals,
+        reduced_costs=costs,
+        scaling_error=result.scaling_error / scale,
+    )
 
 
 def _start(model: Model, values: Mapping[str, Any]) -> Floats:
@@ -151,6 +200,18 @@ def _start(model: Model, values: Mapping[str, Any]) -> Floats:
         x[variable.start : variable.start + variable.size] = spread.reshape(-1)
     x[np.isinf(x)] = np.nan
     return x
+
+
+def _proven(compiled: MatrixForm, result: SolverResult, objective: float | None) -> SolverResult:
+    """The answer, its claim of optimality given up where the duals it comes with prove less."""
+    if result.status is not Status.OPTIMAL or result.row_duals is None or objective is None:
+        return result
+    bound = claimed_bound(compiled, result.row_duals)
+    over = (bound - objective) if compiled.maximise else (objective - bound)
+    if math.isinf(bound) or over <= AGREEMENT * max(1.0, abs(objective)):
+        return result
+    said = f"the duals returned prove no more than a bound of {bound:g}"
+    return replace(result, status=Status.FEASIBLE, bound=bound, limit=Limit.GAP, message=said)
 
 
 def _checked(compiled: MatrixForm, result: SolverResult) -> tuple[bool, SolverResult, float | None]:

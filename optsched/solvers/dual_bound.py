@@ -62,6 +62,28 @@ def dual_bound(compiled: MatrixForm, duals: Floats, value: float) -> float | Non
     return sign * min(total, cutoff) + compiled.offset
 
 
+def claimed_bound(compiled: MatrixForm, duals: Floats) -> float:
+    """The bound that row multipliers claim, rounding left aside; infinite where they claim none.
+
+    For finding a claim out that its own duals contradict; :func:`dual_bound` is for proofs.
+
+    Args:
+        compiled: linear rows only.
+        duals: shape (rows,).
+    """
+    sign = -1.0 if compiled.maximise else 1.0
+    cost, rows, matrix = sign * compiled.cost, compiled.rows, compiled.rows.matrix
+    y = sign * duals
+    side = np.where(y > 0, rows.lower, rows.upper)
+    side[~np.isfinite(side)] = 0.0  # noise: a multiplier of the wrong sign
+    reduced = cost - matrix.T @ y
+    noise = _LOOSE * (np.abs(cost) + abs(matrix).T @ np.abs(y)) * 1e-3
+    reduced[np.abs(reduced) <= noise] = 0.0
+    at = np.where(reduced > 0, compiled.lower, compiled.upper)
+    least = np.where(reduced == 0, 0.0, reduced * np.where(reduced == 0, 0.0, at))
+    return sign * float(y @ side + least.sum()) + compiled.offset
+
+
 def derived_bounds(rows: Rows, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     """Bounds of every column, missing ones derived from the rows where these imply any."""
     matrix = rows.matrix.tocoo()

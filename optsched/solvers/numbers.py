@@ -118,7 +118,8 @@ def has_endless_column(compiled: MatrixForm, cost: Floats) -> bool:
 
     CBC (2.10) calls 0 the optimum of such a column where it is free.
     """
-    alone = np.bincount(compiled.rows.matrix.indices, minlength=len(cost)) == 0
+    matrix = compiled.rows.matrix
+    alone = np.bincount(matrix.indices[matrix.data != 0], minlength=len(cost)) == 0
     endless = np.where(cost < 0, np.isinf(compiled.upper), np.isinf(compiled.lower) & (cost > 0))
     return bool((alone & endless).any())
 

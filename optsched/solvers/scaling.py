@@ -21,7 +21,7 @@ the grid) counts as being on it, as 0.1 + 0.2 means 0.3; every move is outward.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.model.expression import Floats
-from optsched.model.matrix_form import Rows
+from optsched.model.matrix_form import MatrixForm, Rows
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -106,11 +106,23 @@ class ScaledObjective:
 
 
 def integer_bounds(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    """The integers within finite bounds: shape (columns,), lower above upper where none is."""
+    """The integers within bounds: shape (columns,), lower above upper where none is."""
     if _all_whole(lower) and _all_whole(upper):
         return lower, upper
     one = np.ones(len(lower))
     return -_round_outward(-lower, one, 0.0 * one), _round_outward(upper, one, 0.0 * one)
+
+
+def with_whole_bounds(compiled: MatrixForm) -> MatrixForm:
+    """The model with its integers' bounds rounded to the integers within."""
+    chosen = compiled.integer
+    given = compiled.lower[chosen], compiled.upper[chosen]
+    rounded = integer_bounds(*given)
+    if rounded[0] is given[0]:
+        return compiled  # the usual case
+    lower, upper = compiled.lower.copy(), compiled.upper.copy()
+    lower[chosen], upper[chosen] = rounded
+    return replace(compiled, lower=lower, upper=upper)
 
 
 def scale_rows(rows: Rows, lower: Floats, upper: Floats) -> ScaledRows:

@@ -46,6 +46,8 @@ class CpSat:
 
     name = "cpsat"
     native = NATIVE
+    exact_costs = True
+    """Costs are scaled here, at a certified error."""
 
     def version(self) -> str:
         """Version of OR-tools, raising ImportError where there is none."""

@@ -17,7 +17,7 @@ from optsched.model.expression import Floats
 from optsched.model.matrix_form import EVERY_PART, MatrixForm
 from optsched.solvers import listening
 from optsched.solvers.backend import SolverResult
-from optsched.solvers.numbers import PARALLEL_COLUMNS, may_be_unbounded, mixes_types, refuse_numbers
+from optsched.solvers.numbers import PARALLEL_COLUMNS, mixes_types, refuse_numbers
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
@@ -63,11 +63,9 @@ class Highs:
             result.status is Status.UNBOUNDED and compiled.has_integers
         ):
             return _tell_apart(engine, compiled, options)
-        doubtful = result.status is Status.ERROR
-        if result.status is Status.INFEASIBLE and may_be_unbounded(compiled):
-            told = _tell_apart(engine, compiled, options)
-            doubtful = told.status is Status.UNBOUNDED
-        return _without_presolve(compiled, options) if doubtful else result
+        if result.status in (Status.ERROR, Status.INFEASIBLE):
+            return _without_presolve(compiled, options, engine.getRunTime())
+        return result
 
 
 @lru_cache(maxsize=1)
@@ -304,11 +302,20 @@ def read(engine: Any, compiled: MatrixForm, interrupted: bool) -> SolverResult:
     )
 
 
-def _without_presolve(compiled: MatrixForm, options: Options) -> SolverResult:
-    """Solve again without presolve, which has been seen to fail and to mistake models."""
-    plain = replace(options, extra={**options.extra, "presolve": "off"})
+def _without_presolve(compiled: MatrixForm, options: Options, spent: float) -> SolverResult:
+    """Solve again without presolve, which has been seen to fail and to mistake models.
+
+    A claim that a model is infeasible counts once it is made in this way, too.
+    """
+    limit = None if options.time_limit is None else max(options.time_limit - spent, 1e-3)
+    plain = replace(options, extra={**options.extra, "presolve": "off"}, time_limit=limit)
     engine = load(compiled, plain)
-    return read(engine, compiled, run(engine, plain))
+    result = read(engine, compiled, run(engine, plain))
+    if result.status is Status.INFEASIBLE_OR_UNBOUNDED or (
+        result.status is Status.UNBOUNDED and compiled.has_integers
+    ):
+        return _tell_apart(engine, compiled, plain)
+    return result
 
 
 def _tell_apart(engine: Any, compiled: MatrixForm, options: Options) -> SolverResult:

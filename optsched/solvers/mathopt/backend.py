@@ -17,11 +17,10 @@ from optsched.solvers.isolation import solve_isolated
 from optsched.solvers.listening import run
 from optsched.solvers.mathopt.answer import Answer
 from optsched.solvers.mathopt.call import call, highs_is_mixed_up, quieten_scip
-from optsched.solvers.mathopt.parameters import Engine, parameters
+from optsched.solvers.mathopt.parameters import SCIP_DEFAULT, Engine, parameters
 from optsched.solvers.mathopt.writer import build
 from optsched.solvers.numbers import (
     contradiction,
-    may_be_unbounded,
     refuse_numbers,
     refuse_options,
 )
@@ -69,14 +68,12 @@ class MathOpt(Engine):
         quieten_scip()
         session = _Session(self, compiled, options, began)
         result = session.solve(start)
-        if result.status is Status.ERROR and self.name == "mathopt-highs":
-            result = session.without_presolve()
+        if result.status in (Status.ERROR, Status.INFEASIBLE):
+            result = session.second_look(result)
         if result.status is Status.INFEASIBLE_OR_UNBOUNDED or (
             result.status is Status.UNBOUNDED and not compiled.is_linear_program
         ):
             return session.tell_apart(result)
-        if result.status is Status.INFEASIBLE and self.name == "mathopt-highs":
-            return session.doubt_infeasible(result)
         return result
 
     def _refuse(self, compiled: MatrixForm, options: Options) -> None:
@@ -147,18 +144,18 @@ class _Session:
         interrupted = again.status is Status.INTERRUPTED
         return again if interrupted else replace(result, status=Status.INFEASIBLE_OR_UNBOUNDED)
 
-    def doubt_infeasible(self, result: SolverResult) -> SolverResult:
-        """Ask again where HiGHS's presolve may have taken an unbounded model for infeasible."""
-        if not may_be_unbounded(self.compiled):
-            return result
-        again = self.tell_apart(result)
-        if again.status is not Status.UNBOUNDED:
-            return again
-        return self.without_presolve()
+    def second_look(self, result: SolverResult) -> SolverResult:
+        """Solve again, in the way in which the solver is not known to be mistaken.
 
-    def without_presolve(self) -> SolverResult:
-        """Solve without presolve, where HiGHS has been seen to fail and to mistake models."""
-        self.parameters.presolve = _OFF
+        HiGHS's presolve has been seen to fail and to call feasible models infeasible, SCIP to
+        find none feasible at a tolerance as fine as ours.
+        """
+        if self.engine.name == "mathopt-highs":
+            self.parameters.presolve = _OFF
+        elif self.engine.name == "scip" and result.status is Status.INFEASIBLE:
+            self.parameters.gscip.real_params["numerics/feastol"] = SCIP_DEFAULT
+        else:
+            return result
         return self.solve(None)
 
     def _run(self, proto: Any, start: Floats | None) -> tuple[Any, bool]:

@@ -18,6 +18,10 @@ SCIP_TOLERANCE = 1e-9
 """SCIP's feasibility tolerance. Its default of 1e-6 lets a binary of 1e-6 switch off a row with a
 large constant; the point then breaks the row once the binary is rounded."""
 
+SCIP_DEFAULT = 1e-6
+"""What SCIP works at by itself: at this tolerance, too, a model must be infeasible to count as
+such; a point found at it is mended as any other."""
+
 SCIP_NONLINEAR_TOLERANCE = 1e-7
 """The same beside quadratic constraints. At 1e-9, which is what SCIP takes for zero, it has been
 seen to prove models with products infeasible and to lose optima; up to 1e-8, optima."""

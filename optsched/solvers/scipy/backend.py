@@ -19,7 +19,6 @@ from optsched.solvers.listening import run
 from optsched.solvers.numbers import (
     contradiction,
     gap_needs_constant,
-    may_be_unbounded,
     mixes_types,
     refuse_numbers,
     refuse_options,
@@ -84,19 +83,16 @@ class Scipy:
         sign = -1.0 if compiled.maximise else 1.0
         session = _Session(compiled, options)
         result = session.solve(sign * compiled.cost)
-        if result.status is Status.ERROR:  # presolve has been seen to end in one
+        if result.status in (Status.ERROR, Status.INFEASIBLE):  # presolve has been seen mistaken
             result = session.solve(sign * compiled.cost, presolve=False)
-        doubtful = result.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
-        if not doubtful and not (result.status is Status.INFEASIBLE and may_be_unbounded(compiled)):
+        if result.status not in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
             return result
         again = session.solve(0.0 * compiled.cost)
         if again.status is Status.INFEASIBLE:
             return replace(result, status=Status.INFEASIBLE)
         if again.x is None:
             return replace(result, status=Status.INFEASIBLE_OR_UNBOUNDED)
-        if doubtful:
-            return replace(result, status=Status.UNBOUNDED)
-        return session.solve(sign * compiled.cost, presolve=False)
+        return replace(result, status=Status.UNBOUNDED)
 
 
 class _Session:
