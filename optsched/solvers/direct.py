@@ -170,15 +170,12 @@ def cost_scale(cost: Floats) -> float:
 
 def _unscaled(result: SolverResult, scale: float) -> SolverResult:
     """The answer to a model whose objective was multiplied."""
-    bound, duals, costs = (
-        None if value is None else value / scale
-        for value in (result.bound, result.row_duals, result.reduced_costs)
-    )
+    duals, costs = result.row_duals, result.reduced_costs
     return replace(
         result,
-        bound=bound,
-        row_duals=duals,
-        reduced_costs=costs,
+        bound=None if result.bound is None else result.bound / scale,
+        row_duals=None if duals is None else duals / scale,
+        reduced_costs=None if costs is None else costs / scale,
         scaling_error=result.scaling_error / scale,
     )
 

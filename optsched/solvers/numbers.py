@@ -90,6 +90,24 @@ def refuse_options(
             raise UnsupportedError(f"{solver} does not honour the option {name}{hint}")
 
 
+def second_look_seconds(first: float, left: float = math.inf) -> float:
+    """How long a claim of infeasibility is looked at again, without presolve.
+
+    Args:
+        first: seconds that the claim took.
+        left: seconds until the time limit.
+    """
+    return max(1e-3, min(left, 0.5 + 10.0 * first))
+
+
+def witnessed(claim: SolverResult, again: SolverResult) -> SolverResult:
+    """What a claim of infeasibility comes to after a second look."""
+    if again.x is not None or again.status not in (Status.NO_SOLUTION, Status.ERROR):
+        return again
+    said = "infeasible with presolve; a second look without it did not end in time"
+    return replace(claim, message=said)
+
+
 def contradiction(compiled: MatrixForm) -> SolverResult | None:
     """Infeasible at sight: a row whose sides exclude each other, which some solvers refuse."""
     rows = compiled.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Collection
@@ -17,7 +18,13 @@ from optsched.model.expression import Floats
 from optsched.model.matrix_form import EVERY_PART, MatrixForm
 from optsched.solvers import listening
 from optsched.solvers.backend import SolverResult
-from optsched.solvers.numbers import PARALLEL_COLUMNS, mixes_types, refuse_numbers
+from optsched.solvers.numbers import (
+    PARALLEL_COLUMNS,
+    mixes_types,
+    refuse_numbers,
+    second_look_seconds,
+    witnessed,
+)
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
@@ -63,8 +70,13 @@ class Highs:
             result.status is Status.UNBOUNDED and compiled.has_integers
         ):
             return _tell_apart(engine, compiled, options)
-        if result.status in (Status.ERROR, Status.INFEASIBLE):
-            return _without_presolve(compiled, options, engine.getRunTime())
+        spent = engine.getRunTime()
+        left = math.inf if options.time_limit is None else options.time_limit - spent
+        if result.status is Status.ERROR:
+            return _without_presolve(compiled, options, left)
+        if result.status is Status.INFEASIBLE:
+            seconds = second_look_seconds(spent, left)
+            return witnessed(result, _without_presolve(compiled, options, seconds))
         return result
 
 
@@ -302,12 +314,9 @@ def read(engine: Any, compiled: MatrixForm, interrupted: bool) -> SolverResult:
     )
 
 
-def _without_presolve(compiled: MatrixForm, options: Options, spent: float) -> SolverResult:
-    """Solve again without presolve, which has been seen to fail and to mistake models.
-
-    A claim that a model is infeasible counts once it is made in this way, too.
-    """
-    limit = None if options.time_limit is None else max(options.time_limit - spent, 1e-3)
+def _without_presolve(compiled: MatrixForm, options: Options, seconds: float) -> SolverResult:
+    """Solve again without presolve, which has been seen to fail and to mistake models."""
+    limit = None if math.isinf(seconds) else max(seconds, 1e-3)
     plain = replace(options, extra={**options.extra, "presolve": "off"}, time_limit=limit)
     engine = load(compiled, plain)
     result = read(engine, compiled, run(engine, plain))

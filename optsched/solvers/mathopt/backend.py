@@ -23,6 +23,8 @@ from optsched.solvers.numbers import (
     contradiction,
     refuse_numbers,
     refuse_options,
+    second_look_seconds,
+    witnessed,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -152,11 +154,21 @@ class _Session:
         """
         if self.engine.name == "mathopt-highs":
             self.parameters.presolve = _OFF
+            if result.status is Status.INFEASIBLE:
+                return self._witnessed(result)
         elif self.engine.name == "scip" and result.status is Status.INFEASIBLE:
             self.parameters.gscip.real_params["numerics/feastol"] = SCIP_DEFAULT
+            return self._witnessed(result)
         else:
             return result
         return self.solve(None)
+
+    def _witnessed(self, result: SolverResult) -> SolverResult:
+        seconds = second_look_seconds(time.perf_counter() - self.began)
+        self.parameters.time_limit.FromNanoseconds(int(seconds * 1e9))
+        again = witnessed(result, self.solve(None))
+        self.parameters.ClearField("time_limit")
+        return again
 
     def _run(self, proto: Any, start: Floats | None) -> tuple[Any, bool]:
         """The SolveResultProto, or None, and whether the solve was stopped from outside."""

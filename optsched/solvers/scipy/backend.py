@@ -22,8 +22,10 @@ from optsched.solvers.numbers import (
     mixes_types,
     refuse_numbers,
     refuse_options,
+    second_look_seconds,
     with_constant,
     without_constant,
+    witnessed,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
@@ -83,8 +85,12 @@ class Scipy:
         sign = -1.0 if compiled.maximise else 1.0
         session = _Session(compiled, options)
         result = session.solve(sign * compiled.cost)
-        if result.status in (Status.ERROR, Status.INFEASIBLE):  # presolve has been seen mistaken
+        if result.status is Status.ERROR:  # presolve has been seen to end in one
             result = session.solve(sign * compiled.cost, presolve=False)
+        elif result.status is Status.INFEASIBLE:  # and to call feasible models infeasible
+            seconds = second_look_seconds(session.spent)
+            again = session.solve(sign * compiled.cost, presolve=False, time_limit=seconds)
+            result = witnessed(result, again)
         if result.status not in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
             return result
         again = session.solve(0.0 * compiled.cost)
@@ -103,14 +109,19 @@ class _Session:
         self.options = options
         self.began = time.perf_counter()
 
+    @property
+    def spent(self) -> float:
+        """Seconds since it began."""
+        return time.perf_counter() - self.began
+
     def solve(self, cost: Floats, **settings: Any) -> SolverResult:
         """Minimise ``cost``."""
         options: dict[str, Any] = {"disp": self.options.log, **self.options.extra, **settings}
         if mixes_types(self.compiled):
             options.setdefault("presolve", False)
         if self.options.time_limit is not None:
-            left = self.options.time_limit - (time.perf_counter() - self.began)
-            options["time_limit"] = max(left, 1e-3)
+            left = self.options.time_limit - self.spent
+            options["time_limit"] = max(1e-3, min(left, options.get("time_limit", left)))
         mixed = self.compiled.has_integers
         call = self._milp if mixed else self._linprog
         heard = run(lambda: call(cost, options), None, None)
