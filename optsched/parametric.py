@@ -180,8 +180,7 @@ class ParametricModel:
         rows = compiled.rows
         if (rows.lower > rows.upper).any():
             return SolverResult(Status.INFEASIBLE, message="the sides of a row exclude each other")
-        odd = (compiled.lower > compiled.upper).any() or cost_scale(compiled.cost) != 1.0
-        if session is None or odd or not len(compiled.cost):
+        if session is None or not len(compiled.cost) or cost_scale(compiled.cost) != 1.0:
             return answer(self._engine, compiled, self._options, None)
         changed, self._changed = self._changed, set()
         try:

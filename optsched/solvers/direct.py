@@ -127,9 +127,6 @@ def answer(
         if evaluate(compiled, x, FEASIBILITY):
             return SolverResult(Status.INFEASIBLE)
         return SolverResult(Status.OPTIMAL, x, compiled.offset)
-    if (compiled.lower > compiled.upper).any():
-        name = compiled.column_name(int(np.argmax(compiled.lower > compiled.upper)))
-        return SolverResult(Status.INFEASIBLE, message=f"no value lies within the bounds of {name}")
     if start is not None:  # of variables that lowering added nothing is known
         start = np.append(start, np.full(len(compiled.cost) - len(start), np.nan))
     try:

@@ -114,14 +114,17 @@ def integer_bounds(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
 
 
 def with_whole_bounds(compiled: MatrixForm) -> MatrixForm:
-    """The model with its integers' bounds rounded to the integers within."""
+    """The model with its integers' bounds rounded to the integers within, if there are any."""
     chosen = compiled.integer
     given = compiled.lower[chosen], compiled.upper[chosen]
     rounded = integer_bounds(*given)
     if rounded[0] is given[0]:
         return compiled  # the usual case
     lower, upper = compiled.lower.copy(), compiled.upper.copy()
-    lower[chosen], upper[chosen] = rounded
+    some = rounded[0] <= rounded[1]
+    lower[chosen], upper[chosen] = (
+        np.where(some, new, old) for new, old in zip(rounded, given, strict=True)
+    )
     return replace(compiled, lower=lower, upper=upper)
 
 
