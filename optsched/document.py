@@ -114,18 +114,7 @@ def load(cls: type[T], path: str | Path) -> T:
         InputError: the file is missing, is not JSON, does not say what it is, or holds a field
             that is refused.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.of("file", str(path), f"cannot be read ({error})") from None
-    try:
-        data = json.loads(text, object_pairs_hook=_each_once)
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError.of("file", str(path), f"is not JSON ({error})") from None
-    except RecursionError:
-        raise InputError.of("file", str(path), "is nested too deeply to be read") from None
+    data = read_json(path)
     known = cls.document_type.model_fields
     missing = [
         FieldProblem(name, "(missing)", f"must be {known[name].default!r}")
@@ -135,6 +124,26 @@ def load(cls: type[T], path: str | Path) -> T:
     if missing:
         raise InputError(missing)
     return parse(cls, data)
+
+
+def read_json(path: str | Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        InputError: the file is missing, is not JSON, or has a key twice in one object.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.of("file", str(path), f"cannot be read ({error})") from None
+    try:
+        return json.loads(text, object_pairs_hook=_each_once)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError.of("file", str(path), f"is not JSON ({error})") from None
+    except RecursionError:
+        raise InputError.of("file", str(path), "is nested too deeply to be read") from None
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

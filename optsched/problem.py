@@ -315,6 +315,9 @@ class Problem:
     """The formulation whose optimum is the offline optimum that ratios refer to."""
     unit: str
     """Unit of the cost."""
+    proof_model: str = ""
+    """The formulation, with options, whose model proofs of the optimum are of; by default the
+    reference, if that has one. Every schedule must be a point of it."""
     sense: Sense = "minimise"
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,7 @@ def solve(
     *,
     options: Options | None = None,
     confirm: Solver | None = None,
+    proof: bool = False,
     **settings: Any,
 ) -> Solution:
     """Solve a model and check the answer.
@@ -43,6 +45,8 @@ def solve(
         options: limits and tolerances.
         confirm: a second back end to solve with, under the same limits but without ``extra``;
             where the two contradict each other the status is "disagreement".
+        proof: look for a proof in exact arithmetic of what the solver says, within the time
+            limit again; it is kept in the solution, and the message says why there is none.
         settings: single fields of ``Options``, such as ``time_limit=60``.
 
     Raises:
@@ -67,16 +71,34 @@ def solve(
     engine, _ = installed(solver)
     second = None if confirm is None else installed(confirm)[0]
     solution = _solve_once(model, engine, options)
-    if second is None:
-        return solution
-    witness = _solve_once(model, second, replace(options, extra={}))
-    return _confirmed(solution, witness, model.maximise)
+    if second is not None:
+        witness = _solve_once(model, second, replace(options, extra={}))
+        solution = _confirmed(solution, witness, model.maximise)
+    return _proven(model, solution, options) if proof else solution
 
 
 def _solve_once(model: Model, engine: Backend, options: Options) -> Solution:
     if foreign_cones(model, engine.native):
         return solve_with_cuts(model, solver=engine, options=options).solution
     return solve_directly(model, engine, options)
+
+
+def _proven(model: Model, solution: Solution, options: Options) -> Solution:
+    """The solution with a proof of it, or with why there is none."""
+    from optsched.proof import NotProvenError, ProofError, find, verify
+
+    if solution.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        return solution
+    seconds = math.inf if options.time_limit is None else options.time_limit
+    found = None
+    try:
+        form = model.compile({"rotated_cone"})
+        found = find(form, solution.objective, seconds=seconds)
+        verify(form, found)
+        said = f"proven in exact arithmetic, {len(found['nodes'])} nodes"
+    except (NotProvenError, ProofError) as why:
+        found, said = None, f"not proven in exact arithmetic: {why}"
+    return replace(solution, proof=found, message=f"{solution.message}; {said}".removeprefix("; "))
 
 
 def _confirmed(first: Solution, second: Solution, maximise: bool) -> Solution:

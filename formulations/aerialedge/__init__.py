@@ -132,6 +132,7 @@ PROBLEM = Problem(
     generator_options=GeneratorOptions,
     formulations={f.name: f for f in _FORMULATIONS},
     reference="packing",
+    proof_model="arc_flow",
     unit="nodes",
     bounds={b.name: b for b in _BOUNDS},
     check_options=lambda schedule: {"partial": schedule.partial},

@@ -227,6 +227,7 @@ PROBLEM = Problem(
     generator_options=GeneratorOptions,
     formulations={f.name: f for f in (*_of_jobs("flow"), *_ROUND)},
     reference="problem_2_offline",
+    proof_model="problem_2",
     unit="slots",
     bounds={
         "alone": Bound("alone", lb_alone, "closed form", "every job as if it were the only one"),
@@ -259,6 +260,7 @@ COMPLETION = Problem(
     generator_options=GeneratorOptions,
     formulations={f.name: f for f in _of_jobs("completion")},
     reference="problem_2_offline",
+    proof_model="problem_2",
     unit="slots",
     bounds={
         "alone": Bound(

@@ -217,6 +217,7 @@ PROBLEM = Problem(
     generator_options=GeneratorOptions,
     formulations={f.name: f for f in _DRP},
     reference="problem_5_projected",
+    proof_model="problem_5_oa(angles=2, covers=False)",
     unit="jobs",
     sense="maximise",
     bounds={
@@ -247,6 +248,7 @@ DSRP = Problem(
     generator_options=GeneratorOptions,
     formulations={f.name: f for f in _SERVICES},
     reference="problem_22_projected",
+    proof_model="problem_22_oa(angles=2, covers=False)",
     unit="jobs",
     sense="maximise",
     bounds={

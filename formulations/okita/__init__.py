@@ -173,6 +173,7 @@ PROBLEM = Problem(
     generator_options=GeneratorOptions,
     formulations={f.name: f for f in _FORMULATIONS},
     reference="problem_2_columns",
+    proof_model="problem_2_aggregated(exchange='hull')",
     unit="money",
     bounds={b.name: b for b in _BOUNDS},
     measures={

@@ -141,6 +141,12 @@ _add(
     part=ONE,
 )
 _add(
+    single.verify,
+    "optsched solve preemptive.problem_2_compact inst.json --proof proof.json",
+    "optsched verify inst.json proof.json",
+    part=ONE,
+)
+_add(
     single.run,
     "optsched run preemptive.a_online inst.json -o schedule.json",
     'optsched run "preemptive.a_online(epsilon=0.5)" inst.json',

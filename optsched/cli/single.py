@@ -1,4 +1,4 @@
-"""Commands on one instance: ``generate``, ``solve``, ``run``, ``check``."""
+"""Commands on one instance: ``generate``, ``solve``, ``verify``, ``run``, ``check``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from optsched.cli.progress import progress
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
-    from optsched.problem import Violation
+    from optsched.problem import Answer, Problem, Violation
 
 SHOWN = 20
 """Violations listed for people."""
@@ -93,15 +93,24 @@ def solve(
     start: Annotated[
         Path | None, typer.Option(help="Schedule file to start from.", show_default=False)
     ] = None,
+    proof: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to write a proof in exact arithmetic to, for 'verify'; it may take as long "
+            "again as the limit.",
+            show_default=False,
+        ),
+    ] = None,
     output: Output = None,
     log: Annotated[bool, typer.Option("--log", help="Show the solver's own log.")] = False,
     json: Json = False,
 ) -> None:
     """Solve an instance to proven optimality, or as far as the limits allow.
 
-    Exits 0 with a feasible point, 1 without one.
+    Exits 0 with a feasible point, 1 without one, or without the proof asked for.
     """
     from optsched.document import load, save
+    from optsched.evaluation.proofs import proven_by
     from optsched.evaluation.runs import check_solver
     from optsched.solvers.options import Options
 
@@ -116,6 +125,9 @@ def solve(
     if output is not None and formulation.relaxation:
         raise InputError.of("--output", str(output), f"{call} is a relaxation: it has no schedule")
     check_target(output)
+    check_target(proof)
+    if proof is not None:
+        proven_by(found, call)
     instance = load(found.instance_type, instance_file)
     first = None if start is None else load(found.schedule_type, start)
     answer = _stoppable(
@@ -133,7 +145,67 @@ def solve(
         save(answer.schedule, output)
         say(f"wrote {output}")
     accepted = solution.status in ("optimal", "feasible", "interrupted") and solution.has_point
+    if proof is not None:
+        accepted &= _stoppable(
+            lambda: _write_proof(found, call, instance, answer, time_limit, proof), None, "proving"
+        )
     raise typer.Exit(YES if accepted else NO)
+
+
+def _write_proof(
+    found: Problem, call: str, instance: Any, answer: Answer, seconds: float | None, target: Path
+) -> bool:
+    """Whether there is one."""
+    import json
+
+    from optsched.document import write_text
+    from optsched.evaluation.proofs import prove
+    from optsched.proof import NotProvenError, ProofError
+
+    try:
+        document = prove(found, call, instance, answer, seconds)
+    except (NotProvenError, ProofError) as why:
+        say(f"not proven: {why}")
+        return False
+    write_text(target, json.dumps(document, separators=(",", ":")) + "\n")
+    say(f"wrote {target}: {len(document['nodes'])} nodes")
+    return True
+
+
+def verify(
+    instance_file: InstanceFile,
+    proof_file: Annotated[
+        Path, typer.Argument(metavar="PROOF", help="Proof file (JSON).", show_default=False)
+    ],
+    json: Json = False,
+) -> None:
+    """Check a proof in exact arithmetic, and its schedule, against an instance.
+
+    The model is made anew from the instance. Exits 0 where no schedule is better than the bound
+    and this one is as good, 1 where the proof does not hold or the two do not meet.
+    """
+    from optsched.document import load, read_json
+    from optsched.evaluation.proofs import check_proof
+    from optsched.problem import problem
+    from optsched.proof import ProofError
+
+    document = read_json(proof_file)
+    if not isinstance(document, dict):
+        raise InputError.of("file", str(proof_file), "must hold a proof")
+    found = problem(str(document.get("problem")))
+    instance = load(found.instance_type, instance_file)
+    try:
+        verdict = check_proof(found, instance, document)
+    except ProofError as why:
+        said, proven, numbers = f"not proven: {why}", False, dict[str, float]()
+    else:
+        said, proven = verdict.sentence(found.sense), verdict.closed
+        numbers = {"bound": float(verdict.bound), "cost": verdict.cost}
+    if json:
+        print_json({"proven": proven, **numbers, "unit": found.unit, "message": said})
+    else:
+        console().print(said, markup=False)
+    raise typer.Exit(YES if proven else NO)
 
 
 def _stoppable(work: Callable[[], T], stop: threading.Event | None, title: str) -> T:

@@ -73,6 +73,9 @@ class Solution:
     version: str = ""
     message: str = ""
     """What a person needs to know beyond the status."""
+    proof: Mapping[str, Any] | None = field(default=None, repr=False)
+    """Where one was asked for and found: that no point is better than ``proof["bound"]``, for
+    ``optsched.proof.verify`` to check in exact arithmetic."""
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """Values of one variable block.

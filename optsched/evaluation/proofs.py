@@ -1,0 +1,123 @@
+"""Proofs about instances: what no schedule costs less than, and a schedule that costs it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from optsched.document import dumps, parse
+from optsched.errors import InputError
+from optsched.model import Model
+from optsched.problem import COST_TOLERANCE, Answer, Formulation, Problem, Violation
+from optsched.proof import NotProvenError, find, verify
+from optsched.solvers.solution import Status
+
+CONES = frozenset({"rotated_cone"})
+"""Blocks that a proof can speak of as they are."""
+
+
+def proven_by(problem: Problem, call: str) -> str:
+    """The formulation, with options, of whose model a proof of this one's answers is.
+
+    Raises:
+        InputError: an exact method for something else than the problem's optimum.
+    """
+    chosen, _ = problem.formulation(call)
+    if isinstance(chosen, Formulation):
+        return call
+    if chosen.relaxation or not problem.proof_model:
+        raise InputError.of("--proof", call, "a formulation that has a model to prove")
+    return problem.proof_model
+
+
+def _form(problem: Problem, call: str, instance: Any) -> Any:
+    formulation, options = problem.formulation(call)
+    if not isinstance(formulation, Formulation):
+        raise InputError.of("formulation", call, "one that has a model")
+    model: Model = formulation.build(instance, **options)
+    return model.compile(CONES)
+
+
+def prove(
+    problem: Problem, call: str, instance: Any, answer: Answer, seconds: float | None = None
+) -> dict[str, Any]:
+    """The document that proves an optimal answer, its schedule included.
+
+    Args:
+        problem: the problem.
+        call: the formulation that was solved, with its options.
+        instance: what was solved.
+        answer: what came of it.
+        seconds: wall time it may take.
+
+    Raises:
+        NotProvenError: the answer is not optimal, or no proof was found in time.
+        InputError: the formulation has no model.
+        ProofError: the model has blocks a proof cannot speak of.
+    """
+    by = proven_by(problem, call)
+    solution = answer.solution
+    if solution.status is not Status.OPTIMAL or answer.schedule is None:
+        raise NotProvenError(f"no optimal schedule to prove: the solve ended {solution.status}")
+    form = _form(problem, by, instance)
+    proof = find(form, solution.objective, seconds=math.inf if seconds is None else seconds)
+    schedule = json.loads(dumps(answer.schedule))
+    return {**proof, "problem": problem.name, "formulation": by, "schedule": schedule}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a proof that holds says, and what the paper's checker says of its schedule."""
+
+    bound: Fraction
+    """What no point of the formulation's model is better than."""
+    formulation: str
+    of_the_problem: bool
+    """Whether every schedule of the problem is a point of that model."""
+    cost: float
+    violations: list[Violation]
+
+    @property
+    def closed(self) -> bool:
+        """Whether the schedule is feasible and as good as the bound allows."""
+        apart = abs(Fraction(self.cost) - self.bound)
+        return not self.violations and apart <= COST_TOLERANCE * max(1.0, abs(self.cost))
+
+    def sentence(self, sense: str) -> str:
+        """The verdict in words."""
+        what = "schedule" if self.of_the_problem else f"point of {self.formulation}"
+        word = "less" if sense == "minimise" else "more"
+        claim = f"proven: no {what} costs {word} than {float(self.bound):.12g}"
+        if sense != "minimise":
+            claim = claim.replace("costs more", "is worth more")
+        if self.violations:
+            return f"{claim}, but the schedule breaks ({self.violations[0].constraint})"
+        verb = "costs" if sense == "minimise" else "is worth"
+        if not self.closed:
+            return f"{claim}, but the schedule {verb} {self.cost:.12g}"
+        return f"{claim}, and this one {verb} {self.cost:.12g}"
+
+
+def check_proof(problem: Problem, instance: Any, document: Mapping[str, Any]) -> Verdict:
+    """Check a proof and its schedule against the instance: the model is made anew from it.
+
+    Raises:
+        InputError: a document without a schedule, or of a formulation that is not known.
+        ProofError: the proof does not hold.
+    """
+    call = str(document.get("formulation"))
+    bound = verify(_form(problem, call, instance), document)
+    if bound is None:
+        raise InputError.of("bound", None, "a number, as there is a schedule")
+    schedule = parse(problem.schedule_type, document.get("schedule"))
+    return Verdict(
+        bound,
+        call,
+        call == (problem.proof_model or problem.reference),
+        problem.cost(instance, schedule),
+        problem.check(instance, schedule, **problem.reference_check),
+    )
