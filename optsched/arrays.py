@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from optsched.errors import FieldProblem, InputError
+from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
@@ -65,40 +62,3 @@ def freeze(thing: Any) -> None:
             value = value.copy()
             value.flags.writeable = False
             object.__setattr__(thing, item.name, value)
-
-
-def spread(name: str, value: ArrayLike, shape: int | tuple[int, ...], kind: type) -> NDArray[Any]:
-    """Numbers of one kind, repeated to fill a shape.
-
-    Raises:
-        InputError: they are no numbers, not whole where ``kind`` is int, or do not fit.
-    """
-    given: NDArray[Any] = np.asarray(value)
-    try:
-        array: NDArray[Any] = given.astype(kind)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError.of(name, value, "numbers") from None
-    if kind is int and not np.array_equal(array, given):
-        raise InputError.of(name, given.tolist(), "whole numbers")
-    try:
-        return np.broadcast_to(array, shape)
-    except ValueError:
-        raise InputError.of(name, f"shape {array.shape}", f"must fit shape {shape}") from None
-
-
-def refused(
-    thing: Any, name: str, bad: NDArray[np.bool_], allowed: str, *, most: int = 3
-) -> Iterator[FieldProblem]:
-    """The first entries of an array field that cannot be accepted.
-
-    Args:
-        thing: what has the field.
-        name: of the field.
-        bad: which entries, in the field's shape.
-        allowed: what may stand there.
-        most: entries named.
-    """
-    values = getattr(thing, name)
-    for index in np.argwhere(bad)[:most]:
-        where = "".join(f"[{i}]" for i in index)
-        yield FieldProblem(name + where, values[tuple(index)].item(), allowed)
