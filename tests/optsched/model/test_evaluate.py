@@ -212,3 +212,37 @@ def test_a_product_is_broken_by_more_than_the_tolerance():
         v for v in m.violations({"n": 2, "x": np.nan, "z": 3}) if v.kind == "product"
     )  # fmt: skip
     assert broken.amount == INF
+
+
+def test_every_row_near_its_tolerance_is_decided_by_its_own_entries():
+    m = Model()
+    m.add("rows", m.continuous("x", 3, lower=-INF) <= 1)
+    assert kinds(m, 0.25, x=np.array([0, 1.25, 1.25])) == {}
+    for row in range(3):
+        point = np.zeros(3)
+        point[row] = beyond(1.25)
+        (broken,) = m.violations({"x": point}, 0.25)
+        assert (broken.index, broken.entries) == ((row,), 1)
+
+
+def test_an_indicator_is_broken_by_less_than_one_as_well():
+    m = Model()
+    x, b = m.continuous("x", 2, upper=9), m.binary("b", 2)
+    m.indicator([b], x <= 3, active=[True], name="when")
+    (broken,) = m.violations({"x": np.array([3.5, 3.5]), "b": np.array([0, 1])})
+    assert (broken.block, broken.index, broken.amount, broken.entries) == ("when", (1,), 0.5, 1)
+
+
+def test_products_of_several_entries_name_the_worst():
+    m = Model()
+    n, x = m.integer("n", (2, 2), upper=3), m.continuous("x", (2, 2), upper=3)
+    m.product(n, x, name="z")
+    (broken,) = m.violations({"n": np.ones((2, 2)), "x": np.ones((2, 2)), "z": [[1, 2], [1, 4]]})
+    assert (broken.index, broken.amount, broken.entries) == ((1, 1), 3.0, 2)
+
+
+def test_a_value_that_is_no_number_breaks_rows_that_take_it_off():
+    m = Model()
+    x = m.continuous("x", 2, lower=-INF)
+    m.add("row", x[1] - x[0] <= 1)
+    assert kinds(m, x=np.array([INF, 0.0])) == {"x": "bound", "row": "row"}

@@ -76,6 +76,9 @@ def test_a_first_point_is_found_where_nothing_is_not_one() -> None:
     assert best([-1, -1], rows) == (-2, (2, 0))
     assert best([-1, -2], rows) == (-2, (2, 0))
     assert best([-2, -1], [([1, 1], 2, None), ([1, 0], F(1, 2), None)])[0] == F(-5, 2)
+    # the row that is broken most is not the one with the largest coefficient
+    assert best([-1, -1], [([1, 3], 1, None), ([1, 1], 4, None)])[0] == -4
+    assert best([-1, -1], [([1, 3], 1, None), ([1, 0], 4, None)]) == (-4, (4, 0))
     twice = [([1, 1], 2, 2), ([2, 2], 4, 4)]
     assert best([1, 0], twice) == (2, (2, 0))
     assert best([1, 0], [*twice, ([1, 1], 3, None)]) is Status.INFEASIBLE
