@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, Generic, TypeVar
 
-from joblib.externals.loky import cpu_count, get_reusable_executor
+from loky import cpu_count, get_reusable_executor
 
 from optsched.errors import words
 
