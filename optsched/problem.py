@@ -110,6 +110,8 @@ class Answer:
     solution: Solution
     schedule: Any | None = None
     """The decoded schedule; None without a point, or where the problem is only a relaxation."""
+    check: Mapping[str, Any] | None = None
+    """Options of ``check`` under which the schedule counts; None: the problem's own."""
 
 
 HONOURED_BY_MODELS = frozenset({"solver", "start", *Options.__dataclass_fields__})
@@ -356,7 +358,8 @@ class Problem:
         if answer.schedule is None or solution.objective is None:
             return answer
         complaint = ""
-        violations = self.check(instance, answer.schedule, **self.reference_check)
+        strict = self.reference_check if answer.check is None else answer.check
+        violations = self.check(instance, answer.schedule, **strict)
         cost = self.cost(instance, answer.schedule)
         if violations:
             worst = max(violations, key=lambda v: v.amount)

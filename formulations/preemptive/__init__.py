@@ -16,7 +16,6 @@ from formulations.preemptive.bounds import (
     rounded_up,
 )
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.generator import GeneratorOptions, generate
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.lagrangian import lb_lagrangian
 from formulations.preemptive.lp_kappa import lp_kappa
@@ -27,13 +26,10 @@ from formulations.preemptive.metrics import (
     utilisation,
 )
 from formulations.preemptive.network import problem_4_flow
-from formulations.preemptive.problem_2 import (
-    decode_problem_2,
-    decode_problem_2_compact,
-    encode_problem_2_compact,
-    problem_2,
-    problem_2_compact,
-)
+from formulations.preemptive.offline import COMPACT, OFFLINE
+from formulations.preemptive.price_guided import PRICE_GUIDED
+from formulations.preemptive.prices import lb_prices
+from formulations.preemptive.problem_2 import decode_problem_2, problem_2
 from formulations.preemptive.problem_2_no_migration import (
     decode_no_migration,
     encode_no_migration,
@@ -46,6 +42,7 @@ from formulations.preemptive.problem_10 import problem_10
 from formulations.preemptive.problem_11 import problem_11
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage import STORAGE
+from formulations.preemptive.workload import WorkloadOptions, generate
 from optsched.problem import Answer, Bound, ExactMethod, Formulation, Preset, Problem, later
 
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
@@ -53,12 +50,9 @@ __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
 _PAPER = "Wang et al., Preemptive Scheduling for Distributed ML Jobs in Edge-Cloud Networks"
 
 _FORMULATIONS = (
-    Formulation(
-        "problem_2_compact", problem_2_compact, "problem (2)",
-        "total completion time, work may migrate; completion binaries over hubs: the model for "
-        "scale, without parameter servers, which never bind",
-        decode_problem_2_compact, encode_problem_2_compact,
-    ),
+    OFFLINE,
+    COMPACT,
+    PRICE_GUIDED,
     Formulation(
         "problem_2", problem_2, "problem (2)",
         "total completion time, work may migrate; row by row as printed, with parameter servers",
@@ -108,6 +102,8 @@ _BOUNDS = (
           "per job the greater of lb_lp4_plus and lb_alone"),
     Bound("lb_lagrangian", lambda instance: rounded_up(instance, lb_lagrangian(instance)),
           "problem (2)", "Lagrangian relaxation of the workers' capacities"),
+    Bound("lb_prices", lb_prices, "problem (2)",
+          "prices of worker time by type, exact to the last digit, at the size of a whole trace"),
     Bound("lb_ext", lambda instance: rounded_up(instance, lb_ext(instance)), "problem (2)",
           "completion-indexed linear program, for small instances"),
 )  # fmt: skip
@@ -203,9 +199,9 @@ PROBLEM = Problem(
     check=check,
     cost=cost,
     generate=generate,
-    generator_options=GeneratorOptions,
+    generator_options=WorkloadOptions,
     formulations={f.name: f for f in _FORMULATIONS},
-    reference="problem_2_compact",
+    reference="offline",
     unit="slots",
     bounds={b.name: b for b in _BOUNDS},
     check_options=lambda schedule: {"speed": schedule.speed},

@@ -8,6 +8,7 @@ from formulations.preemptive.bounds import lb_alone, rounded_up
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.lagrangian import lb_lagrangian
+from formulations.preemptive.prices import lb_prices
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_7 import (
     decode_problem_7,
@@ -61,6 +62,12 @@ STORAGE = Problem(
     bounds={
         "lb_alone": Bound(
             "lb_alone", lb_alone, "closed form", "every job as if it were the only one"
+        ),
+        "lb_prices": Bound(
+            "lb_prices",
+            lb_prices,
+            "problem (2)",
+            "prices of worker time by type, exact to the last digit, storage left out",
         ),
         "lb_lagrangian": Bound(
             "lb_lagrangian",

@@ -14,21 +14,35 @@ Machines are those of the official list: ``PHILLY_MACHINES``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
 
-from formulations.preemptive.generator import PHILLY_JOBS, PHILLY_MACHINES, from_trace
+from formulations.preemptive.generator import (
+    PHILLY_JOBS,
+    PHILLY_MACHINES,
+    GeneratorOptions,
+    SystemOptions,
+    from_trace,
+)
+from formulations.preemptive.generator import generate as draw
 from formulations.preemptive.instance import Floats, Instance, Integers
+from optsched.document import validated
 from optsched.errors import InputError
-from optsched.traces import Machines, TraceJobs
-from optsched.traces.philly import load_jobs
+from optsched.traces import Machines, TraceJobs, alibaba_gpu, philly
 
 PHILLY_SIZE = 117_325
 """Jobs of the full trace."""
 PHILLY_HOURS = 2_006
 """Hours over which the jobs of the derived table were submitted."""
+
+ALIBABA_MACHINES = {8: 617, 2: 518, 4: 54, 1: 24}
+"""GPUs of a machine: number of such machines in Alibaba's cluster of 2023."""
 
 PERSISTENCE = 0.66
 """Correlation of the log-intensities of two hours that follow each other."""
@@ -48,7 +62,11 @@ DURATIONS = {
 
 def philly_machines() -> Machines:
     """The 552 machines of the official list, 2,490 GPUs."""
-    gpus = np.repeat(list(PHILLY_MACHINES), list(PHILLY_MACHINES.values()))
+    return _machines(PHILLY_MACHINES)
+
+
+def _machines(counts: dict[int, int]) -> Machines:
+    gpus = np.repeat(list(counts), list(counts.values()))
     return Machines(tuple(f"m{i}" for i in range(len(gpus))), gpus)
 
 
@@ -114,14 +132,61 @@ def philly_workload(
     Args:
         rng: draws the jobs if they are not read, and all a trace does not know.
         jobs: how many, the first ones of a file; None: all of them, or ``PHILLY_SIZE``.
-        path: the table or the log of the real jobs; None: jobs are drawn.
+        path: the table or the log of the real jobs, or the pods of Alibaba's trace, which come
+            with its machines; None: jobs are drawn.
         options: the other fields of ``generator.TraceOptions``.
 
     Raises:
         InputError: the file cannot be read, or an option is out of range.
     """
     if path is None:
-        trace = draw_jobs(rng, PHILLY_SIZE if jobs is None else jobs)
+        trace, machines = draw_jobs(rng, PHILLY_SIZE if jobs is None else jobs), philly_machines()
     else:
-        trace = load_jobs(path)[slice(jobs)]
-    return from_trace(trace, philly_machines(), rng, **{"calibrate": "duration", **options})
+        trace, machines = _read(path)
+    return from_trace(trace[slice(jobs)], machines, rng, **{"calibrate": "duration", **options})
+
+
+def _read(path: str | Path) -> tuple[TraceJobs, Machines]:
+    """Jobs and the machines of their cluster; Alibaba's are known by their columns."""
+    columns: Sequence[str] = ()
+    with suppress(OSError, EOFError, ValueError):  # Philly's loader says what is wrong
+        columns = list(pd.read_csv(path, nrows=0).columns)
+    if "creation_time" in columns:
+        return alibaba_gpu.load_jobs(path), _machines(ALIBABA_MACHINES)
+    return philly.load_jobs(path), philly_machines()
+
+
+class WorkloadOptions(GeneratorOptions):
+    """Options of ``generate``."""
+
+    trace: str | None = Field(
+        None,
+        description="file with the jobs of a cluster, Philly's (table or log) or Alibaba's pods, "
+        "on its machines: all of them unless jobs are counted, with the work they did",
+    )
+
+    @model_validator(mode="after")
+    def _a_trace_has_its_own_system(self) -> Self:
+        own = sorted({"servers", "span", "jobs_per_slot", "machines"} & self.model_fields_set)
+        if self.trace is not None and own:
+            raise ValueError(f"a trace has {own[0]} of its own")
+        return self
+
+
+def generate(rng: np.random.Generator, **options: Any) -> Instance:
+    """Draw an instance as ``generator.generate`` does, or read its jobs from a trace.
+
+    Args:
+        rng: source of all randomness.
+        options: the fields of ``WorkloadOptions``. Chunk times of a trace are rounded only if that
+            is asked for.
+
+    Raises:
+        InputError: an option is unknown or out of range, or the file cannot be read.
+    """
+    chosen = validated(WorkloadOptions, options)
+    if chosen.trace is None:
+        return draw(rng, **{name: value for name, value in options.items() if name != "trace"})
+    said = {name: getattr(chosen, name) for name in chosen.model_fields_set}
+    system = {n: v for n, v in said.items() if n == "rounded" or n in SystemOptions.model_fields}
+    return philly_workload(rng, said.get("jobs"), chosen.trace, **system)

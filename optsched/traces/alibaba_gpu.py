@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from optsched.errors import FieldProblem, InputError
+from optsched.traces.jobs import TraceJobs
 
 _LISTED = 5  # bad values named in one error
 
@@ -115,19 +116,52 @@ def load_pods(path: str | Path) -> GpuPods:
     return GpuPods(table, cpu, mem, number, share)
 
 
+def load_jobs(path: str | Path) -> TraceJobs:
+    """Read the pods of a list with times as jobs: those that held GPUs, from creation on.
+
+    A pod runs from ``scheduled_time`` to ``deletion_time``; one that shares a GPU counts as one.
+
+    Raises:
+        InputError: the file cannot be read, lacks a column, or holds a value that is refused.
+    """
+    wanted = ("num_gpu", "creation_time", "scheduled_time", "deletion_time")
+    table = _table(Path(path), wanted)
+    scheduled = (table["scheduled_time"] != "").to_numpy()
+    table["scheduled_time"] = table["scheduled_time"].where(scheduled, "0")
+    gpus, created, started, ended = (_whole(Path(path), table, column) for column in wanted)
+    ran = scheduled & (ended > started)
+    kept = np.flatnonzero(ran & (gpus > 0))
+    kept = kept[np.argsort(created[kept], kind="stable")]
+    dropped = {
+        "never scheduled": int(np.sum(~scheduled)),
+        "no running time": int(np.sum(scheduled & ~ran)),
+        "no GPU": int(np.sum(ran & (gpus == 0))),
+    }
+    submitted = (created[kept] - created[kept][:1]).astype(np.float64)
+    running = (ended - started)[kept].astype(np.float64)
+    names = np.full(len(kept), "openb")
+    counted = {reason: count for reason, count in dropped.items() if count}
+    return TraceJobs(submitted, running, gpus[kept], names, counted)
+
+
 def _columns(
     path: Path, name: str, wanted: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    table = _table(path, (name, *wanted))
+    return tuple(table[name]), [_whole(path, table, column) for column in wanted]
+
+
+def _table(path: Path, wanted: tuple[str, ...]) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, EOFError, ValueError) as error:
         raise InputError.of("file", str(path), f"cannot be read as CSV ({error})") from None
     table.columns = table.columns.str.strip()
-    missing = [column for column in (name, *wanted) if column not in table.columns]
+    missing = [column for column in wanted if column not in table.columns]
     if missing:
         allowed = "must have " + ", ".join(map(repr, missing))
         raise InputError.of(f"{path}, header", list(table.columns), allowed)
-    return tuple(table[name]), [_whole(path, table, column) for column in wanted]
+    return table
 
 
 def _whole(path: Path, table: pd.DataFrame, column: str) -> NDArray[np.int64]:

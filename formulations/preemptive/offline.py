@@ -1,0 +1,54 @@
+"""The offline optimum of problem (2), proven where it can be and bounded where it cannot."""
+
+from __future__ import annotations
+
+from formulations.preemptive.grid import build_grid
+from formulations.preemptive.instance import Instance
+from formulations.preemptive.price_guided import PRICE_GUIDED, fits_slots
+from formulations.preemptive.problem_2 import (
+    decode_problem_2_compact,
+    encode_problem_2_compact,
+    problem_2_compact,
+)
+from formulations.preemptive.schedule import Schedule
+from optsched.problem import HONOURED_BY_MODELS, Answer, ExactMethod, Formulation
+from optsched.solvers.options import Options
+
+LARGEST = 200_000
+"""Slots of all jobs' windows up to which problem (2) is left to a solver."""
+
+COMPACT = Formulation(
+    "problem_2_compact", problem_2_compact, "problem (2)",
+    "total completion time, work may migrate; completion binaries over hubs: the model for "
+    "scale, without parameter servers, which never bind",
+    decode_problem_2_compact, encode_problem_2_compact,
+)  # fmt: skip
+
+
+def offline(
+    instance: Instance,
+    options: Options,
+    *,
+    solver: str | None = None,
+    start: Schedule | None = None,
+) -> Answer:
+    """(2) by a solver where it is small enough for a proof, by ``price_guided`` where it is not.
+
+    Args:
+        instance: any.
+        options: limits and tolerances; ``price_guided`` refuses those that it does not heed.
+        solver: back end.
+        start: a schedule to start from; prices need none.
+    """
+    if fits_slots(instance):
+        grid = build_grid(instance)
+        if int((grid.end_slot - grid.first_slot).sum()) <= LARGEST:
+            return COMPACT.solve(instance, solver=solver, options=options, start=start)
+    return PRICE_GUIDED.solve(instance, solver=solver, options=options)
+
+
+OFFLINE = ExactMethod(
+    "offline", offline, "problem (2)",
+    "total completion time: problem_2_compact where that is small enough, price_guided where not",
+    honours=HONOURED_BY_MODELS,
+)  # fmt: skip

@@ -1,0 +1,194 @@
+"""LB-PRICES: a proven bound at the size of a whole trace (sheet, section 11).
+
+Of (2) only the workers' capacities are kept, per pool of workers that serve the same jobs, and
+priced over time. At any prices, what every job on its own pays at least for its completion, less
+what the capacities are worth, bounds the optimum from below. Prices are improved by subgradient
+steps in floating point; what they prove is worked out in integers alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from formulations.preemptive.instance import Floats, Instance, Integers, whole_slots
+from formulations.preemptive.markets import Market, markets
+from optsched.errors import InputError
+from optsched.parallel import Executor, Serial, drain
+
+STEPS = 300
+"""Evaluations of the bound where nothing else is said."""
+
+PATIENCE = 6
+"""Steps without improvement after which the search goes back, to aim nearer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """The best prices found for a market, and what they prove."""
+
+    bound: Fraction
+    """On the sum of the jobs' ages at completion, slots; slots begin at whole ones if slotted."""
+    price: Floats
+    """Slots of completion time per slot of a worker, shape (pools, cells)."""
+    age: Floats
+    """At completion, in each job's cheapest way, slots; infinite for whole in the cloud."""
+    best: Floats
+    """Bound after each step."""
+    seconds: Floats
+    """Since the first step began."""
+
+
+def proof(market: Market, price: Floats) -> tuple[Fraction, Integers]:
+    """What prices prove, in exact arithmetic, and the jobs' ages at completion in time units."""
+    whole = market.whole(price)
+    value, age, _ = market.evaluate(whole)
+    low = (1 << 31) - 1
+    values = (int((value >> 31).sum()) << 31) + int((value & low).sum())
+    length = np.diff(market.edges)
+    for pool, workers in enumerate(market.capacity.tolist()):
+        paid = np.flatnonzero(whole[pool])
+        at = zip(whole[pool, paid].tolist(), length[paid].tolist(), strict=True)
+        values -= workers * sum(p * units for p, units in at)
+    values -= market.slack << market.price_bits
+    return Fraction(values, 1 << (market.time_bits + market.price_bits)), age
+
+
+def improve(market: Market, *, steps: int = STEPS, seconds: float = math.inf) -> Priced:
+    """Improve prices from zero, at which every job runs as if alone.
+
+    Steps are of Polyak's kind towards a little more than the best bound so far, along a direction
+    that remembers the last one.
+
+    Args:
+        market: what to price.
+        steps: most evaluations.
+        seconds: after which no further step is made.
+    """
+    began = time.perf_counter()
+    length = np.ldexp(np.diff(market.edges).astype(np.float64), -market.time_bits)
+    supply = market.capacity[:, None] * length
+    unit, whole_value = 2.0**-market.time_bits, 2.0 ** -(market.time_bits + market.price_bits)
+    price = np.zeros(supply.shape)
+    best, best_price, ahead, idle = -math.inf, price, 0.1 if market.slotted else 0.01, 0
+    lucky, direction = 0, np.zeros(supply.shape)
+    curve = []
+    for _ in range(steps):
+        whole = market.whole(price)
+        value, _, use = market.evaluate(whole)
+        paid = np.ldexp(whole.astype(np.float64), -market.price_bits)
+        level = float(value.sum(dtype=np.float64)) * whole_value - float((supply * paid).sum())
+        if level > best:
+            best, best_price, idle, lucky = level, price, 0, lucky + 1
+            if lucky % PATIENCE == 0:
+                ahead /= 0.7
+        else:
+            idle, lucky = idle + 1, 0
+        curve.append((best, time.perf_counter() - began))
+        if curve[-1][1] > seconds:
+            break
+        if idle >= PATIENCE:
+            price, ahead, idle = best_price, 0.7 * ahead, 0
+            direction = np.zeros(supply.shape)
+            continue
+        direction = (use * unit - supply) / length + 0.7 * direction
+        direction[(price <= 0) & (direction < 0)] = 0.0
+        direction[:, -1] = 0.0
+        squares = float((direction * direction * length).sum())
+        if squares <= 0:
+            break
+        price = np.maximum(0.0, price + direction * ((1 + ahead) * best - level) / squares)
+    bound, age = proof(market, best_price)
+    ages = np.where(age < 0, np.inf, np.ldexp(age.astype(np.float64), -market.time_bits))
+    return Priced(bound, best_price, ages, *np.array(curve).T)
+
+
+@dataclass(frozen=True, eq=False)
+class PriceProof:
+    """What prices prove of an instance, market by market."""
+
+    slotted: bool
+    markets: Sequence[Market]
+    priced: Sequence[Priced]
+
+    def bound(self, instance: Instance) -> float:
+        """On the total completion time: no schedule costs less."""
+        ages = sum((found.bound for found in self.priced), Fraction(0))
+        if self.slotted:  # completion times are whole
+            begin = int(whole_slots(instance.release_time).sum())
+            released = sum(map(Fraction, instance.release_time.tolist()), Fraction(0))
+            ages = math.ceil(ages + begin) - released
+        nearest = float(ages)
+        return nearest if Fraction(nearest) <= ages else math.nextafter(nearest, -math.inf)
+
+    def curve(self) -> tuple[Floats, Floats]:
+        """Seconds, all markets added up, and the bound at that time, after each step."""
+        steps = max(len(found.best) for found in self.priced)
+
+        def total(name: str) -> Floats:
+            columns = [getattr(found, name) for found in self.priced]
+            padded = [np.pad(c, (0, steps - len(c)), mode="edge") for c in columns]
+            return np.asarray(np.sum(padded, axis=0))
+
+        return total("seconds"), total("best")
+
+
+def price(
+    instance: Instance,
+    *,
+    slotted: bool = True,
+    by_server: bool = False,
+    steps: int = STEPS,
+    time_limit: float | None = None,
+    executor: Executor | None = None,
+) -> PriceProof:
+    """Find good prices, each market on its own.
+
+    Args:
+        instance: any.
+        slotted: see ``markets``.
+        by_server: see ``markets``.
+        steps: most evaluations per market. The proof depends on nothing else, unless time is up.
+        time_limit: wall seconds, shared out among the markets.
+        executor: where the markets are priced, one after the other or at the same time; None: in
+            this process.
+
+    Raises:
+        InputError: fewer than one step.
+        RuntimeError: a process failed.
+    """
+    if steps < 1:
+        raise InputError.of("steps", steps, "an integer >= 1")
+    began = time.perf_counter()
+    cut = markets(instance, slotted=slotted, by_server=by_server)
+    executor = executor or Serial()
+    left = math.inf
+    if time_limit is not None:
+        left = max(0.0, time_limit - (time.perf_counter() - began))
+    share = left * min(executor.size(), len(cut)) / len(cut)
+    priced: dict[int, Priced] = {}
+    # the largest first, so that none is waited for at the end
+    largest = sorted(range(len(cut)), key=lambda i: -len(cut[i].jobs))
+    tasks = deque((i, cut[i], steps, share) for i in largest)
+    for batch in drain(_improved, tasks, executor):
+        for finished in batch:
+            if finished.value is None:
+                raise RuntimeError(f"pricing failed: {finished.error}")
+            priced[finished.task[0]] = finished.value
+    return PriceProof(slotted, cut, [priced[i] for i in range(len(cut))])
+
+
+def _improved(task: tuple[int, Market, int, float]) -> Priced:
+    _, market, steps, seconds = task
+    return improve(market, steps=steps, seconds=seconds)
+
+
+def lb_prices(instance: Instance) -> float:
+    """LB-PRICES of (2), in whole slots, after ``STEPS`` steps."""
+    return price(instance).bound(instance)
