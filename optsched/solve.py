@@ -8,6 +8,7 @@ from typing import Any
 
 from optsched.decomposition.cones import foreign_cones
 from optsched.decomposition.cuts import solve_with_cuts
+from optsched.errors import ModelError
 from optsched.model import Model
 from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.direct import AGREEMENT, solve_directly
@@ -96,7 +97,7 @@ def _proven(model: Model, solution: Solution, options: Options) -> Solution:
         found = find(form, solution.objective, seconds=seconds)
         verify(form, found)
         said = f"proven in exact arithmetic, {len(found['nodes'])} nodes"
-    except (NotProvenError, ProofError) as why:
+    except (NotProvenError, ProofError, ModelError) as why:
         found, said = None, f"not proven in exact arithmetic: {why}"
     return replace(solution, proof=found, message=f"{solution.message}; {said}".removeprefix("; "))
 

@@ -35,7 +35,7 @@ from optsched.cli.names import (
     target,
 )
 from optsched.cli.progress import progress
-from optsched.errors import InputError
+from optsched.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from optsched.problem import Answer, Problem, Violation
@@ -164,7 +164,7 @@ def _write_proof(
 
     try:
         document = prove(found, call, instance, answer, seconds)
-    except (NotProvenError, ProofError) as why:
+    except (NotProvenError, ProofError, ModelError) as why:
         say(f"not proven: {why}")
         return False
     write_text(target, json.dumps(document, separators=(",", ":")) + "\n")

@@ -124,6 +124,8 @@ class _Search:
                 raise NotProvenError(f"a point of value {value:.12g} seems to be better")
             nodes.append(leaf)
         bound = self.target
+        if bound is not None and all("split" in n or n.get("cost") == 0 for n in nodes):
+            raise NotProvenError("the model has no point, of whatever value")
         if self.shown:
             bound = Fraction(math.nextafter(float(min(self.shown)), -math.inf))
         pair = None if bound is None else (self.model.sign * bound).as_integer_ratio()
@@ -136,9 +138,10 @@ class _Search:
         }
 
     def _node(self, branch: Branch, lower: Floats, upper: Floats) -> _Node:
+        relaxed = self.relaxation.solve(lower, upper, self.deadline - time.perf_counter())
         if time.perf_counter() > self.deadline:
             raise NotProvenError("no proof within the time")
-        return _Node(branch, lower, upper, self.relaxation.solve(lower, upper))
+        return _Node(branch, lower, upper, relaxed)
 
     # leaves
 

@@ -54,12 +54,14 @@ class Relaxation:
         values = np.array([a / unit for a in terms.values()])
         self._engine.addRow(side / unit, np.inf, len(columns), columns, values)
 
-    def solve(self, lower: Floats, upper: Floats) -> Relaxed:
-        """The optimum within other bounds of the columns."""
+    def solve(self, lower: Floats, upper: Floats, seconds: float) -> Relaxed:
+        """The optimum within other bounds of the columns, if it is found in time."""
         import highspy
 
         facts, engine = highspy.HighsModelStatus, self._engine
         engine.changeColsBounds(len(lower), self._columns, lower, upper)
+        # its clock runs on from solve to solve
+        engine.setOptionValue("time_limit", engine.getRunTime() + max(seconds, 1e-3))
         engine.run()
         status = engine.getModelStatus()
         if status not in (facts.kOptimal, facts.kInfeasible):

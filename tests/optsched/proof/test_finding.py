@@ -146,6 +146,14 @@ def test_columns_without_bounds_are_priced_exactly() -> None:
         assert float(verify(form, find(form, value)) or 0) == pytest.approx(value, rel=1e-9)
 
 
+def test_of_a_model_without_points_no_value_is_proven() -> None:
+    m = odd_cycles(1)
+    m.add("few", m["x"].sum() <= 1)
+    assert verify(m.compile(), find(m.compile(), None)) is None
+    with pytest.raises(NotProvenError, match="no point"):
+        find(m.compile(), 2.0)
+
+
 def test_cones_are_proven_by_tangents() -> None:
     m = Model()
     u, v = m.continuous("u", upper=9), m.continuous("v", upper=9)
