@@ -9,7 +9,9 @@ from formulations.okita.bounds import job_bounds, lb_alone, lb_sites, site_bound
 from formulations.okita.latency import Latencies
 
 
-def three_sites(weight: float, *, exchange: float = 99, capacity: int = 20) -> Instance:
+def three_sites(
+    weight: float, *, exchange: float = 99, capacity: int = 20, rate: int = 1
+) -> Instance:
     """Ways out of 2, 4 and 6 a MB; chunks of 2 MB, of which 1, 2 and 3 lie at the sites."""
     return Instance.build(
         capacity=[capacity, 0, 0],
@@ -17,7 +19,7 @@ def three_sites(weight: float, *, exchange: float = 99, capacity: int = 20) -> I
         release_slot=1,
         num_chunks=[[1, 2, 3]],
         latency=Latencies.build("linear", [weight], offset=[0.0]),
-        worker_rate=1,
+        worker_rate=rate,
         epochs=1,
         chunk_size_mb=2,
         exchange_size_mb=exchange,
@@ -39,11 +41,14 @@ def test_fewer_slots_visit_fewer_sites_and_leave_more_to_move(weight, expected) 
 def test_a_worker_elsewhere_may_cost_less_than_moving() -> None:
     # a chunk takes one worker-slot, whose exchange is 0.5 MB: a quarter of the chunk's size
     assert site_bounds(three_sites(30, exchange=0.5)).tolist() == [5]
+    # at twice the rate the exchange of 2 MB is for two chunks
+    assert site_bounds(three_sites(30, exchange=2, rate=2)).tolist() == [10]
 
 
 def test_a_job_needs_as_many_slots_as_all_workers_take() -> None:
     # two workers a slot: three slots, in which the server may visit every site
     assert site_bounds(three_sites(10, capacity=3)).tolist() == [20]
+    assert site_bounds(three_sites(10, capacity=2)).tolist() == [50]
 
 
 def test_bounds_add_up_over_jobs() -> None:

@@ -805,6 +805,7 @@ def test_7b_holds_from_release_to_completion_on_every_server() -> None:
     ]
     assert stored([1, 2], [3, 1]) == []
     assert stored([0, 0], [0, 0]) == []
+    assert stored([0, 1e-6], [0, 0]) == []  # just the tolerance
 
 
 def test_7a_counts_the_servers_of_each_chunk_beyond_one() -> None:

@@ -194,7 +194,7 @@ def test_a_row_bounds_its_column_loosened_by_a_billionth(
     assert (low[0], high[0]) == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize(("sign", "reach", "size"), [(1, 5, 1), (-1, 8, 2)])
+@pytest.mark.parametrize(("sign", "reach", "size"), [(1, 5, 1), (-1, 8, 2), (-0.5, 7, 1)])
 def test_the_other_columns_take_their_least(sign: float, reach: float, size: float) -> None:
     _, high = derived([[1, sign]], [-INF], [6], [-INF, 1], [INF, 2])
     assert high[0] == pytest.approx(reach + (1 + reach + size) * LOOSE, rel=1e-14)
