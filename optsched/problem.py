@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -83,27 +84,6 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Preset:
-    """A named ratio study, such as a figure of the paper."""
-
-    grid: Mapping[str, Sequence[Any]]
-    """Values by generator option; every combination is a cell."""
-    seeds: int
-    """Instances per cell."""
-    heuristics: Sequence[str]
-    """Heuristics with their options: ``"a_online(epsilon=0.5)"``."""
-    bounds: Sequence[str] = ()
-    """Bounds to report beside the reference formulation's own."""
-    reference: str | None = None
-    """Formulation ratios refer to; None: the problem's reference."""
-    time_limit: float | None = None
-    """Wall seconds per instance for the reference formulation."""
-    x: str | None = None
-    """Generator option on the plot's horizontal axis; None: the first that varies."""
-    summary: str = ""
-
-
-@dataclass(frozen=True)
 class Answer:
     """What an exact method found on one instance."""
 
@@ -144,7 +124,7 @@ class _Honouring(ABC):
         asked = {"solver": solver, "start": start, **(vars(options) if options else {})}
         there = ", ".join(sorted(self.honours)) or "nothing of the kind"
         problems = [
-            FieldProblem(option, value, f"not honoured by {self.name}, which honours {there}")
+            FieldProblem(option, value, f"{self.name} does not honour {option}; it honours {there}")
             for option, value in asked.items()
             if option not in self.honours and value != usual.get(option)
         ]
@@ -331,8 +311,9 @@ class Problem:
     """(instance, schedule) -> what a table of ratios shows beside the cost, by column name."""
     pictures: Mapping[str, Callable[[Axes, Any, Any], Axes]] = field(default_factory=dict)
     """(axis, instance, schedule) -> axis, by what they show: "gantt", "utilisation"."""
-    presets: Mapping[str, Preset] = field(default_factory=dict)
-    """Named studies of ``optsched ratio``, such as the paper's own figures."""
+    presets: Path | None = None
+    """A study file (see ``optsched.study.spec``) whose grids have names, such as the paper's own
+    figures."""
     certify: Callable[[Any, Any], Sequence[Certificate]] | None = None
     """(instance, schedule) -> what the paper's lemmas and theorems come to there; None where
     there is nothing of that kind."""

@@ -6,6 +6,7 @@ read next to the paper.
 
 from collections.abc import Callable
 
+from formulations import STUDIES
 from formulations.aerialedge.arc_flow import arc_flow, decode_arc_flow
 from formulations.aerialedge.assignment import (
     assignment,
@@ -22,7 +23,7 @@ from formulations.aerialedge.pack import pack, solve_packing
 from formulations.aerialedge.patterns import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import VectorPacking, aggregate
-from optsched.problem import LIMITS, Bound, ExactMethod, Formulation, Preset, Problem, later
+from optsched.problem import LIMITS, Bound, ExactMethod, Formulation, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule", "pack"]
 
@@ -80,46 +81,6 @@ _BOUNDS = (
     _of_closest("patterns", relaxation_bound, "[AE3]", "linear relaxation over patterns"),
 )
 
-_POLICIES = (
-    "tetris",
-    "graphene",
-    "spear",
-    "random",
-    "next_fit",
-    "first_fit",
-    "first_fit_decreasing",
-)
-
-_PRESETS = {
-    "quick": Preset(
-        grid={"kind": ["hard"], "tasks": [16, 25, 40]},
-        seeds=3,
-        heuristics=("next_fit", "first_fit", "first_fit_decreasing", "tetris"),
-        bounds=("volume",),
-        time_limit=20.0,
-        x="tasks",
-        summary="mixed sizes: a first look in seconds",
-    ),
-    "table_3": Preset(
-        grid={"kind": ["table3"], "drone": [1, 2, 3, 4, 5, 6]},
-        seeds=5,
-        heuristics=_POLICIES,
-        bounds=("volume",),
-        time_limit=60.0,
-        x="drone",
-        summary="the paper's workloads on its drones: nodes opened by every policy",
-    ),
-    "hard": Preset(
-        grid={"kind": ["hard"], "tasks": [16, 25, 40, 60, 77]},
-        seeds=5,
-        heuristics=_POLICIES,
-        bounds=("volume",),
-        time_limit=60.0,
-        x="tasks",
-        summary="mixed sizes, for which packing matters",
-    ),
-}
-
 PROBLEM = Problem(
     name="aerialedge",
     summary="closest dispatch and vector bin packing of tasks on drone-carried clusters",
@@ -141,6 +102,6 @@ PROBLEM = Problem(
         "occupancy": later("formulations.aerialedge.plots", "node_occupancy"),
         "gantt": later("formulations.aerialedge.plots", "gantt_chart"),
     },
-    presets=_PRESETS,
+    presets=STUDIES / "aerialedge.toml",
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -6,6 +6,7 @@ instance. The modules beside it are meant to be read next to the paper.
 
 from functools import partial
 
+from formulations import STUDIES
 from formulations.drp import exact, relaxation
 from formulations.drp.check import bandwidth_cost, check, check_dsrp, cost, utilisation
 from formulations.drp.decode import decode, decode_share, encode, encode_services
@@ -36,7 +37,7 @@ from formulations.drp.problem_22 import (
 from formulations.drp.prune import lp1_first
 from formulations.drp.relaxation import TOLERANCE, soc_bound
 from formulations.drp.schedule import Schedule
-from optsched.problem import Answer, Bound, ExactMethod, Formulation, Preset, Problem, later
+from optsched.problem import Answer, Bound, ExactMethod, Formulation, Problem, later
 
 __all__ = ["DSRP", "PROBLEM", "Instance", "Schedule"]
 
@@ -106,100 +107,6 @@ _SERVICES = (
                 relaxation=True),
 )  # fmt: skip
 
-_METHODS = ("r_dr", 'r_dr(mode="exact")', "greedy", "nearest", "nearest_literal", "random")
-_JOBS = [10, 20, 30, 40, 50, 60]
-
-_DRP_PRESETS = {
-    "quick": Preset(
-        grid={"jobs": [20, 40]},
-        seeds=3,
-        heuristics=_METHODS,
-        bounds=("lp1_first",),
-        time_limit=30.0,
-        x="jobs",
-        summary="hexagon, uniform data, balanced profile: a first look in seconds",
-    ),
-    "figures_2_4": Preset(
-        grid={
-            "jobs": _JOBS,
-            "topology": ["hexagon"],
-            "distribution": ["uniform", "normal", "pareto"],
-        },
-        seeds=10,
-        heuristics=_METHODS,
-        bounds=("lp1_first",),
-        time_limit=60.0,
-        x="jobs",
-        summary="throughput against the number of jobs, hexagon",
-    ),
-    "figures_9_11": Preset(
-        grid={
-            "jobs": _JOBS,
-            "topology": ["grid"],
-            "distribution": ["uniform", "normal", "pareto"],
-        },
-        seeds=10,
-        heuristics=_METHODS,
-        bounds=("lp1_first",),
-        time_limit=60.0,
-        x="jobs",
-        summary="throughput against the number of jobs, grid",
-    ),
-    "profiles": Preset(
-        grid={
-            "jobs": [40],
-            "topology": ["hexagon", "grid"],
-            "distribution": ["uniform", "normal", "pareto"],
-            "profile": ["bandwidth_bound", "balanced", "physical"],
-        },
-        seeds=3,
-        heuristics=_METHODS,
-        bounds=("lp1_first",),
-        time_limit=60.0,
-        x="profile",
-        summary="every topology, distribution and profile at 40 jobs",
-    ),
-}
-
-_DSRP_METHODS = ("r_dsr", "r_dsr_raw", "r_dr_storage")
-_DSRP_PRESETS = {
-    "quick": Preset(
-        grid={"jobs": [10, 20]},
-        seeds=3,
-        heuristics=_DSRP_METHODS,
-        bounds=("lp2",),
-        time_limit=30.0,
-        x="jobs",
-        summary="hexagon, uniform data, balanced profile: a first look",
-    ),
-    "figures_15_17": Preset(
-        grid={
-            "jobs": _JOBS,
-            "topology": ["hexagon"],
-            "distribution": ["uniform", "normal", "pareto"],
-        },
-        seeds=10,
-        heuristics=_DSRP_METHODS,
-        bounds=("lp2",),
-        time_limit=60.0,
-        x="jobs",
-        summary="throughput with services against the number of jobs, hexagon",
-    ),
-    "figures_21_23": Preset(
-        grid={
-            "jobs": _JOBS,
-            "topology": ["grid"],
-            "distribution": ["uniform", "normal", "pareto"],
-        },
-        seeds=10,
-        heuristics=_DSRP_METHODS,
-        bounds=("lp2",),
-        time_limit=60.0,
-        x="jobs",
-        summary="throughput with services against the number of jobs, grid",
-    ),
-}
-
 _MEASURES = {
     "gbit_per_s_per_job": lambda instance, s: bandwidth_cost(instance, s).total / 1e9,
     "largest_load": lambda instance, s: max(utilisation(instance, s).values()),
@@ -232,7 +139,7 @@ PROBLEM = Problem(
     },
     measures=_MEASURES,
     pictures={"map": later("formulations.drp.plots", "draw_map")},
-    presets=_DRP_PRESETS,
+    presets=STUDIES / "drp.toml",
 )
 """DRP; its heuristics come from an entry point of their own."""
 
@@ -268,6 +175,6 @@ DSRP = Problem(
     },
     measures=_MEASURES,
     pictures={"map": later("formulations.drp.plots", "draw_map")},
-    presets=_DSRP_PRESETS,
+    presets=STUDIES / "dsrp.toml",
 )
 """DSRP; its heuristics come from an entry point of their own."""

@@ -4,6 +4,7 @@
 read next to the paper, one per numbered problem.
 """
 
+from formulations import STUDIES
 from formulations.okita.bounds import lb_alone, lb_sites
 from formulations.okita.check import (
     check,
@@ -26,7 +27,7 @@ from formulations.okita.problem_2_aggregated import (
 )
 from formulations.okita.relaxed_columns import relaxed_column_bound
 from formulations.okita.schedule import Schedule
-from optsched.problem import GAPS, LIMITS, Bound, ExactMethod, Formulation, Preset, Problem, later
+from optsched.problem import GAPS, LIMITS, Bound, ExactMethod, Formulation, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
 
@@ -67,100 +68,6 @@ _BOUNDS = (
           "every job alone, counting the sites its server can visit; for any size"),
 )  # fmt: skip
 
-_ALGORITHMS = ("okita", "fifo", "drf", "oasis")
-
-_PRESETS = {
-    "quick": Preset(
-        grid={"jobs": [2, 4], "sites": [3, 4], "horizon": [20]},
-        seeds=3,
-        heuristics=_ALGORITHMS,
-        bounds=("lb_alone",),
-        time_limit=20.0,
-        x="jobs",
-        summary="a few jobs on three and four sites: a first look in seconds",
-    ),
-    "figure_7": Preset(
-        grid={"jobs": [2, 4, 6], "sites": [2, 4, 6], "horizon": [20]},
-        seeds=5,
-        heuristics=("okita", "okita_exact"),
-        time_limit=120.0,
-        x="jobs",
-        summary="ratio of Okita over sites and jobs, at sizes with a proven optimum",
-    ),
-    "figure_8_sites": Preset(
-        grid={"jobs": [5], "sites": [2, 3, 4, 5, 6], "horizon": [20]},
-        seeds=5,
-        heuristics=_ALGORITHMS,
-        time_limit=120.0,
-        x="sites",
-        summary="ratio of the four algorithms against the number of sites",
-    ),
-    "figure_8_jobs": Preset(
-        grid={"jobs": [2, 4, 6, 8, 10], "sites": [4], "horizon": [20]},
-        seeds=5,
-        heuristics=_ALGORITHMS,
-        time_limit=120.0,
-        x="jobs",
-        summary="ratio of the four algorithms against the number of jobs",
-    ),
-    "figure_9": Preset(
-        grid={"jobs": [100], "sites": [30, 40, 50, 60, 70]},
-        seeds=5,
-        heuristics=_ALGORITHMS,
-        time_limit=60.0,
-        x="sites",
-        summary="cost of the four algorithms against the number of sites, against a relaxed bound",
-    ),
-    "figure_10": Preset(
-        grid={"jobs": [100, 150, 200, 250], "sites": [50]},
-        seeds=5,
-        heuristics=_ALGORITHMS,
-        time_limit=60.0,
-        x="jobs",
-        summary="cost of the four algorithms against the number of jobs, against a relaxed bound",
-    ),
-    "figure_11": Preset(
-        grid={"jobs": [100], "sites": [50]},
-        seeds=5,
-        heuristics=tuple(
-            f"okita(alpha=({a}, {b}))" for a, b in ((1, 4), (1, 2), (1, 1), (2, 1), (4, 1))
-        ),
-        time_limit=60.0,
-        summary="cost of Okita by the weights of lateness and of what is left",
-    ),
-    "figure_12": Preset(
-        grid={"jobs": [100], "sites": [50]},
-        seeds=5,
-        heuristics=tuple(
-            f"okita(beta=({a}, {b}, {c}))"
-            for a, b, c in ((1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2))
-        ),
-        time_limit=60.0,
-        summary="cost of Okita by the weights of free resources, bandwidth and data",
-    ),
-    "figure_13": Preset(
-        grid={"jobs": [100, 150, 200, 250], "sites": [30, 50, 70]},
-        seeds=3,
-        heuristics=("okita",),
-        time_limit=60.0,
-        x="jobs",
-        summary="run time of Okita",
-    ),
-    "figure_14": Preset(
-        grid={
-            "jobs": [100],
-            "sites": [50],
-            "latency": ["exponential", "linear", "piecewise"],
-        },
-        seeds=5,
-        heuristics=_ALGORITHMS,
-        time_limit=60.0,
-        x="latency",
-        summary="cost of the four algorithms by latency function, against a relaxed bound",
-    ),
-}  # fmt: skip
-
-
 PROBLEM = Problem(
     name="okita",
     summary="unbiased distributed learning over edge sites: latency, data and exchange costs",
@@ -188,7 +95,7 @@ PROBLEM = Problem(
             (completion_slots(instance, s) > instance.horizon).sum()
         ),
     },
-    presets=_PRESETS,
+    presets=STUDIES / "okita.toml",
     pictures={name: later("formulations.okita.plots", name) for name in ("gantt", "utilisation")},
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

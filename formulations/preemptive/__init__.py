@@ -5,6 +5,7 @@ storage; the modules beside it are meant to be
 read next to the paper, one per numbered problem.
 """
 
+from formulations import STUDIES
 from formulations.preemptive.bounds import (
     chunk_flow_time,
     lb_alone,
@@ -43,7 +44,7 @@ from formulations.preemptive.problem_11 import problem_11
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage import STORAGE
 from formulations.preemptive.workload import WorkloadOptions, generate
-from optsched.problem import Answer, Bound, ExactMethod, Formulation, Preset, Problem, later
+from optsched.problem import Answer, Bound, ExactMethod, Formulation, Problem, later
 
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
 
@@ -108,88 +109,6 @@ _BOUNDS = (
           "completion-indexed linear program, for small instances"),
 )  # fmt: skip
 
-_COMPARED = ("srtf", "tiresias_l", "batch_sche", "a_online", "a_online_e", "all_cloud")
-
-_SPEEDS = ("a_online", *(f"a_online(epsilon={e / 10})" for e in range(1, 6)), "all_cloud")
-
-_PRESETS = {
-    "quick": Preset(
-        grid={
-            "jobs": [5, 10, 15],
-            "servers": [5],
-            "types": [2],
-            "span": [10],
-            "time_scale": [0.03],
-        },
-        seeds=5,
-        heuristics=("a_online", "a_online_ns", "a_online_e", "all_cloud"),
-        bounds=("lb_lagrangian",),
-        time_limit=20.0,
-        x="jobs",
-        summary="small contended instances: a first look in seconds",
-    ),
-    "figures_7_9": Preset(
-        grid={
-            "jobs": [50, 100, 150, 200, 250, 300],
-            "servers": [100],
-            "time_scale": [1.0, 0.02],
-        },
-        seeds=3,
-        heuristics=_COMPARED,
-        reference="problem_4_flow",
-        bounds=("lb_alone",),
-        x="jobs",
-        summary="completion times and preemptions against the number of jobs; the reference is a "
-        "relaxation, as optima are out of reach",
-    ),
-    "figures_8_10": Preset(
-        grid={"jobs": [300], "servers": [60, 80, 100, 120, 140], "time_scale": [1.0, 0.02]},
-        seeds=3,
-        heuristics=_COMPARED,
-        reference="problem_4_flow",
-        bounds=("lb_alone",),
-        x="servers",
-        summary="completion times and preemptions against the number of servers; the reference is "
-        "a relaxation, as optima are out of reach",
-    ),
-    "figure_11": Preset(
-        grid={"jobs": [300], "servers": [100], "time_scale": [1.0, 0.1, 0.02]},
-        seeds=3,
-        heuristics=_COMPARED,
-        reference="problem_4_flow",
-        bounds=("lb_alone",),
-        x="time_scale",
-        summary="utilisation and makespan at the largest size; the reference is a relaxation",
-    ),
-    "figure_12": Preset(
-        grid={"jobs": [5, 10, 15, 20, 25], "servers": [25]},
-        seeds=5,
-        heuristics=_SPEEDS,
-        bounds=("lb_paper",),
-        time_limit=60.0,
-        x="jobs",
-        summary="competitive ratio of A_online against the number of jobs, by speed",
-    ),
-    "figure_13": Preset(
-        grid={"jobs": [25], "servers": [5, 15, 25, 35, 45]},
-        seeds=5,
-        heuristics=_SPEEDS,
-        bounds=("lb_paper",),
-        time_limit=60.0,
-        x="servers",
-        summary="competitive ratio of A_online against the number of servers, by speed",
-    ),
-    "figures_12_13": Preset(
-        grid={"jobs": [5, 10, 15, 20, 25], "servers": [5, 15, 25, 35, 45]},
-        seeds=3,
-        heuristics=_SPEEDS,
-        bounds=("lb_paper",),
-        time_limit=60.0,
-        x="jobs",
-        summary="competitive ratio of A_online over jobs, servers and speeds",
-    ),
-}
-
 PROBLEM = Problem(
     name="preemptive",
     summary="preemptive scheduling of distributed training jobs in an edge-cloud",
@@ -216,7 +135,7 @@ PROBLEM = Problem(
         name: later("formulations.preemptive.plots", name)
         for name in ("gantt", "utilisation", "queue")
     },
-    presets=_PRESETS,
+    presets=STUDIES / "preemptive.toml",
     certify=later("formulations.preemptive.certify", "certify"),
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

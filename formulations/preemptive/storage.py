@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from formulations import STUDIES
 from formulations.preemptive.bounds import lb_alone, rounded_up
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.instance import Instance
@@ -21,7 +22,7 @@ from formulations.preemptive.problem_8 import problem_8
 from formulations.preemptive.problem_9 import problem_8_while_training, problem_9
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage_generator import StorageOptions, generate_with_storage
-from optsched.problem import Bound, Formulation, Preset, Problem, later
+from optsched.problem import Bound, Formulation, Problem, later
 
 _FORMULATIONS = (
     Formulation(
@@ -83,23 +84,6 @@ STORAGE = Problem(
         for name in ("gantt", "utilisation", "queue")
     },
     certify=later("formulations.preemptive.certify", "certify_with_storage"),
-    presets={
-        "quick": Preset(
-            grid={
-                "jobs": [5, 10],
-                "servers": [5],
-                "types": [2],
-                "span": [10],
-                "time_scale": [0.03],
-                "room": [4.0, 16.0],
-            },
-            seeds=3,
-            heuristics=("a_online_storage", "all_cloud"),
-            bounds=("lb_alone",),
-            time_limit=20.0,
-            x="jobs",
-            summary="small contended instances with room for four or sixteen chunks per worker",
-        ),
-    },
+    presets=STUDIES / "preemptive_storage.toml",
 )
 """(7) and its relaxations; its heuristics come from an entry point of their own."""

@@ -42,6 +42,7 @@ def problems(
 
 def _card(problem: Problem) -> dict[str, Any]:
     from optsched.problem import call_options
+    from optsched.study.spec import presets
 
     return {
         "name": problem.name,
@@ -80,7 +81,7 @@ def _card(problem: Problem) -> dict[str, Any]:
             dict(zip(("option", "type", "default", "description"), line, strict=True))
             for line in option_lines(problem)
         ],
-        "presets": [{"name": key, "summary": p.summary} for key, p in problem.presets.items()],
+        "presets": [{"name": key, "summary": p.summary} for key, p in presets(problem).items()],
     }
 
 
@@ -108,9 +109,9 @@ def _show(problem: Problem) -> None:
     print_table(
         ["option", "type", "default", "meaning"], option_lines(problem), "options of its generator"
     )
-    if problem.presets:
-        presets = [(key, preset.summary) for key, preset in problem.presets.items()]
-        print_table(["preset", "what it is"], presets, "studies of optsched ratio")
+    if card["presets"]:
+        listed = [(preset["name"], preset["summary"]) for preset in card["presets"]]
+        print_table(["preset", "what it is"], listed, "studies of optsched ratio")
 
 
 def solvers(json: Json = False) -> None:

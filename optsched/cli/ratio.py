@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,12 +27,10 @@ from optsched.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from optsched.problem import Preset, Sense
+    from optsched.problem import Sense
 
 PICTURES = (".png", ".pdf", ".svg")
 """Endings of pictures that can be drawn."""
-
-T = TypeVar("T")
 
 SEEDS = 10
 """Instances per cell where nothing else is said."""
@@ -101,17 +99,19 @@ def ratio(
     from optsched.problem import pick, problem
     from optsched.solvers.options import Options
     from optsched.study import ratio_study
+    from optsched.study.spec import GridDocument, presets
 
     typed = extra_options(context.args, problem_name)
     found = problem(problem_name)
-    plan: Preset | None = pick(found.presets, preset, "preset") if preset else None
-    grid = dict(plan.grid) if plan else {}
-    grid |= {name: split_list(value) for name, value in typed.items()}
+    plan = GridDocument(problem=problem_name)
+    if preset is not None:
+        plan = pick(presets(found), preset, "preset")
+    grid = plan.cells | {name: split_list(value) for name, value in typed.items()}
     _check_files(output, plot)
-    chosen = _names(heuristics, plan.heuristics if plan else list(found.heuristics))
-    count = _first(seeds, plan.seeds if plan else None, SEEDS)
-    against = reference or (plan.reference if plan else None) or found.reference
-    limit = time_limit or (plan.time_limit if plan else None)
+    chosen = _names(heuristics, plan.heuristics or list(found.heuristics))
+    count = seeds or len(plan.seeds or range(SEEDS))
+    against = reference or (plan.exact[0].formulation if plan.exact else found.reference)
+    limit = plan.limits.time_limit if time_limit is None else time_limit
     if limit is None and "time_limit" in found.formulation(against)[0].honours:
         limit = TIME_LIMIT
     with progress(f"measuring {problem_name}", "instances") as tell:
@@ -123,8 +123,8 @@ def ratio(
             reference=against,
             solver=solver,
             options=Options(time_limit=limit),
-            bounds=_names(bounds, plan.bounds if plan else ()),
-            workers=_first(workers, cores()),
+            bounds=_names(bounds, plan.bounds or ()),
+            workers=cores() if workers is None else workers,
             progress=lambda finished, planned, rows: tell(finished, planned),
         )
     if result.interrupted:
@@ -132,7 +132,7 @@ def ratio(
     table = frame(result.rows)
     cells = varying(table, grid)
     summary = summarise(table, ["heuristic", *cells])
-    x = plan.x if plan and plan.x in cells else next(iter(cells), None)
+    x = plan.x if plan.x in cells else next(iter(cells), None)
     _write(table, x, output, plot)
     if json:
         print_json(
@@ -149,11 +149,6 @@ def ratio(
         raise typer.Exit(INTERRUPTED)
     unknown = table["ratio_low"].isna() & table["ratio_high"].isna()
     raise typer.Exit(NO if unknown.any() else YES)
-
-
-def _first(*values: T | None) -> T:
-    """The first of them that is given."""
-    return next(value for value in values if value is not None)
 
 
 def _names(typed: str | None, otherwise: Sequence[str]) -> list[str]:

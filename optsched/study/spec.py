@@ -30,17 +30,21 @@ A study is a title, limits of its solves, and one or more grids::
     [[grid]]
     problem = "preemptive"
     preset = "quick"                  # a study listed by optsched problems; other fields change it
+    limits.time_limit = 5             # of the solves of this grid
 
 Further fields: ``keep = "exact"`` (default), ``"all"`` or ``"none"`` says whose schedules are kept.
 An option of the generator whose value is a list is written as a list of lists. Paths are relative
 to the file.
+
+A problem's own studies are such a file, each a grid with a ``name``, perhaps a ``summary``, and
+``x``, the option that pictures have on their horizontal axis where it is not the first that varies.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,7 +53,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from optsched.document import Document, refusal
 from optsched.errors import FieldProblem, InputError
-from optsched.problem import Preset, pick
+from optsched.problem import Problem, pick
 from optsched.solvers.options import Options
 from optsched.study.engine import Keep
 from optsched.study.plan import Exact, StudyGrid, found
@@ -93,6 +97,9 @@ class GridDocument(Document):
     """Every method on every instance of one problem."""
 
     problem: str = Field(description="as listed by optsched problems")
+    name: str = Field("", description="by which a problem's own study is called as a preset")
+    summary: str = Field("", description="what a preset is")
+    x: str | None = Field(None, description="option on the horizontal axis of a preset's pictures")
     preset: str | None = Field(None, description="a study of the problem's own to begin with")
     generator: dict[str, Any] | None = Field(None, description="values by option; lists span")
     files: list[str] = Field([], description="instance files; * and ** match many")
@@ -105,6 +112,20 @@ class GridDocument(Document):
     )
     bounds: list[str] | None = Field(None, description="further bounds")
     reference: str | None = Field(None, description="left out: the first exact method")
+    limits: LimitsDocument = Field(LimitsDocument(), description="these win over the study's")
+
+    @property
+    def cells(self) -> dict[str, list[Any]]:
+        """Values by option of the generator."""
+        options = self.generator or {}
+        return {name: v if isinstance(v, list) else [v] for name, v in options.items()}
+
+    def changed(self, by: GridDocument) -> GridDocument:
+        """This grid with every field that another one sets, and single options of its generator."""
+        given = {name: getattr(by, name) for name in by.model_fields_set}
+        if by.generator is not None:
+            given["generator"] = {**(self.generator or {}), **by.generator}
+        return self.model_copy(update=given)
 
 
 class StudyDocument(Document):
@@ -132,15 +153,37 @@ def read(path: str | Path) -> Spec:
         InputError: the file is missing, is not TOML, or holds a field that is refused.
     """
     path = Path(path)
+    return parse(_decoded(path), path.parent)
+
+
+def presets(problem: Problem) -> dict[str, GridDocument]:
+    """A problem's own studies, by name.
+
+    Raises:
+        InputError: their file is missing, is not TOML, or holds a field that is refused.
+    """
+    if problem.presets is None:
+        return {}
+    listed = _validated(_decoded(problem.presets)).grid
+    return {grid.name: grid for grid in listed if grid.name and grid.problem == problem.name}
+
+
+def _decoded(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError.of("file", str(path), f"cannot be read ({error})") from None
     try:
-        data = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError.of("file", str(path), f"is not TOML ({error})") from None
-    return parse(data, path.parent)
+
+
+def _validated(data: Any) -> StudyDocument:
+    try:
+        return StudyDocument.model_validate(data)
+    except ValidationError as error:
+        raise InputError([_with_names(p) for p in refusal(error).problems]) from None
 
 
 def parse(data: Any, folder: Path) -> Spec:
@@ -149,10 +192,7 @@ def parse(data: Any, folder: Path) -> Spec:
     Raises:
         InputError: naming every field refused.
     """
-    try:
-        document = StudyDocument.model_validate(data)
-    except ValidationError as error:
-        raise InputError([_with_names(p) for p in refusal(error).problems]) from None
+    document = _validated(data)
     problems: list[FieldProblem] = []
     grids: list[StudyGrid] = []
     for number, grid in enumerate(document.grid):
@@ -184,37 +224,26 @@ def _with_names(problem: FieldProblem) -> FieldProblem:
 
 def _grid(document: GridDocument, limits: LimitsDocument, folder: Path) -> StudyGrid:
     problem = found(document.problem)
-    preset: Preset | None = None
-    if document.preset is not None:
-        preset = pick(problem.presets, document.preset, "preset")
-    spanned = None if document.generator is None else _spanned(document.generator)
-    exact, heuristics, bounds = document.exact, document.heuristics, document.bounds
     usual: dict[str, Any] = {}
-    generator: Mapping[str, Sequence[Any]] | None = spanned
-    named: Sequence[str] | None = heuristics
-    if preset is not None:
-        generator = {**preset.grid, **(spanned or {})}
-        named = preset.heuristics if heuristics is None else heuristics
-        bounds = list(preset.bounds) if bounds is None else bounds
-        usual["time_limit"] = preset.time_limit
+    own = document.limits.model_dump(exclude_unset=True)
+    if document.preset is not None:
+        preset = pick(presets(problem), document.preset, "preset")
+        usual = preset.limits.model_dump(exclude_unset=True)
+        document = preset.changed(document)
+    usual |= limits.model_dump(exclude_unset=True) | own
+    exact = document.exact
     if exact is None:
-        reference = (preset.reference if preset is not None else None) or problem.reference
-        exact = [ExactDocument(formulation=reference)]
-    usual |= limits.model_dump(exclude_unset=True)
+        exact = [ExactDocument(formulation=problem.reference)]
     return StudyGrid(
         problem=document.problem,
-        generator=generator,
+        generator=None if document.generator is None else document.cells,
         files=_files(document.files, folder),
-        seeds=document.seeds or range(preset.seeds if preset is not None else 1),
-        heuristics=named,
+        seeds=document.seeds or range(1),
+        heuristics=document.heuristics,
         exact=[_exact(one, usual) for one in exact],
-        bounds=bounds or (),
+        bounds=document.bounds or (),
         reference=document.reference,
     )
-
-
-def _spanned(generator: dict[str, Any]) -> dict[str, list[Any]]:
-    return {name: v if isinstance(v, list) else [v] for name, v in generator.items()}
 
 
 def _exact(document: ExactDocument, usual: dict[str, Any]) -> Exact:

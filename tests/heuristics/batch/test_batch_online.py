@@ -159,14 +159,16 @@ def test_unknown_rules_are_refused() -> None:
 
 def test_the_problem_finds_its_heuristics_by_name() -> None:
     from optsched.problem import problem
+    from optsched.study.spec import presets
 
     found = problem("batch")
     assert set(HEURISTICS) <= set(found.heuristics)
     assert found.reference == PROBLEM.reference
-    for preset in found.presets.values():
+    for preset in presets(found).values():
         for text in preset.heuristics:
             found.heuristic(text)
-        found.formulation(preset.reference or found.reference)
-        for name, values in preset.grid.items():
+        for exact in preset.exact or ():
+            found.formulation(exact.formulation)
+        for name, values in preset.cells.items():
             for value in values:
                 found.generator_call({name: value})

@@ -11,15 +11,16 @@ from optsched.evaluation.runs import check_names
 from optsched.problem import problem
 from optsched.solve import solve
 from optsched.solvers.options import Options
+from optsched.study.spec import presets
 
 
 @pytest.mark.parametrize("name", ["drp", "dsrp"])
 def test_every_preset_names_what_there_is(name):
     found = problem(name)
     assert set(found.heuristics) >= set(HEURISTICS if name == "drp" else DSRP_HEURISTICS)
-    for preset in found.presets.values():
-        check_names(found, preset.heuristics, found.reference, None, preset.bounds)
-        for option, values in preset.grid.items():
+    for preset in presets(found).values():
+        check_names(found, preset.heuristics, found.reference, None, preset.bounds or ())
+        for option, values in preset.cells.items():
             for value in values:
                 found.generator_call({option: value})
 

@@ -17,6 +17,7 @@ from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import check_names
 from optsched.problem import problem
 from optsched.solvers.options import Options
+from optsched.study.spec import presets
 
 
 def starts(instance, schedule):
@@ -106,9 +107,9 @@ def test_baselines_finish_every_job_of_a_crowded_instance(run):
 
 def test_every_preset_names_what_there_is():
     found = problem("okita")
-    for preset in found.presets.values():
-        check_names(found, preset.heuristics, found.reference, None, preset.bounds)
-        for option, values in preset.grid.items():
+    for preset in presets(found).values():
+        check_names(found, preset.heuristics, found.reference, None, preset.bounds or ())
+        for option, values in preset.cells.items():
             for value in values:
                 found.generator_call({option: value})
 

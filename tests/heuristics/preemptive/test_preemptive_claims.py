@@ -27,6 +27,7 @@ from heuristics.preemptive.evaluation import (
     measure_ratios,
     measure_schedulers,
 )
+from optsched.study.spec import presets
 
 
 def table(**jct):
@@ -131,9 +132,9 @@ def test_preemptions_read_off_the_runs_are_those_the_run_counted(run, rng):
 
 
 def test_presets_and_measures_name_what_there_is():
-    for name, preset in PROBLEM.presets.items():
+    for name, preset in presets(PROBLEM).items():
         for heuristic in preset.heuristics:
             assert heuristic.split("(")[0] in HEURISTICS, name
-        assert set(preset.bounds) <= set(PROBLEM.bounds)
-        PROBLEM.generator_call({key: values[0] for key, values in preset.grid.items()})
+        assert set(preset.bounds or ()) <= set(PROBLEM.bounds)
+        PROBLEM.generator_call({key: values[0] for key, values in preset.cells.items()})
     assert set(PROBLEM.measures) == {"preemptions", "communication", "utilisation", "makespan"}

@@ -7,6 +7,7 @@ A speed s counts every item s times, as speed augmentation does for an online al
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,7 +20,6 @@ from optsched.problem import (
     ExactMethod,
     Formulation,
     Heuristic,
-    Preset,
     Problem,
     Violation,
 )
@@ -202,15 +202,7 @@ PROBLEM = Problem(
         "everything": Heuristic("everything", everything, "folklore", "buys all", online=False),
     },
     check_options=lambda schedule: {} if schedule.speed == 1 else {"speed": schedule.speed},
-    presets={
-        "tiny": Preset(
-            grid={"items": [4, 6]},
-            seeds=2,
-            heuristics=["greedy", "everything"],
-            bounds=["fractional"],
-            summary="two sizes",
-        )
-    },
+    presets=Path(__file__).with_name("covering.toml"),
 )
 
 MORE = {

@@ -1,13 +1,17 @@
 """A study file says what to run, or is told what is wrong with it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from optsched.errors import InputError
+from optsched.problem import problem
 from optsched.study import run_study
 from optsched.study.plan import plan
-from optsched.study.spec import parse, read
+from optsched.study.spec import parse, presets, read
+
+PAPERS = ["aerialedge", "batch", "drp", "okita", "preemptive"]
 
 WHOLE = """
 title = "Covers"
@@ -127,6 +131,53 @@ def test_a_mistake_is_named_with_its_value_and_what_is_allowed(file, text, named
         read(file(text))
     for word in named:
         assert word in str(caught.value)
+
+
+def test_limits_of_a_preset_give_way_to_the_studys_and_those_to_the_grids(tmp_path, monkeypatch):
+    own = tmp_path / "own.toml"
+    own.write_text(
+        '[[grid]]\nproblem = "covering"\nname = "slow"\nseeds = 3\n'
+        "generator = { items = [4, 5], tightness = 0.3 }\n"
+        "limits = { time_limit = 7, gap = 0.5, seed = 4 }\n"
+    )
+    covering = replace(problem("covering"), presets=own)
+    monkeypatch.setattr("optsched.study.spec.found", lambda name: covering)
+    (grid,) = parse(
+        {
+            "limits": {"gap": 0.25, "seed": 5},
+            "grid": [
+                {
+                    "problem": "covering",
+                    "preset": "slow",
+                    "generator": {"items": 9},
+                    "limits": {"seed": 6},
+                }
+            ],
+        },
+        Path(),
+    ).grids
+    (exact,) = grid.exact
+    assert (exact.options.time_limit, exact.options.gap, exact.options.seed) == (7, 0.25, 6)
+    assert grid.generator == {"items": [9], "tightness": [0.3]}
+    assert list(grid.seeds) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["dsrp", "preemptive_storage", "batch_completion", *PAPERS])
+def test_the_papers_own_studies_name_what_there_is(name):
+    found = problem(name)
+    own = presets(found)
+    assert "quick" in own
+    assert all(grid.summary for grid in own.values())
+    spec = read(found.presets)
+    assert len(spec.grids) == len(own)
+    assert plan(spec.grids).cases
+    assert {grid.x for grid in own.values()} - {None} <= set(found.generator_options.model_fields)
+
+
+def test_a_solve_that_would_not_heed_a_limit_is_refused_before_anything_runs():
+    text = {"problem": "covering", "exact": ["cutting"], "limits": {"time_limit": 1}}
+    with pytest.raises(InputError, match=r"exact\[0\] = 1.0: cutting does not honour time_limit"):
+        plan(parse({"grid": [text]}, Path()).grids)
 
 
 def test_every_mistake_of_a_file_is_told_at_once():
