@@ -7,59 +7,20 @@ read next to the paper.
 from collections.abc import Callable
 
 from formulations import STUDIES
-from formulations.aerialedge.arc_flow import arc_flow, decode_arc_flow
-from formulations.aerialedge.assignment import (
-    assignment,
-    decode_assignment,
-    encode_assignment,
-    packing_printed,
-)
+from formulations.aerialedge.arc_flow import ARC_FLOW
+from formulations.aerialedge.assignment import FORMULATIONS, PRINTED
 from formulations.aerialedge.bounds import conflict_bound, step_bound, volume_bound
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.dispatch import closest, dispatch
+from formulations.aerialedge.dispatch import DISPATCH, closest
 from formulations.aerialedge.generator import GeneratorOptions, generate
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.pack import pack, solve_packing
+from formulations.aerialedge.pack import PACKING, pack
 from formulations.aerialedge.patterns import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import VectorPacking, aggregate
-from optsched.problem import LIMITS, Bound, ExactMethod, Formulation, Problem, later
+from optsched.problem import Bound, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule", "pack"]
-
-_PAPER = (
-    "Air-to-Air Collaborative Learning: A Multi-Task Orchestration in Federated Aerial Computing"
-)
-
-_FORMULATIONS = (
-    ExactMethod(
-        "packing", solve_packing, "(23) to (26), corrected",
-        "nodes opened for all tasks: quick rules and bounds, exchange and exact cover, then column "
-        "generation, arc-flow and CP-SAT, as the instance asks",
-        LIMITS | {"solver", "start", "threads"},
-    ),
-    Formulation(
-        "assignment", assignment, "[AE2]",
-        "a binary per task and node, in HiGHS", decode_assignment, encode_assignment,
-    ),
-    Formulation(
-        "assignment_cpsat", assignment, "[AE2]",
-        "a binary per task and node, in CP-SAT", decode_assignment, encode_assignment,
-        solver="cpsat",
-    ),
-    Formulation(
-        "arc_flow", arc_flow, "after [AE3]",
-        "flows through the graph of loads; for demands on a common step", decode_arc_flow,
-    ),
-    Formulation(
-        "packing_printed", packing_printed, "(23) to (26)",
-        "as printed: whole jobs, no row that places them, the optimum is 0",
-    ),
-    Formulation(
-        "dispatch", dispatch, "[AE1]: (7), (13), (14)",
-        "travel time to the closest deployment by aggregate capacity (seconds)",
-    ),
-)  # fmt: skip
 
 
 def _of_closest(
@@ -84,18 +45,19 @@ _BOUNDS = (
 PROBLEM = Problem(
     name="aerialedge",
     summary="closest dispatch and vector bin packing of tasks on drone-carried clusters",
-    source=_PAPER,
+    source="Air-to-Air Collaborative Learning: A Multi-Task Orchestration in Federated Aerial "
+    "Computing",
     instance_type=Instance,
     schedule_type=Schedule,
     check=check,
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations={f.name: f for f in _FORMULATIONS},
+    formulations={f.name: f for f in (PACKING, *FORMULATIONS, ARC_FLOW, PRINTED, DISPATCH)},
     reference="packing",
     proof_model="arc_flow",
     unit="nodes",
-    bounds={b.name: b for b in _BOUNDS},
+    bounds={bound.name: bound for bound in _BOUNDS},
     check_options=lambda schedule: {"partial": schedule.partial},
     reference_check={"gang": True},
     pictures={

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from formulations.aerialedge.dispatch import closest
-from formulations.aerialedge.instance import Instance, Integers, in_units
+from formulations.aerialedge.instance import Instance, Integers
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import (
     Bin,
@@ -17,8 +16,9 @@ from formulations.aerialedge.vector_packing import (
     aggregate,
     to_schedule,
 )
-from optsched.errors import InputError, ModelError
+from optsched.errors import ModelError
 from optsched.model import Model
+from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 MOST_ARCS = 400_000
@@ -75,34 +75,6 @@ def build_graph(packing: VectorPacking, node_type: int, *, most_arcs: int = MOST
     cut = 1 + len(tails)
     edges = np.unique(np.column_stack([number[1:cut], number[cut:], options]), axis=0)
     return Graph(int(number.max()) + 1, edges[:, 0], edges[:, 1], edges[:, 2])
-
-
-def on_steps(instance: Instance, steps: Sequence[float]) -> Instance:
-    """Demands rounded up and capacities rounded down to steps, so that fewer loads differ.
-
-    What is optimal for the result is feasible for the original, but no more than a heuristic.
-
-    Args:
-        instance: what to round.
-        steps: one per resource, > 0.
-
-    Raises:
-        InputError: steps of another number or size.
-    """
-    step = in_units(steps)
-    if step.shape != (len(instance.resources),) or (step <= 0).any():
-        raise InputError.of("steps", list(steps), "one positive step per resource")
-    unit = np.asarray(steps, dtype=np.float64) / step
-
-    def up(amounts: Any) -> Any:
-        return -(-in_units(amounts) // step) * step * unit
-
-    return replace(
-        instance,
-        demand=up(instance.demand),
-        alternative_demand=up(instance.alternative_demand),
-        capacity=in_units(instance.capacity) // step * step * unit,
-    )
 
 
 def arc_flow(instance: Instance, *, deployment: int | None = None) -> Model:
@@ -188,3 +160,9 @@ def decode_arc_flow(
     i = closest(instance) if deployment is None else deployment
     packing = aggregate(instance, i)
     return to_schedule(instance, packing, decode_flow(packing, solution), i)
+
+
+ARC_FLOW = Formulation(
+    "arc_flow", arc_flow, "after [AE3]",
+    "flows through the graph of loads; for demands on a common step", decode_arc_flow,
+)  # fmt: skip

@@ -13,6 +13,7 @@ from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import weights
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 
@@ -175,3 +176,20 @@ def packing_printed(
     if exactly_one:
         model.add("26", place.sum(axis=1).sum_by(whole.option_task, whole.tasks) == 1)
     return model
+
+
+FORMULATIONS = (
+    Formulation(
+        "assignment", assignment, "[AE2]",
+        "a binary per task and node, in HiGHS", decode_assignment, encode_assignment,
+    ),
+    Formulation(
+        "assignment_cpsat", assignment, "[AE2]",
+        "a binary per task and node, in CP-SAT", decode_assignment, encode_assignment,
+        solver="cpsat",
+    ),
+)  # fmt: skip
+PRINTED = Formulation(
+    "packing_printed", packing_printed, "(23) to (26)",
+    "as printed: whole jobs, no row that places them, the optimum is 0",
+)  # fmt: skip

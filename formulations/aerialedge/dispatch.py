@@ -12,6 +12,7 @@ from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.metrics import gang_times
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 Horizon = Literal["sum", "dag"]
@@ -100,3 +101,9 @@ def dispatch_together(
 def decode_dispatch(solution: Solution) -> list[int]:
     """Deployment of each multi-job."""
     return [int(i) for i in np.argmax(solution["w"], axis=1)]
+
+
+DISPATCH = Formulation(
+    "dispatch", dispatch, "[AE1]: (7), (13), (14)",
+    "travel time to the closest deployment by aggregate capacity (seconds)",
+)  # fmt: skip

@@ -13,8 +13,6 @@ from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers, O
 from formulations.aerialedge.tables import DRONES, Nodes, node_capacities
 from optsched.document import Document, validated
 from optsched.errors import InputError
-from optsched.traces.alibaba import TraceDags
-from optsched.traces.alibaba_gpu import GpuNodes, GpuPods
 
 HARD_CPU = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2)
 """Cores a task of the hard generator may ask for."""
@@ -192,43 +190,4 @@ def hard(
         data_size=sizes.astype(float),
         flight_time=1e6,
         objective=objective,
-    )
-
-
-def from_dags(trace: TraceDags, capacity: Floats, **rest: Any) -> Instance:
-    """Jobs of a trace as one multi-job: one container per task, demands as the trace plans them.
-
-    Args:
-        trace: jobs with their tasks, such as a slice of the Alibaba trace.
-        capacity: of the nodes, shape (nodes, 2): cores, GiB.
-        rest: further fields of ``Instance.build``, such as the flight time.
-    """
-    return Instance.build(
-        demand=np.column_stack([trace.cpu_cores, trace.mem_gib]),
-        capacity=capacity,
-        exec_time=trace.exec_time,
-        task_job=trace.task_job,
-        edges=np.column_stack([trace.edge_parent, trace.edge_child]).tolist(),
-        data_size=trace.data_size,
-        job_type=trace.job_type,
-        **rest,
-    )
-
-
-def from_pods(pods: GpuPods, nodes: GpuNodes, **rest: Any) -> Instance:
-    """Pods as tasks, machines as nodes, with cores, GiB and GPUs as three resources.
-
-    GPUs are added up: a share of one GPU and several whole ones draw on the same amount, so the
-    optimum is a lower bound where GPUs are told apart.
-
-    Args:
-        pods: the tasks.
-        nodes: the machines.
-        rest: further fields of ``Instance.build``.
-    """
-    return Instance.build(
-        demand=np.column_stack([pods.cpu_cores, pods.mem_gib, pods.gpus]),
-        capacity=np.column_stack([nodes.cpu_cores, nodes.mem_gib, nodes.gpus]),
-        resources=("cpu_cores", "mem_gib", "gpus"),
-        **rest,
     )

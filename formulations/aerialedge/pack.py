@@ -42,7 +42,7 @@ from formulations.aerialedge.vector_packing import (
     total_weight,
 )
 from optsched.errors import InputError, ModelError
-from optsched.problem import Answer
+from optsched.problem import LIMITS, Answer, ExactMethod
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
@@ -378,3 +378,11 @@ def solve_packing(
 def _values(answer: Answer) -> dict[str, Any]:
     """The node of each task, as values of the solution."""
     return {} if answer.schedule is None else {"node": answer.schedule.node.astype(np.float64)}
+
+
+PACKING = ExactMethod(
+    "packing", solve_packing, "(23) to (26), corrected",
+    "nodes opened for all tasks: quick rules and bounds, exchange and exact cover, then column "
+    "generation, arc-flow and CP-SAT, as the instance asks",
+    LIMITS | {"solver", "start", "threads"},
+)  # fmt: skip

@@ -7,6 +7,8 @@ server's cumulative. Pooled, the servers of a type make one cumulative: a relaxa
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from formulations.batch.instance import Floats, Instance, Integers
@@ -16,6 +18,7 @@ from formulations.batch.schedule import Schedule
 from optsched.arrays import rank_within
 from optsched.model import Model
 from optsched.model.blocks import Intervals
+from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 
@@ -307,3 +310,26 @@ def decode_problem_2_intervals(
 def encode_problem_2_intervals(instance: Instance, schedule: Schedule) -> dict[str, Floats]:
     """A schedule as a start for ``problem_2_intervals``."""
     return encode(prospects(instance), schedule)
+
+
+def formulations(objective: Objective) -> tuple[Formulation, ...]:
+    """The models of (2) with that objective."""
+    return (
+        Formulation(
+            "problem_2_intervals", partial(problem_2_intervals, objective=objective),
+            "problem (2)", "tasks in time with variable demands, server by server; no slots",
+            decode_problem_2_intervals, encode_problem_2_intervals, solver="cpsat",
+        ),
+        Formulation(
+            "problem_2_pooled", partial(problem_2_pooled, objective=objective), "problem (2)",
+            "relaxation: one cumulative per type of worker and parameter server", solver="cpsat",
+        ),
+    )  # fmt: skip
+
+
+FORMULATIONS = (
+    Formulation("problem_3_intervals", problem_3_intervals, "problem (3)",
+                "the same as tasks in time, server by server", solver="cpsat"),
+    Formulation("problem_3_pooled", problem_3_pooled, "problem (3)",
+                "relaxation: one cumulative per type", solver="cpsat"),
+)  # fmt: skip

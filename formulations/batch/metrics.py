@@ -64,3 +64,13 @@ def utilisation(instance: Instance, schedule: Schedule) -> float:
     begin = float(instance.release_slot.min() - 1)
     span = float(moments[-1]) - begin
     return float(share @ np.diff(moments)) / span if span > 0 else 0.0
+
+
+MEASURES = {
+    "completion": completion,
+    "completion_over_alone": completion_over_alone,
+    "utilisation": utilisation,
+    "in_cloud": in_cloud,
+    "makespan": makespan,
+}
+"""What a table of ratios shows beside the cost."""

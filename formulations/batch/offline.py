@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from formulations.batch.schedule import Schedule
 from formulations.batch.split import Split, Timetable, split
 from optsched.decomposition import GenerationOptions
 from optsched.model import Model
-from optsched.problem import Answer
+from optsched.problem import GAPS, LIMITS, Answer, ExactMethod
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
@@ -281,3 +282,15 @@ class _Search:
             ),
             self.best,
         )
+
+
+def formulations(objective: Objective) -> tuple[ExactMethod, ...]:
+    """The search for the optimum of (2) with that objective."""
+    return (
+        ExactMethod(
+            "problem_2_offline", partial(problem_2_offline, objective=objective), "problem (2)",
+            "pooled servers by branch and price, split back exactly, then the model by server, or "
+            "cuts on the pooled one: the method for scale",
+            LIMITS | GAPS | {"start", "threads", "seed", "log"}, solver="cpsat",
+        ),
+    )  # fmt: skip

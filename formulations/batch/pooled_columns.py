@@ -8,7 +8,7 @@ choice at every start is priced at once. The bound is true at every iteration.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.decomposition.columns import Feature
-from optsched.problem import Answer
+from optsched.problem import LIMITS, Answer, Bound, ExactMethod
 from optsched.solvers.options import Options
 
 
@@ -216,3 +216,20 @@ def problem_2_columns(
     columns = PooledColumns(prospects(instance), objective)
     found = columns.relaxation(GenerationOptions(time_limit=options.time_limit, stop=options.stop))
     return Answer(found.solution(constant=columns.constant))
+
+
+def formulations(objective: Objective) -> tuple[ExactMethod, ...]:
+    """The relaxation of (2) with that objective."""
+    return (
+        ExactMethod(
+            "problem_2_columns", partial(problem_2_columns, objective=objective), "problem (2)",
+            "relaxation: whole schedules in fractions, servers of a type pooled",
+            LIMITS, relaxation=True,
+        ),
+    )  # fmt: skip
+
+
+COLUMNS = Bound(
+    "columns", lb_columns, "problem (2)",
+    "linear relaxation over whole schedules, servers of a type pooled",
+)  # fmt: skip

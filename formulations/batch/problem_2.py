@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,6 +16,7 @@ from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import Layout, build, decode, encode
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 Objective = Literal["flow", "completion"]
@@ -87,3 +89,14 @@ def decode_problem_2(
 def encode_problem_2(instance: Instance, schedule: Schedule) -> dict[str, Floats]:
     """A schedule as a start for ``problem_2`` with its defaults."""
     return encode(layout(instance), schedule)
+
+
+def formulations(objective: Objective) -> tuple[Formulation, ...]:
+    """The model of (2) with that objective."""
+    return (
+        Formulation(
+            "problem_2", partial(problem_2, objective=objective), "problem (2)",
+            "a binary per start, efficient worker counts; row by row",
+            decode_problem_2, encode_problem_2,
+        ),
+    )  # fmt: skip

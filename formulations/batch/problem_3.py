@@ -13,6 +13,7 @@ from formulations.batch.instance import Instance
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import Layout, build, decode
 from optsched.model import Model
+from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 
@@ -55,3 +56,9 @@ def decode_problem_3(
 ) -> Schedule:
     """The runs of the jobs accepted."""
     return decode(layout(instance, tau, every=every), solution)
+
+
+FORMULATIONS = (
+    Formulation("problem_3", problem_3, "problem (3)",
+                "most jobs inside the window tau + 1..2 tau; a binary per start"),
+)  # fmt: skip

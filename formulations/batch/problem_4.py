@@ -26,7 +26,7 @@ from optsched.decomposition import (
 )
 from optsched.errors import InputError
 from optsched.model import Model
-from optsched.problem import Answer
+from optsched.problem import LIMITS, Answer, ExactMethod, Formulation
 from optsched.solvers.options import Options
 
 MOST_SCHEDULES = 200_000
@@ -270,3 +270,14 @@ def problem_4_columns(
     limits = GenerationOptions(time_limit=options.time_limit, stop=options.stop)
     found = RoundColumns(instance, tau).generation().solve_relaxation(limits)
     return Answer(found.solution(scale=-1.0))
+
+
+FORMULATIONS = (
+    Formulation("problem_4", problem_4, "problem (4)",
+                "the round over all schedules listed; tiny instances"),
+    ExactMethod("problem_4_columns", problem_4_columns, "problem (4)",
+                "its linear relaxation by column generation, priced by (9)",
+                LIMITS, relaxation=True),
+    Formulation("problem_5", problem_5, "problem (5)",
+                "the dual of the relaxation of (4); tiny instances"),
+)  # fmt: skip

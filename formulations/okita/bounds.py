@@ -7,6 +7,7 @@ import numpy as np
 from formulations.okita.construct import Planner
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.windows import least_slots
+from optsched.problem import Bound
 
 
 def site_bounds(instance: Instance) -> Floats:
@@ -45,3 +46,10 @@ def job_bounds(instance: Instance) -> Floats:
 def lb_alone(instance: Instance) -> float:
     """Every job as if it were the only one, money."""
     return float(job_bounds(instance).sum())
+
+
+BOUNDS = (
+    Bound("lb_alone", lb_alone, "problem (2) job by job", "every job as if it were the only one"),
+    Bound("lb_sites", lb_sites, "closed form",
+          "every job alone, counting the sites its server can visit; for any size"),
+)  # fmt: skip

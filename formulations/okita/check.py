@@ -239,3 +239,18 @@ def _key(
     instance: Instance, job: Integers, site: Integers, slot: Integers, schedule: Schedule
 ) -> Integers:
     return (job * instance.sites + site) * _slots(schedule) + slot
+
+
+MEASURES = {
+    "without_worst_job": lambda instance, s: float(
+        job_costs(instance, s).sum() - job_costs(instance, s).max()
+    ),
+    "bandwidth": lambda instance, s: float(
+        (data_costs(instance, s) + exchange_costs(instance, s)).sum()
+    ),
+    "mean_flow_time": lambda instance, s: float(flow_times(instance, s).mean()),
+    "jobs_after_horizon": lambda instance, s: float(
+        (completion_slots(instance, s) > instance.horizon).sum()
+    ),
+}
+"""What a table of ratios shows beside the cost."""

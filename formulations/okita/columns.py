@@ -37,7 +37,7 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.decomposition.columns import Feature
-from optsched.problem import Answer
+from optsched.problem import GAPS, LIMITS, Answer, Bound, ExactMethod
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Solution, Status
@@ -352,3 +352,15 @@ def _answer(instance: Instance, known: _Start, found: ColumnSolution | None) -> 
         message=message,
     )
     return Answer(solution, schedule)
+
+
+METHOD = ExactMethod(
+    "problem_2_columns", problem_2_columns, "problem (2)",
+    "branch and price over whole schedules of one job, priced by dynamic programming: the "
+    "model for scale",
+    LIMITS | GAPS | {"start"},
+)  # fmt: skip
+LB_COLUMNS = Bound(
+    "lb_columns", lambda instance: column_bound(instance, seconds=60.0), "problem (2)",
+    "Lagrangian bound of the capacities: columns are whole schedules of one job",
+)  # fmt: skip

@@ -16,7 +16,14 @@ import numpy as np
 from formulations.okita.check import check
 from formulations.okita.construct import Planner
 from formulations.okita.instance import Floats, Instance, Integers
-from formulations.okita.problem_2_aggregated import Exchange, problem_windows
+from formulations.okita.problem_2 import decode_problem_2, problem_2
+from formulations.okita.problem_2_aggregated import (
+    Exchange,
+    decode_aggregated,
+    problem_2_aggregated,
+    problem_2_logical,
+    problem_windows,
+)
 from formulations.okita.schedule import Schedule
 from formulations.okita.tightening import (
     direct_sites,
@@ -28,6 +35,7 @@ from formulations.okita.tightening import (
 )
 from formulations.okita.transport import cheapest_transport
 from formulations.okita.windows import HorizonMode, Windows
+from optsched.problem import Formulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,3 +240,22 @@ def _imports(instance: Instance, flow: Floats) -> dict[str, Floats]:
     job, site = spared_places(instance)
     brought = flow.sum(axis=1)[job, site] - flow[job, site, site]
     return {"imports": (brought > 0).astype(float)} if len(job) else {}
+
+
+FORMULATIONS = (
+    Formulation(
+        "problem_2_aggregated", problem_2_aggregated, "problem (2)",
+        "transport added up over time, exchange cost as epigraph or hull; integer program",
+        decode_aggregated, encode_aggregated,
+    ),
+    Formulation(
+        "problem_2_logical", problem_2_logical, "problem (2)",
+        "the same with the product of workers and server as it is, for constraint programming",
+        decode_aggregated, encode_logical, solver="cpsat",
+    ),
+    Formulation(
+        "problem_2", problem_2, "problem (2)",
+        "row by row as printed: chunks moved in every slot, products of workers and server",
+        decode_problem_2, encode_problem_2,
+    ),
+)  # fmt: skip

@@ -27,6 +27,7 @@ from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.windows import Windows, windows
 from optsched.decomposition import maximise_dual
 from optsched.jit import njit_cached
+from optsched.problem import Bound
 
 STEPS_ALONE = 150
 """Steps on the prices of supplies alone, while capacities are free."""
@@ -263,3 +264,10 @@ def _bound(
                         amount = chunks[i, r] * share[i] * worker[i, k]
                         used[slot, places[i, r, s, rank], k] += amount
     return total
+
+
+LB_RELAXED_COLUMNS = Bound(
+    "lb_relaxed_columns", lambda instance: relaxed_column_bound(instance, seconds=60.0),
+    "problem (2)",
+    "the same of a relaxation that takes chunks one by one: sees capacities at any size",
+)  # fmt: skip

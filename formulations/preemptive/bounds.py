@@ -19,6 +19,7 @@ from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError, ModelError
 from optsched.model import Expression, Model
+from optsched.problem import Bound
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
@@ -206,3 +207,19 @@ def chunk_flow_time(instance: Instance, schedule: Schedule) -> float:
     np.maximum.at(completion, chunk, schedule.run_end)
     job = np.repeat(np.arange(instance.jobs), instance.num_chunks)
     return float(((completion - instance.release_time[job]) * instance.weight[job]).sum())
+
+
+ALONE = Bound("lb_alone", lb_alone, "closed form", "every job as if it were the only one")
+BOUNDS = (
+    Bound("lb_paper", lb_paper, "Lemma 1, Section V-C",
+          "(4) with the fast speed everywhere: the paper's own yardstick, for the chunks' mean",
+          measure=chunk_flow_time),
+    Bound("lb_lp4", lb_lp4, "problem (4)", "linear relaxation of (4)"),
+    ALONE,
+    Bound("lb_lp4_plus", lb_lp4_plus, "problem (4)",
+          "linear relaxation of (4), mean age corrected to completion"),
+    Bound("lb_theta", lambda instance: rounded_up(instance, lb_theta(instance)), "problem (4)",
+          "per job the greater of lb_lp4_plus and lb_alone"),
+    Bound("lb_ext", lambda instance: rounded_up(instance, lb_ext(instance)), "problem (2)",
+          "completion-indexed linear program, for small instances"),
+)  # fmt: skip

@@ -22,6 +22,7 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from optsched.arrays import compress, ranges
+from optsched.model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,3 +235,21 @@ def _groups(eligible: Booleans, size: Integers) -> tuple[Integers, Integers]:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     group = np.unique(eligible, axis=1, return_inverse=True)[1].reshape(-1)
     return group, np.bincount(group, weights=size).astype(np.int64)
+
+
+def add_capacity(model: Model, name: str, grid: Grid) -> None:
+    """Workers serve one unit a slot: rows per (class, slot) and, with hubs, per (group, slot)."""
+    y = model["y"]
+    row, capacity = grid.class_slots
+    model.add(
+        f"{name}:class",
+        y[grid.named].sum_by(row, len(capacity)) <= capacity,
+        formula=r"\sum_j y_{jk}(t) \le C_k",
+    )
+    if len(grid.named) < grid.cells:
+        row, capacity = grid.group_slots
+        model.add(
+            f"{name}:group",
+            y.sum_by(row, len(capacity)) <= capacity,
+            formula=r"\sum_j \sum_{k \in \tau} y_{jk}(t) \le C_\tau",
+        )

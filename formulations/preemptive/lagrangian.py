@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.preemptive.bounds import fast_duration
+from formulations.preemptive.bounds import fast_duration, rounded_up
 from formulations.preemptive.cheapest import cheapest_schedules
 from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import Floats, Instance
 from optsched.decomposition import PriceSearch, maximise_dual
 from optsched.errors import InputError
+from optsched.problem import Bound
 
 STEPS = 100
 """Evaluations of L where nothing else is said."""
@@ -162,3 +163,9 @@ def lagrangian_bound(
 def lb_lagrangian(instance: Instance) -> float:
     """LB-LAG after ``STEPS`` steps."""
     return lagrangian_bound(instance).value
+
+
+LAGRANGIAN = Bound(
+    "lb_lagrangian", lambda instance: rounded_up(instance, lb_lagrangian(instance)),
+    "problem (2)", "Lagrangian relaxation of the workers' capacities",
+)  # fmt: skip

@@ -16,6 +16,7 @@ from formulations.preemptive.instance import Instance, whole_slots
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem import Formulation
 
 
 def lp_kappa(instance: Instance, *, epsilon: float = 1.0) -> Model:
@@ -59,3 +60,9 @@ def lp_kappa(instance: Instance, *, epsilon: float = 1.0) -> Model:
     size = classes.size[key // slots]
     model.add("4b", y.sum_by(row, len(key)) <= size, formula=r"\sum_j y_{jk}(t) \le C_k")
     return model
+
+
+FORMULATIONS = (
+    Formulation("lp_kappa", lp_kappa, "Theorem 3, corrected",
+                "(4) less (4e) with the processing time charged again, over 1 + epsilon"),
+)  # fmt: skip

@@ -166,3 +166,12 @@ def _worth_counting(schedule: Schedule) -> Booleans:
 def _runs(schedule: Schedule, key: Integers) -> Intervals:
     kept = _worth_counting(schedule)
     return Intervals(key, schedule.run_start, schedule.run_end).take(kept)
+
+
+MEASURES = {
+    "preemptions": preemptions,
+    "communication": communication_time,
+    "utilisation": utilisation,
+    "makespan": makespan,
+}
+"""What a table of ratios shows beside the cost."""

@@ -18,6 +18,7 @@ from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.problem_4 import Rates, refuse_unknown, work_units
 from optsched.errors import ModelError
+from optsched.problem import Answer, ExactMethod
 from optsched.solvers.solution import Solution, Status
 
 
@@ -152,3 +153,13 @@ def whole_flow(grid: Grid, work: Integers, completion: Integers) -> tuple[Intege
         raise ModelError("these completion times leave no room for all work")
     units = np.asarray(flow.flows(arcs), dtype=np.int64)
     return units[network.cells], units[network.cloud]
+
+
+FORMULATIONS = (
+    ExactMethod(
+        "problem_4_flow",
+        lambda instance, options, *, rates="fast": Answer(problem_4_flow(instance, rates=rates)),
+        "problem (4)", "average fractional flow time at one speed per job, as a min-cost flow",
+        relaxation=True, solver="cpsat",
+    ),
+)  # fmt: skip

@@ -7,13 +7,11 @@ from heapq import heappop, heappush
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.metrics import (
     StepFunction,
     queue_length,
-    submissions,
     utilisation_over_time,
 )
 from formulations.preemptive.schedule import Schedule
@@ -98,29 +96,3 @@ def compare_over_time(ax: Axes, curves: Mapping[str, StepFunction], what: str) -
     """One curve per name."""
     pairs = {name: (curve.time, curve.value) for name, curve in curves.items()}
     return plots.over_time(ax, pairs, what=what)
-
-
-def submissions_and_utilisation(
-    instance: Instance, schedules: Mapping[str, Schedule], *, until: float | None = None
-) -> Figure:
-    """Job submissions above, utilisation and queue length of each schedule below (Fig. 11).
-
-    Args:
-        instance: the jobs.
-        schedules: by name.
-        until: right end of the time axis, slots; None: where the last schedule ends.
-    """
-    figure = Figure(figsize=(8, 7), layout="constrained")
-    top, middle, bottom = figure.subplots(3, 1, sharex=True)
-    compare_over_time(top, {"": submissions(instance)}, "submissions per slot")
-    for ax, measure, what in (
-        (middle, utilisation_over_time, "utilisation"),
-        (bottom, queue_length, "jobs that wait"),
-    ):
-        curves = {name: measure(instance, made) for name, made in schedules.items()}
-        compare_over_time(ax, curves, what)
-    top.set_xlabel("")
-    middle.set_xlabel("")
-    if until is not None:
-        bottom.set_xlim(float(instance.release_time.min()), until)
-    return figure

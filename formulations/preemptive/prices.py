@@ -21,6 +21,7 @@ from formulations.preemptive.instance import Floats, Instance, Integers, whole_s
 from formulations.preemptive.markets import Market, markets
 from optsched.errors import InputError
 from optsched.parallel import Executor, Serial, drain
+from optsched.problem import Bound
 
 STEPS = 300
 """Evaluations of the bound where nothing else is said."""
@@ -192,3 +193,9 @@ def _improved(task: tuple[int, Market, int, float]) -> Priced:
 def lb_prices(instance: Instance) -> float:
     """LB-PRICES of (2), in whole slots, after ``STEPS`` steps."""
     return price(instance).bound(instance)
+
+
+PRICES = Bound(
+    "lb_prices", lb_prices, "problem (2)",
+    "prices of worker time by type, exact to the last digit, at the size of a whole trace",
+)  # fmt: skip

@@ -17,6 +17,7 @@ from formulations.preemptive.instance import Instance, whole_slots
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem import Formulation
 
 
 def problem_10(instance: Instance, *, releases: bool = False, parallel: bool = True) -> Model:
@@ -86,3 +87,10 @@ def reduction(release_time: ArrayLike, processing_time: ArrayLike, machines: int
         upload_delay_cloud=far,
         worker_server=np.zeros(machines),
     )
+
+
+FORMULATIONS = (
+    Formulation("problem_10", problem_10, "problem (10)",
+                "source of the NP-hardness proof: identical machines, sum of completion times",
+                solver="cpsat"),
+)  # fmt: skip

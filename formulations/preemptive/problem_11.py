@@ -13,6 +13,7 @@ from formulations.preemptive.problem_4 import Rates
 from formulations.preemptive.problem_6 import dual_of_4
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem import Formulation
 
 
 def at_offline_speed(instance: Instance, epsilon: float) -> Instance:
@@ -62,3 +63,9 @@ def problem_11(
         rates=rates,
         chunk_parallelism=chunk_parallelism,
     )
+
+
+FORMULATIONS = (
+    Formulation("problem_11", problem_11, "problem (11)",
+                "(6) with every rate divided by 1 + epsilon: the dual of the offline machine"),
+)  # fmt: skip

@@ -15,13 +15,13 @@ import numpy as np
 
 from formulations.preemptive.check import completion_times
 from formulations.preemptive.decode import fast_cloud_runs, slot_schedule, whole_units
-from formulations.preemptive.grid import Grid, arrivals, build_grid
+from formulations.preemptive.grid import Grid, add_capacity, arrivals, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from formulations.preemptive.network import whole_flow
-from formulations.preemptive.problem_4 import add_capacity
 from formulations.preemptive.schedule import Schedule
 from optsched.arrays import compress, ranges, rank_within
 from optsched.model import Model
+from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 
@@ -217,3 +217,12 @@ def encode_problem_2_compact(instance: Instance, schedule: Schedule) -> dict[str
     job, slot = grid.windows
     completion = whole_slots(completion_times(instance, schedule))
     return {"pending": (slot < completion[job]).astype(float)}
+
+
+FORMULATIONS = (
+    Formulation(
+        "problem_2", problem_2, "problem (2)",
+        "total completion time, work may migrate; row by row as printed, with parameter servers",
+        decode_problem_2,
+    ),
+)  # fmt: skip

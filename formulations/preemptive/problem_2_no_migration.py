@@ -24,6 +24,7 @@ from formulations.preemptive.problem_4 import worker_cells
 from formulations.preemptive.schedule import Schedule
 from optsched.arrays import compress, ranges
 from optsched.model import Model, Variable
+from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 
@@ -233,3 +234,18 @@ def encode_no_migration(instance: Instance, schedule: Schedule) -> dict[str, Flo
         "together": (cloud == instance.num_chunks).astype(float),
         "completion": due,
     }
+
+
+FORMULATIONS = (
+    Formulation(
+        "problem_2_no_migration", problem_2_no_migration, "problem (2), Section III-B",
+        "total completion time, chunks stay on their worker; time-indexed",
+        decode_no_migration, encode_no_migration,
+    ),
+    Formulation(
+        "problem_2_no_migration_time_free", problem_2_no_migration_time_free,
+        "problem (2), Section III-B",
+        "total completion time, chunks stay on their worker; demand-bound condition, no slots",
+        decode_no_migration, encode_no_migration, solver="cpsat",
+    ),
+)  # fmt: skip

@@ -18,11 +18,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from formulations.preemptive.grid import Grid, build_grid
+from formulations.preemptive.grid import Grid, add_capacity, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem import Formulation
 
 Rates = Literal["exact", "fast", "slow"]
 
@@ -116,24 +117,6 @@ def problem_4_aggregated(
     return model
 
 
-def add_capacity(model: Model, name: str, grid: Grid) -> None:
-    """Workers serve one unit a slot: rows per (class, slot) and, with hubs, per (group, slot)."""
-    y = model["y"]
-    row, capacity = grid.class_slots
-    model.add(
-        f"{name}:class",
-        y[grid.named].sum_by(row, len(capacity)) <= capacity,
-        formula=r"\sum_j y_{jk}(t) \le C_k",
-    )
-    if len(grid.named) < grid.cells:
-        row, capacity = grid.group_slots
-        model.add(
-            f"{name}:group",
-            y.sum_by(row, len(capacity)) <= capacity,
-            formula=r"\sum_j \sum_{k \in \tau} y_{jk}(t) \le C_\tau",
-        )
-
-
 def problem_4(
     instance: Instance,
     *,
@@ -215,3 +198,11 @@ def worker_cells(grid: Grid) -> tuple[Integers, Integers, Integers]:
         np.concatenate([order[place], np.full(len(grid.cloud_job), CLOUD)]),
         np.concatenate([grid.cell_slot[cell], grid.cloud_slot]),
     )
+
+
+FORMULATIONS = (
+    Formulation("problem_4", problem_4, "problem (4)",
+                "average fractional flow time, every chunk and worker named"),
+    Formulation("problem_4_aggregated", problem_4_aggregated, "problem (4)",
+                "average fractional flow time, identical chunks and workers counted"),
+)  # fmt: skip

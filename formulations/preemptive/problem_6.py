@@ -13,6 +13,7 @@ from formulations.preemptive.instance import CLOUD, Instance, Integers
 from formulations.preemptive.problem_4 import Rates, refuse_unknown, worker_cells
 from optsched.arrays import compress, ranges
 from optsched.model import Model
+from optsched.problem import Formulation
 
 
 def problem_6(
@@ -124,3 +125,9 @@ def _from_release(
     pairs = np.unique(np.stack([job, worker]), axis=1)
     owner, slot = ranges(np.ceil(instance.release_time[pairs[0]]), end[pairs[0]])
     return pairs[0][owner], pairs[1][owner], slot
+
+
+FORMULATIONS = (
+    Formulation("problem_6", problem_6, "problem (6)",
+                "dual of the linear relaxation of (4), corrected"),
+)  # fmt: skip

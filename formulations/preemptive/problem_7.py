@@ -19,7 +19,7 @@ import numpy as np
 
 from formulations.preemptive.check import completion_times
 from formulations.preemptive.decode import whole_units
-from formulations.preemptive.grid import Grid, build_grid
+from formulations.preemptive.grid import Grid, add_capacity, build_grid
 from formulations.preemptive.instance import (
     CLOUD,
     ROUNDING,
@@ -30,7 +30,6 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from formulations.preemptive.problem_2 import last_windows
-from formulations.preemptive.problem_4 import add_capacity
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage_check import StorageRelease
 from formulations.preemptive.stored_chunks import (
@@ -43,6 +42,7 @@ from formulations.preemptive.stored_chunks import (
 from optsched.arrays import compress, ranges, rank_within
 from optsched.errors import ModelError
 from optsched.model import Model
+from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 
@@ -330,3 +330,18 @@ def encode_problem_7_compact(instance: Instance, schedule: Schedule) -> dict[str
         "pending": (slot < due[job]).astype(float),
         "stored": counts[shelves.job, shelves.server],
     }
+
+
+FORMULATIONS = (
+    Formulation(
+        "problem_7_compact", problem_7_compact, "problem (7)",
+        "total completion time; stored chunks counted, monotone completion binaries: the model "
+        "for scale",
+        decode_problem_7_compact, encode_problem_7_compact,
+    ),
+    Formulation(
+        "problem_7", problem_7, "problem (7)",
+        "total completion time; every chunk, worker and slot named, storage held by job or chunk",
+        decode_problem_7, solver="cpsat",
+    ),
+)  # fmt: skip

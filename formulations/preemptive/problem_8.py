@@ -10,6 +10,7 @@ from formulations.preemptive.problem_4 import fast_cloud_mean_age
 from formulations.preemptive.storage_check import StorageRelease
 from formulations.preemptive.stored_chunks import Cells, chunk_cells, stored_chunks
 from optsched.model import Model
+from optsched.problem import Formulation
 
 
 def problem_8(instance: Instance, *, storage_release: StorageRelease = "job") -> Model:
@@ -45,3 +46,9 @@ def _cells(instance: Instance) -> Cells:
         end = min(end, instance.horizon + 1)
     ends = np.maximum(np.full(instance.jobs, end), whole_slots(instance.release_time))
     return chunk_cells(instance, ends, fast_completion(instance))
+
+
+FORMULATIONS = (
+    Formulation("problem_8", problem_8, "problem (8)",
+                "average fractional flow time; every chunk, worker and slot named"),
+)  # fmt: skip

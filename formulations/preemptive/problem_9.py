@@ -16,6 +16,7 @@ from formulations.preemptive.problem_4 import Rates, problem_4, refuse_unknown, 
 from formulations.preemptive.problem_6 import dual_of_4
 from optsched.arrays import compress, ranges
 from optsched.model import Model
+from optsched.problem import Formulation
 
 
 def problem_9(
@@ -66,3 +67,11 @@ def problem_8_while_training(
         formula=r"\sum_{j,d} \sum_{w \in s} u_j y_{jdw}(t) \le U_s",
     )
     return model
+
+
+FORMULATIONS = (
+    Formulation("problem_8_while_training", problem_8_while_training, "problem (9), its primal",
+                "linear relaxation of (8) that charges storage only while a chunk is trained"),
+    Formulation("problem_9", problem_9, "problem (9)",
+                "the dual with prices of storage, rows from the end of the upload on"),
+)  # fmt: skip

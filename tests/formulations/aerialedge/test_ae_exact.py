@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge import PROBLEM
-from formulations.aerialedge.arc_flow import arc_flow, decode_arc_flow, on_steps
+from formulations.aerialedge.arc_flow import arc_flow, decode_arc_flow
 from formulations.aerialedge.assignment import (
     assignment,
     decode_assignment,
@@ -158,16 +158,6 @@ def test_printed_packing_places_nothing(five: Instance) -> None:
     assert solve(whole).objective == 2
     with pytest.raises(InputError, match="granularity"):
         packing_printed(five, granularity="node")
-
-
-def test_rounding_to_steps_gives_a_feasible_packing_only() -> None:
-    instance = hard(14, np.random.default_rng(4), jobs=1)
-    coarse = on_steps(instance, (0.05, 0.1))
-    schedule = decode_arc_flow(coarse, solve(arc_flow(coarse)))
-    assert check(instance, schedule, gang=True) == []
-    assert cost(instance, schedule) >= pack(instance).solution.objective
-    with pytest.raises(InputError, match="steps"):
-        on_steps(instance, (0.05,))
 
 
 def test_an_arc_flow_graph_that_is_too_large_is_refused() -> None:

@@ -9,15 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge import PROBLEM
-from formulations.aerialedge.bounds import lower_bound
-from formulations.aerialedge.generator import from_dags, from_pods, generate, hard, make_table3
+from formulations.aerialedge.generator import generate, hard, make_table3
 from formulations.aerialedge.pack import pack
 from formulations.aerialedge.tables import DRONES, LEAST_NODES
-from formulations.aerialedge.vector_packing import aggregate
 from optsched.errors import InputError
 from optsched.solvers.solution import Status
-from optsched.traces.alibaba import load_dags
-from optsched.traces.alibaba_gpu import load_nodes, load_pods
 
 
 @given(drone=st.integers(1, 6), seed=st.integers(0, 10**6))
@@ -114,30 +110,3 @@ def test_a_broken_file_is_refused_with_the_place(text: str, tmp_path: Path) -> N
         generate(np.random.default_rng(0), **{"from": file})
     with pytest.raises(InputError, match="from"):
         generate(np.random.default_rng(0), **{"from": file, "tasks": 3})
-
-
-def test_jobs_of_the_trace_become_a_multi_job(shared_data: Path) -> None:
-    trace = load_dags(shared_data / "alibaba_v2018" / "batch_task_dags_a.csv.gz")
-    some = trace.select(np.arange(6))
-    instance = from_dags(some, np.tile((2.0, 3.0), (60, 1)), flight_time=1e6)
-    assert instance.tasks == len(some.task_job)
-    assert len(instance.edge_parent) == len(some.edge_parent) > 0
-    answer = pack(instance, time_limit=20)
-    assert answer.solution.status is Status.OPTIMAL
-
-
-def test_pods_and_machines_become_a_packing_with_three_resources(shared_data: Path) -> None:
-    folder = shared_data / "alibaba_gpu_v2023"
-    nodes = load_nodes(folder / "openb_node_list_gpu_node.csv.gz")
-    pods = load_pods(folder / "openb_pod_list_default.csv.gz")
-    rng = np.random.default_rng(0)
-    instance = from_pods(
-        pods.select(rng.permutation(len(pods))[:60]),
-        nodes.select(rng.permutation(len(nodes))[:40]),
-        objective="capacity",
-    )
-    assert instance.demand.shape == (60, 3)
-    answer = pack(instance, time_limit=3)
-    assert answer.solution.has_point
-    packing = aggregate(instance, 0)
-    assert answer.solution.bound >= lower_bound(packing) * packing.weight_unit - 1e-9

@@ -15,7 +15,7 @@ from formulations.drp.problem_5 import problem_5_projected
 from formulations.drp.problem_22 import problem_22_cone
 from formulations.drp.projected import covers_of, projected
 from optsched.errors import InputError
-from optsched.problem import Problem
+from optsched.problem import Formulation, Problem
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -35,9 +35,10 @@ def assert_solved(problem: Problem, name: str, instance: Instance, expected: int
     answer = problem.solve(name, instance, solver=solver)
     assert answer.solution.status is Status.OPTIMAL, answer.solution.message
     assert answer.solution.objective == pytest.approx(expected, abs=1e-6)
-    formulation, options = problem.formulation(name)
-    assert formulation.build is not None
-    assert formulation.build(instance, **options).violations(answer.solution.values) == []
+    _, options = problem.formulation(name)
+    model = problem.formulations[name.replace("_projected", "_oa").partition("(")[0]]
+    assert isinstance(model, Formulation)
+    assert model.build(instance, **options).violations(answer.solution.values) == []
     assert problem.check(instance, answer.schedule) == []
     assert problem.cost(instance, answer.schedule) == expected
 

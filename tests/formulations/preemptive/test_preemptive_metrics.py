@@ -141,13 +141,3 @@ def test_a_large_gantt_chart_names_servers_where_there_is_room():
     assert labels[0] == "server 0"
     assert 10 <= len(labels) <= plots.NAMED_WORKERS
     assert np.all(np.diff(ax.get_yticks()) >= 2 * servers / plots.NAMED_WORKERS)
-
-
-def test_figure_11_shows_submissions_utilisation_and_queue(instance, schedule):
-    figure = plots.submissions_and_utilisation(
-        instance, {"one": schedule, "two": schedule}, until=9
-    )
-    assert [ax.get_ylabel() for ax in figure.axes] == [
-        "submissions per slot", "utilisation", "jobs that wait",
-    ]  # fmt: skip
-    assert figure.axes[2].get_xlim() == (0, 9)
