@@ -15,14 +15,7 @@ from numpy.typing import NDArray
 from formulations.preemptive.check import cost
 from formulations.preemptive.decode import cloud_services
 from formulations.preemptive.grid import fast_completion
-from formulations.preemptive.instance import (
-    CLOUD,
-    Booleans,
-    Floats,
-    Instance,
-    Integers,
-    whole_slots,
-)
+from formulations.preemptive.instance import CLOUD, ROUNDING, Booleans, Floats, Instance, Integers
 from formulations.preemptive.markets import Market
 from formulations.preemptive.prices import STEPS, PriceProof, price
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
@@ -73,11 +66,8 @@ def price_guided(
         return Answer(Solution(Status.NO_SOLUTION, bound=bound, message=message))
     value = cost(instance, schedule)
     status = Status.OPTIMAL if value <= bound else Status.FEASIBLE
-    return Answer(
-        Solution(status, objective=value, bound=bound),
-        schedule,
-        {"slotted": slotted},
-    )
+    solution = Solution(status, objective=value, bound=bound)
+    return Answer(solution, schedule, {"slotted": slotted})
 
 
 PRICE_GUIDED = ExactMethod(
@@ -90,26 +80,18 @@ PRICE_GUIDED = ExactMethod(
 
 def guided_schedule(instance: Instance, proof: PriceProof) -> Schedule:
     """The schedule that the prices guide."""
-    slotted = proof.slotted
-    begin, cloud, fast = (
-        instance.release_time,
-        instance.upload_delay_cloud,
-        instance.chunk_time_fast,
-    )
-    cloud = begin + cloud
-    fast_end = cloud + fast
+    slotted, begin = proof.slotted, instance.release_time
+    cloud = begin + instance.upload_delay_cloud
+    fast_end = cloud + instance.chunk_time_fast
     if slotted:
-        begin, fast_end = whole_slots(begin).astype(np.float64), fast_completion(instance)
-        open_ = np.isfinite(cloud)
-        cloud = np.where(open_, whole_slots(np.where(open_, cloud, 0.0)), np.inf)
-    together = np.ones(instance.jobs, dtype=bool)
-    end, rest = fast_end.copy(), np.zeros(instance.jobs)
+        begin, cloud = np.ceil(begin - ROUNDING), np.ceil(cloud - ROUNDING)
+        fast_end = fast_completion(instance)
+    together, rest = np.ones(instance.jobs, dtype=bool), np.zeros(instance.jobs)
     parts = []
     for market, priced in zip(proof.markets, proof.priced, strict=True):
         chosen = market.jobs[np.isfinite(priced.age)]
-        served, ends, left, runs = _edge(instance, market, chosen, begin, cloud, fast_end, slotted)
-        together[served] = False
-        end[served], rest[served] = ends, left
+        served, left, runs = _edge(instance, market, chosen, begin, cloud, fast_end, slotted)
+        together[served], rest[served] = False, left
         parts.append(runs)
     return _schedule(instance, np.concatenate(parts), together, cloud, rest, slotted)
 
@@ -122,8 +104,8 @@ def _edge(
     cloud: Floats,
     fast_end: Floats,
     slotted: bool,
-) -> tuple[Integers, Floats, Floats, NDArray[Any]]:
-    """Who of a market ends at the edge before it would in the fast cloud, when, and how.
+) -> tuple[Integers, Floats, NDArray[Any]]:
+    """Who of a market ends at the edge before it would in the fast cloud, and how.
 
     Args:
         instance: any.
@@ -135,7 +117,7 @@ def _edge(
         slotted: whether all of that is in whole slots.
 
     Returns:
-        The jobs, their completion, the work each leaves to the cloud, the runs at the edge.
+        The jobs, the work each leaves to the cloud, the runs at the edge.
     """
     work = instance.work_slow if slotted else instance.num_chunks * instance.chunk_time_slow
     chosen = chosen[np.argsort(begin[chosen], kind="stable")]
@@ -160,7 +142,7 @@ def _edge(
         chosen = chosen[sooner]
     runs = runs[sooner[runs["job"]]]
     runs["job"], runs["worker"] = chosen[runs["job"]], market.workers[runs["worker"]]
-    return chosen[sooner], end[sooner], rest[sooner], runs
+    return chosen[sooner], rest[sooner], runs
 
 
 def _schedule(
