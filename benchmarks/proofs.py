@@ -16,21 +16,22 @@ from typing import Any
 
 from optsched.evaluation.proofs import check_proof, prove
 from optsched.evaluation.runs import instance_rng
-from optsched.problem import Preset, Problem, problem
+from optsched.problem import Problem, problem
 from optsched.proof import NotProvenError
 from optsched.solvers.options import Options
+from optsched.study.spec import GridDocument, presets
 
 STUDY = Path(__file__).parent.parent / "studies" / "ratios.toml"
 
 
-def instances(found: Problem, preset: Preset) -> list[tuple[str, Any]]:
+def instances(found: Problem, preset: GridDocument) -> list[tuple[str, Any]]:
     """Those of a preset, with a label."""
     made = []
-    for values in itertools.product(*preset.grid.values()):
-        options = dict(zip(preset.grid, values, strict=True))
-        for seed in range(preset.seeds):
+    for values in itertools.product(*preset.cells.values()):
+        options = dict(zip(preset.cells, values, strict=True))
+        for seed in preset.seeds or range(1):
             instance = found.generate(instance_rng(seed), **found.generator_call(options))
-            label = " ".join(f"{k}={v}" for k, v in options.items() if len(preset.grid[k]) > 1)
+            label = " ".join(f"{k}={v}" for k, v in options.items() if len(preset.cells[k]) > 1)
             made.append((f"{label} seed={seed}", instance))
     return made
 
@@ -68,8 +69,8 @@ def main() -> None:
         if given.problems and grid["problem"] not in given.problems:
             continue
         found = problem(grid["problem"])
-        preset = found.presets[grid["preset"]]
-        call = preset.reference or found.reference
+        preset = presets(found)[grid["preset"]]
+        call = preset.exact[0].formulation if preset.exact else found.reference
         solved = proven = 0
         print(
             f"{grid['problem']}: {call}\n{'':28} status   solving   proving verifying nodes bytes"
