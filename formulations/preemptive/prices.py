@@ -26,6 +26,9 @@ from optsched.problem import Bound
 STEPS = 300
 """Evaluations of the bound where nothing else is said."""
 
+FEW = 5_000
+"""Pairs of a job and a worker up to which the servers' workers are priced apart."""
+
 PATIENCE = 6
 """Steps without improvement after which the search goes back, to aim nearer."""
 
@@ -191,8 +194,9 @@ def _improved(task: tuple[int, Market, int, float]) -> Priced:
 
 
 def lb_prices(instance: Instance) -> float:
-    """LB-PRICES of (2), in whole slots, after ``STEPS`` steps."""
-    return price(instance).bound(instance)
+    """LB-PRICES of (2), in whole slots, after ``STEPS`` steps; by server where that is cheap."""
+    by_server = instance.jobs * instance.workers <= FEW
+    return price(instance, by_server=by_server).bound(instance)
 
 
 PRICES = Bound(

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
-from formulations.preemptive.bounds import lb_alone
-from formulations.preemptive.generator import generate
+from formulations.preemptive.bounds import lb_alone, rounded_up
+from formulations.preemptive.generator import generate, tiny
 from formulations.preemptive.instance import Instance
+from formulations.preemptive.lagrangian import lb_lagrangian
 from formulations.preemptive.markets import MOST_CELLS, TIME_BITS, Market, markets
 from formulations.preemptive.prices import Priced, PriceProof, improve, lb_prices, price, proof
 from formulations.preemptive.workload import philly_workload
@@ -139,7 +140,7 @@ def test_jobs_of_one_type_are_a_market_of_their_own() -> None:
     assert len(cut) == len(np.unique(instance.job_worker_type))
     assert sorted(np.concatenate([m.jobs for m in cut])) == list(range(30))
     named = replace(instance, explicit_worker_eligible=instance.worker_eligible)
-    assert lb_prices(named) == lb_prices(instance)
+    assert price(named).bound(named) == price(instance).bound(instance)
 
 
 def test_it_proves_the_same_on_several_processes() -> None:
@@ -171,3 +172,11 @@ def test_the_drawn_trace_of_1000_jobs_has_the_bound_of_the_sheet() -> None:
     """Section 11: 1242.85 in continuous time."""
     instance = philly_workload(np.random.default_rng(0), 1000)
     assert price(instance, slotted=False, steps=40).bound(instance) == pytest.approx(1242, abs=1)
+
+
+def test_it_is_no_weaker_than_the_bound_with_prices_per_class_and_hub() -> None:
+    """On small instances the servers' workers have prices of their own."""
+    small = [tiny(np.random.default_rng(seed), types=1) for seed in range(12)]
+    larger = generate(np.random.default_rng(0), jobs=60, servers=12, types=3, span=20)
+    for instance in (*small, larger):
+        assert lb_prices(instance) >= rounded_up(instance, lb_lagrangian(instance))
