@@ -62,6 +62,7 @@ PROBLEM = Problem(
         )
     },
     reference="offline",
+    proof_model="problem_2_compact",
     unit="slots",
     bounds={bound.name: bound for bound in (*BOUNDS, LAGRANGIAN, PRICES)},
     check_options=lambda schedule: {"speed": schedule.speed},
@@ -105,6 +106,7 @@ STORAGE = replace(
         )
     },
     reference="problem_7_compact",
+    proof_model="",
     bounds={bound.name: bound for bound in (ALONE, *_STORAGE_LEFT_OUT)},
     measures={},
     presets=STUDIES / "preemptive_storage.toml",

@@ -14,6 +14,7 @@ from optsched.solvers.options import Options
 
 SMALL = {
     "preemptive": {"jobs": 3, "servers": 2, "types": 1, "span": 4, "time_scale": 0.03},
+    "preemptive_storage": {"jobs": 2, "servers": 2, "types": 1, "span": 4, "time_scale": 0.03},
     "batch": {"jobs": 3, "servers": 3, "types": 1, "time_scale": 0.05},
     "drp": {"jobs": 5},
     "aerialedge": {"kind": "hard", "tasks": 8},
