@@ -7,33 +7,19 @@ optimum is then proven, and the proof written as JSON, read and verified against
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import time
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from optsched.evaluation.proofs import check_proof, prove
-from optsched.evaluation.runs import instance_rng
 from optsched.problem import Problem, problem
 from optsched.proof import NotProvenError
 from optsched.solvers.options import Options
-from optsched.study.spec import GridDocument, presets
+from optsched.study.plan import plan
+from optsched.study.spec import read
 
 STUDY = Path(__file__).parent.parent / "studies" / "ratios.toml"
-
-
-def instances(found: Problem, preset: GridDocument) -> list[tuple[str, Any]]:
-    """Those of a preset, with a label."""
-    made = []
-    for values in itertools.product(*preset.cells.values()):
-        options = dict(zip(preset.cells, values, strict=True))
-        for seed in preset.seeds or range(1):
-            instance = found.generate(instance_rng(seed), **found.generator_call(options))
-            label = " ".join(f"{k}={v}" for k, v in options.items() if len(preset.cells[k]) > 1)
-            made.append((f"{label} seed={seed}", instance))
-    return made
 
 
 def measured(found: Problem, call: str, instance: Any, seconds: float) -> tuple[str, bool, bool]:
@@ -63,22 +49,18 @@ def main() -> None:
     parser.add_argument("problems", nargs="*", help="some of the study's; by default all")
     parser.add_argument("--seconds", type=float, default=30.0, help="limit per proof")
     given = parser.parse_args()
-    with STUDY.open("rb") as file:
-        grids = tomllib.load(file)["grid"]
-    for grid in grids:
-        if given.problems and grid["problem"] not in given.problems:
+    for grid in read(STUDY).grids:
+        assert isinstance(grid.problem, str)
+        if given.problems and grid.problem not in given.problems:
             continue
-        found = problem(grid["problem"])
-        preset = presets(found)[grid["preset"]]
-        call = preset.exact[0].formulation if preset.exact else found.reference
+        found = problem(grid.problem)
+        call = grid.reference or found.reference
         solved = proven = 0
-        print(
-            f"{grid['problem']}: {call}\n{'':28} status   solving   proving verifying nodes bytes"
-        )
-        for label, instance in instances(found, preset):
-            line, optimal, closed = measured(found, call, instance, given.seconds)
+        print(f"{grid.problem}: {call}\n{'':44} status   solving   proving verifying nodes bytes")
+        for recipe in plan([grid]).recipes.values():
+            line, optimal, closed = measured(found, call, recipe.make(), given.seconds)
             solved, proven = solved + optimal, proven + closed
-            print(f"{label:>24} {line}", flush=True)
+            print(f"{recipe.name:>40.40} {line}", flush=True)
         print(f"proven: {proven} of {solved} optima\n", flush=True)
 
 
