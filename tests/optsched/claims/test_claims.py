@@ -265,7 +265,8 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was(tmp_path):
     assert calls == [2, 3]
 
 
-def test_measurements_are_runs_of_a_study_and_live_in_its_store(tmp_path):
+def test_measurements_are_runs_of_a_study_and_live_in_its_store(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     file = tmp_path / "kept.sqlite"
     of = [claim("mean", doubles(fails_at=[3]), mean_double), claim("one", lambda scale: 1.0)]
     findings(of, keep=file)
