@@ -32,6 +32,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 import covering, highspy
 from optsched.study import engine, read, run_study
+from optsched.study.plan import plan
 
 def slow(task, work=engine.work):
     time.sleep(0.04)  # so that twenty kills find it running
@@ -40,7 +41,8 @@ def slow(task, work=engine.work):
 def pool():
     return ProcessPoolExecutor(2, mp_context=get_context("fork"))
 
-for _ in sys.stdin:  # a process that has everything imported starts studies in no time
+plan(read(sys.argv[1]).grids)
+for _ in sys.stdin:  # a process that has imported and digested everything starts studies in no time
     child = os.fork()
     if not child:
         os.setsid()

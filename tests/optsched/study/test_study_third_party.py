@@ -83,6 +83,6 @@ def test_an_installed_package_appears_in_problems_ratio_and_study(installed, tmp
 def test_the_other_tests_see_the_package_as_pip_would_install_it():
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
     seen = configparser.ConfigParser()
-    seen.read(next(PACKAGE.glob("*.dist-info")) / "entry_points.txt")
+    seen.read(next(PACKAGE.glob("covering-*.dist-info")) / "entry_points.txt")
     announced = {group: dict(seen[group]) for group in seen.sections()}
     assert announced == project["entry-points"]
