@@ -195,3 +195,10 @@ def _listed(number: str, index: Mapping[str, Integers], amount: Floats) -> Itera
     names, columns = list(index), [column.tolist() for column in index.values()]
     for *where, excess in zip(*columns, amount.tolist(), strict=True):
         yield Violation(number, dict(zip(names, where, strict=True)), excess)
+
+
+MEASURES = {
+    "gbit_per_s_per_job": lambda instance, s: bandwidth_cost(instance, s).total / 1e9,
+    "largest_load": lambda instance, s: max(utilisation(instance, s).values()),
+}
+"""What tables show beside the cost."""

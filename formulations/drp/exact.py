@@ -16,18 +16,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.association import placements
 from formulations.drp.check import check, check_dsrp
 from formulations.drp.decode import decode, encode, encode_services, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.packing import Packing
-from formulations.drp.problem_5 import problem_5_projected
-from formulations.drp.problem_22 import problem_22_projected
-from formulations.drp.projected import ANGLES, tangent_model
-from formulations.drp.relaxation import whole_jobs
+from formulations.drp.problem_22 import placements
+from formulations.drp.projected import (
+    ANGLES,
+    problem_5_projected,
+    problem_22_projected,
+    tangent_model,
+    whole_jobs,
+)
 from formulations.drp.schedule import Schedule
 from optsched.model import Model
-from optsched.problem import GAPS, LIMITS, Answer
+from optsched.problem import GAPS, LIMITS, Answer, ExactMethod
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
@@ -66,47 +69,8 @@ class Choice(NamedTuple):
     """Pairs whose service is placed, shape (pairs,)."""
 
 
-def solve_problem_5(
-    instance: Instance,
-    options: Options,
-    *,
-    solver: str | None = None,
-    start: Schedule | None = None,
-    angles: int = ANGLES,
-    covers: bool = True,
-) -> Answer:
-    """(5) to proof, or to the limits; the model is ``problem_5_projected``."""
-    return _settle(
-        _Search(instance, False, options),
-        solver,
-        start,
-        lambda: problem_5_projected(instance, angles=angles, covers=covers),
-    )
-
-
-def solve_problem_22(
-    instance: Instance,
-    options: Options,
-    *,
-    solver: str | None = None,
-    start: Schedule | None = None,
-    angles: int = ANGLES,
-    covers: bool = True,
-) -> Answer:
-    """(22) to proof, or to the limits; the model is ``problem_22_projected``."""
-    return _settle(
-        _Search(instance, True, options),
-        solver,
-        start,
-        lambda: problem_22_projected(instance, angles=angles, covers=covers),
-    )
-
-
-def _settle(
-    search: _Search, solver: str | None, start: Schedule | None, build: Callable[[], Model]
-) -> Answer:
-    """Bounding, choosing and packing; then branch and bound for what is left."""
-    model = build()
+def _settle(search: _Search, model: Model, solver: str | None, start: Schedule | None) -> Answer:
+    """Bounding, choosing and packing; then branch and bound of the model for what is left."""
     best, bound = search.run(start)
     encoder: Callable[..., dict[str, Floats]] = encode_services if search.services else encode
     values = encoder(search.instance, best)
@@ -189,7 +153,7 @@ class _Search:
         if start is not None and not judge(instance, start):
             best = start
         relaxed = self._solve(
-            tangent_model(instance, services=self.services, covers=True, integer=False),
+            tangent_model(instance, services=self.services, covers=True).relax(),
             RELAXATION_SHARE,
             math.inf,
         )
@@ -225,9 +189,7 @@ class _Search:
 
     def _by_services(self, best: Schedule, bound: float) -> tuple[Schedule, float]:
         """Choose jobs and placements together, then pack, leaving out the heaviest if need be."""
-        model = tangent_model(
-            self.instance, services=True, angles=SERVICE_ANGLES, integer_assoc=False
-        )
+        model = tangent_model(self.instance, services=True, angles=SERVICE_ANGLES, split=True)
         model.add("bound", model["y"].sum() <= bound)
         start = encode_services(self.instance, best)
         chosen = self._solve(model, SERVICE_SHARE, SERVICE_SECONDS, start=start)
@@ -248,9 +210,7 @@ class _Search:
 
     def _level(self, admit: Booleans, usable: Booleans) -> Choice | None:
         """Spread the nodes of chosen jobs, fractionally, so that the fullest server is least so."""
-        model = tangent_model(
-            self.instance, services=False, integer=False, allowed=usable, full=True
-        )
+        model = tangent_model(self.instance, allowed=usable, full=True).relax()
         model.add("chosen", model["y"] == admit.astype(float))
         model.minimize(model["full"])
         solution = self._solve(model, CHOICE_SHARE, math.inf)
@@ -281,9 +241,7 @@ class _Search:
 
     def _choose(self, target: int) -> tuple[Choice | None, bool]:
         """That many jobs with least load; None if none are found, and whether none exist."""
-        model = tangent_model(
-            self.instance, services=False, covers=True, integer_assoc=False, full=True
-        )
+        model = tangent_model(self.instance, covers=True, split=True, full=True)
         model.add("target", model["y"].sum() == target)
         model.minimize(model["full"])
         solution = self._solve(model, CHOICE_SHARE, CHOICE_SECONDS, CHOICE_GAP)
@@ -308,3 +266,29 @@ def rounded(instance: Instance, chosen: Choice) -> Integers:
     order = np.lexsort((-chosen.x, instance.pair_node))
     most = instance.pair_server[order[instance.first_pair[:-1]]]
     return np.where(chosen.admit[instance.node_job], most, NO_SERVER)
+
+
+def _card(name: str, build: Callable[..., Model], services: bool, source: str) -> ExactMethod:
+    """The search as a method, to proof or to the limits."""
+
+    def search(
+        instance: Instance,
+        options: Options,
+        *,
+        solver: str | None = None,
+        start: Schedule | None = None,
+        angles: int = ANGLES,
+        covers: bool = True,
+    ) -> Answer:
+        started = _Search(instance, services, options)
+        return _settle(started, build(instance, angles=angles, covers=covers), solver, start)
+
+    summary = (
+        "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
+        "relaxation, choice of jobs and local search first, branch and bound for what is left"
+    )
+    return ExactMethod(name, search, source, summary, HONOURS)
+
+
+SOLVE_5 = _card("problem_5_projected", problem_5_projected, False, "problem (5), [P4]")
+SOLVE_22 = _card("problem_22_projected", problem_22_projected, True, "problem (22), [P5]")

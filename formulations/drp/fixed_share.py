@@ -1,37 +1,38 @@
-"""LP1 and LP2: one communication share for all jobs; [LIN]: the linear model without one."""
+"""LP1 and LP2: one communication share for all jobs; [LIN]: the linear model without one.
+
+Restrictions of (5) and (22) in linear rows, resources eliminated. Relaxed they are neither bounds
+on (5) and (22) nor feasible for them.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from formulations.drp.association import association, numbers, per_server
 from formulations.drp.instance import Booleans, Instance
+from formulations.drp.problem_5 import PROBLEM_5, association, per_server
+from formulations.drp.problem_22 import PROBLEM_22, add_services
 from formulations.drp.residual_capacity import Room
 from optsched.errors import InputError, ModelError
 from optsched.model import Model
+from optsched.problem import Bound
 from optsched.solve import solve
 from optsched.solvers.solution import Status
 
 
-def lp1(
+def fixed_share(
     instance: Instance,
     *,
     services: bool = False,
     comm_share: float | None = None,
-    integer: bool = False,
     allowed: Booleans | None = None,
     room: Room | None = None,
 ) -> Model:
-    """LP1 (6) to (13) or, with services, LP2 (23) to (31), resources eliminated.
-
-    An inner approximation of the resource part: neither a bound on the optimum of (5) nor, being
-    relaxed, feasible for it.
+    """(5) with (12) and (13) in place of (5f); with services (22) with (30) and (31).
 
     Args:
         instance: the system.
-        services: LP2.
+        services: (22) in place of (5).
         comm_share: epsilon in (0, 1); None: the instance's.
-        integer: keep x, y and z binary.
         allowed: pairs that may be used, shape (pairs,); None: all.
         room: what is taken of the servers already; None: nothing.
 
@@ -39,11 +40,11 @@ def lp1(
         InputError: ``comm_share`` is out of range.
     """
     share = share_of(instance, comm_share)
-    number = numbers(services)
-    name = "LP2" if services else "LP1"
-    model = association(
-        name, instance, services=services, integer=integer, allowed=allowed, room=room
-    )
+    number = PROBLEM_22 if services else PROBLEM_5
+    name = f"problem ({number.problem}), one communication share"
+    model = association(name, instance, number, allowed=allowed, room=room)
+    if services:
+        add_services(model, instance)
     taken = (0.0, 0.0) if room is None else (room.loads.compute, room.loads.comm)
     for row, load, part, used, formula in (
         (number.compute, instance.compute_load, 1 - share, taken[0], r"\alpha_{ij} x_i^j \le 1 - "),
@@ -58,9 +59,48 @@ def lp1(
     return model
 
 
-def lin(instance: Instance, *, services: bool = False, integer: bool = False) -> Model:
-    """[LIN]: a_j + b_j <= 1. Contains LP1 for every epsilon; feasible for (P1)."""
-    model = association("LIN", instance, services=services, integer=integer)
+def drp_eps(instance: Instance, *, comm_share: float | None = None) -> Model:
+    """(5) with one communication share: what R-DR approximates."""
+    return fixed_share(instance, comm_share=comm_share)
+
+
+def dsrp_eps(instance: Instance, *, comm_share: float | None = None) -> Model:
+    """(22) with one communication share."""
+    return fixed_share(instance, services=True, comm_share=comm_share)
+
+
+def lp1(instance: Instance, *, comm_share: float | None = None) -> Model:
+    """LP1, (6) to (13)."""
+    return drp_eps(instance, comm_share=comm_share).relax()
+
+
+def lp2(instance: Instance, *, comm_share: float | None = None) -> Model:
+    """LP2, (23) to (31)."""
+    return dsrp_eps(instance, comm_share=comm_share).relax()
+
+
+def drp_lin(instance: Instance) -> Model:
+    """(5) with a_j + b_j <= 1 in place of (5d) to (5f): contains ``drp_eps`` for every epsilon."""
+    return _add_lin(association("problem (5), linear", instance), instance)
+
+
+def dsrp_lin(instance: Instance) -> Model:
+    """(22) with a_j + b_j <= 1 in place of (22f) to (22h)."""
+    model = association("problem (22), linear", instance, PROBLEM_22)
+    return _add_lin(add_services(model, instance), instance)
+
+
+def lin(instance: Instance) -> Model:
+    """[LIN], the replacement of LP1 without a parameter."""
+    return drp_lin(instance).relax()
+
+
+def lin_services(instance: Instance) -> Model:
+    """[LIN] with services."""
+    return dsrp_lin(instance).relax()
+
+
+def _add_lin(model: Model, instance: Instance) -> Model:
     both = instance.compute_load + instance.comm_load
     model.add(
         "LIN",
@@ -92,3 +132,12 @@ def optimum(model: Model) -> float:
     if solution.status is not Status.OPTIMAL or solution.objective is None:
         raise ModelError(f"{model.name} ended {solution.status}: {solution.message}")
     return solution.objective
+
+
+LP2 = Bound(
+    "lp2",
+    lambda instance: optimum(lp2(instance)),
+    "LP2, (23) to (31)",
+    "the paper's yardstick; no bound on (22)",
+    proven=False,
+)

@@ -2,63 +2,71 @@
 
 from __future__ import annotations
 
-from formulations.drp import fixed_share, projected, relaxation
-from formulations.drp.extended import Level, cones, printed
-from formulations.drp.instance import Instance
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.drp.instance import Instance, Integers
+from formulations.drp.loads import visible
+from formulations.drp.problem_5 import (
+    Level,
+    Numbers,
+    add_deadline_cones,
+    add_times,
+    association,
+    holders,
+)
 from optsched.model import Model
-from optsched.solvers.options import Options
-from optsched.solvers.solution import Solution
+
+PROBLEM_22 = Numbers("22", "22b", "22e", "22f", "22g", "22h")
 
 
 def problem_22(instance: Instance) -> Model:
     """(22) as printed, with r_jk for the sum of r_ij over the nodes of job k."""
-    return printed(instance, services=True)
+    model = add_services(association("problem (22)", instance, PROBLEM_22), instance)
+    return add_times(model, instance, PROBLEM_22)
 
 
 def problem_22_cone(instance: Instance, *, level: Level = "job") -> Model:
-    """(22) with (22h) as the cone (C1), resources held per job or per data node.
+    """(22) with (22h) as the cone (C1).
+
+    Args:
+        instance: the system.
+        level: a cone per job and server, or per data node and server: both have the same optima.
 
     Raises:
         InputError: no such level.
     """
-    return cones(instance, services=True, level=level)
+    name = "problem (22) as second-order cones"
+    model = add_services(association(name, instance, PROBLEM_22), instance)
+    return add_deadline_cones(model, instance, PROBLEM_22, holders(instance, level))
 
 
-def problem_22_projected(
-    instance: Instance,
-    *,
-    angles: int = projected.ANGLES,
-    covers: bool = True,
-) -> Model:
-    """[P5]: resources eliminated, (P1) per server; see ``projected.projected``."""
-    return projected.projected(instance, services=True, angles=angles, covers=covers)
+class Placements(NamedTuple):
+    """The z_lj that exist, sorted by service, then server."""
+
+    service: Integers
+    server: Integers
+    of_pair: Integers
+    """The z that each pair needs, shape (pairs,)."""
 
 
-def dsrp_eps(instance: Instance, *, comm_share: float | None = None) -> Model:
-    """(22) with one communication share in place of (22h), binary."""
-    return fixed_share.lp1(instance, services=True, comm_share=comm_share, integer=True)
+def placements(instance: Instance) -> Placements:
+    """Every service and server that a pair links."""
+    key = instance.job_service[instance.pair_job] * instance.num_servers + instance.pair_server
+    keys, of_pair = np.unique(key, return_inverse=True)
+    return Placements(*np.divmod(keys, instance.num_servers), of_pair)
 
 
-def dsrp_lin(instance: Instance) -> Model:
-    """(22) with a_j + b_j <= 1 in place of (22f) to (22h), binary."""
-    return fixed_share.lin(instance, services=True, integer=True)
-
-
-def lp2(instance: Instance, *, comm_share: float | None = None) -> Model:
-    """LP2, (23) to (31)."""
-    return fixed_share.lp1(instance, services=True, comm_share=comm_share)
-
-
-def lin_services(instance: Instance) -> Model:
-    """[LIN] with services."""
-    return fixed_share.lin(instance, services=True)
-
-
-def soc_services(
-    instance: Instance,
-    *,
-    tolerance: float = relaxation.TOLERANCE,
-    options: Options | None = None,
-) -> Solution:
-    """The second-order-cone relaxation of (22)."""
-    return relaxation.soc_relaxation(instance, services=True, tolerance=tolerance, options=options)
+def add_services(model: Model, instance: Instance) -> Model:
+    """(22c) and (22d), with "z" of shape (placements,): whether a server holds a service."""
+    place = placements(instance)
+    z = model.binary("z", len(place.service), formula="z_j^l")
+    model.add("22c", z[place.of_pair] - model["x"] >= 0, formula=r"z_j^l \ge x_i^j")
+    load = instance.service_load[place.service, place.server]
+    model.add(
+        "22d",
+        (z * visible(load)).sum_by(place.server, instance.num_servers) <= 1,
+        formula=r"\sum_{s_l \in S} z_j^l s_l^o \le r_j^o",
+    )
+    return model

@@ -11,11 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from formulations.drp.fixed_share import lp1, share_of
+from formulations.drp.fixed_share import fixed_share, optimum, share_of
 from formulations.drp.instance import Booleans, Instance, Integers
 from formulations.drp.loads import Loads
 from formulations.drp.residual_capacity import Mode, Room, fits
 from optsched.model import Model
+from optsched.problem import Bound
 
 Prune = Literal["paper", "safe"]
 
@@ -102,4 +103,13 @@ def lp1_first(instance: Instance, *, comm_share: float | None = None) -> Model:
     allowed, _ = prune(
         instance, Room.empty(instance), every, variant="paper", mode="eps", comm_share=share
     )
-    return lp1(instance, comm_share=share, allowed=allowed)
+    return fixed_share(instance, comm_share=share, allowed=allowed).relax()
+
+
+LP1_FIRST = Bound(
+    "lp1_first",
+    lambda instance: optimum(lp1_first(instance)),
+    "LP1 after PRUNE",
+    "what the paper's evaluation calls optimal; no bound on (5)",
+    proven=False,
+)

@@ -17,9 +17,9 @@ import pandas as pd
 
 from formulations.drp import DSRP, PROBLEM
 from formulations.drp.check import BandwidthCost, bandwidth_cost
+from formulations.drp.fixed_share import lp2
 from formulations.drp.generator import generate
 from formulations.drp.instance import Instance
-from formulations.drp.problem_22 import lp2
 from formulations.drp.prune import lp1_first
 from formulations.drp.schedule import Schedule
 from heuristics.drp import DSRP_HEURISTICS, HEURISTICS

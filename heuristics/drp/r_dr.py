@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from formulations.drp.decode import schedule_of
-from formulations.drp.fixed_share import lp1
+from formulations.drp.fixed_share import fixed_share
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
+from formulations.drp.projected import soc_relaxation
 from formulations.drp.prune import Prune
 from formulations.drp.prune import prune as prune_pairs
-from formulations.drp.relaxation import soc_relaxation
 from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share, require
@@ -169,10 +169,10 @@ class _Rounds:
     def _relax(self) -> Solution:
         state = self.state
         if self.mode == "eps":
-            model = lp1(
+            model = fixed_share(
                 self.instance, comm_share=self.share, allowed=state.allowed, room=state.room
             )
-            solution = solve(model, "highs")
+            solution = solve(model.relax(), "highs")
         else:
             solution = soc_relaxation(
                 self.instance, tolerance=ROUGH, allowed=state.allowed, room=state.room

@@ -14,9 +14,9 @@ import numpy as np
 
 from formulations.drp.check import utilisation
 from formulations.drp.decode import schedule_of
-from formulations.drp.fixed_share import lp1
+from formulations.drp.fixed_share import lp2
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
-from formulations.drp.relaxation import COARSE, soc_relaxation
+from formulations.drp.projected import COARSE, soc_relaxation
 from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.centres import around_centres, filtered
@@ -114,7 +114,7 @@ def relax(instance: Instance, mode: Mode, comm_share: float) -> Relaxed:
         ModelError: the relaxation fails.
     """
     if mode == "eps":
-        solution = solve(lp1(instance, services=True, comm_share=comm_share), "highs")
+        solution = solve(lp2(instance, comm_share=comm_share), "highs")
         parts = (1 - comm_share, comm_share)
     else:
         solution = soc_relaxation(instance, services=True, tolerance=COARSE)

@@ -12,7 +12,7 @@ from formulations.drp import DSRP, PROBLEM
 from formulations.drp.decode import encode_services, schedule_of
 from formulations.drp.exact import Choice, rounded
 from formulations.drp.generator import generate
-from formulations.drp.problem_22 import problem_22_projected
+from formulations.drp.projected import problem_22_projected
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 

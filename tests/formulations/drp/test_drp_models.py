@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import DSRP, PROBLEM
-from formulations.drp.extended import cones
 from formulations.drp.generator import tiny
 from formulations.drp.instance import Instance
-from formulations.drp.problem_5 import problem_5_projected
 from formulations.drp.problem_22 import problem_22_cone
-from formulations.drp.projected import covers_of, projected
+from formulations.drp.projected import (
+    covers_of,
+    problem_5_projected,
+    problem_22_projected,
+)
 from optsched.errors import InputError
 from optsched.problem import Formulation, Problem
 from optsched.solve import solve
@@ -141,7 +143,7 @@ def test_covers_change_no_optimum_and_tighten_the_relaxation():
     for seed in range(30):
         instance = tiny(np.random.default_rng(seed), jobs=3, most_nodes=4)
         with_covers, without = (
-            solve(projected(instance, covers=covers, integer=False)).bound
+            solve(problem_5_projected(instance, covers=covers).relax()).bound
             for covers in (True, False)
         )
         assert with_covers <= without + 1e-6
@@ -167,6 +169,6 @@ def test_projected_and_extended_relaxations_have_one_value():
     """Their points are one set in x."""
     for seed in range(5):
         instance = tiny(np.random.default_rng(seed), jobs=3, storage=True)
-        eliminated = solve(projected(instance, services=True, covers=False, integer=False))
-        extended = solve(cones(instance, services=True, integer=False))
+        eliminated = solve(problem_22_projected(instance, covers=False).relax())
+        extended = solve(problem_22_cone(instance).relax())
         assert eliminated.objective == pytest.approx(extended.objective, abs=1e-4)

@@ -1,6 +1,7 @@
 """Bounds, their order, and what moves an optimum which way."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,21 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import DSRP, PROBLEM
+from formulations.drp.fixed_share import drp_eps, drp_lin, lin, lin_services, lp1, lp2
 from formulations.drp.generator import generate
 from formulations.drp.instance import Instance
 from formulations.drp.packing import Packing
-from formulations.drp.problem_5 import drp_eps, drp_lin, lin, lp1, soc
-from formulations.drp.problem_22 import lin_services, lp2, soc_services
-from formulations.drp.relaxation import soc_bound
+from formulations.drp.projected import soc_bound, soc_relaxation
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
+
+soc_services = partial(soc_relaxation, services=True)
 
 
 @given(instance=instances(jobs=3, storage=True), share=st.floats(0.1, 0.9))
 @examples(25)
 def test_lp1_is_at_most_lin_is_at_most_soc(instance, share):
-    for narrow, middle, wide in ((lp1, lin, soc), (lp2, lin_services, soc_services)):
+    for narrow, middle, wide in ((lp1, lin, soc_relaxation), (lp2, lin_services, soc_services)):
         values = [
             solve(narrow(instance, comm_share=share)).objective,
             solve(middle(instance)).objective,
@@ -108,7 +110,7 @@ def without_last_job(instance: Instance) -> Instance:
 @examples(25)
 def test_units_change_nothing(instance, factor):
     """Rates with inbound capacity; data with batches; deadlines with computing and outbound."""
-    before = soc(instance).objective
+    before = soc_relaxation(instance).objective
     for change in (
         {"node_rate_bps": factor, "server_inbound_bps": factor},
         {"node_data_bytes": factor, "job_batch_bytes": factor},
@@ -118,12 +120,12 @@ def test_units_change_nothing(instance, factor):
         scaled = replace(
             instance, **{name: getattr(instance, name) * by for name, by in change.items()}
         )
-        assert soc(scaled).objective == pytest.approx(before, abs=1e-5)
+        assert soc_relaxation(scaled).objective == pytest.approx(before, abs=1e-5)
 
 
 def test_lp1_of_the_worked_example_misses_the_optimum_for_every_epsilon():
     instance = worked_drp()
-    assert soc(instance).objective == pytest.approx(4, abs=1e-6)
+    assert soc_relaxation(instance).objective == pytest.approx(4, abs=1e-6)
     assert PROBLEM.solve("problem_5_projected", instance).solution.objective == 4
     shares = np.linspace(0.02, 0.98, 49)
     values = [solve(lp1(instance, comm_share=share)).objective for share in shares]
@@ -154,7 +156,7 @@ def test_with_storage_large_dsrp_is_drp(instance):
     """Theorem 4."""
     large = replace(instance, server_storage_bytes=np.full(instance.num_servers, 1e6))
     assert optimum(large, services=True) == optimum(large)
-    assert soc_services(large).objective == pytest.approx(soc(large).objective, abs=1e-5)
+    assert soc_services(large).objective == pytest.approx(soc_relaxation(large).objective, abs=1e-5)
 
 
 def test_optima_at_the_papers_scale_are_proven():
