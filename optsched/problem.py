@@ -8,9 +8,6 @@ entry-point group ``optsched.problems`` and further heuristics, for any problem,
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
 import time
 import warnings
 from abc import ABC, abstractmethod
@@ -24,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from optsched.calls import accept, call_options, parse_call, pick, read_list
 from optsched.certificate import Certificate
 from optsched.document import Documented, refusal
 from optsched.errors import FieldProblem, InputError
@@ -31,6 +29,7 @@ from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
+from optsched.violation import Violation, no_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,18 +38,6 @@ Sense = Literal["minimise", "maximise"]
 
 COST_TOLERANCE = 1e-6
 """Relative difference allowed between a solver's objective and the recomputed cost."""
-
-
-@dataclass(frozen=True)
-class Violation:
-    """A constraint of the paper that a schedule breaks."""
-
-    constraint: str
-    """The paper's number, such as "2a"."""
-    index: Mapping[str, int | float]
-    """Where: such as {"job": 3, "worker": 7, "time": 12.0}."""
-    amount: float
-    """By how much, in the constraint's own unit."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +89,8 @@ LIMITS = frozenset({"time_limit", "stop"})
 GAPS = frozenset({"gap", "absolute_gap"})
 
 
-class _Honouring(ABC):
-    """Refuses what is asked of a solve and would not be heeded."""
+class _Solvable(ABC):
+    """Answers for an instance; refuses what is asked of a solve and would not be heeded."""
 
     name: str
 
@@ -131,9 +118,42 @@ class _Honouring(ABC):
         if problems:
             raise InputError(problems)
 
+    def solve(
+        self,
+        instance: Any,
+        *,
+        solver: str | None = None,
+        options: Options | None = None,
+        start: Any | None = None,
+        **own_options: Any,
+    ) -> Answer:
+        """Solve, or search.
+
+        Args:
+            instance: what to solve.
+            solver: back end; None for the one that suits best.
+            options: limits and tolerances.
+            start: a schedule to start from.
+            own_options: of the formulation's ``build`` or of the search.
+
+        Raises:
+            InputError: something is asked for that would not be honoured.
+        """
+        self.check_honoured(solver, options, start)
+        began = time.perf_counter()
+        answer = self._answer(instance, options or Options(), solver, start, own_options)
+        seconds = time.perf_counter() - began
+        return replace(answer, solution=replace(answer.solution, seconds=seconds))
+
+    @abstractmethod
+    def _answer(
+        self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
+    ) -> Answer:
+        """What is found, without its time."""
+
 
 @dataclass(frozen=True)
-class Formulation(_Honouring):
+class Formulation(_Solvable):
     """A model of a problem, or of a relaxation of it, and how its points are read."""
 
     name: str
@@ -172,45 +192,22 @@ class Formulation(_Honouring):
         """The build options, with their defaults; see ``call_options``."""
         return call_options(self.build, given=1)
 
-    def solve(
-        self,
-        instance: Any,
-        *,
-        solver: str | None = None,
-        options: Options | None = None,
-        start: Any | None = None,
-        **build_options: Any,
+    def _answer(
+        self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
     ) -> Answer:
-        """Build, solve and decode.
-
-        Args:
-            instance: what to solve.
-            solver: back end; None for the one that suits best.
-            options: limits and tolerances.
-            start: a schedule to start from.
-            build_options: handed to ``build``.
-
-        Raises:
-            InputError: a start that cannot be encoded.
-        """
-        self.check_honoured(solver, options, start)
-        began = time.perf_counter()
-        options = options or Options()
-        model = self.build(instance, **build_options)
+        model = self.build(instance, **own)
         if start is not None and self.encode is not None:
             known = call_options(self.encode, given=2)
-            told = {k: v for k, v in build_options.items() if known is None or k in known}
+            told = {k: v for k, v in own.items() if known is None or k in known}
             options = replace(options, warm_start=self.encode(instance, start, **told))
         solution = solve(model, solver=solver or self.solver, options=options)
-        schedule = None
         if solution.has_point and self.decode is not None:
-            schedule = self.decode(instance, solution, **build_options)
-        seconds = time.perf_counter() - began
-        return Answer(replace(solution, seconds=seconds), schedule)
+            return Answer(solution, self.decode(instance, solution, **own))
+        return Answer(solution)
 
 
 @dataclass(frozen=True)
-class ExactMethod(_Honouring):
+class ExactMethod(_Solvable):
     """A search of its own for the optimum of a problem, or of a relaxation of it."""
 
     name: str
@@ -243,34 +240,12 @@ class ExactMethod(_Honouring):
         known = call_options(self.search, given=2)
         return known and {k: v for k, v in known.items() if k not in ("solver", "start")}
 
-    def solve(
-        self,
-        instance: Any,
-        *,
-        solver: str | None = None,
-        options: Options | None = None,
-        start: Any | None = None,
-        **own_options: Any,
+    def _answer(
+        self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
     ) -> Answer:
-        """Search.
-
-        Args:
-            instance: what to solve.
-            solver: back end.
-            options: limits and tolerances.
-            start: a schedule to start from.
-            own_options: handed to ``search``.
-
-        Raises:
-            InputError: something is asked for that the search does not honour.
-        """
-        self.check_honoured(solver, options, start)
-        began = time.perf_counter()
         asked = {"solver": solver, "start": start}
         told = {name: value for name, value in asked.items() if name in self.honours}
-        answer = self.search(instance, options or Options(), **told, **own_options)
-        seconds = time.perf_counter() - began
-        return replace(answer, solution=replace(answer.solution, seconds=seconds))
+        return self.search(instance, options, **told, **own)
 
 
 @dataclass(frozen=True)
@@ -303,7 +278,7 @@ class Problem:
     sense: Sense = "minimise"
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
-    check_options: Callable[[Any], Mapping[str, Any]] = lambda schedule: {}
+    check_options: Callable[[Any], Mapping[str, Any]] = no_options
     """Options of ``check`` that a heuristic's own schedule is entitled to."""
     reference_check: Mapping[str, Any] = field(default_factory=dict)
     """Options of ``check`` under which a schedule counts as a solution of the exact models."""
@@ -374,7 +349,7 @@ class Problem:
         """
         name, options = parse_call(text)
         chosen: Formulation | ExactMethod = pick(self.formulations, name, "formulation")
-        _accept(chosen.takes(), options, text)
+        accept(chosen.takes(), options, text)
         return chosen, options
 
     def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
@@ -385,7 +360,7 @@ class Problem:
         """
         name, options = parse_call(text)
         chosen: Heuristic = pick(self.heuristics, name, "heuristic")
-        _accept(call_options(chosen.run, given=2), options, text)
+        accept(call_options(chosen.run, given=2), options, text)
         return chosen, options
 
     def generator_call(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -401,7 +376,7 @@ class Problem:
             raise InputError([FieldProblem(name, options[name], allowed) for name in unknown])
         try:
             validated = self.generator_options.model_validate(
-                {name: _read_list(value) for name, value in options.items()}
+                {name: read_list(value) for name, value in options.items()}
             )
         except ValidationError as error:
             raise refusal(error) from None
@@ -420,76 +395,6 @@ def later(module: str, name: str) -> Callable[..., Any]:
         return getattr(import_module(module), name)(*arguments, **options)
 
     return call
-
-
-def _read_list(value: Any) -> Any:
-    """A bracketed text as the list it spells; everything else as it is."""
-    if not (isinstance(value, str) and value.lstrip().startswith(("[", "("))):
-        return value
-    try:
-        return ast.literal_eval(value.strip())
-    except (ValueError, SyntaxError):
-        return value  # for the validation to refuse
-
-
-def call_options(function: Callable[..., Any], given: int) -> dict[str, Any] | None:
-    """The options a function takes after its first ``given`` arguments, with their defaults.
-
-    None where it takes any option. An option without a default maps to ``inspect.Parameter.empty``.
-    """
-    parameters = list(inspect.signature(function).parameters.values())
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return None
-    return {p.name: p.default for p in parameters[given:] if p.kind is not p.VAR_POSITIONAL}
-
-
-def _accept(known: Mapping[str, Any] | None, options: Mapping[str, Any], text: str) -> None:
-    """Refuse options that are not known; None knows any."""
-    unknown = [name for name in options if known is not None and name not in known]
-    if unknown and known is not None:
-        allowed = "there are " + ", ".join(known) if known else "it takes none"
-        raise InputError.of("name", text, f"option {unknown[0]!r} is not known; {allowed}")
-
-
-def pick(known: Mapping[str, Any], name: str, kind: str) -> Any:
-    """The entry of that name.
-
-    Raises:
-        InputError: naming what there is.
-    """
-    if name not in known:
-        raise InputError.of(kind, name, "must be one of " + ", ".join(sorted(known)))
-    return known[name]
-
-
-def parse_call(text: str) -> tuple[str, dict[str, Any]]:
-    """Split ``name(option=value, ...)``; a value that is no Python literal is taken as text.
-
-    Raises:
-        InputError: the text has another form.
-    """
-    form = "must read name or name(option=value, ...)"
-    match = re.fullmatch(r"\s*([\w.-]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
-    if match is None:
-        raise InputError.of("name", text, form)
-    call = f"f({match[2] or ''})"
-    try:
-        tree = ast.parse(call, mode="eval").body
-    except (SyntaxError, ValueError):
-        raise InputError.of("name", text, form) from None
-    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or tree.args:
-        raise InputError.of("name", text, form)
-    given = [keyword.arg for keyword in tree.keywords]
-    if None in given or len(set(given)) < len(given):
-        raise InputError.of("name", text, form)
-    options: dict[str, Any] = {}
-    for keyword in tree.keywords:
-        try:
-            value = ast.literal_eval(keyword.value)
-        except ValueError:
-            value = ast.get_source_segment(call, keyword.value)
-        options[str(keyword.arg)] = value
-    return match[1], options
 
 
 def problems() -> dict[str, Problem]:

@@ -7,7 +7,7 @@ instance. The modules beside it are meant to be read next to the paper.
 from dataclasses import replace
 
 from formulations import STUDIES
-from formulations.drp import decode
+from formulations.drp import models
 from formulations.drp.check import MEASURES, check, check_dsrp, cost
 from formulations.drp.exact import SOLVE_5, SOLVE_22
 from formulations.drp.fixed_share import LP2
@@ -31,7 +31,7 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations={f.name: f for f in (SOLVE_5, *decode.DRP, SOC)},
+    formulations={f.name: f for f in (SOLVE_5, *models.DRP, SOC)},
     reference="problem_5_projected",
     proof_model="problem_5_oa(angles=2, covers=False)",
     unit="jobs",
@@ -48,7 +48,7 @@ DSRP = replace(
     name="dsrp",
     summary="data collection, resource allocation and service placement at the edge",
     check=check_dsrp,
-    formulations={f.name: f for f in (SOLVE_22, *decode.DSRP, SOC_SERVICES)},
+    formulations={f.name: f for f in (SOLVE_22, *models.DSRP, SOC_SERVICES)},
     reference="problem_22_projected",
     proof_model="problem_22_oa(angles=2, covers=False)",
     bounds={bound.name: bound for bound in (SOC_SERVICES_BOUND, LP2)},

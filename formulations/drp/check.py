@@ -28,7 +28,7 @@ from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Int
 from formulations.drp.loads import job_loads
 from formulations.drp.schedule import Schedule
 from optsched.errors import InputError
-from optsched.problem import Violation
+from optsched.violation import Violation
 
 TOLERANCE = 1e-9
 """Excess that a capacity or a deadline forgives, relative to it."""

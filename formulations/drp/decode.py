@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from formulations.drp.fixed_share import (
-    drp_eps,
-    drp_lin,
-    dsrp_eps,
-    dsrp_lin,
-    lin,
-    lin_services,
-    lp1,
-    lp2,
-    share_of,
-)
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.loads import allocate, allocate_by_share, pairs_of
-from formulations.drp.problem_5 import problem_5, problem_5_cone
-from formulations.drp.problem_22 import placements, problem_22, problem_22_cone
-from formulations.drp.projected import problem_5_projected, problem_22_projected
-from formulations.drp.prune import lp1_first
-from formulations.drp.residual_capacity import Mode
+from formulations.drp.problem_22 import placements
+from formulations.drp.residual_capacity import Mode, share_of
 from formulations.drp.schedule import Schedule
-from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 
@@ -103,44 +87,3 @@ def encode_services(instance: Instance, schedule: Schedule) -> dict[str, Floats]
     key = needed[:, 0] * instance.num_servers + needed[:, 1]
     there = np.isin(place.service * instance.num_servers + place.server, key)
     return {**encode(instance, schedule), "z": there.astype(float)}
-
-
-DRP = (
-    Formulation("problem_5_oa", problem_5_projected, "problem (5), [P4]",
-                "the same model, handed to the solver or to outer approximation as it is",
-                decode, encode),
-    Formulation("problem_5_cone", problem_5_cone, "problem (5), (C1)",
-                "a second-order cone per job and server", decode, encode),
-    Formulation("problem_5", problem_5, "problem (5)",
-                "as printed, the deadline rational", decode, encode),
-    Formulation("drp_eps", drp_eps, "problem (5) with (12), (13)",
-                "one communication share for all jobs: a restriction of (5)",
-                decode_share, encode),
-    Formulation("drp_lin", drp_lin, "[LIN]",
-                "a_j + b_j <= 1: a restriction of (5) without a parameter", decode, encode),
-    Formulation("lp1", lp1, "LP1, (6) to (13)",
-                "relaxation of drp_eps; no bound on (5)"),
-    Formulation("lp1_first", lp1_first, "LP1 after PRUNE",
-                "what the paper's evaluation calls optimal; no bound on (5)"),
-    Formulation("lin", lin, "[LIN]", "relaxation of drp_lin; no bound on (5)"),
-)  # fmt: skip
-
-_decode = partial(decode, services=True)
-
-DSRP = (
-    Formulation("problem_22_oa", problem_22_projected, "problem (22), [P5]",
-                "the same model, handed to the solver or to outer approximation as it is",
-                _decode, encode_services),
-    Formulation("problem_22_cone", problem_22_cone, "problem (22), (C1)",
-                "a second-order cone per job (or node) and server", _decode, encode_services),
-    Formulation("problem_22", problem_22, "problem (22)",
-                "as printed, the deadline rational", _decode, encode_services),
-    Formulation("dsrp_eps", dsrp_eps, "problem (22) with (30), (31)",
-                "one communication share for all jobs: a restriction of (22)",
-                partial(decode_share, services=True), encode_services),
-    Formulation("dsrp_lin", dsrp_lin, "[LIN]",
-                "a_j + b_j <= 1: a restriction of (22) without a parameter",
-                _decode, encode_services),
-    Formulation("lp2", lp2, "LP2, (23) to (31)", "relaxation of dsrp_eps; no bound on (22)"),
-    Formulation("lin", lin_services, "[LIN]", "relaxation of dsrp_lin; no bound on (22)"),
-)  # fmt: skip

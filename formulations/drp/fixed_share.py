@@ -11,8 +11,8 @@ import numpy as np
 from formulations.drp.instance import Booleans, Instance
 from formulations.drp.problem_5 import PROBLEM_5, association, per_server
 from formulations.drp.problem_22 import PROBLEM_22, add_services
-from formulations.drp.residual_capacity import Room
-from optsched.errors import InputError, ModelError
+from formulations.drp.residual_capacity import Room, share_of
+from optsched.errors import ModelError
 from optsched.model import Model
 from optsched.problem import Bound
 from optsched.solve import solve
@@ -108,18 +108,6 @@ def _add_lin(model: Model, instance: Instance) -> Model:
         formula=r"\sum_{u_i \in U_j} (\alpha_{ij} + \beta_{ij}) x_i^j \le 1",
     )
     return model
-
-
-def share_of(instance: Instance, comm_share: float | None) -> float:
-    """The communication share given, or the instance's.
-
-    Raises:
-        InputError: it is not in (0, 1).
-    """
-    share = instance.comm_share if comm_share is None else comm_share
-    if not 0 < share < 1:
-        raise InputError.of("comm_share", share, "a number in (0, 1)")
-    return share
 
 
 def optimum(model: Model) -> float:

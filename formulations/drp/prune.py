@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from formulations.drp.fixed_share import fixed_share, optimum, share_of
+from formulations.drp.fixed_share import fixed_share, optimum
 from formulations.drp.instance import Booleans, Instance, Integers
 from formulations.drp.loads import Loads
-from formulations.drp.residual_capacity import Mode, Room, fits
+from formulations.drp.residual_capacity import Mode, Room, fits, share_of
 from optsched.model import Model
 from optsched.problem import Bound
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import Loads, server_load_factor
+from optsched.errors import InputError
 
 Mode = Literal["eps", "exact"]
 """Whether resources are tested with one fixed communication share (LP1), or exactly (P1)."""
@@ -69,3 +70,15 @@ def fits(inbound: Floats, loads: Loads, mode: Mode, comm_share: float) -> Boolea
     else:
         full = server_load_factor(a, b, c)
     return np.asarray(np.maximum(inbound, full) <= 1 + ROUNDING)
+
+
+def share_of(instance: Instance, comm_share: float | None) -> float:
+    """The communication share given, or the instance's.
+
+    Raises:
+        InputError: it is not in (0, 1).
+    """
+    share = instance.comm_share if comm_share is None else comm_share
+    if not 0 < share < 1:
+        raise InputError.of("comm_share", share, "a number in (0, 1)")
+    return share

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.schedule import Schedule
 from optsched.arrays import compress
-from optsched.problem import Violation
+from optsched.violation import Violation
 
 
 def completion_slots(instance: Instance, schedule: Schedule) -> Integers:

@@ -13,11 +13,11 @@ import numpy as np
 
 from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import Floats, Instance
+from formulations.preemptive.metrics import chunk_flow_time
 from formulations.preemptive.network import problem_4_flow
 from formulations.preemptive.problem_4 import problem_4_aggregated
-from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.arrays import compress, ranges
-from optsched.errors import InputError, ModelError
+from optsched.errors import ModelError
 from optsched.model import Expression, Model
 from optsched.problem import Bound
 from optsched.solve import solve
@@ -191,22 +191,6 @@ def _proven(solution: Solution, name: str) -> float:
     if solution.status is not Status.OPTIMAL or solution.bound is None:
         raise ModelError(f"{name} ended {solution.status}: {solution.message}")
     return solution.bound
-
-
-def chunk_flow_time(instance: Instance, schedule: Schedule) -> float:
-    """sum_j (1 / D_j) sum_d (c_jd - r_j): what the paper's analysis sets against LB-PAPER (slots).
-
-    Raises:
-        InputError: the schedule does not name its chunks.
-    """
-    if (schedule.run_chunk < 0).any():
-        raise InputError.of("run_chunk", NO_CHUNK, "a schedule that names the chunk of every run")
-    first_chunk = np.cumsum(instance.num_chunks) - instance.num_chunks
-    chunk = first_chunk[schedule.run_job] + schedule.run_chunk
-    completion = np.full(int(instance.num_chunks.sum()), -np.inf)
-    np.maximum.at(completion, chunk, schedule.run_end)
-    job = np.repeat(np.arange(instance.jobs), instance.num_chunks)
-    return float(((completion - instance.release_time[job]) * instance.weight[job]).sum())
 
 
 ALONE = Bound("lb_alone", lb_alone, "closed form", "every job as if it were the only one")

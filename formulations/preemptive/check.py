@@ -63,7 +63,7 @@ from formulations.preemptive.storage_check import (
 )
 from formulations.preemptive.sweep import Intervals, Steps, count_open, excess
 from optsched.errors import InputError
-from optsched.problem import Violation
+from optsched.violation import Violation
 
 
 def completion_times(instance: Instance, schedule: Schedule) -> Floats:

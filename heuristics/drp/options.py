@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, get_args
 
-from formulations.drp.fixed_share import share_of
 from formulations.drp.instance import Instance
-from formulations.drp.residual_capacity import Mode
+from formulations.drp.residual_capacity import Mode, share_of
 from optsched.errors import FieldProblem, InputError
 
 

@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 
 from formulations.preemptive import PROBLEM
-from formulations.preemptive.bounds import chunk_flow_time, lb_alone, lb_lp4_plus, lb_paper
+from formulations.preemptive.bounds import lb_alone, lb_lp4_plus, lb_paper
 from formulations.preemptive.check import cost
 from formulations.preemptive.generator import generate
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.metrics import (
+    chunk_flow_time,
     communication_time,
     load,
     makespan,

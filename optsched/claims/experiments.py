@@ -11,11 +11,11 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from optsched.calls import pick
 from optsched.claims.claim import Claim, Finding, Judged
 from optsched.errors import InputError, words
 from optsched.evaluation.runs import UNMEASURED, MethodRun, UnmeasuredError
 from optsched.parallel import Processes, Serial
-from optsched.problem import pick
 from optsched.solvers.solution import Status
 from optsched.study.engine import Engine
 from optsched.study.layout import NO_SEED, RunKey

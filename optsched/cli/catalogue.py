@@ -41,7 +41,7 @@ def problems(
 
 
 def _card(problem: Problem) -> dict[str, Any]:
-    from optsched.problem import call_options
+    from optsched.calls import call_options
     from optsched.study.spec import presets
 
     return {

@@ -94,9 +94,10 @@ def ratio(
     so "optsched generate" makes any of its instances again. Where the time limit leaves an
     optimum unproven, the ratio is an interval between best schedule and best bound.
     """
+    from optsched.calls import pick
     from optsched.evaluation.tables import frame, summarise, varying
     from optsched.parallel import cores
-    from optsched.problem import pick, problem
+    from optsched.problem import problem
     from optsched.solvers.options import Options
     from optsched.study import ratio_study
     from optsched.study.spec import GridDocument, presets

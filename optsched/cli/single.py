@@ -38,7 +38,8 @@ from optsched.cli.progress import progress
 from optsched.errors import InputError, ModelError
 
 if TYPE_CHECKING:
-    from optsched.problem import Answer, Problem, Violation
+    from optsched.problem import Answer, Problem
+    from optsched.violation import Violation
 
 SHOWN = 20
 """Violations listed for people."""
@@ -309,9 +310,10 @@ def check(
 
     Exits 0 where it breaks none, 1 where it does.
     """
+    from optsched.calls import call_options
     from optsched.document import load
     from optsched.evaluation.runs import granted_check_options
-    from optsched.problem import call_options, problem
+    from optsched.problem import problem
 
     found = problem(problem_name)
     granted = {} if speed is None else {"speed": speed}

@@ -34,6 +34,9 @@ LIBRARIES = ("numpy", "scipy", "numba", "highspy", "ortools", "pulp")
 GROUPS = ("optsched.problems", "optsched.heuristics", "optsched.claims", "optsched.solvers")
 """Entry points whose packages are followed."""
 
+RUNNER = ("optsched.evaluation.runs", "optsched.calls")
+"""By what any method is run. The solvers that these know are no part of a heuristic."""
+
 _PLAIN = (bool, int, float, str, bytes, tuple)
 
 _IMPORT = re.compile(
@@ -55,10 +58,10 @@ def method_versions(problem: Problem, method: MethodSpec) -> dict[str, str]:
     Raises:
         InputError: a name that is not known.
     """
-    parts: list[Any] = [InstanceRunner]
+    parts: list[Any] = []
     versions = {}
     if method.kind == "bound":
-        return code_versions([*parts, problem.bounds[method.call].compute])
+        return code_versions([problem.bounds[method.call].compute], RUNNER)
     parts += [problem.check, problem.cost, problem.check_options, *problem.measures.values()]
     heuristics = [*method.start, *([method.call] if method.kind == "heuristic" else [])]
     parts += [problem.heuristic(text)[0].run for text in heuristics]
@@ -66,15 +69,17 @@ def method_versions(problem: Problem, method: MethodSpec) -> dict[str, str]:
         parts += [bound.measure for bound in problem.bounds.values()]
     else:
         formulation, _ = problem.formulation(method.call)
-        parts += [type(formulation), *formulation.code]
+        parts += [InstanceRunner, type(formulation), *formulation.code]
         solver = method.solver or formulation.solver
         versions["solver"] = f"{solver} {backend(solver).version()}"
-    return versions | code_versions(filter(None, parts))
+    return versions | code_versions(filter(None, parts), RUNNER)
 
 
-def code_versions(functions: Iterable[Callable[..., Any]]) -> dict[str, str]:
-    """What a result of the functions depends on beside their arguments."""
-    return {"code": digest(functions), "libraries": _libraries()}
+def code_versions(
+    functions: Iterable[Callable[..., Any]], alone: Iterable[str] = ()
+) -> dict[str, str]:
+    """What a result of the functions depends on beside their arguments; see ``digest``."""
+    return {"code": digest(functions, alone), "libraries": _libraries()}
 
 
 @functools.cache
@@ -94,12 +99,16 @@ def _announced() -> frozenset[str]:
     return frozenset(entry.module for group in GROUPS for entry in entry_points(group=group))
 
 
-def digest(functions: Iterable[Callable[..., Any]]) -> str:
+def digest(functions: Iterable[Callable[..., Any]], alone: Iterable[str] = ()) -> str:
     """Digest of all the code that the functions reach within optsched and the packages around it.
 
     Solvers are found by name, so whoever reaches the solvers reaches those of every package.
+
+    Args:
+        functions: what a result comes from.
+        alone: modules that count themselves, and not what they import.
     """
-    texts: dict[str, bytes] = {}
+    texts = {name: path.read_bytes() for name in alone if (path := _file(name)) is not None}
     waiting: list[str] = []
     for function in functions:
         modules, own = _roots(inspect.unwrap(function))

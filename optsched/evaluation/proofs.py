@@ -12,9 +12,10 @@ from typing import Any
 from optsched.document import dumps, parse
 from optsched.errors import InputError
 from optsched.model import Model
-from optsched.problem import COST_TOLERANCE, Answer, Formulation, Problem, Violation
+from optsched.problem import COST_TOLERANCE, Answer, Formulation, Problem
 from optsched.proof import NotProvenError, find, verify
 from optsched.solvers.solution import Status
+from optsched.violation import Violation
 
 CONES = frozenset({"rotated_cone"})
 """Blocks that a proof can speak of as they are."""

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from optsched.calls import call_options, pick
 from optsched.evaluation.runs import DONE, MethodKind, MethodRun
-from optsched.problem import COST_TOLERANCE, Problem, Sense, call_options, pick
+from optsched.problem import COST_TOLERANCE, Problem, Sense
 from optsched.solvers.solution import Status
 
 PROOF_TOLERANCE = 1e-9

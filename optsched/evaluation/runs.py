@@ -14,12 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from optsched.calls import call_options, pick
 from optsched.document import dumps
 from optsched.errors import InputError, words
-from optsched.problem import Answer, Problem, Violation, call_options, pick
+from optsched.problem import Answer, Problem
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
 from optsched.solvers.solution import Solution, Status
+from optsched.violation import Violation
 
 VIOLATED = "violated"
 """Status of a run whose schedule fails the checker."""

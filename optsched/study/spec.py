@@ -51,9 +51,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from optsched.calls import pick
 from optsched.document import Document, refusal
 from optsched.errors import FieldProblem, InputError
-from optsched.problem import Problem, pick
+from optsched.problem import Problem
 from optsched.solvers.options import Options
 from optsched.study.engine import Keep
 from optsched.study.plan import Exact, StudyGrid, found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import InputError
-from optsched.problem import Answer, call_options, parse_call, problem, problems
+from optsched.problem import Answer, problem, problems
 from optsched.solvers.solution import Solution, Status
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
@@ -41,43 +41,11 @@ def test_a_package_that_cannot_be_loaded_is_named_and_hides_no_other(tmp_path, m
     assert "rotten" not in found
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "options"),
-    [
-        ("greedy", "greedy", {}),
-        (" greedy ( ) ", "greedy", {}),
-        ("greedy(epsilon=0.5)", "greedy", {"epsilon": 0.5}),
-        (
-            "las(limits=[1, 2], rule=lowest-index)",
-            "las",
-            {"limits": [1, 2], "rule": "lowest-index"},
-        ),
-        ("a(x='b, c', y=None, z=True)", "a", {"x": "b, c", "y": None, "z": True}),
-        ("a(x=-3)", "a", {"x": -3}),
-    ],
-)
-def test_a_call_splits_into_name_and_options(text, name, options):
-    assert parse_call(text) == (name, options)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "a b", "a(", "a(0.5)", "a(x=)", "a(**y)", "a(x=1)(y=2)", "a(x=1, x=2)", "a)b("]
-)
-def test_a_text_that_is_no_call_is_refused(text):
-    with pytest.raises(InputError, match="must read name"):
-        parse_call(text)
-
-
 def test_a_heuristics_option_that_does_not_exist_is_refused_with_what_there_is():
     with pytest.raises(InputError, match=r"'epsilom' is not known; there are epsilon"):
         covering.PROBLEM.heuristic("greedy(epsilom=1)")
     with pytest.raises(InputError, match="it takes none"):
         covering.PROBLEM.heuristic("everything(epsilon=1)")
-
-
-def test_options_of_a_call_have_their_defaults():
-    assert call_options(covering.greedy, given=2) == {"epsilon": 0.0}
-    assert call_options(lambda instance, rng, **anything: None, given=2) is None
 
 
 def test_generator_options_are_read_and_validated():

@@ -26,7 +26,7 @@ from formulations.preemptive.check import check
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.schedule import Schedule
 from optsched.certificate import Certificate
-from optsched.problem import Violation
+from optsched.violation import Violation
 
 __all__ = ["certify", "certify_with_storage"]
 

@@ -12,7 +12,7 @@ from formulations.preemptive.certify.rows import Rows, cloud_rows, rows
 from formulations.preemptive.instance import CLOUD, Floats
 from formulations.preemptive.schedule import Schedule
 from optsched.certificate import Certificate, StatementVerdict, at_most
-from optsched.problem import Violation
+from optsched.violation import Violation
 
 PAPER = "Wang et al."
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
 from formulations.preemptive.bounds import (
-    chunk_flow_time,
     completion_indexed,
     lb_alone,
     lb_ext,
@@ -26,6 +25,7 @@ from formulations.preemptive.check import completion_times, cost
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.lagrangian import lb_lagrangian
+from formulations.preemptive.metrics import chunk_flow_time
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated
 from formulations.preemptive.schedule import Schedule

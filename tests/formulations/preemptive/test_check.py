@@ -17,7 +17,7 @@ from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from formulations.preemptive.sweep import Intervals, Steps, count_open
 from optsched.errors import InputError
-from optsched.problem import Violation
+from optsched.violation import Violation
 
 A, B, C = 0, 1, 2
 """Jobs of the worked example."""

@@ -72,6 +72,49 @@ def test_a_heuristic_follows_the_formulations_it_imports_and_not_its_neighbours(
     assert versions("preemptive", online) != before
 
 
+@pytest.mark.parametrize(
+    ("module", "stale"),
+    [
+        ("optsched.solvers.highs.backend", False),
+        ("optsched.solve", False),
+        ("optsched.model.matrix_form", False),
+        ("optsched.decomposition.cuts", False),
+        ("optsched.problem", False),
+        ("formulations.preemptive.problem_4", False),
+        ("formulations.preemptive.check", True),
+        ("formulations.preemptive.rows", True),
+        ("optsched.violation", True),
+        ("optsched.evaluation.runs", True),
+        ("heuristics.preemptive.queues", True),
+    ],
+)
+def test_a_mended_back_end_leaves_a_heuristics_runs_and_a_mended_checker_does_not(
+    module, stale, edited
+):
+    online = MethodSpec("heuristic", "a_online")
+    before = versions("preemptive", online)
+    edited(module)
+    assert (versions("preemptive", online) != before) == stale
+
+
+@pytest.mark.parametrize(
+    ("problem", "heuristic"),
+    [("okita", "okita"), ("batch", "a_online"), ("drp", "greedy"), ("dsrp", "nearest")],
+)
+def test_a_heuristic_that_solves_nothing_knows_no_solver(problem, heuristic, edited):
+    method = MethodSpec("heuristic", heuristic)
+    before = versions(problem, method)
+    edited("optsched.solvers.direct")
+    assert versions(problem, method) == before
+
+
+def test_a_heuristic_that_solves_relaxations_follows_their_solvers(edited):
+    rounding = MethodSpec("heuristic", "r_dr")
+    before = versions("drp", rounding)
+    edited("optsched.solvers.highs.backend")
+    assert versions("drp", rounding) != before
+
+
 def test_solvers_of_other_packages_count_as_they_are_found_by_name(monkeypatch, tmp_path):
     exact = MethodSpec("exact", "knapsack")
     before = versions("covering", exact)

@@ -14,16 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from optsched.document import Document
 from optsched.model import Model
-from optsched.problem import (
-    Answer,
-    Bound,
-    ExactMethod,
-    Formulation,
-    Heuristic,
-    Problem,
-    Violation,
-)
+from optsched.problem import Answer, Bound, ExactMethod, Formulation, Heuristic, Problem
 from optsched.solvers.solution import Solution, Status
+from optsched.violation import Violation
 
 
 class Cover(Document):

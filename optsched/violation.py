@@ -1,0 +1,24 @@
+"""What a checker finds: the constraint of the paper that a schedule breaks, where, by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A constraint of the paper that a schedule breaks."""
+
+    constraint: str
+    """The paper's number, such as "2a"."""
+    index: Mapping[str, int | float]
+    """Where: such as {"job": 3, "worker": 7, "time": 12.0}."""
+    amount: float
+    """By how much, in the constraint's own unit."""
+
+
+def no_options(schedule: Any) -> Mapping[str, Any]:
+    """What a check grants a schedule beyond its defaults, where it grants nothing."""
+    return {}
