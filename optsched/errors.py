@@ -48,6 +48,10 @@ class ModelError(ValueError):
     """A model that says something it cannot mean: shapes that do not fit, a name used twice."""
 
 
+class NoMeaningError(ModelError, TypeError):
+    """What numpy does to numbers and no model can say of expressions; says what can be."""
+
+
 class UnsupportedError(ModelError):
     """A solver cannot honour what the model or the caller asks; nothing was solved."""
 

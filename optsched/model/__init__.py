@@ -1,5 +1,6 @@
 """The model object: arrays of linear expressions in named blocks."""
 
+import optsched.model.numpy_functions  # noqa: F401  # fills numpy's tables
 from optsched.model.base import Block, ModelBase
 from optsched.model.evaluate import BlockViolation
 from optsched.model.expression import Expression, Relation

@@ -8,56 +8,25 @@ costs a few array operations however many variables it has.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from optsched.errors import ModelError
-
-Floats = NDArray[np.float64]
-Columns = NDArray[np.int32]
-Shape = tuple[int, ...]
+from optsched.errors import ModelError, NoMeaningError
+from optsched.model.numpy_like import NumpyLike, refuse
+from optsched.model.terms import Floats as Floats
+from optsched.model.terms import Shape as Shape
+from optsched.model.terms import Terms as Terms
+from optsched.model.terms import gathered, multiplied
 
 LARGEST_INDEX = 2**31 - 1
 """Columns, rows and nonzeros are counted in 32 bits, as the solvers count them."""
 
 _ZERO: Floats = np.zeros(())
 _ZERO_ENTRY = bytes(4)
-
-
-class Terms(NamedTuple):
-    """Terms ``coefficient * x[column]``, each added to one entry of the flattened expression."""
-
-    entries: NDArray[np.integer[Any]] | None
-    """Entry each term belongs to; None: term ``i`` belongs to entry ``i``, all entries once."""
-    columns: Columns
-    coefficients: Floats | float
-    """One per term, or one for all."""
-
-    def scaled(self, factor: Floats | float) -> Terms:
-        """Each entry multiplied by its own factor (flat), or all by one."""
-        if not isinstance(factor, float) and self.entries is not None:
-            factor = factor[self.entries]
-        return Terms(self.entries, self.columns, self.coefficients * factor)
-
-    def moved(self, target: NDArray[np.integer[Any]]) -> Terms:
-        """Entry ``i`` added to entry ``target[i]``."""
-        entries = target if self.entries is None else target[self.entries]
-        return Terms(entries, self.columns, self.coefficients)
-
-    def spelled_out(self) -> tuple[NDArray[np.integer[Any]], Columns, Floats]:
-        """Entries, columns and coefficients as arrays of one length."""
-        entries = (
-            np.arange(len(self.columns), dtype=np.int32) if self.entries is None else self.entries
-        )
-        coefficients = (
-            np.broadcast_to(np.float64(self.coefficients), entries.shape)
-            if isinstance(self.coefficients, float)
-            else self.coefficients
-        )
-        return entries, self.columns, coefficients
 
 
 class Owner(Protocol):
@@ -70,7 +39,7 @@ class Owner(Protocol):
         """The model that expressions of both belong to: one was copied from the other."""
 
 
-class Expression:
+class Expression(NumpyLike["Expression"]):
     """An array of linear expressions in the variables of one model.
 
     Arithmetic, indexing, ``sum`` and broadcasting follow numpy; shapes that do not fit raise
@@ -79,10 +48,8 @@ class Expression:
     """
 
     __slots__ = ("constant", "model", "shape", "terms")
-    __array_ufunc__ = None  # numpy arrays leave arithmetic with us to our own methods
-    __pandas_priority__ = 5000  # and so do pandas series
+    __pandas_priority__ = 5000  # pandas series leave arithmetic with us to our own methods
     __hash__ = None  # type: ignore[assignment]
-    __iter__ = None  # a Python loop over single variables is never what is wanted
 
     def __init__(
         self,
@@ -107,6 +74,11 @@ class Expression:
         """Number of axes."""
         return len(self.shape)
 
+    def __len__(self) -> int:
+        if not self.shape:
+            raise NoMeaningError("a single expression has no length")
+        return self.shape[0]
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of shape {self.shape}>"
 
@@ -114,6 +86,9 @@ class Expression:
 
     def __neg__(self) -> Expression:
         return self * -1.0
+
+    def __pos__(self) -> Expression:
+        return self
 
     def __add__(self, other: Expression | ArrayLike) -> Expression:
         if isinstance(other, Expression):
@@ -140,7 +115,10 @@ class Expression:
 
     def __mul__(self, other: ArrayLike) -> Expression:
         if isinstance(other, Expression):
-            raise ModelError("a product of two expressions is not linear")
+            raise ModelError(
+                "a product of two expressions is not linear; m.product(x, y) gives a variable "
+                "that equals it"
+            )
         value = _number("*", other)
         if value.ndim == 0:
             factor = float(value)
@@ -163,6 +141,8 @@ class Expression:
     def __matmul__(self, other: Any) -> Expression:
         """``x @ b`` for a vector or a (numpy or scipy.sparse) matrix of numbers ``b``."""
         matrix = _matrix(other)
+        if not sp.issparse(matrix) and (matrix.ndim > 2 or self.ndim > 2):
+            return self._call(np.matmul, matrix)
         if not (
             self.ndim
             and self.shape[-1] == matrix.shape[0]
@@ -180,14 +160,16 @@ class Expression:
     def __rmatmul__(self, other: Any) -> Expression:
         """``A @ x`` for a vector or a (numpy or scipy.sparse) matrix of numbers ``A``."""
         matrix = _matrix(other)
+        if not sp.issparse(matrix) and (matrix.ndim > 2 or self.ndim > 2):
+            return self._call(np.matmul, matrix, left=True)
         if not (
             self.ndim in (1, 2) and matrix.ndim in (1, 2) and matrix.shape[-1] == self.shape[0]
         ):
             raise ModelError(f"@ does not fit shapes {matrix.shape} and {self.shape}")
         if matrix.ndim == 1 and self.ndim == 1:  # much faster than a sparse matrix of one row
             used = np.flatnonzero(matrix)
-            product: Expression = self[used] * matrix[used]
-            return product.sum()
+            weighted: Expression = self[used] * matrix[used]
+            return weighted.sum()
         factor = sp.csr_array(matrix if matrix.ndim == 2 else matrix[None, :], dtype=np.float64)
         if self.ndim == 2:
             factor = sp.csr_array(sp.kron(factor, sp.eye_array(self.shape[1])))
@@ -200,12 +182,15 @@ class Expression:
             flat = np.broadcast_to(self.constant, self.shape).reshape(-1)
             constant = (factor @ flat).reshape(shape)[()]
         return Expression(
-            self.model, shape, tuple(_multiplied(factor, t) for t in self.terms), constant
+            self.model, shape, tuple(multiplied(factor, t) for t in self.terms), constant
         )
 
     # shape
 
     def __getitem__(self, key: Any) -> Expression:
+        if isinstance(key, Relation | Expression):
+            raise NoMeaningError("an index is known numbers; m.element and m.table choose by a "
+                                 "variable")  # fmt: skip
         try:
             picked = np.arange(self.size, dtype=np.int32).reshape(self.shape)[key]
         except IndexError as error:
@@ -221,6 +206,12 @@ class Expression:
         return self._picked(
             np.broadcast_to(np.arange(self.size, dtype=np.int32).reshape(self.shape), shape)
         )
+
+    def ravel(self) -> Expression:
+        """All entries in one axis."""
+        return self.reshape(self.size)
+
+    flatten = ravel
 
     def reshape(self, *shape: int | Shape) -> Expression:
         """The same entries in another shape, a tuple or its lengths; one length may be -1."""
@@ -242,13 +233,15 @@ class Expression:
             if isinstance(self.constant, float)
             else (self.constant.reshape(-1)[picked])
         )
-        terms = tuple(_gathered(t, flat, self.size) for t in self.terms)
+        terms = tuple(gathered(t, flat, self.size) for t in self.terms)
         return Expression(self.model, picked.shape, terms, constant)
 
     # sums
 
-    def sum(self, axis: int | tuple[int, ...] | None = None) -> Expression:
-        """Sum over all entries, or over the axes named."""
+    def sum(
+        self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False
+    ) -> Expression:
+        """Sum over all entries, or over the axes named, which stay with length one if kept."""
         if axis is None:
             axes = tuple(range(self.ndim))
         else:
@@ -268,7 +261,10 @@ class Expression:
         if not _is_zero(constant):
             total = np.broadcast_to(constant, self.shape).sum(axis=axes)
             constant = float(total) if not left else total
-        return Expression(self.model, left, tuple(t.moved(target) for t in self.terms), constant)
+        added = Expression(self.model, left, tuple(t.moved(target) for t in self.terms), constant)
+        if not keepdims:
+            return added
+        return added.reshape(tuple(1 if a in axes else n for a, n in enumerate(self.shape)))
 
     def sum_by(self, keys: ArrayLike, groups: int) -> Expression:
         """Add up entries that share a key: entry ``k`` of the result sums where ``keys == k``.
@@ -319,6 +315,17 @@ class Expression:
     def __eq__(self, other: Expression | ArrayLike) -> Relation:  # type: ignore[override]
         return self._related(other, lower=True, upper=True)
 
+    def __lt__(self, other: Any) -> NoReturn:
+        raise NoMeaningError(
+            "< and > have no meaning for solvers, which know closed sets only: write <= or >=, "
+            "of whole numbers x <= y - 1"
+        )
+
+    __gt__ = __lt__
+
+    def __ne__(self, other: object) -> NoReturn:
+        raise NoMeaningError("!= is no row: m.all_different(x) says it of whole numbers")
+
     def between(self, lower: ArrayLike, upper: ArrayLike) -> Relation:
         """``lower <= expression <= upper`` as one block of rows."""
         low, high = _number("between", lower), _number("between", upper)
@@ -347,7 +354,8 @@ class Expression:
         return _spread(number - self.constant, self.shape)
 
 
-class Relation(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Relation:
     """``lower <= linear part of the expression <= upper``, entry by entry."""
 
     expression: Expression
@@ -355,16 +363,38 @@ class Relation(NamedTuple):
     """The constant of the expression already taken off."""
     upper: Floats | float
 
-    def __bool__(self) -> bool:
-        raise ModelError(
+    @property
+    def shape(self) -> Shape:
+        """One row per entry."""
+        return self.expression.shape
+
+    def __getitem__(self, key: Any) -> Relation:
+        """The rows of some entries."""
+        low, high = (np.broadcast_to(side, self.shape)[key] for side in (self.lower, self.upper))
+        return Relation(self.expression[key], low, high)
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise NoMeaningError(
             "a relation is neither true nor false; add it to a model "
-            "(lower <= x <= upper is written x.between(lower, upper))"
+            "(lower <= x <= upper is written x.between(lower, upper)), or say with "
+            "m.indicator(binary, relation) where it must hold"
         )
+
+    __bool__ = __iter__ = __and__ = __or__ = __invert__ = __xor__ = __rand__ = __ror__ = _refuse
+    __array__ = __array_function__ = __array_ufunc__ = _refuse
+    __le__ = __ge__ = __lt__ = __gt__ = __eq__ = __ne__ = __add__ = __radd__ = __mul__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _number(operation: str, value: ArrayLike) -> Floats:
+    if value is None:  # which numpy takes for NaN
+        raise ModelError(f"{operation}: not an array of numbers: None")
     try:
         return np.asarray(value, dtype=np.float64)
+    except NoMeaningError:
+        if isinstance(value, Expression):
+            refuse("/ by an expression")
+        raise ModelError(f"{operation}: a list of expressions; np.stack makes one of it") from None
     except (TypeError, ValueError):
         raise ModelError(f"{operation}: not an array of numbers: {value!r}") from None
 
@@ -399,42 +429,3 @@ def _axis(axis: int, ndim: int) -> int:
     if not -ndim <= axis < ndim:
         raise ModelError(f"axis {axis} does not exist: the expression has {ndim} axes")
     return axis % ndim
-
-
-def _gathered(terms: Terms, flat: NDArray[np.int32], size: int) -> Terms:
-    """Terms of the entries ``flat``, renumbered by position."""
-    coefficients = terms.coefficients
-    if terms.entries is None:
-        return Terms(
-            None,
-            terms.columns[flat],
-            coefficients if isinstance(coefficients, float) else coefficients[flat],
-        )
-    # terms sorted by entry; an entry may have none or many, and may be taken more than once
-    order = np.argsort(terms.entries, kind="stable")
-    first = np.zeros(size + 1, dtype=np.int64)
-    np.cumsum(np.bincount(terms.entries, minlength=size), out=first[1:])
-    length = (first[1:] - first[:-1])[flat]
-    entries = np.repeat(np.arange(len(flat), dtype=np.int32), length)
-    step = np.arange(len(entries)) - np.repeat(np.cumsum(length) - length, length)
-    chosen = order[first[flat[entries]] + step]
-    return Terms(
-        entries,
-        terms.columns[chosen],
-        coefficients if isinstance(coefficients, float) else coefficients[chosen],
-    )
-
-
-def _multiplied(matrix: sp.csr_array, terms: Terms) -> Terms:
-    """Terms of ``matrix @ expression``."""
-    if terms.entries is None:
-        rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
-        coefficients = terms.coefficients
-        factor = coefficients if isinstance(coefficients, float) else coefficients[matrix.indices]
-        return Terms(rows, terms.columns[matrix.indices], matrix.data * factor)
-    entries, columns, coefficients = terms.spelled_out()
-    width = int(columns.max(initial=-1)) + 1
-    product = (
-        matrix @ sp.csr_array((coefficients, (entries, columns)), shape=(matrix.shape[1], width))
-    ).tocoo()
-    return Terms(product.row, product.col.astype(np.int32), product.data)

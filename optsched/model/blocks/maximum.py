@@ -11,7 +11,7 @@ from optsched.errors import ModelError
 from optsched.model.base import Block, Entries, Linear, ModelBase
 from optsched.model.expression import Expression, Floats, Shape
 from optsched.model.latex import FormulaWriter, letters_of
-from optsched.model.ranges import are_integral, finite_range, range_of, without_noise
+from optsched.model.ranges import are_integral, finite_range, is_binary, range_of, without_noise
 from optsched.model.variables import Variable
 from optsched.model.words import Writer
 
@@ -90,7 +90,7 @@ class Maximum(Block):
     sign: int
     kind = "maximum"
     becomes = (Linear,)
-    how = "a binary per argument says which one the result equals"
+    how = "a binary per argument says which one the result equals; of binaries, rows alone"
 
     @property
     def shape(self) -> Shape:
@@ -108,6 +108,9 @@ class Maximum(Block):
         Raises:
             ModelError: an argument lacks a bound; the message names the variable.
         """
+        if is_binary(self.arguments, model.domains()):
+            self._lower_binary(model)
+            return
         arguments = self.arguments * float(self.sign)
         least, most = finite_range(self.name, arguments, model.domains(), model.column_name)
         floor = least.max(axis=-1, keepdims=True)
@@ -119,6 +122,14 @@ class Maximum(Block):
         slack = np.maximum(0.0, without_noise(_greatest_other(most) - least, least))
         model.add(f"{self.name}:meets", result <= arguments + slack - wins * slack)
         model.add(f"{self.name}:one", wins.sum(axis=-1) == 1)
+
+    def _lower_binary(self, model: ModelBase) -> None:
+        """Of binaries, or: at least each, at most all together; and: not or of what is not."""
+        some, result = self.arguments, self.result
+        if self.sign < 0:
+            some, result = 1.0 - some, 1.0 - result
+        model.add(f"{self.name}:above", result.reshape(*self.shape, 1) >= some)
+        model.add(f"{self.name}:meets", result <= some.sum(axis=-1))
 
     def words(self, writer: Writer, entries: Entries) -> list[str]:
         word = "max" if self.sign > 0 else "min"

@@ -1,0 +1,99 @@
+"""What an array of linear expressions is kept as: runs of terms (entry, column, coefficient)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Columns = NDArray[np.int32]
+Shape = tuple[int, ...]
+
+
+class Terms(NamedTuple):
+    """Terms ``coefficient * x[column]``, each added to one entry of the flattened expression."""
+
+    entries: NDArray[np.integer[Any]] | None
+    """Entry each term belongs to; None: term ``i`` belongs to entry ``i``, all entries once."""
+    columns: Columns
+    coefficients: Floats | float
+    """One per term, or one for all."""
+
+    def scaled(self, factor: Floats | float) -> Terms:
+        """Each entry multiplied by its own factor (flat), or all by one."""
+        if not isinstance(factor, float) and self.entries is not None:
+            factor = factor[self.entries]
+        return Terms(self.entries, self.columns, self.coefficients * factor)
+
+    def moved(self, target: NDArray[np.integer[Any]]) -> Terms:
+        """Entry ``i`` added to entry ``target[i]``."""
+        entries = target if self.entries is None else target[self.entries]
+        return Terms(entries, self.columns, self.coefficients)
+
+    def spelled_out(self) -> tuple[NDArray[np.integer[Any]], Columns, Floats]:
+        """Entries, columns and coefficients as arrays of one length."""
+        entries = (
+            np.arange(len(self.columns), dtype=np.int32) if self.entries is None else self.entries
+        )
+        coefficients = (
+            np.broadcast_to(np.float64(self.coefficients), entries.shape)
+            if isinstance(self.coefficients, float)
+            else self.coefficients
+        )
+        return entries, self.columns, coefficients
+
+
+def side_by_side(parts: list[tuple[int, tuple[Terms, ...]]]) -> tuple[Terms, ...]:
+    """Terms of flattened expressions one after the other, each given by its size and terms."""
+    if all(len(terms) == 1 and terms[0].entries is None for _, terms in parts):
+        spelled = [terms[0].spelled_out() for _, terms in parts]
+        columns, weights = (np.concatenate([one[i] for one in spelled]) for i in (1, 2))
+        return (Terms(None, columns, weights),)
+    found, first = [], 0
+    for size, terms in parts:
+        place = np.arange(first, first + size, dtype=np.int32)
+        found += [t.moved(place) for t in terms]
+        first += size
+    return tuple(found)
+
+
+def gathered(terms: Terms, flat: NDArray[np.int32], size: int) -> Terms:
+    """Terms of the entries ``flat``, renumbered by position."""
+    coefficients = terms.coefficients
+    if terms.entries is None:
+        return Terms(
+            None,
+            terms.columns[flat],
+            coefficients if isinstance(coefficients, float) else coefficients[flat],
+        )
+    # terms sorted by entry; an entry may have none or many, and may be taken more than once
+    order = np.argsort(terms.entries, kind="stable")
+    first = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(terms.entries, minlength=size), out=first[1:])
+    length = (first[1:] - first[:-1])[flat]
+    entries = np.repeat(np.arange(len(flat), dtype=np.int32), length)
+    step = np.arange(len(entries)) - np.repeat(np.cumsum(length) - length, length)
+    chosen = order[first[flat[entries]] + step]
+    return Terms(
+        entries,
+        terms.columns[chosen],
+        coefficients if isinstance(coefficients, float) else coefficients[chosen],
+    )
+
+
+def multiplied(matrix: sp.csr_array, terms: Terms) -> Terms:
+    """Terms of ``matrix @ expression``."""
+    if terms.entries is None:
+        rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
+        coefficients = terms.coefficients
+        factor = coefficients if isinstance(coefficients, float) else coefficients[matrix.indices]
+        return Terms(rows, terms.columns[matrix.indices], matrix.data * factor)
+    entries, columns, coefficients = terms.spelled_out()
+    width = int(columns.max(initial=-1)) + 1
+    product = (
+        matrix @ sp.csr_array((coefficients, (entries, columns)), shape=(matrix.shape[1], width))
+    ).tocoo()
+    return Terms(product.row, product.col.astype(np.int32), product.data)
