@@ -193,8 +193,8 @@ def _average(
     if axis is not None and factor.ndim == 1 and x.ndim > 1:
         factor = np.moveaxis(factor.reshape(-1, *[1] * (x.ndim - 1)), 0, axis)
     factor = np.broadcast_to(factor, x.shape)
-    total = factor.sum(axis=axis, keepdims=keepdims)
-    return (x * factor).sum(axis, keepdims=keepdims) / total
+    weighted: Expression = x * factor
+    return weighted.sum(axis, keepdims=keepdims) / factor.sum(axis=axis, keepdims=keepdims)
 
 
 def _moved(x: Expression, axis: int, place: int) -> Expression:
@@ -276,7 +276,7 @@ def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Expression:
     shape = tuple(length[letter] for letter in output)
     target = spread(np.arange(int(np.prod(shape))).reshape(shape), output).reshape(-1)
     used = np.flatnonzero(weight)
-    kept = x.ravel()[places[used]] * weight.reshape(-1)[used]
+    kept: Expression = x.ravel()[places[used]] * weight.reshape(-1)[used]
     return kept.sum_by(target[used], int(np.prod(shape))).reshape(shape)
 
 
