@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import ModelError, NoMeaningError
 from optsched.model.base import ModelBase
@@ -194,7 +194,8 @@ def _average(
         factor = np.moveaxis(factor.reshape(-1, *[1] * (x.ndim - 1)), 0, axis)
     factor = np.broadcast_to(factor, x.shape)
     weighted: Expression = x * factor
-    return weighted.sum(axis, keepdims=keepdims) / factor.sum(axis=axis, keepdims=keepdims)
+    total: ArrayLike = factor.sum(axis=axis, keepdims=keepdims)
+    return weighted.sum(axis, keepdims=keepdims) / total
 
 
 def _moved(x: Expression, axis: int, place: int) -> Expression:
