@@ -9,6 +9,7 @@ in a fork of that process, in which the functions and constants of the module ar
 from __future__ import annotations
 
 import argparse
+import ast
 import functools
 import gc
 import os
@@ -17,6 +18,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
@@ -141,8 +143,10 @@ def _exchange(old: Any, new: Any) -> None:
 class Trial:
     """Tries all mutants, each in a fork, as soon as the tests have been collected."""
 
-    def __init__(self, path: str, lines: list[int] | None, jobs: int) -> None:
-        self.path, self.lines, self.jobs = path, lines, jobs
+    def __init__(self, path: str, plan: dict[str, Any], lines: set[int], jobs: int) -> None:
+        self.path, self.plan, self.jobs = path, plan, jobs
+        self.lines = lines or lines_of(Path(path).read_text(), plan.get("functions", []))
+        self.times = tempfile.TemporaryFile("w+")  # noqa: SIM115
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """In a child: exchange the module and go on to the tests. In the parent: report, leave."""
@@ -157,6 +161,9 @@ class Trial:
         if os.waitpid(child, 0)[1]:
             print(f"{self.path}: the tests fail on the module as it is", flush=True)
             os._exit(2)
+        self.times.seek(0)
+        took = {name: float(time) for time, name in (line.split(" ", 1) for line in self.times)}
+        session.items.sort(key=lambda item: took.get(f"{item.nodeid}\n", 0.0))  # quick ones first
         limit = 5 + 5 * int(time.perf_counter() - began)
         chosen = [m for m in mutants(source) if not self.lines or m.line in self.lines]
         running: dict[int, Mutant] = {}
@@ -174,9 +181,15 @@ class Trial:
                 running[child] = mutant
         os._exit(self.report(len(chosen), alive, time.perf_counter() - began))
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what a test takes on the module as it is."""
+        if report.when == "call":
+            self.times.write(f"{report.duration} {report.nodeid}\n")
+            self.times.flush()
+
     def report(self, tried: int, alive: list[Mutant], seconds: float) -> int:
         """Print the survivors and the share killed; whether some are not accepted."""
-        accepted = tomllib.loads(PLAN.read_text())[self.path].get("accepted", {})
+        accepted = self.plan.get("accepted", {})
         for mutant in sorted(alive, key=lambda mutant: mutant.line):
             why = accepted.get(mutant.change, "")
             print(f"{mutant.line:4d}: {mutant.before}\n      {mutant.after}\n      {why}")
@@ -187,6 +200,16 @@ class Trial:
             flush=True,
         )
         return int(len(alive) > known)
+
+
+def lines_of(source: str, functions: list[str]) -> set[int]:
+    """Lines of the functions of these names; none where none is named."""
+    return {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and node.name in functions
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
 
 
 def _fork(limit: int) -> int:
@@ -217,8 +240,9 @@ def main() -> None:
     )  # fmt: skip
     hypothesis.settings.load_profile("mutants")
     options = ["-x", "-s", "-q", "--tb=no", "-p", "no:xdist", "-p", "no:cacheprovider"]
-    trial = Trial(given.module, given.lines, given.jobs)
-    os._exit(pytest.main([*options, *plan[given.module]["tests"]], plugins=[trial]))
+    chosen = plan[given.module]
+    trial = Trial(given.module, chosen, set(given.lines or []), given.jobs)
+    os._exit(pytest.main([*options, *chosen["tests"]], plugins=[trial]))
 
 
 if __name__ == "__main__":

@@ -139,7 +139,7 @@ def _loads(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
         np.column_stack([schedule.phase[there], node[there]]), axis=0, return_inverse=True
     )
     load = np.zeros((len(keys), len(instance.resources)), dtype=np.int64)
-    np.add.at(load, row.reshape(-1), served_units(instance, schedule)[there])
+    np.add.at(load, row.ravel(), served_units(instance, schedule)[there])
     over = load - instance.capacity_units[keys[:, 1]]
     for k, r in np.argwhere(over > 0).tolist():
         index = {"node": int(keys[k, 1]), "phase": int(keys[k, 0]), "resource": r}

@@ -176,7 +176,7 @@ def _capacities(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
         types = capacity.shape[1]
         key = server * types + kinds[schedule.run_job[of]]
         key, start, end, load = steps(key, schedule.run_start[of], schedule.run_end[of] + 1, amount)
-        beyond = load - capacity.reshape(-1)[key]
+        beyond = load - capacity.ravel()[key]
         bad = np.flatnonzero(beyond > 0)
         where, kind = np.divmod(key[bad], types)
         index = {"server": where, "type": kind, "slot": start[bad], "end": end[bad] - 1}

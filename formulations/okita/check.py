@@ -155,7 +155,7 @@ def _chunks(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     key = schedule.move_job * instance.sites + schedule.move_source
     size = instance.jobs * instance.sites
     done = np.bincount(key, weights=schedule.move_chunks, minlength=size).astype(np.int64)
-    wrong = done - instance.num_chunks.reshape(-1)
+    wrong = done - instance.num_chunks.ravel()
     at = np.flatnonzero(wrong)
     yield from _listed(
         "2a", {"job": at // instance.sites, "site": at % instance.sites}, np.abs(wrong[at])

@@ -58,7 +58,7 @@ def storage_violations(
 
     job = chunk // chunks
     until = np.full(len(pairs), -np.inf)
-    np.maximum.at(until, inverse.reshape(-1), runs.end)
+    np.maximum.at(until, inverse.ravel(), runs.end)
     owner = job if release == "job" else chunk
     latest = np.full(int(owner.max(initial=-1)) + 1, -np.inf)
     np.maximum.at(latest, owner, until)

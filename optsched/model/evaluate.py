@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from optsched.model.expression import Floats, Shape
 from optsched.model.matrix_form import MatrixForm, Rows
 
-_UNIT = float(np.finfo(np.float64).eps)
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # eight times what one operation loses
 _TINY = float(np.finfo(np.float64).tiny)
+_HUGE = float(np.finfo(np.float64).max)
 _WHOLE = 2.0**-10  # of the tolerance, in rows where nothing but the decimals of data is rounded
 
 
@@ -45,10 +46,10 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
     """
     broken: list[BlockViolation] = []
     finite = np.isfinite(x)
-    value = x if finite.all() else np.where(finite, x, 0.0)
-    outside = np.maximum(compiled.lower - value, value - compiled.upper)
+    with np.errstate(invalid="ignore"):  # infinite less infinite
+        outside = np.maximum(compiled.lower - x, x - compiled.upper)
+        fraction = np.abs(x - np.rint(x)) * compiled.integer
     outside[~finite] = np.inf  # what is not a number is outside everything
-    fraction = np.abs(value - np.rint(value)) * compiled.integer
     for kind, amount in (("bound", outside), ("integrality", fraction)):
         broken += _report(kind, amount, amount > tolerance, compiled.column_blocks)
     whole = compiled.integer
@@ -56,11 +57,12 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
     broken += _report("row", excess, excess > 0, compiled.row_blocks)
     for indicator in compiled.indicators:
         active = (np.round(x[indicator.literals]) == indicator.active).all(axis=1)
-        excess = np.where(active, row_excess(indicator.rows, x, tolerance, whole), 0.0)
-        broken += _report("row", excess, excess > 0, {indicator.name: (0, indicator.shape)})
+        excess = row_excess(indicator.rows, x, tolerance, whole)
+        wrong = active & (excess > 0)
+        broken += _report("row", excess, wrong, {indicator.name: (0, indicator.shape)})
     for block in compiled.nonlinear:
         shape = block.shape
-        excess = block.excess(x).reshape(-1) if finite.all() else np.full(math.prod(shape), np.inf)
+        excess = block.excess(x).ravel() if finite.all() else np.full(math.prod(shape), np.inf)
         broken += _report(block.kind, excess, excess > tolerance, {block.name: (0, shape)})
     return broken
 
@@ -86,31 +88,31 @@ def row_excess(
         touched = _row_sums(rows, hit)
         x = np.where(np.isfinite(x), x, 0.0)
         return np.where(touched > 0, np.inf, row_excess(rows, x, tolerance, integer))
-    terms = matrix.data * x[matrix.indices]
-    activity = _row_sums(rows, terms)
-    # standard bound on a rounded dot product
-    error = (rows.lengths + 2) * _UNIT * _row_sums(rows, np.abs(terms))
-    excess = np.zeros(rows.count)
-    nearest = np.maximum(rows.lower - activity, activity - rows.upper)
-    if (nearest + 2.0 * error < 0.5 * tolerance).all():
-        return excess  # the usual case: every row holds beyond doubt
-    whole = np.zeros(len(x), dtype=bool) if integer is None else integer
-    exact = whole[matrix.indices]
-    fixed = _row_sums(rows, np.where(exact, terms, 0.0))
-    alone = (_row_sums(rows, exact) == rows.lengths) & (rows.lengths > 0)
-    for side, sign in ((rows.lower, -1.0), (rows.upper, 1.0)):
-        finite = np.isfinite(side)
-        value = np.where(finite, side, 0.0)
-        left = np.where(alone, _WHOLE * np.abs(value), np.abs(value - fixed))
-        allowed = tolerance * np.maximum(1.0, left)
-        over = np.where(finite, sign * (activity - value), 0.0)
-        margin = (1.0 + tolerance) * error + 2 * _UNIT * (np.abs(over) + allowed)
-        clear = np.where(over - allowed > margin, over, 0.0)
-        for row in np.flatnonzero(finite & (np.abs(over - allowed) <= margin)):
-            clear[row] = _exact_excess(
-                matrix, x, whole, int(row), float(side[row]), sign, tolerance
-            )
-        excess = np.maximum(excess, clear)
+    with np.errstate(over="ignore", invalid="ignore"):  # rows that overflow stay open
+        terms = matrix.data * x[matrix.indices]
+        activity = _row_sums(rows, terms)
+        # standard bound on a rounded dot product; tiny products lose more than their share
+        error = rows.lengths * _ROUNDING * (_row_sums(rows, np.abs(terms)) + _TINY)
+        excess = np.zeros(rows.count)
+        nearest = np.maximum(rows.lower - activity, activity - rows.upper)
+        if (nearest + error < 0.5 * tolerance).all():
+            return excess  # the usual case: every row holds beyond doubt
+        whole = np.zeros(len(x), dtype=bool) if integer is None else integer
+        exact = whole[matrix.indices]
+        fixed = _row_sums(rows, np.where(exact, terms, 0.0))
+        alone = _row_sums(rows, exact) == rows.lengths
+        for side, sign in ((rows.lower, -1.0), (rows.upper, 1.0)):
+            bounded = np.flatnonzero(np.isfinite(side))
+            value = side[bounded]
+            left = np.abs(np.where(alone[bounded], _WHOLE * value, value - fixed[bounded]))
+            allowed = tolerance * np.maximum(1.0, left)
+            over = sign * (activity[bounded] - value)
+            margin = (1.0 + tolerance) * error[bounded] + _ROUNDING * (np.abs(over) + allowed)
+            amount = np.where(over > allowed, over, 0.0)
+            for k in np.flatnonzero(~(np.abs(over - allowed) > margin)):
+                row = int(bounded[k])
+                amount[k] = _exact_excess(matrix, x, whole, row, side[row], sign, tolerance)
+            excess[bounded] = np.maximum(excess[bounded], amount)
     return excess
 
 
@@ -128,10 +130,11 @@ def _exact_excess(
     x: Floats,
     whole: NDArray[np.bool_],
     row: int,
-    side: float,
+    bound: float,
     sign: float,
     tolerance: float,
 ) -> float:
+    side = Fraction(float(bound))
     part = slice(matrix.indptr[row], matrix.indptr[row + 1])
     columns = matrix.indices[part]
     total = fixed = Fraction(0)
@@ -139,12 +142,11 @@ def _exact_excess(
         term = Fraction(float(a)) * Fraction(float(x[column]))
         total += term
         fixed += term if whole[column] else 0
-    alone = len(columns) > 0 and bool(whole[columns].all())
-    left = Fraction(_WHOLE) * abs(Fraction(side)) if alone else abs(Fraction(side) - fixed)
-    over = Fraction(sign) * (total - Fraction(side))
-    if over <= Fraction(tolerance) * max(Fraction(1), left):
+    left = Fraction(_WHOLE) * side if whole[columns].all() else side - fixed
+    over = Fraction(sign) * (total - side)
+    if over <= Fraction(tolerance) * max(Fraction(1), abs(left)):
         return 0.0
-    return max(float(over), _TINY)  # broken, even where the amount rounds to nothing
+    return max(float(min(over, Fraction(_HUGE))), _TINY)  # broken, if by more or less than floats
 
 
 def _report(
@@ -158,7 +160,7 @@ def _report(
     for name, (first, shape) in blocks.items():
         part = slice(first, first + math.prod(shape))
         if wrong[part].any():
-            worst = int(np.argmax(np.where(wrong[part], amount[part], -1.0)))
+            worst = int(np.argmax(np.where(wrong[part], amount[part], -np.inf)))
             index = tuple(int(i) for i in np.unravel_index(worst, shape)) if shape else ()
             count = int(np.count_nonzero(wrong[part]))
             yield BlockViolation(name, kind, index, float(amount[part][worst]), count)

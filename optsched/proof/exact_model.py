@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import gcd, isinf
+from math import ceil, floor, gcd, inf, isinf, lcm
 from typing import Any, NamedTuple
 
 Exact = int | Fraction
@@ -55,7 +55,7 @@ class ExactModel:
         sides = list(zip(form.rows.lower.tolist(), form.rows.upper.tolist(), strict=True))
         numbers = [*entries, *cost, *_exact(x for pair in sides for x in pair if not isinf(x))]
         numbers += [x for constant, terms in parts for x in (constant, *terms.values())]
-        self.unit = max((x.denominator for x in numbers), default=1)  # all are powers of two
+        self.unit = lcm(*(x.denominator for x in numbers))
         self.sign = -1 if form.maximise else 1
         self.offset = self.sign * Fraction(form.offset)
         self.cost: Terms = {j: self.sign * self.whole(c) for j, c in enumerate(cost) if c}
@@ -69,7 +69,10 @@ class ExactModel:
         ]
         self.integer: list[bool] = form.integer.tolist()
         ends = zip(form.lower.tolist(), form.upper.tolist(), self.integer, strict=True)
-        self.columns = [Column(_bound(low, w, -1), _bound(high, w, 1)) for low, high, w in ends]
+        self.columns = [
+            Column(_bound(low, whole, ceil, -inf), _bound(high, whole, floor, inf))
+            for low, high, whole in ends
+        ]
         steps = [c for j, c in self.cost.items() if self.integer[j]]
         self.grid = Fraction(gcd(*steps), self.unit) if len(steps) == len(self.cost) else 0
         """Values of points differ by multiples of it; 0: of nothing known."""
@@ -88,15 +91,15 @@ class ExactModel:
 def _cones(block: Any) -> Iterable[Cone]:
     """The rotated cones of a block."""
     u, v, w = (_affine(part) for part in (block.u, block.v, block.w))
-    width = len(w) // max(1, len(u))
     for i in range(len(u)):
+        width = len(w) // len(u)
         yield (u[i], v[i], *w[i * width : (i + 1) * width])
 
 
 def _affine(expression: Any) -> list[Affine]:
     """Every entry of an expression, in C order."""
     constant, size = expression.constant, expression.size
-    constants = [constant] * size if isinstance(constant, float) else constant.reshape(-1).tolist()
+    constants = [constant] * size if isinstance(constant, float) else constant.ravel().tolist()
     parts: list[Affine] = [(Fraction(value), {}) for value in constants]
     for some in expression.terms:
         for entry, j, c in zip(*(array.tolist() for array in some.spelled_out()), strict=True):
@@ -105,16 +108,17 @@ def _affine(expression: Any) -> list[Affine]:
     return parts
 
 
-def _bound(value: float, integer: bool, direction: int) -> Exact | None:
+def _bound(
+    value: float, integer: bool, inward: Callable[[float], int], none: float
+) -> Exact | None:
     """A bound as it is, of an integer column rounded inward; whole numbers as int."""
-    if isinf(value):
-        if (value > 0) != (direction > 0):
-            raise ProofError("a bound is infinite on the wrong side")
+    if value == none:
         return None
-    exact = Fraction(value)
+    if isinf(value):
+        raise ProofError("a bound is infinite on the wrong side")
     if integer:
-        return exact.__floor__() if direction > 0 else exact.__ceil__()
-    return exact.numerator if exact.denominator == 1 else exact
+        return inward(value)
+    return int(value) if value.is_integer() else Fraction(value)
 
 
 def _exact(values: Iterable[float]) -> list[Fraction]:

@@ -129,7 +129,7 @@ def closes(
     value = leaf_value(model, rows, branch, leaf)
     if value is None:
         return False
-    if leaf.get("cost", 1) == 0:
+    if leaf.get("cost") == 0:
         return value > 0
     return bound is not None and model.raised(value) >= bound
 

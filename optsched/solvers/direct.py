@@ -48,23 +48,23 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     result = answer(engine, compiled, options, start)
     solution = checked_solution(result, compiled, original, engine.name, version, began)
     if solution.status is Status.ERROR and result.x is not None:
-        mended = _mended(engine, compiled, result, options)
+        mended = _mended(engine, compiled, result, result.x, options)
         second = checked_solution(mended, compiled, original, engine.name, version, began)
         return second if second.checked else solution
     return solution
 
 
 def _mended(
-    engine: Backend, compiled: MatrixForm, result: SolverResult, options: Options
+    engine: Backend, compiled: MatrixForm, result: SolverResult, x: Floats, options: Options
 ) -> SolverResult:
     """The answer with its integers rounded and everything else made to follow them.
 
     A solver's integers are whole to within its tolerance only, and a row with a large constant
     may hold for 0.999999 and not for 1.
     """
-    if result.x is None or compiled.integer.all() or not compiled.has_integers:
+    if compiled.integer.all() or not compiled.has_integers:
         return result
-    whole = np.round(result.x)
+    whole = np.round(x)
     fixed = replace(
         compiled,
         lower=np.where(compiled.integer, whole, compiled.lower),
@@ -94,11 +94,10 @@ def checked_solution(
         began: ``time.perf_counter()`` when work on the model started.
     """
     columns = len(original.cost)
-    if result.x is not None and len(result.x) > columns:
+    if result.x is not None:
         result = replace(result, x=result.x[:columns])
-    checked, result, objective = _checked(original, result)
-    if checked and original is compiled:
-        result = _proven(compiled, result, objective)
+    result, objective = _checked(original, result)
+    result = _proven(compiled, result, objective)
     duals, costs = result.row_duals, result.reduced_costs
     return Solution(
         status=result.status,
@@ -108,7 +107,7 @@ def checked_solution(
         duals={} if duals is None else compiled.split_rows(duals),
         reduced_costs={} if costs is None else original.split(costs[:columns]),
         limit=result.limit,
-        checked=checked,
+        checked=objective is not None,
         scaling_error=result.scaling_error,
         seconds=time.perf_counter() - began,
         nodes=result.nodes,
@@ -162,7 +161,7 @@ def cost_scale(cost: Floats) -> float:
     if least >= _SMALL_COST:
         return 1.0
     scale = min(1.0 / least, _LARGE_COST / size.max())
-    return 2.0 ** math.floor(math.log2(scale)) if scale > 2.0 else 1.0
+    return 2.0 ** max(0, math.floor(math.log2(scale)))
 
 
 def _unscaled(result: SolverResult, scale: float) -> SolverResult:
@@ -191,7 +190,7 @@ def _start(model: Model, values: Mapping[str, Any]) -> Floats:
         except (TypeError, ValueError):
             allowed = f"numbers of shape {variable.shape}"
             raise InputError.of(field, value, allowed) from None
-        x[variable.start : variable.start + variable.size] = spread.reshape(-1)
+        x[variable.start : variable.start + variable.size] = spread.ravel()
     x[np.isinf(x)] = np.nan
     return x
 
@@ -208,36 +207,37 @@ def _proven(compiled: MatrixForm, result: SolverResult, objective: float | None)
     return replace(result, status=Status.FEASIBLE, bound=bound, limit=Limit.GAP, message=said)
 
 
-def _checked(compiled: MatrixForm, result: SolverResult) -> tuple[bool, SolverResult, float | None]:
-    """Whether the point survives our own evaluation, the answer that leaves, and its value."""
+def _checked(compiled: MatrixForm, result: SolverResult) -> tuple[SolverResult, float | None]:
+    """What our own evaluation of its point leaves of an answer, and the point's value, if any."""
     if result.bound is not None and not math.isfinite(result.bound):
         result = replace(result, bound=None)  # says nothing
     if result.x is None:
         if result.status in _CLAIMS_POINT:
             said = f"{result.status} without a point"
-            return False, replace(result, status=Status.ERROR, message=said), None
-        return False, result, None
+            return replace(result, status=Status.ERROR, message=said), None
+        return result, None
     x = np.where(compiled.integer, np.rint(result.x), result.x)
     within = np.minimum(np.maximum(x, compiled.lower), compiled.upper)  # np.clip is slow if small
     with np.errstate(invalid="ignore"):  # infinite less infinite
-        close = np.abs(x - within).max(initial=0.0) <= FEASIBILITY
-    if close:
+        close = np.abs(x - within) <= FEASIBILITY
+    if close.all():
         x = within
     broken = evaluate(compiled, x, FEASIBILITY)
     if broken:
         worst = max(broken, key=lambda v: v.amount)
         said = f"the point returned breaks {worst.kind} {worst.block!r} by {worst.amount:g}"
-        return False, replace(result, status=Status.ERROR, x=None, message=said), None
+        return replace(result, status=Status.ERROR, x=None, message=said), None
     objective = compiled.objective(x)
     if result.bound is None:
-        return True, replace(result, x=x), objective
+        return replace(result, x=x), objective
     over = (objective - result.bound) if compiled.maximise else (result.bound - objective)
     allowed = AGREEMENT * max(1.0, abs(objective))
     if over > allowed:
         said = f"the bound {result.bound:g} lies beyond the value {objective:g} of a feasible point"
-        return True, replace(result, x=x, status=Status.ERROR, message=said), objective
-    bound = objective if over > 0 else result.bound  # rounding: it never passes a point in hand
+        return replace(result, x=x, status=Status.ERROR, message=said), objective
+    # rounding: it never passes a point in hand
+    bound = (max if compiled.maximise else min)(result.bound, objective)
     status, limit = result.status, result.limit
     if status is Status.OPTIMAL and -over > allowed:
         status, limit = Status.FEASIBLE, Limit.GAP
-    return True, replace(result, x=x, status=status, bound=bound, limit=limit), objective
+    return replace(result, x=x, status=status, bound=bound, limit=limit), objective

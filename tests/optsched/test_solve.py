@@ -333,3 +333,20 @@ def test_a_witness_whose_bound_lies_a_millionth_beyond_the_point_contradicts_it(
     assert solve(knapsack(), "witness", confirm="fake").status is (
         Status.NO_SOLUTION if status is Status.OPTIMAL else status
     )
+
+
+@pytest.mark.parametrize("maximise", [True, False])
+@pytest.mark.parametrize("value", [0.0, 0.5, 9.0])
+def test_what_a_witness_may_be_beyond_a_point_is_relative_to_values_above_one(
+    fake, maximise, value
+):
+    m = Model()
+    x = m.continuous("x", upper=9)
+    (m.maximize if maximise else m.minimize)(x)
+    fake(SolverResult(Status.FEASIBLE, np.array([value]), limit=Limit.TIME))
+    inside = 1.0 if value == 0 else 0.9  # at the tolerance itself where numbers are exact
+    for share, status in ((inside, Status.FEASIBLE), (1.5, Status.DISAGREEMENT)):
+        beyond = share * 1e-6 * max(1.0, value)
+        bound = value - beyond if maximise else value + beyond
+        fake(SolverResult(Status.NO_SOLUTION, bound=bound), "witness")
+        assert solve(m, "fake", confirm="witness").status is status

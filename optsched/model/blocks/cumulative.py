@@ -94,7 +94,7 @@ class Cumulative(Block):
     def excess(self, x: Floats) -> Floats:
         start, end = np.round(self.start.at(x)), np.round(self.end.at(x))
         present = np.round(self.presence.at(x)) == 1
-        demand = np.where(present & (end > start), self.demand.at(x), 0.0)
+        demand = present * self.demand.at(x)
         # load changes only at starts, so the greatest load is found at one of them
         under_way = (start <= start[:, None]) & (start[:, None] < end)
         load = (under_way @ demand).max(initial=0.0)

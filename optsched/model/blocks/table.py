@@ -73,7 +73,7 @@ class Table(Block):
     def excess(self, x: Floats) -> Floats:
         index = np.round(self.index.at(x)).astype(np.int64)
         outside = (index < 0) | (index >= len(self.table))
-        value = self.table[np.clip(index, 0, len(self.table) - 1)]
+        value = np.take(self.table, index, mode="clip")
         gap = np.abs(self.result.at(x) - value) / np.maximum(1.0, np.abs(value))
         return np.where(outside, np.inf, gap)
 

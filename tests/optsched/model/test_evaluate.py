@@ -246,3 +246,67 @@ def test_a_value_that_is_no_number_breaks_rows_that_take_it_off():
     x = m.continuous("x", 2, lower=-INF)
     m.add("row", x[1] - x[0] <= 1)
     assert kinds(m, x=np.array([INF, 0.0])) == {"x": "bound", "row": "row"}
+
+
+# what whole numbers contribute is exact
+
+
+@pytest.mark.parametrize(("side", "allowed"), [(0, 0.25), (512, 0.25), (1024, 0.25), (8192, 2.0)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_row_of_integers_forgives_a_thousandth_of_what_others_do(side, allowed, sign):
+    m = Model()
+    n = m.integer("n", lower=-INF)
+    m.add("row", n <= side if sign > 0 else n >= -side)
+    found = {
+        over: "row" in kinds(m, 0.25, n=sign * over)
+        for over in (side + allowed, beyond(side + allowed), side + allowed + 0.125)
+    }
+    assert list(found.values()) == [False, True, True]
+
+
+@pytest.mark.parametrize(("n", "most"), [(1, 2.5), (-1, 22.5), (2, -4.5), (0, 12.5)])
+def test_what_whole_numbers_leave_of_a_side_is_what_its_tolerance_is_relative_to(n, most):
+    """``x + 8 n <= 10``: to 10 - 8 n, or to 1 where that is less."""
+    m = Model()
+    m.add("row", m.continuous("x", lower=-INF) + 8 * m.integer("n", lower=-9) <= 10)
+    for x, broken in ((most, False), (beyond(most), True), (most + 1, True), (most - 1, False)):
+        assert bool(m.violations({"x": x, "n": n}, 0.25)) == broken
+
+
+def test_a_row_without_entries_is_not_a_row_of_integers():
+    m = Model()
+    m.add("row", 0 * m.integer("n") >= np.array([0.25, 0.5]))
+    (broken,) = m.violations({"n": 0}, 0.25)
+    assert (broken.index, broken.amount, broken.entries) == ((1,), 0.5, 1)
+
+
+# where floating point cannot decide, and where it must
+
+
+def test_rows_whose_products_overflow_are_decided_exactly():
+    m = Model()
+    x = m.continuous("x", 2, lower=-INF)
+    m.add("row", 1e200 * x[0] - 1e200 * x[1] <= 0)
+    assert kinds(m, x=np.array([1e199, 1e200])) == {}
+    for point in ([1e200, 1e199], [1e200, -1e200]):
+        (broken,) = m.violations({"x": np.array(point)})
+        assert (broken.kind, broken.amount) == ("row", np.finfo(np.float64).max)
+
+
+def test_rows_whose_products_underflow_are_decided_exactly():
+    m = Model()
+    x = m.continuous("x", 3, lower=-INF)
+    m.add("row", 2.0**-537 * x.sum() <= 2 * 5e-324)
+    for share, broken in ((0.51, False), (0.66, False), (0.67, True)):
+        assert bool(m.violations({"x": np.full(3, share * 2.0**-537)}, 0.0)) == broken
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e9])
+def test_rows_that_hold_or_break_beyond_doubt_are_left_to_floating_point(size, monkeypatch):
+    monkeypatch.delattr("optsched.model.evaluate._exact_excess")
+    m = Model()
+    m.add("rows", m.continuous("x", (3, 4), lower=-INF).sum(axis=1) <= size)
+    point = size / 4 * (1 + np.array([-1e-4, 1e-9 / max(size, 1e-3), 0.3]))[:, None] * np.ones(4)
+    (broken,) = m.violations({"x": point})
+    assert (broken.index, broken.entries) == ((2,), 1)
+    assert broken.amount == pytest.approx(0.3 * size)

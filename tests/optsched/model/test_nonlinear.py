@@ -115,6 +115,66 @@ def test_a_cumulative_holds_where_the_load_fits_at_every_moment(seed):
     assert (broken(m, **at) == set()) == (max(load) <= at["room"])
 
 
+def test_a_cumulative_without_tasks_asks_for_room_for_nothing():
+    m = Model()
+    never = np.zeros(0)
+    m.cumulative(m.interval(never, never, never), 1, m.integer("room", lower=-1), name="use")
+    assert broken(m, room=0) == set()
+    assert broken(m, room=-1) == {"use"}
+
+
+def test_first_and_last_are_taken_along_the_last_axis_whatever_stands_before_it():
+    m = Model()
+    x = m.binary("x", (2, 2, 3))
+    m.last_active(x, name="last")
+    m.first_active(x, name="first")
+    on = np.zeros((2, 2, 3))
+    on[0, 0, [0, 1]] = on[0, 1, 2] = on[1, 0, 1] = 1
+    assert broken(m, x=on, last=[[1, 2], [1, -1]], first=[[0, 2], [1, 3]]) == set()
+
+
+@pytest.mark.parametrize(("value", "allowed"), [(0.5, 0.25), (1.0, 0.25), (8.0, 2.0)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_results_forgive_the_tolerance_times_their_value_where_it_is_above_one(
+    value, allowed, sign
+):
+    """Products, extrema and tables, at the tolerance itself and just beyond."""
+    value *= sign
+    m = Model()
+    n, x = m.integer("n", upper=1), m.continuous("x", lower=-9, upper=9)
+    m.product(n, x, name="product")
+    m.maximum(x, -9, name="maximum")
+    m.table([0.0, value], n, name="table")
+    at = {"n": 1, "x": value}
+    for off in (allowed, -allowed):
+        values = dict.fromkeys(("product", "maximum", "table"), value + off)
+        assert {v.kind for v in m.violations(at | values, 0.25)} <= {"bound"}
+        values = dict.fromkeys(values, value + 1.01 * off)
+        assert {v.kind for v in m.violations(at | values, 0.25)} >= set(values)
+
+
+@pytest.mark.parametrize(("u", "v", "allowed"), [(0.25, 0.25, 0.25), (0.75, 0.25, 0.25),
+                                                (4, 4, 2.0), (6, 2, 2.0)])  # fmt: skip
+def test_a_rotated_cone_forgives_the_tolerance_times_u_plus_v_where_it_is_above_one(u, v, allowed):
+    """Its measure is ``|(2 w, u - v)| - (u + v)``, per entry."""
+    m = Model()
+    m.rotated_cone(*(m.continuous(name, 2, upper=9) for name in "uv"),
+                   m.continuous("w", (2, 3), lower=-9, upper=9), name="cone")  # fmt: skip
+    for share, outside in ((0.99, 0), (1.01, 1)):
+        size = np.sqrt((u + v + share * allowed) ** 2 - (u - v) ** 2) / 2
+        w = np.array([[0, 0, 0], [2 / 3 * size, -1 / 3 * size, 2 / 3 * size]])
+        found = m.violations({"u": [u, u], "v": [v, v], "w": w}, 0.25)
+        assert [one.entries for one in found] == [1] * outside
+
+
+def test_an_indicator_is_outside_by_its_row_where_its_literals_are_true_only():
+    m = Model()
+    a, b, x = m.binary("a", 3), m.binary("b", 3), m.continuous("x", 3, upper=9)
+    m.indicator([a, b], x <= 3, active=[True, False], name="when")
+    point = np.array([1, 1, 0, 0, 1, 0, 6, 6, 6.0])
+    np.testing.assert_array_equal(m.blocks["when"].excess(point), [1, 0, 0])
+
+
 # results: kind, bounds, names
 
 

@@ -13,7 +13,7 @@ import optsched.proof.verifying
 from optsched.model import Model
 from optsched.proof import ProofError, verify
 from optsched.proof.exact_model import ExactModel
-from optsched.proof.verifying import rounding
+from optsched.proof.verifying import Branch, children, rounding, tangent
 
 
 def packing() -> Model:
@@ -107,6 +107,87 @@ def test_a_contradiction_proves_that_there_is_no_point() -> None:
         verify(m.compile(), document([HALF], None))
 
 
+NOTHING = {"rows": [], "y": [], "over": 1}
+
+
+def test_zero_is_no_contradiction() -> None:
+    for constant in (0, 2):
+        m = packing()
+        m.minimize(m["x"].sum() + constant)
+        with pytest.raises(ProofError, match="leaf 0 does not reach the bound"):
+            verify(m.compile(), document([{**NOTHING, "cost": 0}], None))
+
+
+def test_the_least_value_counts_constants_and_columns_that_no_row_prices() -> None:
+    m = Model()
+    m.minimize(3 * m.continuous("x", lower=2) + 0.25)
+    form = m.compile()
+    assert verify(form, document([NOTHING], (25, 4))) == Fraction(25, 4)
+    with pytest.raises(ProofError):
+        verify(form, document([NOTHING], (26, 4)))
+
+
+def test_a_split_is_a_bound_where_an_integer_column_has_none() -> None:
+    m = Model()
+    m.minimize(m.integer("x", lower=-np.inf))
+    m.add("row", 2 * m["x"] >= 1)
+    form = m.compile()
+    split = {"split": [[0], [1], 0]}
+    low = {"rows": [0], "y": [1], "over": 1, "cost": 0}
+    assert verify(form, document([split, low, NOTHING], (1, 1))) == 1
+    with pytest.raises(ProofError, match="leaf 2"):
+        verify(form, document([split, low, NOTHING], (2, 1)))
+
+
+def test_a_second_split_of_a_column_tightens_the_first() -> None:
+    m = Model()
+    x = m.integer("x", lower=-9, upper=9)
+    m.minimize(-x)
+    form = m.compile()
+    outer, inner = {"split": [[0], [1], 3]}, {"split": [[0], [1], 5]}
+    for nodes in ([outer, inner, *3 * [NOTHING]], [inner, outer, *3 * [NOTHING]]):
+        assert verify(form, document(nodes, (-9, 1))) == -9
+    branch = children(ExactModel(form), Branch({}, ()), [0], [1], 3)
+    ends = [
+        [child.columns[0] for child in children(ExactModel(form), one, [0], [1], 5)]
+        for one in branch
+    ]
+    assert ends == [[(-9, 3), (6, 3)], [(4, 5), (6, 9)]]
+
+
+def test_both_sides_of_a_split_on_an_expression_leave_nothing_between() -> None:
+    m = packing()
+    m.minimize(0.5 * m["x"].sum())
+    model = ExactModel(m.compile())
+    low, high = children(model, Branch({}, ()), [0, 2], [1, -3], 1)
+    terms = {0: model.unit, 2: -3 * model.unit}
+    assert low.rows == ((terms, None, model.unit),)
+    assert high.rows == ((terms, 2 * model.unit, None),)
+
+
+def test_a_combination_is_rounded_from_the_bounds_of_its_columns() -> None:
+    m = Model()
+    n, x = m.integer("n", 2, lower=[0, -2], upper=9), m.continuous("x", 2, lower=-3, upper=[2, 5])
+    free = m.integer("free", lower=-np.inf, upper=9)
+    m.add("row", 1.5 * n[0] + 2.5 * n[1] + 3 * x[0] - 0.5 * x[1] + 2 * free >= 2)
+    model = ExactModel(m.compile())
+    row = rounding(model, model.rows, {"rows": [0], "y": [1], "over": 1})
+    # 2 n0 + 3 n1 + 2 free >= 2 + 0.5 (-2) - 3 (2) + 0.5 (-3) = -6.5, all times the unit of 2
+    assert row == ({0: 4, 1: 6, 4: 4}, -12, None)
+    with pytest.raises(ProofError, match="no lower bound to round from"):
+        rounding(model, model.rows, {"rows": [0], "y": [1], "over": 4})
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_continuous_column_without_the_bound_that_counts_is_not_rounded_away(sign) -> None:
+    m = Model()
+    x = m.continuous("x", **({"lower": 0} if sign > 0 else {"lower": -np.inf, "upper": 0}))
+    m.add("row", m.integer("n", upper=9) + sign * x >= 1)
+    model = ExactModel(m.compile())
+    with pytest.raises(ProofError, match="no bound to replace it by"):
+        rounding(model, model.rows, {"rows": [0], "y": [1], "over": 1})
+
+
 def test_a_combination_of_rows_may_be_rounded() -> None:
     m = packing()
     m.minimize(m["x"].sum() + m.continuous("z", upper=1))
@@ -149,6 +230,57 @@ def test_a_tangent_of_a_cone_is_a_row() -> None:
     for wrong in ({"s": 1, "t": 8, "a": [3]}, {"s": -1, "t": -9, "a": [3]}):
         with pytest.raises(ProofError, match="tangent"):
             verify(form, document([leaf], (9, 1), [{"cone": 0, **wrong}]))
+
+
+@pytest.mark.parametrize("entry", [0, 1])
+def test_a_tangent_says_of_affine_parts_what_it_says_of_the_cone(entry) -> None:
+    m = Model()
+    u, v, w = (m.continuous(name, 2, upper=9) for name in "uvw")
+    parts = np.array([[0.5, 1.0], [0.5, 1.0]])
+    m.rotated_cone(u + 1, 2 * v, w[:, None] * parts + u[:, None] + 0.25, name="cone")
+    model = ExactModel(m.compile({"rotated_cone"}))
+    row = tangent(model, {"cone": entry, "s": 5, "t": 2, "a": [3, -1]})
+    # 5 (u + 1) + 2 (2 v) - 6 (0.5 w + u + 0.25) + 2 (w + u + 0.25) >= 0, times the unit of 4
+    assert {j: a for j, a in row.terms.items() if a} == {0 + entry: 4, 2 + entry: 16, 4 + entry: -4}
+    assert (row.lower, row.upper) == (-16, None)
+    with pytest.raises(ProofError, match="there is no number 2"):
+        tangent(model, {"cone": 2, "s": 5, "t": 2, "a": [3, -1]})
+
+
+@pytest.mark.parametrize(("s", "t", "holds"), [(0, 1, True), (1, 0, True), (-1, 0, False),
+                                              (0, -1, False)])  # fmt: skip
+def test_the_factors_of_a_tangent_may_be_nothing_and_not_less(s, t, holds) -> None:
+    m = Model()
+    m.rotated_cone(m.continuous("u"), m.continuous("v"), m.continuous("w", 1))
+    model = ExactModel(m.compile({"rotated_cone"}))
+    if holds:
+        row = tangent(model, {"cone": 0, "s": s, "t": t, "a": [0]})
+        assert {j: a for j, a in row.terms.items() if a} == {0 if s else 1: 1}
+    else:
+        with pytest.raises(ProofError, match="a tangent needs"):
+            tangent(model, {"cone": 0, "s": s, "t": t, "a": [0]})
+
+
+def test_a_model_without_variables_costs_its_constant() -> None:
+    m = Model()
+    m.minimize(3)
+    assert verify(m.compile(), document([NOTHING], (3, 1))) == 3
+
+
+def test_bounds_are_the_numbers_they_are_and_whole_inside_for_integer_columns() -> None:
+    m = Model()
+    m.continuous("x", 2, lower=[0.25, -2], upper=[2.5, np.inf])
+    m.integer("n", lower=-1.5, upper=1.5)
+    columns = ExactModel(m.compile()).columns
+    assert columns == [(Fraction(1, 4), Fraction(5, 2)), (-2, None), (-1, 1)]
+
+
+@pytest.mark.parametrize(("end", "value"), [("lower", np.inf), ("upper", -np.inf)])
+def test_a_bound_that_is_infinite_on_the_wrong_side_is_refused(end, value) -> None:
+    form = packing().compile()
+    getattr(form, end)[1] = value
+    with pytest.raises(ProofError, match="wrong side"):
+        verify(form, document([HALF]))
 
 
 def test_doubles_are_the_numbers_they_are() -> None:
@@ -208,6 +340,7 @@ def test_a_column_without_a_bound_must_cost_nothing() -> None:
         {"nodes": [{**HALF, "cost": 2}]},
         {"nodes": [{**HALF, "cost": -1}]},
         {"nodes": [{"split": [[7], [1], 0]}, HALF, HALF]},
+        {"nodes": [{"split": [[-1], [1], 0]}, HALF, HALF]},
         {"nodes": [{"split": [[0, 0], [1, 1], 0]}, HALF, HALF]},
         {"nodes": [{"split": [[0], [0.5], 0]}, HALF, HALF]},
         {"extra": [{"rows": [3], "y": [1], "over": 1}]},
@@ -219,6 +352,19 @@ def test_what_is_malformed_proves_nothing(change: dict) -> None:
     proof = {**document([HALF]), **change}
     with pytest.raises(ProofError):
         verify(packing().compile(), proof)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"over": 0}, "a denominator must be positive"),
+        ({"over": -2}, "a denominator must be positive"),
+        ({"rows": [0, 1, 3]}, "there is no number 3"),
+    ],
+)
+def test_what_is_malformed_is_said(change: dict, why: str) -> None:
+    with pytest.raises(ProofError, match=why):
+        verify(packing().compile(), document([{**HALF, **change}]))
 
 
 def test_a_split_on_a_continuous_column_is_refused() -> None:
