@@ -70,7 +70,7 @@ class Intervals(Block):
         duration = self.duration.at(x)
         apart = np.abs(self.start.at(x) + duration - self.end.at(x))
         present = np.round(self.presence.at(x)) == 1
-        return present * np.maximum(apart, -duration)
+        return np.asarray(present * np.maximum(apart, -duration))
 
     def lower(self, model: ModelBase) -> None:
         """Rows, or indicators of presence."""
