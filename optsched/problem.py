@@ -8,6 +8,8 @@ entry-point group ``optsched.problems`` and further heuristics, for any problem,
 
 from __future__ import annotations
 
+import pickle
+import threading
 import time
 import warnings
 from abc import ABC, abstractmethod
@@ -85,6 +87,8 @@ HONOURED_BY_MODELS = frozenset({"solver", "start", *Options.__dataclass_fields__
 """What may be asked of a solve: a back end, a schedule to start from, limits and tolerances."""
 
 
+PROCESS = frozenset({"isolate", "memory_limit"})
+"""What is heeded by a process of its own, whatever works in it."""
 LIMITS = frozenset({"time_limit", "stop"})
 GAPS = frozenset({"gap", "absolute_gap"})
 
@@ -93,6 +97,7 @@ class _Solvable(ABC):
     """Answers for an instance; refuses what is asked of a solve and would not be heeded."""
 
     name: str
+    solver: str
 
     @property
     @abstractmethod
@@ -141,15 +146,48 @@ class _Solvable(ABC):
         """
         self.check_honoured(solver, options, start)
         began = time.perf_counter()
-        answer = self._answer(instance, options or Options(), solver, start, own_options)
+        options = options or Options()
+        if options.isolate:
+            asked = {"solver": solver, "start": start, **own_options}
+            answer = self._elsewhere(instance, options, asked)
+        else:
+            answer = self._answer(instance, options, solver, start, own_options)
         seconds = time.perf_counter() - began
         return replace(answer, solution=replace(answer.solution, seconds=seconds))
+
+    def _elsewhere(self, instance: Any, options: Options, asked: Mapping[str, Any]) -> Answer:
+        """The answer of a process of its own, which builds, searches and decodes."""
+        from optsched.solvers.isolation import here, run_isolated
+
+        call = _Call(self, instance, asked, here(options))
+        try:
+            answer = run_isolated(call, options, heeds_stop="stop" in self.honours)
+        except pickle.PicklingError as failure:
+            return Answer(Solution(Status.ERROR, message=f"PicklingError: {failure}"))
+        if isinstance(answer, Answer):
+            return answer
+        said = Solution(answer.status, limit=answer.limit, message=answer.message)
+        return Answer(replace(said, solver=asked["solver"] or self.solver))
 
     @abstractmethod
     def _answer(
         self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
     ) -> Answer:
         """What is found, without its time."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A solve as a task for a process of its own."""
+
+    method: _Solvable
+    instance: Any
+    asked: Mapping[str, Any]
+    options: Options
+
+    def __call__(self, stop: threading.Event | None, time_limit: float | None) -> Answer:
+        options = replace(self.options, stop=stop, time_limit=time_limit)
+        return self.method.solve(self.instance, options=options, **self.asked)
 
 
 @dataclass(frozen=True)
@@ -195,11 +233,15 @@ class Formulation(_Solvable):
     def _answer(
         self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
     ) -> Answer:
+        began = time.perf_counter()
         model = self.build(instance, **own)
         if start is not None and self.encode is not None:
             known = call_options(self.encode, given=2)
             told = {k: v for k, v in own.items() if known is None or k in known}
             options = replace(options, warm_start=self.encode(instance, start, **told))
+        if options.time_limit is not None:
+            left = options.time_limit - (time.perf_counter() - began)
+            options = replace(options, time_limit=max(left, 1e-3))
         solution = solve(model, solver=solver or self.solver, options=options)
         if solution.has_point and self.decode is not None:
             return Answer(solution, self.decode(instance, solution, **own))
@@ -218,7 +260,8 @@ class ExactMethod(_Solvable):
     """Paper, problem number."""
     summary: str
     honours: frozenset[str] = frozenset()
-    """Fields of ``Options`` that the search heeds, and "solver" and "start" where it does."""
+    """Fields of ``Options`` that the search heeds, and "solver" and "start" where it does; what a
+    process of its own heeds comes by itself."""
     relaxation: bool = False
     """Whether it bounds the optimum only."""
     solver: str = "highs"
@@ -229,6 +272,7 @@ class ExactMethod(_Solvable):
         if unknown:
             allowed = "some of " + ", ".join(sorted(HONOURED_BY_MODELS))
             raise InputError.of(f"{self.name}.honours", unknown, allowed)
+        object.__setattr__(self, "honours", self.honours | PROCESS)
 
     @property
     def code(self) -> tuple[Callable[..., Any], ...]:

@@ -88,6 +88,14 @@ def solve(
     instance_file: InstanceFile,
     solver: Solver = None,
     time_limit: TimeLimit = None,
+    memory_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GIB",
+            help="Memory of a process of its own that builds and solves.",
+            show_default=False,
+        ),
+    ] = None,
     gap: Annotated[float, typer.Option(help="Relative gap to stop at; 0 asks for a proof.")] = 0.0,
     threads: Annotated[int, typer.Option(help="Threads of the solver.")] = 1,
     seed: Seed = 0,
@@ -119,7 +127,13 @@ def solve(
     formulation, _ = found.formulation(call)
     stop = threading.Event() if "stop" in formulation.honours else None
     options = Options(
-        time_limit=time_limit, gap=gap, threads=threads, seed=seed, stop=stop, log=log and not json
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        gap=gap,
+        threads=threads,
+        seed=seed,
+        stop=stop,
+        log=log and not json,
     )
     formulation.check_honoured(solver, options, start)
     check_solver(solver or formulation.solver)

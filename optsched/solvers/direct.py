@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,6 +22,7 @@ from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.watchdog import is_large, watched
 
 AGREEMENT = 1e-6
 """Relative difference up to which objective and bound, or two solvers, count as equal."""
@@ -45,13 +47,30 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     # what the point must satisfy: the model as written, not what it was lowered to
     native = model.kinds <= engine.native
     original = compiled if native else with_whole_bounds(model.compile(model.kinds))
-    result = answer(engine, compiled, options, start)
+    result = answer(engine, compiled, _left(options, began), start)
+    if result.limit is not None and result.status is Status.NO_SOLUTION:
+        result = _as_started(original, result, start)
     solution = checked_solution(result, compiled, original, engine.name, version, began)
     if solution.status is Status.ERROR and result.x is not None:
-        mended = _mended(engine, compiled, result, result.x, options)
+        mended = _mended(engine, compiled, result, result.x, _left(options, began))
         second = checked_solution(mended, compiled, original, engine.name, version, began)
         return second if second.checked else solution
     return solution
+
+
+def _left(options: Options, began: float) -> Options:
+    """The options, with what is left of the time limit after more than a hundredth of it."""
+    limit, spent = options.time_limit, time.perf_counter() - began
+    if limit is None or spent < 0.01 * limit:
+        return options
+    return replace(options, time_limit=max(limit - spent, 1e-3))
+
+
+def _as_started(original: MatrixForm, result: SolverResult, start: Floats | None) -> SolverResult:
+    """Where a limit ended a solve without a point: the start, if it is one."""
+    if start is None or np.isnan(start).any() or evaluate(original, start, FEASIBILITY):
+        return result
+    return replace(result, status=Status.FEASIBLE, x=start)
 
 
 def _mended(
@@ -144,11 +163,19 @@ def answer(
 def _asked(
     engine: Backend, compiled: MatrixForm, options: Options, start: Floats | None
 ) -> SolverResult:
-    if options.isolate:
+    """What the solver says, on a thread or in a process that a limit can end."""
+    limit = options.time_limit
+    if options.isolate or (limit is not None and is_large(compiled)):
         from optsched.solvers.isolation import solve_isolated
 
-        return solve_isolated(engine, compiled, options, start)
-    return engine.solve(compiled, options, start)
+        try:
+            return solve_isolated(engine, compiled, options, start)
+        except pickle.PicklingError:
+            if options.isolate:
+                raise
+    if limit is None or options.profile == "tiny":
+        return engine.solve(compiled, options, start)
+    return watched(lambda: engine.solve(compiled, options, start), limit)
 
 
 def cost_scale(cost: Floats) -> float:

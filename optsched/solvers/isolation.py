@@ -1,4 +1,4 @@
-"""Any back end in a process of its own, where a crash, a hang or a full memory harms nothing.
+"""Work in a process of its own, where a crash, a hang or a full memory harms nothing.
 
 The process runs :mod:`optsched.solvers.worker` and nothing of the caller's program, so it works
 from a notebook, a prompt and a script without ``if __name__ == "__main__"``. It is a session of
@@ -8,6 +8,7 @@ processes with it.
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import queue
@@ -19,8 +20,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from typing import IO, Any
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import cloudpickle
 
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
@@ -28,16 +31,52 @@ from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
+from optsched.solvers.watchdog import latest
+
+T = TypeVar("T")
 
 GRACE = 5.0
-"""Seconds a solver may overrun its time limit, or take to heed ``stop``, before it is killed."""
+"""Seconds a solver may take to heed ``stop`` before it is killed."""
 
-STARTED = b"started\n"
-"""What the worker says when it begins to solve."""
-
+_TO_ANSWER = 0.7  # seconds a solver is left for ending, and the process for its answer
 _POLL = 0.05  # seconds between two looks at the clock and at ``stop``
-_NO_MEMORY = ("MemoryError", "bad_alloc", "out of memory", "insufficient memory")
+_NO_MEMORY = (
+    *("MemoryError", "bad_alloc", "out of memory", "insufficient memory"),
+    *("failed to map segment", "cannot allocate memory"),
+)
 _TAIL = 20  # last lines of what the worker printed, for the message
+
+
+Task = Callable[[threading.Event | None, float | None], T]
+"""(stop, time_limit) -> what is to be sent back; ``stop`` is None where it would not be heeded."""
+
+
+@dataclass(frozen=True)
+class Request(Generic[T]):
+    """What the worker reads."""
+
+    task: Task[T]
+    heeds_stop: bool
+    memory_limit: float | None
+    """GiB."""
+    time_limit: float | None
+    """Seconds."""
+    end_by: float
+    """``time.time()`` at which the task should have ended, before it is killed."""
+
+
+@dataclass(frozen=True)
+class _Solve:
+    """One solve as a task."""
+
+    engine: Backend
+    compiled: MatrixForm
+    options: Options
+    start: Floats | None
+
+    def __call__(self, stop: threading.Event | None, time_limit: float | None) -> SolverResult:
+        options = replace(self.options, stop=stop, time_limit=time_limit)
+        return self.engine.solve(self.compiled, options, self.start)
 
 
 def solve_isolated(
@@ -49,14 +88,41 @@ def solve_isolated(
         UnsupportedError: a memory limit on a system that has none, or what ``engine`` raises.
         InputError: what ``engine`` raises.
     """
+    plain = here(replace(options, warm_start=None))  # start has the values
+    heeds_stop = bool(getattr(engine, "heeds_stop", True))
+    return run_isolated(_Solve(engine, compiled, plain, start), options, heeds_stop=heeds_stop)
+
+
+def here(options: Options) -> Options:
+    """The options as the process is told them."""
+    return replace(options, stop=None, isolate=False, memory_limit=None)
+
+
+def run_isolated(task: Task[T], options: Options, *, heeds_stop: bool) -> T | SolverResult:
+    """What a task returns, or how it was ended.
+
+    Args:
+        task: what cloudpickle takes.
+        options: limits; a task that overruns its time limit is killed.
+        heeds_stop: whether it ends by itself when the stop event is set.
+
+    Raises:
+        UnsupportedError: a memory limit on a system that has none, or what the task raises.
+        InputError: what the task raises.
+        PicklingError: the task cannot be sent.
+    """
     if options.memory_limit is not None and sys.platform == "win32":
         raise UnsupportedError("memory_limit is not available on Windows")
-    heeds_stop = bool(getattr(engine, "heeds_stop", True))
-    plain = replace(options, stop=None, warm_start=None)  # start has the values
-    request = pickle.dumps((engine, compiled, plain, start, heeds_stop))
+    seconds = options.time_limit
+    end_by = math.inf if seconds is None else time.time() + latest(seconds) - _TO_ANSWER
+    request = Request(task, heeds_stop, options.memory_limit, seconds, end_by)
+    try:
+        data = cloudpickle.dumps(request)
+    except TypeError as failure:  # of a lock, for one
+        raise pickle.PicklingError(str(failure)) from failure
     worker = _Worker(options)
     try:
-        return worker.solve(request, heeds_stop)
+        return worker.work(data, heeds_stop)  # type: ignore[no-any-return]
     finally:
         worker.end()
 
@@ -66,6 +132,7 @@ class _Worker:
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self.began = time.perf_counter()
         paths = [path for path in sys.path if path] + [os.getcwd()] * ("" in sys.path)
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "optsched.solvers.worker"],
@@ -79,11 +146,12 @@ class _Worker:
         self.answers: queue.Queue[bytes | None] = queue.Queue()
         self.readers = [self._thread(self._read_answers), self._thread(self._read_log)]
 
-    def solve(self, request: bytes, heeds_stop: bool) -> SolverResult:
+    def work(self, request: bytes, heeds_stop: bool) -> Any:
         """Send the request, wait within the limits."""
         self._thread(lambda: self._send(len(request).to_bytes(8, "little") + request))
         stop_by: float | None = None
-        kill_by: float | None = None
+        limit = self.options.time_limit
+        kill_by = None if limit is None else self.began + latest(limit)
         while True:
             try:
                 if stop_by is None and self.options.stop is not None and self.options.stop.is_set():
@@ -94,7 +162,7 @@ class _Worker:
                         Status.INTERRUPTED, message="did not stop when asked: killed"
                     )
                 if kill_by is not None and now > kill_by:
-                    said = f"overran its time limit by {GRACE:g} s: killed"
+                    said = f"overran its time limit of {limit:.3g} s: killed"
                     return SolverResult(Status.NO_SOLUTION, limit=Limit.TIME, message=said)
                 answer = self.answers.get(timeout=_POLL)
             except queue.Empty:
@@ -104,13 +172,9 @@ class _Worker:
                     return SolverResult(Status.INTERRUPTED, message="killed")
                 stop_by = self._ask_to_stop(heeds_stop)
                 continue
-            if answer == STARTED:
-                if self.options.time_limit is not None:
-                    kill_by = time.perf_counter() + self.options.time_limit + GRACE
-            elif answer is None:
+            if answer is None:
                 return self._crashed(stopped=stop_by is not None)
-            else:
-                return _unpacked(answer)
+            return _unpacked(answer)
 
     def end(self) -> None:
         """End the process and all it has started."""
@@ -155,7 +219,7 @@ class _Worker:
                 how = f"signal {signal.Signals(-code).name}"
         if stopped:
             return SolverResult(Status.INTERRUPTED, message=f"the solver's process ended by {how}")
-        memory = killed or any(word.lower() in text.lower() for word in _NO_MEMORY)
+        memory = killed or lacks_memory(text)
         said = f"the solver's process ended by {how}"
         if killed:
             said += ", as it does when memory runs out"
@@ -175,15 +239,9 @@ class _Worker:
     def _read_answers(self) -> None:
         pipe = self.process.stdout
         assert pipe is not None
-        first = pipe.readline()
-        if first == STARTED:
-            self.answers.put(first)
-            size = int.from_bytes(_exactly(pipe, 8), "little")
-            data = _exactly(pipe, size) if size else b""
-            if size and len(data) == size:
-                self.answers.put(data)
-                return
-        self.answers.put(None)
+        size = int.from_bytes(pipe.read(8), "little")
+        data = pipe.read(size)
+        self.answers.put(data if size and len(data) == size else None)
 
     def _read_log(self) -> None:
         pipe = self.process.stderr
@@ -195,14 +253,13 @@ class _Worker:
                 print(text, flush=True)
 
 
-def _exactly(pipe: IO[bytes], size: int) -> bytes:
-    return pipe.read(size)
+def lacks_memory(text: str) -> bool:
+    """Whether a failure's words say that memory ran out."""
+    return any(word.lower() in text.lower() for word in _NO_MEMORY)
 
 
-def _unpacked(answer: bytes) -> SolverResult:
+def _unpacked(answer: bytes) -> Any:
     kind, value = pickle.loads(answer)
     if kind == "result":
-        assert isinstance(value, SolverResult)
         return value
-    failure: Any = value
-    raise failure
+    raise value

@@ -13,26 +13,23 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import IO, Any
 
 from optsched.errors import InputError, ModelError
 from optsched.solvers.backend import SolverResult
-from optsched.solvers.isolation import STARTED
-from optsched.solvers.options import Options
+from optsched.solvers.isolation import Request, lacks_memory
 from optsched.solvers.solution import Limit, Status
 
 
 def main() -> None:
-    """Solve one request."""
+    """Do one request."""
     source = sys.stdin.buffer
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # solvers write to descriptor 1 themselves
     size = int.from_bytes(source.read(8), "little")
     data = source.read(size)
-    target.write(STARTED)
-    target.flush()
     answer = _answer(data, source)
     _flush()
     target.write(len(answer).to_bytes(8, "little") + answer)
@@ -42,23 +39,29 @@ def main() -> None:
 
 def _answer(data: bytes, source: IO[bytes]) -> bytes:
     try:
-        engine, compiled, options, start, heeds_stop = pickle.loads(data)
+        request = pickle.loads(data)
+    except Exception as failure:
+        return pickle.dumps(("failure", pickle.PicklingError(f"where it was sent: {failure}")))
+    try:
         stop = threading.Event()
         threading.Thread(target=_listen, args=(source, stop), daemon=True).start()
-        _limit_memory(options)
-        settings: dict[str, Any] = {"isolate": False, "memory_limit": None}
-        if heeds_stop:
-            settings["stop"] = stop
-        result = engine.solve(compiled, replace(options, **settings), start)
-        return pickle.dumps(("result", result))
-    except MemoryError as failure:
-        result = SolverResult(Status.ERROR, limit=Limit.MEMORY, message=f"MemoryError: {failure}")
-        return pickle.dumps(("result", result))
+        _limit_memory(request.memory_limit)
+        told = stop if request.heeds_stop else None
+        return pickle.dumps(("result", request.task(told, _seconds(request))))
     except (InputError, ModelError) as failure:
         return pickle.dumps(("failure", failure))
     except Exception as failure:
-        result = SolverResult(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
+        said = f"{type(failure).__name__}: {failure}"
+        limit = Limit.MEMORY if lacks_memory(said) else None
+        result = SolverResult(Status.ERROR, limit=limit, message=said)
         return pickle.dumps(("result", result))
+
+
+def _seconds(request: Request[Any]) -> float | None:
+    """The time limit, or what the start of this process has left of it and of its reserve."""
+    if request.time_limit is None:
+        return None
+    return max(min(request.time_limit, request.end_by - time.time()), 0.25 * request.time_limit)
 
 
 def _listen(source: IO[bytes], stop: threading.Event) -> None:
@@ -78,15 +81,14 @@ def _flush() -> None:
         ctypes.CDLL(None).fflush(None)
 
 
-def _limit_memory(options: Options) -> None:
-    """Limit what the process may write to, not what it merely reserves or maps from files."""
-    if options.memory_limit is None:
+def _limit_memory(limit: float | None) -> None:
+    """Limit what the process may write to, in GiB, not what it merely reserves or maps."""
+    if limit is None:
         return
     import resource
 
-    size = int(options.memory_limit * 2**30)
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (size, most))
+    resource.setrlimit(resource.RLIMIT_DATA, (int(limit * 2**30), most))
 
 
 if __name__ == "__main__":

@@ -250,8 +250,7 @@ def _grid(document: GridDocument, limits: LimitsDocument, folder: Path) -> Study
 def _exact(document: ExactDocument, usual: dict[str, Any]) -> Exact:
     own = document.model_dump(exclude_unset=True, include=set(LimitsDocument.model_fields))
     limits = LimitsDocument.model_validate({**usual, **own})
-    isolate = limits.isolate or limits.memory_limit is not None
-    options = Options(**{**limits.model_dump(), "isolate": isolate})
+    options = Options(**limits.model_dump())
     return Exact(
         document.formulation, document.solver, options, tuple(document.start), document.name
     )

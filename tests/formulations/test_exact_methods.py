@@ -1,5 +1,6 @@
 """What the papers' exact methods declare to heed, they heed; everything else is refused by name."""
 
+import sys
 import threading
 from functools import cache
 
@@ -190,6 +191,13 @@ def test_an_exact_method_is_solved_by_name_under_a_limit_it_honours(command, cal
     result, there = command(call, *limit)
     assert result.exit_code == 0, result.output
     assert there is written
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits are Linux's")
+def test_a_memory_limit_too_low_ends_without_a_schedule_and_says_why(command):
+    result, there = command("preemptive.problem_4_flow", "--memory-limit", "0.05")
+    assert (result.exit_code, there) == (1, False)
+    assert "memory" in result.output
 
 
 def test_a_limit_that_would_not_be_heeded_is_bad_input(command):

@@ -202,9 +202,13 @@ def test_what_cannot_be_sent_is_an_error():
     assert "pickle" in solution.message
 
 
-def test_a_memory_limit_needs_a_process_of_its_own():
-    with pytest.raises(InputError, match="isolate"):
-        Options(memory_limit=1.0)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits are Linux's")
+def test_a_memory_limit_brings_a_process_of_its_own():
+    solution = solve(knapsack(), engine("Devours"), memory_limit=0.5)
+    assert (solution.status, solution.limit) == (Status.ERROR, Limit.MEMORY)
+
+
+def test_a_memory_limit_is_positive():
     with pytest.raises(InputError, match="memory_limit"):
         Options(isolate=True, memory_limit=0.0)
 
