@@ -10,7 +10,7 @@ Replays, each in a process of its own, on 552 machines with 2,490 GPUs:
 
 Seconds are CPU time of the replay from first arrival to finished schedule, without loading the
 machine code and making the instance; memory is the peak of the process, instance included. Then
-A_online and its variant that never splits a job against LB-LAG, the paper's generator drawing
+A_online and its variant that never splits a job against LB-PRICES, the paper's generator drawing
 (integral) instances.
 """
 
@@ -28,10 +28,9 @@ from typing import Any
 
 import numpy as np
 
-from formulations.preemptive.bounds import rounded_up
 from formulations.preemptive.check import check
 from formulations.preemptive.generator import generate
-from formulations.preemptive.lagrangian import lagrangian_bound
+from formulations.preemptive.prices import price
 from formulations.preemptive.workload import PHILLY_SIZE, philly_workload
 from heuristics.preemptive.a_online import a_online, a_online_ns
 
@@ -105,18 +104,18 @@ def print_replay(name: str, row: dict[str, Any]) -> None:
 
 
 def print_bounds(sizes: list[tuple[int, int, int]], time_limit: float) -> None:
-    """Costs over LB-LAG: an interval that holds the ratio to the optimum begins at 1."""
-    print(f"ratios to LB-LAG, at most {time_limit:g} s of search")
+    """Costs over LB-PRICES: an interval that holds the ratio to the optimum begins at 1."""
+    print(f"ratios to LB-PRICES, at most {time_limit:g} s of search")
     heads = (("bound", 11), ("steps", 7), ("wall s", 8), ("A_online", 10), ("never split", 13))
     print(f"{'jobs x servers':<16}" + "".join(f"{head:>{width}}" for head, width in heads))
     for jobs, servers, span in sizes:
         instance = generate(np.random.default_rng(0), jobs=jobs, servers=servers, span=span)
         costs = [h(instance, np.random.default_rng(0)).total_jct for h in (a_online, a_online_ns)]
-        found = lagrangian_bound(instance, steps=500, target=min(costs), time_limit=time_limit)
-        bound = rounded_up(instance, found.value)
+        found = price(instance, steps=500, time_limit=time_limit)
+        bound, seconds = found.bound(instance), found.curve()[0]
         ratios = "".join(f"{cost / bound:>{w}.4f}" for cost, w in zip(costs, (10, 13), strict=True))
         size = f"{jobs} x {servers}"
-        print(f"{size:<16}{bound:>11g}{found.steps:>7}{found.seconds:>8.1f}{ratios}", flush=True)
+        print(f"{size:<16}{bound:>11g}{len(seconds):>7}{seconds[-1]:>8.1f}{ratios}", flush=True)
 
 
 def main() -> None:

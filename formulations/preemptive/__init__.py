@@ -25,7 +25,6 @@ from formulations.preemptive import (
 from formulations.preemptive.bounds import ALONE, BOUNDS
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.lagrangian import LAGRANGIAN
 from formulations.preemptive.metrics import MEASURES
 from formulations.preemptive.offline import COMPACT, OFFLINE
 from formulations.preemptive.price_guided import PRICE_GUIDED
@@ -64,7 +63,7 @@ PROBLEM = Problem(
     reference="offline",
     proof_model="problem_2_compact",
     unit="slots",
-    bounds={bound.name: bound for bound in (*BOUNDS, LAGRANGIAN, PRICES)},
+    bounds={bound.name: bound for bound in (*BOUNDS, PRICES)},
     check_options=lambda schedule: {"speed": schedule.speed},
     reference_check={"slotted": True},
     measures=MEASURES,
@@ -83,10 +82,6 @@ _WITHOUT_STORAGE = replace(
     decode=None,
     encode=None,
 )
-
-_STORAGE_LEFT_OUT = [
-    replace(bound, summary=f"{bound.summary}; storage left out") for bound in (PRICES, LAGRANGIAN)
-]
 
 STORAGE = replace(
     PROBLEM,
@@ -107,7 +102,10 @@ STORAGE = replace(
     },
     reference="problem_7_compact",
     proof_model="",
-    bounds={bound.name: bound for bound in (ALONE, *_STORAGE_LEFT_OUT)},
+    bounds={
+        ALONE.name: ALONE,
+        PRICES.name: replace(PRICES, summary=f"{PRICES.summary}; storage left out"),
+    },
     measures={},
     presets=STUDIES / "preemptive_storage.toml",
     certify=later("formulations.preemptive.certify", "certify_with_storage"),

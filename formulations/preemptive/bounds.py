@@ -2,7 +2,7 @@
 
 All hold for (2) and, as it has fewer schedules, for the model without migration. In order:
 ``LB-PAPER <= LB-LP4 <= LB-LP4+ <= LB-THETA <= LB-EXT``; ``LB-ALONE <= LB-THETA``.
-The Lagrangian bound for large instances is in ``lagrangian``.
+The bound for large instances is in ``prices``.
 """
 
 from __future__ import annotations

@@ -164,11 +164,13 @@ def price(
             this process.
 
     Raises:
-        InputError: fewer than one step.
+        InputError: fewer than one step, or a time limit below zero.
         RuntimeError: a process failed.
     """
     if steps < 1:
         raise InputError.of("steps", steps, "an integer >= 1")
+    if time_limit is not None and not time_limit >= 0:
+        raise InputError.of("time_limit", time_limit, "a number of seconds >= 0")
     began = time.perf_counter()
     cut = markets(instance, slotted=slotted, by_server=by_server)
     executor = executor or Serial()
@@ -194,7 +196,10 @@ def _improved(task: tuple[int, Market, int, float]) -> Priced:
 
 
 def lb_prices(instance: Instance) -> float:
-    """LB-PRICES of (2), in whole slots, after ``STEPS`` steps; by server where that is cheap."""
+    """LB-PRICES of (2), in whole slots, after ``STEPS`` steps; by server where that is cheap.
+
+    An instance's horizon is not looked at.
+    """
     by_server = instance.jobs * instance.workers <= FEW
     return price(instance, by_server=by_server).bound(instance)
 

@@ -51,7 +51,7 @@ problem = "preemptive"
 generator = { jobs = [5, 10], servers = 5 }   # lists span the grid
 seeds = 5                                # instances per cell
 heuristics = ["a_online", "a_online(epsilon=0.5)"]
-bounds = ["lb_lagrangian"]
+bounds = ["lb_prices"]
 exact = ["problem_2_compact"]            # ratios refer to the first
 """
 """A study file; ``optsched.study.spec`` says what else one may hold."""

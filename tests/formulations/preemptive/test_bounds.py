@@ -24,8 +24,8 @@ from formulations.preemptive.bounds import (
 from formulations.preemptive.check import completion_times, cost
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.lagrangian import lb_lagrangian
 from formulations.preemptive.metrics import chunk_flow_time
+from formulations.preemptive.prices import lb_prices
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated
 from formulations.preemptive.schedule import Schedule
@@ -79,7 +79,7 @@ def test_bounds_stand_in_their_order_below_every_optimum(data):
 def test_no_bound_exceeds_the_optimum_whatever_durations_and_tables(data):
     instance = data.draw(instances(fractional=data.draw(st.booleans()), tables=True))
     optimum = solve(problem_2_compact(instance)).objective
-    for bound in (lb_paper, lb_lp4, lb_lp4_plus, lb_theta, lb_ext, lb_alone, lb_lagrangian):
+    for bound in (lb_paper, lb_lp4, lb_lp4_plus, lb_theta, lb_ext, lb_alone, lb_prices):
         assert bound(instance) <= optimum + SLACK
         assert rounded_up(instance, bound(instance)) <= optimum + SLACK
 
@@ -145,7 +145,7 @@ def test_bounds_round_up_to_totals_that_whole_completion_times_can_have(example:
     assert rounded_up(late, 14.3) == 15.25
 
 
-BOUNDS = (lb_paper, lb_lp4, lb_lp4_plus, lb_theta, lb_ext, lb_lagrangian)
+BOUNDS = (lb_paper, lb_lp4, lb_lp4_plus, lb_theta, lb_ext)
 
 
 @pytest.mark.parametrize("bound", BOUNDS)

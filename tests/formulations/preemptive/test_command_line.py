@@ -74,7 +74,7 @@ def test_the_quick_preset_gives_true_intervals(tmp_path):
             "--workers",
             "1",
             "--bounds",
-            "lb_paper,lb_lagrangian",
+            "lb_paper,lb_prices",
             "--heuristics",
             "a_online,a_online(epsilon=0.2),all_cloud",
             "--json",
@@ -84,7 +84,7 @@ def test_the_quick_preset_gives_true_intervals(tmp_path):
     for row in rows:
         assert row["status"] == "optimal"
         assert row["ratio_low"] == pytest.approx(row["ratio_high"])
-        assert row["bound_lb_lagrangian"] <= row["optimum"] + 1e-6
+        assert row["bound_lb_prices"] <= row["optimum"] + 1e-6
         if "epsilon" not in row["heuristic"]:
             assert row["ratio_low"] >= 1 - 1e-9
 

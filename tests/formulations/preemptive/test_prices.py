@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
-from formulations.preemptive.bounds import lb_alone, rounded_up
+from formulations.preemptive.bounds import lb_alone, lb_theta
+from formulations.preemptive.check import cost
 from formulations.preemptive.generator import generate, tiny
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.lagrangian import lb_lagrangian
 from formulations.preemptive.markets import MOST_CELLS, TIME_BITS, Market, markets
 from formulations.preemptive.prices import Priced, PriceProof, improve, lb_prices, price, proof
 from formulations.preemptive.workload import philly_workload
+from heuristics.preemptive.a_online import a_online
 from optsched.errors import InputError
 from optsched.parallel import Processes
 
@@ -83,8 +84,9 @@ def test_what_is_bought_is_a_subgradient(data: st.DataObject) -> None:
     assert float(proof(market, there)[0]) <= plane + 1e-6
 
 
-def test_the_worked_example_is_bounded_by_its_optimum(example: Instance) -> None:
+def test_the_worked_example_is_bounded_by_its_optimum(example: Instance, doubled: Instance) -> None:
     assert lb_prices(example) == 15
+    assert lb_prices(doubled) == 21
     assert price(example, slotted=False).bound(example) <= 15
 
 
@@ -163,9 +165,18 @@ def test_the_search_may_stop_at_any_step_with_a_proof() -> None:
     assert best[-1] > best[0]
 
 
-def test_fewer_than_one_step_is_refused(example: Instance) -> None:
-    with pytest.raises(InputError, match="steps"):
-        price(example, steps=0)
+def test_at_larger_sizes_it_beats_the_linear_programs_and_stays_below_a_schedule() -> None:
+    for seed in (0, 4):
+        instance = generate(np.random.default_rng(seed), jobs=60, servers=12, types=3, span=20)
+        found = lb_prices(instance)
+        assert found > lb_theta(instance) > lb_alone(instance)
+        assert found <= cost(instance, a_online(instance, np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize(("option", "value"), [("time_limit", -1.0), ("steps", 0)])
+def test_limits_out_of_range_are_refused_by_name(example: Instance, option, value) -> None:
+    with pytest.raises(InputError, match=option):
+        price(example, **{option: value})
 
 
 def test_the_drawn_trace_of_1000_jobs_has_the_bound_of_the_sheet() -> None:
@@ -174,9 +185,13 @@ def test_the_drawn_trace_of_1000_jobs_has_the_bound_of_the_sheet() -> None:
     assert price(instance, slotted=False, steps=40).bound(instance) == pytest.approx(1242, abs=1)
 
 
-def test_it_is_no_weaker_than_the_bound_with_prices_per_class_and_hub() -> None:
+BY_CLASS = (30, 19, 64, 45, 33, 21, 26, 32, 37, 35, 31, 13, 4712)
+"""What 100 steps prove with a price per class of workers and slot, and per group and slot."""
+
+
+def test_it_is_no_weaker_than_prices_per_class_and_group() -> None:
     """On small instances the servers' workers have prices of their own."""
     small = [tiny(np.random.default_rng(seed), types=1) for seed in range(12)]
     larger = generate(np.random.default_rng(0), jobs=60, servers=12, types=3, span=20)
-    for instance in (*small, larger):
-        assert lb_prices(instance) >= rounded_up(instance, lb_lagrangian(instance))
+    for instance, by_class in zip((*small, larger), BY_CLASS, strict=True):
+        assert lb_prices(instance) >= by_class
