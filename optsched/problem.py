@@ -67,6 +67,8 @@ class Bound:
     summary: str
     measure: Callable[[Any, Any], float] | None = None
     """(instance, schedule) -> what the source divides by this bound, where that is not the cost."""
+    quick: bool = False
+    """Whether it takes a small part of a solve's time, so that a search may ask it every time."""
     proven: bool = True
     """False for a yardstick that the source divides by and that bounds nothing; it is reported
     beside the ratio and never enters it."""
@@ -333,6 +335,9 @@ class Problem:
     presets: Path | None = None
     """A study file (see ``optsched.study.spec``) whose grids have names, such as the paper's own
     figures."""
+    repair: Callable[[Any], Any] | None = None
+    """Decoded JSON -> the same with what must hold between its numbers restored, such as a matrix
+    that is symmetric; for searches that change one number at a time."""
     certify: Callable[[Any, Any], Sequence[Certificate]] | None = None
     """(instance, schedule) -> what the paper's lemmas and theorems come to there; None where
     there is nothing of that kind."""

@@ -24,7 +24,11 @@ __all__ = ["PROBLEM", "Instance", "Schedule", "pack"]
 
 
 def _of_closest(
-    name: str, compute: Callable[[VectorPacking], float], source: str, summary: str
+    name: str,
+    compute: Callable[[VectorPacking], float],
+    source: str,
+    summary: str,
+    quick: bool = True,
 ) -> Bound:
     """A bound on a packing problem as one on the deployment Algorithm 2 tries first."""
 
@@ -32,14 +36,14 @@ def _of_closest(
         packing = aggregate(instance, closest(instance))
         return compute(packing) * packing.weight_unit
 
-    return Bound(name, value, source, summary)
+    return Bound(name, value, source, summary, quick=quick)
 
 
 _BOUNDS = (
     _of_closest("volume", volume_bound, "L_0", "per resource, the nodes that hold all demand"),
     _of_closest("conflict", conflict_bound, "pairs", "tasks of which no two fit any node together"),
     _of_closest("steps", step_bound, "Martello and Toth, L_2", "dual feasible steps, per resource"),
-    _of_closest("patterns", relaxation_bound, "[AE3]", "linear relaxation over patterns"),
+    _of_closest("patterns", relaxation_bound, "[AE3]", "linear relaxation over patterns", False),
 )
 
 PROBLEM = Problem(

@@ -34,7 +34,7 @@ def _of_jobs(objective: Objective) -> dict[str, Formulation | ExactMethod]:
 
 
 _ROUND = (problem_3, intervals, problem_4)
-_ALONE = Bound("alone", lb_alone, "closed form", "every job as if it were the only one")
+_ALONE = Bound("alone", lb_alone, "closed form", "every job as if it were the only one", quick=True)
 
 PROBLEM = Problem(
     name="batch",

@@ -49,7 +49,8 @@ def lb_alone(instance: Instance) -> float:
 
 
 BOUNDS = (
-    Bound("lb_alone", lb_alone, "problem (2) job by job", "every job as if it were the only one"),
+    Bound("lb_alone", lb_alone, "problem (2) job by job", "every job as if it were the only one",
+          quick=True),
     Bound("lb_sites", lb_sites, "closed form",
           "every job alone, counting the sites its server can visit; for any size"),
 )  # fmt: skip

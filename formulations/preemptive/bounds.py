@@ -193,7 +193,9 @@ def _proven(solution: Solution, name: str) -> float:
     return solution.bound
 
 
-ALONE = Bound("lb_alone", lb_alone, "closed form", "every job as if it were the only one")
+ALONE = Bound(
+    "lb_alone", lb_alone, "closed form", "every job as if it were the only one", quick=True
+)
 BOUNDS = (
     Bound("lb_paper", lb_paper, "Lemma 1, Section V-C",
           "(4) with the fast speed everywhere: the paper's own yardstick, for the chunks' mean",

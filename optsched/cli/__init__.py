@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from optsched.cli import catalogue, certify, claims, ratio, single, study
+from optsched.cli import catalogue, certify, claims, ratio, single, study, worst
 from optsched.cli.console import BAD_INPUT, INTERRUPTED, print_table, say
 from optsched.cli.names import option_lines
 from optsched.errors import InputError, ModelError
@@ -202,6 +202,33 @@ _add(
     group=studies,
 )
 _add(study.report, "optsched study report study.toml -o study.html", group=studies)
+
+
+class FindByDefault(TyperGroup):
+    """A first word that is none of its commands is whom to search against."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        named = bool(args) and (args[0] in self.commands or args[0].startswith("-"))
+        return super().resolve_command(ctx, args if named else ["find", *args])
+
+
+worst_cases = typer.Typer(cls=FindByDefault, no_args_is_help=True, rich_markup_mode="rich")
+app.add_typer(
+    worst_cases,
+    name="worst",
+    help="Search for instances on which a heuristic does badly: PROBLEM.HEURISTIC, or a command "
+    "on a case that was found.",
+    rich_help_panel=MANY,
+)
+_add(
+    worst.find,
+    "optsched worst preemptive.a_online --jobs 5 --seconds 60 -o case.json",
+    generator=True,
+    group=worst_cases,
+)
+_add(worst.shrink, "optsched worst shrink case.json -o smaller.json", group=worst_cases)
+_add(worst.check, "optsched worst check case.json", group=worst_cases)
+_add(worst.why, "optsched worst why case.json --plot why.png", group=worst_cases)
 
 
 def main(*arguments: str) -> None:

@@ -1,0 +1,254 @@
+"""``optsched worst``: instances on which a heuristic does badly, and what makes them so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from optsched.cli.console import (
+    NO,
+    YES,
+    Json,
+    Output,
+    Seed,
+    cell,
+    check_target,
+    print_facts,
+    print_json,
+    print_table,
+    say,
+)
+from optsched.cli.names import complete_heuristic, extra_options, target
+from optsched.errors import InputError
+
+if TYPE_CHECKING:
+    from optsched.worst.case import Case
+    from optsched.worst.judging import Judge, Score
+    from optsched.worst.search import Search
+    from optsched.worst.space import Space
+
+SECONDS = 60.0
+"""Wall time of a search where nothing else is said."""
+
+SHOWN = 15
+"""Changes listed for people."""
+
+CaseFile = Annotated[
+    Path, typer.Argument(metavar="CASE", help="Case file (JSON).", show_default=False)
+]
+
+
+def find(
+    context: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROBLEM.HEURISTIC",
+            help="Whom to search against.",
+            show_default=False,
+            autocompletion=complete_heuristic,
+        ),
+    ],
+    seconds: Annotated[
+        float | None,
+        typer.Option(help=f"Wall time of the search; default {SECONDS:g}.", show_default=False),
+    ] = None,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Candidates to judge, instead of a time: the same for any number of processes.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="Formulation ratios refer to; default: the problem's own."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes; default: one per core.", show_default=False)
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="File in which the search is kept, to be resumed.", show_default=False),
+    ] = None,
+    shrink: Annotated[
+        bool, typer.Option(help="Make what is found small, which takes up to 25 s more.")
+    ] = True,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """Search for an instance on which a heuristic's ratio to the optimum is large.
+
+    Options of the problem's generator (--jobs 5) say what instances there are. The case that is
+    written shows that the worst ratio is at least so large; a worse instance may exist.
+    """
+    from optsched.parallel import cores
+    from optsched.study.store import Store
+    from optsched.worst.case import SearchFacts
+    from optsched.worst.search import worst
+
+    found, call = target(name)
+    typed = extra_options(context.args, name)
+    options = found.generator_call(typed)
+    if seconds is not None and evaluations is not None:
+        raise InputError.of("--evaluations", evaluations, "either --seconds or --evaluations")
+    check_target(output)
+    check_target(store)
+    if evaluations is None and seconds is None:
+        seconds = SECONDS
+
+    def tell(search: Search) -> None:
+        say(f"{search.evaluated} candidates, worst so far {cell(search.score.low)}")
+
+    kept = None if store is None else Store.open(store)
+    try:
+        search = worst(
+            found.name,
+            call,
+            options,
+            evaluations=evaluations,
+            seconds=seconds,
+            seed=seed,
+            reference=reference,
+            workers=workers or cores(),
+            store=kept,
+            progress=tell,
+        )
+    finally:
+        if kept is not None:
+            kept.close()
+    judge, space = _judge(found.name, call, options, reference)
+    document, score = search.document, search.score
+    if shrink:
+        document, score = _shrunk(judge, space, document, score)
+    facts = SearchFacts(seed=seed, evaluated=search.evaluated, seconds=search.seconds)
+    _show(_case(judge, space, options, document, facts), output, json)
+
+
+def shrink(case_file: CaseFile, output: Output = None, json: Json = False) -> None:
+    """Make the instance of a case smaller and its numbers rounder; its ratio never falls."""
+    from optsched.worst.case import score_of
+
+    check_target(output)
+    case = _load(case_file)
+    judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
+    document, _ = _shrunk(judge, space, case.instance, score_of(case))
+    _show(_case(judge, space, case.generator, document, case.search), output, json)
+
+
+def check(case_file: CaseFile, json: Json = False) -> None:
+    """Derive a case again: run the heuristic, check both schedules, verify the proof.
+
+    Exits 0 where the ratio is at least what the case says, else 1.
+    """
+    from optsched.worst.case import check_case
+
+    case = _load(case_file)
+    checked = check_case(case)
+    if json:
+        print_json(checked.model_dump())
+    else:
+        low = "infinite" if checked.ratio_low is None else f"at least {checked.ratio_low:.6g}"
+        if checked.optimum == "proven" and checked.ratio_high is not None:
+            low += f", at most {checked.ratio_high:.6g} (the optimum is proven)"
+        typer.echo(f"ratio {low}")
+        for complaint in checked.complaints:
+            typer.echo(f"does not hold: {complaint}")
+    raise typer.Exit(YES if checked.holds else NO)
+
+
+def why(
+    case_file: CaseFile,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Picture of both schedules (png, pdf, svg).", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What the loss of a case hangs on: options flipped, entries left out, values made typical."""
+    from optsched.worst.why import why as changes_of
+
+    check_target(plot)
+    case = _load(case_file)
+    judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
+    changes = changes_of(judge, space, case.instance)
+    if plot is not None:
+        from optsched.worst.picture import both_schedules
+
+        both_schedules(case).savefig(plot)
+    if json:
+        print_json({"case": _facts(case), "changes": [vars(change) for change in changes]})
+        return
+    typer.echo(case.sentence)
+    print_table(
+        ["change", "ratio at least", "at most", "cost"],
+        [[one.change, one.ratio_low, one.ratio_high, one.cost] for one in changes[:SHOWN]],
+        "the ratio after one change",
+    )
+    if len(changes) > SHOWN:
+        say(f"{len(changes) - SHOWN} changes matter less; --json lists all")
+
+
+def _load(path: Path) -> Case:
+    from optsched.document import load
+    from optsched.worst.case import Case
+
+    return load(Case, path)
+
+
+def _judge(
+    problem: str, call: str, generator: Any, reference: str | None, seeds: Any = None
+) -> tuple[Judge, Space]:
+    from optsched.problem import problem as find_problem
+    from optsched.worst.judging import SEEDS, draws_lots
+    from optsched.worst.search import Hunt
+
+    hunt = Hunt(problem, call, generator, reference)
+    space = hunt.space()
+    if seeds is None:
+        seeds = range(SEEDS if draws_lots(find_problem(problem), call, space) else 1)
+    return hunt.judge(seeds), space
+
+
+def _shrunk(judge: Judge, space: Space, document: Any, score: Score) -> tuple[Any, Score]:
+    from optsched.worst.shrink import shrink as shrunk
+
+    say("making it small")
+    return shrunk(judge, space, document, score)
+
+
+def _case(judge: Judge, space: Space, generator: Any, document: Any, search: Any) -> Case:
+    from optsched.worst.case import make_case
+
+    return make_case(judge, space, generator, document, search=search)
+
+
+def _facts(case: Case) -> dict[str, Any]:
+    shown = case.model_dump(include={"problem", "heuristic", "cost", "incumbent", "status"})
+    known = "proven" if case.proof is not None else case.status
+    return {
+        **shown,
+        "optimum": known,
+        "ratio at least": "infinite" if case.ratio_low is None else case.ratio_low,
+        "ratio at most": case.ratio_high,
+        "candidates": None if case.search is None else case.search.evaluated,
+        "outside": ", ".join(case.outside),
+        "says": case.sentence,
+    }
+
+
+def _show(case: Case, output: Path | None, json: bool) -> None:
+    from optsched.document import save
+
+    if output is not None:
+        save(case, output)
+    if json:
+        print_json(case.model_dump() if output is None else _facts(case))
+        return
+    print_facts(_facts(case))
+    if output is not None:
+        say(f"wrote {output}")

@@ -1,0 +1,252 @@
+"""A worst instance as a certificate: a file that shows a ratio to be at least so large.
+
+It holds the instance, the call and its seeds, the heuristic's schedule and a better one. That no
+more is needed follows from what a ratio is: the optimum is no worse than any schedule, so the cost
+against a checked schedule's is a lower end of the ratio, whatever solvers say. How far the ratio
+is known from above depends on a bound, which a proof may come with.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import version
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from optsched.document import Document, dumps, parse
+from optsched.errors import InputError, ModelError, words
+from optsched.evaluation.proofs import check_proof, prove
+from optsched.evaluation.runs import describe
+from optsched.problem import COST_TOLERANCE, Heuristic, Problem, problem
+from optsched.proof import NotProvenError, ProofError
+from optsched.worst.judging import Judge, Score, quotient
+from optsched.worst.space import Space
+from optsched.worst.why import spelled
+
+FRESH = 20
+"""Runs by which a case reports the mean of a heuristic that draws lots, on seeds no search saw."""
+
+PROOF_SECONDS = 5.0
+"""Wall seconds that a proof of the optimum may take when a case is made."""
+
+
+class SearchFacts(Document):
+    """How the case was found."""
+
+    seed: int = Field(description="of the search")
+    evaluated: int = Field(description="candidates on which the heuristic ran")
+    seconds: float = Field(description="wall time")
+
+
+class Case(Document):
+    """A case as its file has it."""
+
+    format: Literal["optsched/worst-case"] = "optsched/worst-case"
+    version: Literal[1] = 1
+    problem: str
+    heuristic: str = Field(description="name with options")
+    generator: dict[str, Any] = Field(description="options whose instances spanned the search")
+    instance: Any = Field(description="file of the instance")
+    seeds: list[int] = Field(description="of the heuristic's generator, one run each", min_length=1)
+    cost: float = Field(description="of the heuristic's schedule, the mean over the seeds")
+    schedule: Any = Field(description="the heuristic's, with the first seed")
+    better: Any = Field(description="the best schedule known")
+    incumbent: float = Field(description="its cost")
+    reference: str = Field(description="formulation by which it was found")
+    bound: float | None = Field(description="on the optimum; null: none is known")
+    status: str = Field(description="how the solve of the reference ended")
+    ratio_low: float | None = Field(description="the ratio is at least this; null: it is infinite")
+    ratio_high: float | None = Field(description="the ratio is at most this; null: no limit known")
+    proof: Any = Field(None, description="of the bound, in exact arithmetic")
+    outside: list[str] = Field(
+        default_factory=list,
+        description="places whose values lie outside of what generated instances span",
+    )
+    search: SearchFacts | None = None
+    optsched: str = Field("", description="release by which it was made")
+
+    document_type: ClassVar[type[Document]]
+
+    @classmethod
+    def from_document(cls, document: Any) -> Self:
+        """Itself."""
+        assert isinstance(document, cls)
+        return document
+
+    def to_document(self) -> Case:
+        """Itself."""
+        return self
+
+    @property
+    def sentence(self) -> str:
+        """What it shows."""
+        ratio = "infinite" if self.ratio_low is None else f"at least {self.ratio_low:.6g}"
+        where = "within" if not self.outside else f"outside, in {len(self.outside)} places, of"
+        return (
+            f"{self.problem}.{self.heuristic}: ratio {ratio} on this instance, whose numbers lie "
+            f"{where} the ranges of generated ones"
+        )
+
+
+Case.document_type = Case
+
+
+def make_case(
+    judge: Judge,
+    space: Space,
+    generator: Mapping[str, Any],
+    document: Any,
+    *,
+    search: SearchFacts | None = None,
+    proof_seconds: float = PROOF_SECONDS,
+) -> Case:
+    """The certificate of an instance.
+
+    Args:
+        judge: of the heuristic; where it runs several seeds, the case has ``FRESH`` others.
+        space: in which it was found.
+        generator: options that span it.
+        document: the instance, decoded JSON.
+        search: how it was found.
+        proof_seconds: wall time for a proof of the optimum.
+
+    Raises:
+        InputError: there is no ratio on it.
+    """
+    chosen = judge.problem
+    repaired = chosen.repair(document) if chosen.repair else document
+    instance = parse(chosen.instance_type, repaired)
+    seeds = judge.seeds if len(judge.seeds) == 1 else range(1000, 1000 + FRESH)
+    fresh = Judge(
+        chosen, judge.heuristic, reference=judge.reference, options=judge.options, seeds=seeds
+    )
+    score = fresh.instance(instance)
+    if score is None or score.incumbent is None:
+        raise InputError.of("instance", fresh.failure or "no schedule", "one that has a ratio")
+    answer = chosen.solve(judge.reference, instance, options=judge.options)
+    trials = [fresh.run(instance, seed) for seed in seeds]
+    schedules = [
+        (trial.cost, trial.schedule) for trial in trials if trial.offline and trial.cost is not None
+    ]
+    if answer.schedule is not None:
+        schedules.insert(0, (float(chosen.cost(instance, answer.schedule)), answer.schedule))
+    best = min if chosen.sense == "minimise" else max
+    incumbent, better = best(schedules, key=lambda pair: pair[0])
+    proof = None
+    # without a proof the bound rests on the solver, as the case says
+    with suppress(NotProvenError, ProofError, InputError, ModelError):
+        proof = prove(chosen, judge.reference, instance, answer, proof_seconds)
+    return Case(
+        problem=chosen.name,
+        heuristic=judge.heuristic,
+        generator=dict(generator),
+        instance=json.loads(dumps(instance)),
+        seeds=list(seeds),
+        cost=score.cost,
+        schedule=json.loads(dumps(trials[0].schedule)),
+        better=json.loads(dumps(better)),
+        incumbent=incumbent,
+        reference=judge.reference,
+        bound=score.bound,
+        status=score.status,
+        ratio_low=_finite(quotient(chosen, score.cost, incumbent)),
+        ratio_high=_finite(score.high),
+        proof=proof,
+        outside=[spelled(path) for path in space.outside(repaired)],
+        search=search,
+        optsched=version("optsched"),
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+class Checked(Document):
+    """What a case comes to when everything is derived again."""
+
+    holds: bool
+    """Whether the ratio is at least what the case says."""
+    complaints: list[str]
+    """What does not hold."""
+    ratio_low: float | None
+    """As derived; None: infinite."""
+    ratio_high: float | None
+    """By the case's proof; None without one."""
+    optimum: Literal["proven", "not proven here"]
+
+
+def check_case(case: Case, heuristic: Heuristic | None = None) -> Checked:
+    """Derive a case again, trusting nothing but the code of problem and heuristic that is here.
+
+    Args:
+        case: as read.
+        heuristic: the heuristic meant, where it is not an announced one.
+
+    Raises:
+        InputError: a problem, heuristic, instance or schedule that is none.
+    """
+    chosen = problem(case.problem)
+    if heuristic is not None:
+        added = {**chosen.heuristics, heuristic.name: heuristic}
+        chosen = Problem(**{**vars(chosen), "heuristics": added})
+    instance = parse(chosen.instance_type, case.instance)
+    better = parse(chosen.schedule_type, case.better)
+    judge = Judge(chosen, case.heuristic, reference=case.reference, seeds=case.seeds)
+    complaints: list[str] = []
+    costs = []
+    for seed in case.seeds:
+        trial = judge.run(instance, seed)
+        if trial.status or trial.cost is None:
+            complaints.append(f"the heuristic with seed {seed}: {trial.status} {trial.message}")
+        else:
+            costs.append(trial.cost)
+    cost = math.fsum(costs) / len(costs) if costs else math.nan
+    _expect(complaints, "the heuristic's mean cost", cost, case.cost)
+    violations = chosen.check(instance, better, **chosen.reference_check)
+    if violations:
+        complaints.append(f"the better schedule {describe(violations)}")
+    incumbent = float(chosen.cost(instance, better))
+    _expect(complaints, "the better schedule's cost", incumbent, case.incumbent)
+    low = quotient(chosen, cost, incumbent)
+    _expect(complaints, "the ratio", low, math.inf if case.ratio_low is None else case.ratio_low)
+    high, optimum = None, "not proven here"
+    if case.proof is not None:
+        try:
+            verdict = check_proof(chosen, instance, case.proof)
+        except (ProofError, InputError) as error:
+            complaints.append(f"the proof: {words(error)}")
+        else:
+            if verdict.of_the_problem:
+                high, optimum = _finite(quotient(chosen, cost, float(verdict.bound))), "proven"
+    return Checked(
+        holds=not complaints,
+        complaints=complaints,
+        ratio_low=_finite(low),
+        ratio_high=high,
+        optimum=optimum,
+    )
+
+
+def _expect(complaints: list[str], what: str, found: float, said: float) -> None:
+    """Complain where a number is not what was said, up to ``COST_TOLERANCE``."""
+    same = found == said or abs(found - said) <= COST_TOLERANCE * max(1.0, abs(said))
+    if not same:
+        complaints.append(f"{what} is {found:.9g}, not {said:.9g}")
+
+
+def score_of(case: Case) -> Score:
+    """The case's own score, to be held against others."""
+    inf = math.inf
+    return Score(
+        inf if case.ratio_low is None else case.ratio_low,
+        inf if case.ratio_high is None else case.ratio_high,
+        case.cost,
+        case.incumbent,
+        case.bound,
+        case.status,
+    )

@@ -1,0 +1,397 @@
+"""Searching for instances on which a heuristic does badly.
+
+Generations of independent chains of simulated annealing. A chain is a pure function of its
+arguments, and every generation starts from the best of all before it, so that what is found depends
+on seed and budget and not on the number of processes. Chains are the runs of a study: each is in
+the store when it ends, and a search that is asked for again goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from optsched.document import dumps, parse
+from optsched.errors import InputError
+from optsched.evaluation.code_digest import generator_versions, method_versions
+from optsched.evaluation.runs import MethodSpec, check_exact
+from optsched.parallel import Processes, Serial
+from optsched.problem import Heuristic, Problem
+from optsched.solvers.options import Options
+from optsched.study.engine import Engine
+from optsched.study.plan import Plan, fingerprint, found
+from optsched.study.store import Store
+from optsched.study.sweep import Scale, Sweep, add_sweep
+from optsched.worst.judging import SEEDS, Judge, Score, draws_lots
+from optsched.worst.space import Space
+
+CHAINS = 4
+"""Of a generation."""
+
+LENGTH, SHORT = 200, 30
+"""Candidates of a chain; of one where the budget is small, so that there are generations."""
+
+TIME_LIMIT = 5.0
+"""Seconds of a solve; an optimum that is not proven by then counts by its certain end."""
+
+_FIRST = 20  # generated instances of which a chain starts from the worst
+_HEAT = 0.1  # of the first generation: a ratio smaller by this share is accepted one time in e
+_COLDEST = 0.002
+_TIE = 1e-3  # weight of the second criterion
+_MOST_TIE = 0.01  # what it may count at most
+
+
+@dataclass(frozen=True)
+class Search:
+    """What came of a search."""
+
+    document: Any
+    """The worst instance found, as decoded JSON."""
+    score: Score
+    evaluated: int
+    """Candidates on which the heuristic ran."""
+    solved: int
+    """Of these, those for which the optimum was asked."""
+    refused: int
+    """Candidates that are no instances."""
+    failed: int
+    """Candidates on which the heuristic failed, or the exact method found nothing."""
+    failure: str
+    """What the first of these says."""
+    seconds: float
+    history: Sequence[tuple[int, float]] = ()
+    """Candidates so far, and the worst ratio until then."""
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What a search looks for, and where."""
+
+    problem: str | Problem
+    heuristic: str
+    generator: Mapping[str, Any]
+    """Options of the generator."""
+    reference: str | None = None
+    time_limit: float = TIME_LIMIT
+
+    def judge(self, seeds: Sequence[int]) -> Judge:
+        """Who judges candidates."""
+        chosen = found(self.problem)
+        method, _ = chosen.formulation(self.reference or chosen.reference)
+        limits = Options(time_limit=self.time_limit) if "time_limit" in method.honours else None
+        return Judge(chosen, self.heuristic, reference=self.reference, options=limits, seeds=seeds)
+
+    def space(self) -> Space:
+        """Where it looks."""
+        if isinstance(self.problem, str):
+            return _space(self.problem, json.dumps(dict(self.generator), sort_keys=True))
+        return Space(self.problem, self.generator)
+
+    def code(self) -> str:
+        """Digest of what the results depend on beside the arguments."""
+        chosen = found(self.problem)
+        methods = [
+            MethodSpec("heuristic", self.heuristic),
+            MethodSpec("exact", self.reference or chosen.reference),
+        ]
+        versions = [method_versions(chosen, method) for method in methods]
+        return fingerprint([generator_versions(chosen), versions])
+
+
+def worst(
+    problem: str | Problem,
+    heuristic: str | Heuristic | Callable[..., Any],
+    generator: Mapping[str, Any] | None = None,
+    *,
+    evaluations: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    reference: str | None = None,
+    time_limit: float = TIME_LIMIT,
+    workers: int = 1,
+    store: Store | None = None,
+    progress: Callable[[Search], None] | None = None,
+) -> Search:
+    """Look for an instance on which a heuristic's ratio is large.
+
+    What is found is a lower end: the worst instance is at least as bad.
+
+    Args:
+        problem: its name, or the problem itself.
+        heuristic: name with options; a ``Heuristic``, or a function (instance, rng) -> schedule.
+        generator: options of the problem's generator, whose instances span the space.
+        evaluations: candidates to judge; results are then the same for any number of workers.
+        seconds: wall time to spend, where no evaluations are given.
+        seed: of the search.
+        reference: formulation ratios refer to; None: the problem's.
+        time_limit: seconds of a solve.
+        workers: processes.
+        store: where chains are kept and looked for; None: nothing is kept.
+        progress: called after every generation.
+
+    Raises:
+        InputError: a name or option that is not known, a budget below one, or no instance at all
+            on which heuristic and reference have a ratio.
+    """
+    hunt = _hunt(problem, heuristic, generator or {}, reference, time_limit)
+    if (evaluations is None) == (seconds is None):
+        raise InputError.of("evaluations", evaluations, "either evaluations or seconds")
+    if evaluations is not None and evaluations < 1:
+        raise InputError.of("evaluations", evaluations, "an integer >= 1")
+    if seconds is not None and not seconds > 0:
+        raise InputError.of("seconds", seconds, "a number > 0")
+    began = time.monotonic()
+    with Store.in_memory() if store is None else nullcontext(store) as kept:
+        best: Search | None = None
+        for best in _generations(hunt, evaluations, seconds, seed, workers, kept, began):
+            if progress is not None:
+                progress(best)
+    if best is None:
+        raise InputError.of("heuristic", hunt.heuristic, "a ratio on some generated instance")
+    return best
+
+
+def _hunt(
+    problem: str | Problem,
+    heuristic: str | Heuristic | Callable[..., Any],
+    generator: Mapping[str, Any],
+    reference: str | None,
+    time_limit: float,
+) -> Hunt:
+    chosen = found(problem)
+    if not isinstance(heuristic, str):
+        if not isinstance(heuristic, Heuristic):
+            name = getattr(heuristic, "__name__", "function").strip("<>")
+            heuristic = Heuristic(name, heuristic, "", "")
+        added = {**chosen.heuristics, heuristic.name: heuristic}
+        problem = chosen = replace(chosen, heuristics=added)
+        heuristic = heuristic.name
+    chosen.heuristic(heuristic)
+    chosen.generator_call(generator)
+    check_exact(chosen, reference or chosen.reference, None, None)
+    return Hunt(problem, heuristic, dict(generator), reference, time_limit)
+
+
+def _generations(
+    hunt: Hunt,
+    evaluations: int | None,
+    seconds: float | None,
+    seed: int,
+    workers: int,
+    store: Store,
+    began: float,
+) -> Iterator[Search]:
+    """Search on; what is known after each generation."""
+    executor = Serial() if workers == 1 else Processes(workers)
+    measure = chain if isinstance(hunt.problem, str) else partial(chain_of, hunt.problem)
+    lots = draws_lots(found(hunt.problem), hunt.heuristic, hunt.space())
+    common = {
+        "heuristic": hunt.heuristic,
+        "generator": json.dumps(hunt.generator, sort_keys=True),
+        "reference": hunt.reference or "",
+        "time_limit": hunt.time_limit,
+        "runs": SEEDS if lots else 1,
+        "seed": seed,
+        "code": hunt.code(),
+    }
+    if isinstance(hunt.problem, str):
+        common["problem"] = hunt.problem
+    rows: list[dict[str, Any]] = []
+    generation, left, full = 0, evaluations, LENGTH
+    if evaluations is not None:
+        full = min(LENGTH, max(SHORT, evaluations // (4 * CHAINS)))
+    while left is None or left > 0:
+        spent = time.monotonic() - began
+        if seconds is not None and spent >= seconds:
+            return
+        tasks = []
+        for number in range(CHAINS):
+            length = full if left is None else min(full, left)
+            left = None if left is None else left - length
+            start = _start(rows, number)
+            place = {"generation": generation, "chain": number, "length": length, "start": start}
+            if length:
+                tasks.append({**common, **place})
+        until = None if seconds is None else began + seconds
+        rows += _run(hunt, measure, tasks, store, executor, until)
+        generation += 1
+        result = _result(rows, time.monotonic() - began)
+        if result is not None:
+            yield result
+            if math.isinf(result.score.low):
+                return  # nothing is worse
+
+
+def _start(rows: Sequence[Mapping[str, Any]], number: int) -> str:
+    """What a chain begins from: the best so far, each once; empty for a fresh beginning."""
+    order = sorted(rows, key=lambda row: (-row["low"], -row["second"]))
+    best = list(dict.fromkeys(row["document"] for row in order if row["document"]))
+    return best[number] if number < CHAINS - 1 and number < len(best) else ""
+
+
+def _run(
+    hunt: Hunt,
+    measure: Callable[..., Any],
+    tasks: Sequence[Mapping[str, Any]],
+    store: Store,
+    executor: Any,
+    until: float | None,
+) -> list[dict[str, Any]]:
+    """The rows of a generation, in the order of its chains; those not there in time are left."""
+
+    def planned(scale: Scale) -> Sequence[Mapping[str, Any]]:
+        return tasks
+
+    plan = Plan()
+    add_sweep(plan, found(hunt.problem).name, Sweep("worst", planned, measure), "quick")
+    engine = Engine(plan, store, executor)
+    with closing(engine.run()) as steps:
+        for _ in steps:
+            if until is not None and time.monotonic() >= until:
+                break
+    (step,) = plan.layouts[0].steps
+    keys = [step.run(case.recipe, case.seed) for case in plan.cases]
+    return [row for key in keys for row in store.rows(key) or []]
+
+
+def _result(rows: Sequence[Mapping[str, Any]], seconds: float) -> Search | None:
+    ranked = [row for row in rows if row["document"]]
+    if not ranked:
+        return None
+    worst_row = max(ranked, key=lambda row: (row["low"], row["second"]))
+    history, most, count = [], 0.0, 0
+    for row in rows:
+        count += row["evaluated"]
+        most = max(most, row["low"])
+        history.append((count, most))
+    total = {
+        name: sum(row[name] for row in rows)
+        for name in ("evaluated", "solved", "refused", "failed")
+    }
+    facts = ("low", "high", "cost", "incumbent", "bound", "status", "second")
+    return Search(
+        document=json.loads(worst_row["document"]),
+        score=Score(**{name: worst_row[name] for name in facts}),
+        failure=next((row["failure"] for row in rows if row["failure"]), ""),
+        seconds=seconds,
+        history=history,
+        **total,
+    )
+
+
+# a chain, in whatever process
+
+
+@lru_cache(maxsize=4)
+def _space(problem: str, generator: str) -> Space:
+    return Space(found(problem), json.loads(generator))
+
+
+def chain(problem: str, **arguments: Any) -> list[dict[str, Any]]:
+    """One chain of a search on an announced problem; see ``chain_of``."""
+    return chain_of(problem, **arguments)
+
+
+def chain_of(
+    problem: str | Problem,
+    *,
+    heuristic: str,
+    generator: str,
+    reference: str,
+    time_limit: float,
+    runs: int,
+    seed: int,
+    generation: int,
+    chain: int,
+    length: int,
+    start: str,
+    code: str,
+) -> list[dict[str, Any]]:
+    """One chain of simulated annealing.
+
+    Args:
+        problem: whose instances.
+        heuristic: name and options.
+        generator: options as JSON.
+        reference: formulation; empty: the problem's.
+        time_limit: of a solve.
+        runs: of the heuristic per candidate.
+        seed: of the search.
+        generation: of which the chain is one; the later, the colder it begins.
+        chain: number within its generation.
+        length: candidates.
+        start: a document as JSON; empty: the worst of some generated ones.
+        code: that is to be run; only tells results of other code apart.
+
+    Returns:
+        One row: the worst found, its score and counts.
+    """
+    hunt = Hunt(problem, heuristic, json.loads(generator), reference or None, time_limit)
+    rng = np.random.default_rng([seed, generation, chain])
+    judge, space = hunt.judge(range(runs)), hunt.space()
+    heat = max(_COLDEST, _HEAT / (1 + generation))
+    best = _anneal(judge, space, json.loads(start) if start else None, length, heat, rng)
+    row: dict[str, Any] = {
+        name: getattr(judge, name) for name in ("evaluated", "solved", "refused", "failed")
+    }
+    row["failure"] = judge.failure
+    if best is None:
+        return [{**row, "document": "", "low": 0.0, "second": 0.0}]
+    document, score = best
+    return [{**row, "document": json.dumps(document), **vars(score)}]
+
+
+def _anneal(
+    judge: Judge,
+    space: Space,
+    document: Any | None,
+    length: int,
+    heat: float,
+    rng: np.random.Generator,
+) -> tuple[Any, Score] | None:
+    """The worst candidate met, and its score."""
+    best: tuple[Any, Score] | None = None
+    now: Score | None = None
+    sampled = _FIRST if document is None else 1
+    for count in range(length):
+        need = -math.inf
+        if count >= sampled and now is not None:
+            temperature = heat * (_COLDEST / heat) ** (count / length)
+            need = _energy(now) + temperature * math.log(max(float(rng.random()), 1e-300))
+            candidate = space.mutate(document, rng)
+        elif sampled == 1 and count == 0:
+            candidate = document
+        else:
+            candidate = space.documents[rng.integers(len(space.documents))]
+            need = -math.inf if now is None else _energy(now)
+        score = judge.document(candidate, math.exp(need - _MOST_TIE))
+        if score is None or score.low <= 0:
+            continue
+        if best is None or score.rank > best[1].rank:
+            best = candidate, score
+        if now is None or _energy(score) >= need:
+            document, now = candidate, score
+        if math.isinf(score.low):
+            break  # nothing is worse
+    return best
+
+
+def _energy(score: Score) -> float:
+    """What annealing climbs: the logarithm of the ratio, ties told apart."""
+    if not (0 < score.second < math.inf):
+        return math.log(score.low)
+    return math.log(score.low) + max(-_MOST_TIE, min(_MOST_TIE, _TIE * math.log(score.second)))
+
+
+def as_text(problem: Problem, document: Any) -> str:
+    """A candidate as the file of an instance."""
+    repaired = problem.repair(document) if problem.repair else document
+    return dumps(parse(problem.instance_type, repaired))

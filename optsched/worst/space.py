@@ -1,0 +1,396 @@
+"""Where worst instances are looked for: what generated instances say of each number in a file.
+
+Candidates are decoded JSON. Sixty generated files tell which values vary, between what, and which
+are whole; what never varies is structure and stays. A list whose length differs among the files has
+like entries, and what one may be, all may be; in a list that is always as long, positions mean
+something, such as a server's own delay.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from optsched.document import dumps
+from optsched.evaluation.runs import instance_rng
+from optsched.fields import Declares, Field, fields_of
+from optsched.problem import Problem
+
+SAMPLES = 60
+"""Generated instances that tell the ranges."""
+
+WIDE = 100.0
+"""Ratio of largest to smallest from which on values are drawn by their logarithm."""
+
+Path = tuple[str | int, ...]
+"""Where a value stands: keys and positions."""
+
+Key = tuple[str | int, ...]
+"""A path with ``LIKE`` for the positions whose entries are alike."""
+
+LIKE = "[]"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What values stand in like places of generated files."""
+
+    values: tuple[Any, ...]
+    """Different ones, in the order met."""
+
+    @cached_property
+    def numeric(self) -> bool:
+        return all(number(value) is not None for value in self.values)
+
+    @cached_property
+    def low(self) -> float:
+        return min(number(value) or 0.0 for value in self.values)
+
+    @cached_property
+    def high(self) -> float:
+        return max(number(value) or 0.0 for value in self.values)
+
+    @cached_property
+    def whole(self) -> bool:
+        return all((number(value) or 0.0).is_integer() for value in self.values)
+
+    @cached_property
+    def typical(self) -> Any:
+        """The median of numbers; of other things the first met."""
+        if not self.numeric:
+            return self.values[0]
+        return sorted(self.values, key=lambda value: number(value) or 0.0)[len(self.values) // 2]
+
+    def admits(self, value: Any) -> bool:
+        """Whether a generated file may hold it, as far as ranges tell."""
+        if not self.numeric:
+            return value in self.values
+        found = number(value)
+        return (
+            found is not None
+            and self.low <= found <= self.high
+            and (not self.whole or found.is_integer())
+        )
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        """A value seen, or any between the least and the largest."""
+        if not self.numeric or rng.random() < 0.5:
+            return self.values[rng.integers(len(self.values))]
+        return self._between(float(rng.random()))
+
+    def nudge(self, value: Any, rng: np.random.Generator) -> Any:
+        """A value near by; any other where there is no near."""
+        if not self.numeric:
+            return self.draw(rng)
+        step = float(rng.choice([-1.0, 1.0])) * 2.0 ** -float(rng.uniform(0, 8))
+        moved = self._between(min(1.0, max(0.0, self._place(number(value) or 0.0) + step)))
+        if self.whole and moved == value:
+            moved = type(value)(min(self.high, max(self.low, value + math.copysign(1, step))))
+        return moved
+
+    @property
+    def _logarithmic(self) -> bool:
+        return self.low > 0 and self.high > WIDE * self.low
+
+    def _place(self, value: float) -> float:
+        """Where a value lies between the least, 0, and the largest, 1."""
+        if self._logarithmic:
+            return math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low or 1.0)
+
+    def _between(self, place: float) -> Any:
+        if self._logarithmic:
+            value = self.low * (self.high / self.low) ** place
+        else:
+            value = self.low + (self.high - self.low) * place
+        value = min(self.high, max(self.low, round(value) if self.whole else value))
+        return int(value) if all(type(seen) is int for seen in self.values) else float(value)
+
+
+def number(value: Any) -> float | None:
+    """The number that a value of a file spells; None where it is none."""
+    if isinstance(value, bool) or value is None or isinstance(value, list | dict):
+        return None
+    try:
+        return float(Fraction(value)) if isinstance(value, str) else float(value)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def leaves(document: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every value that is no list and no object, and where it stands."""
+    if isinstance(document, dict | list):
+        entries = document.items() if isinstance(document, dict) else enumerate(document)
+        for place, value in entries:
+            yield from leaves(value, (*path, place))
+    else:
+        yield path, document
+
+
+def at(document: Any, path: Path) -> Any:
+    """What stands there."""
+    for place in path:
+        document = document[place]
+    return document
+
+
+def replaced(document: Any, path: Path, value: Any) -> Any:
+    """A copy with another value in one place; the rest is shared."""
+    if not path:
+        return value
+    other: Any = dict(document) if isinstance(document, dict) else list(document)
+    other[path[0]] = replaced(document[path[0]], path[1:], value)
+    return other
+
+
+class Space:
+    """The instances that a search may look at.
+
+    Args:
+        problem: whose instances.
+        options: of its generator; with ``jobs`` given, instances of as many jobs or fewer.
+    """
+
+    def __init__(self, problem: Problem, options: Mapping[str, Any]) -> None:
+        self.problem = problem
+        self._keys: dict[Path, Key] = {}
+        kind: type[Any] = problem.instance_type
+        fields = fields_of(kind) if issubclass(kind, Declares) else ()
+        self.fields = [one for one in fields if one.file and not one.derived]
+        self.documents = list(_generated(problem, options))
+        lengths: dict[Path, set[int]] = {}
+        for document in self.documents:
+            _measure(document, (), lengths)
+        self._alike = {path for path, found in lengths.items() if len(found) > 1}
+        self.most = {path: max(found) for path, found in lengths.items()}
+        """Entries of a list, at most, by path."""
+        seen: dict[Key, dict[Any, None]] = {}
+        for document in self.documents:
+            for path, value in leaves(document):
+                seen.setdefault(self.key(path), {})[value] = None
+        self.pools = {key: Pool(tuple(values)) for key, values in seen.items()}
+        self.dims = self._dims()
+        """Dimensions that a list of the file counts."""
+        self.lists = [dim for dim in self.dims if self._lists(dim)[0] in self._alike]
+        """Those whose entries are alike."""
+
+    def key(self, path: Path) -> Key:
+        """The like places that a place belongs to."""
+        if path not in self._keys:
+            self._keys[path] = self._key(path)
+        return self._keys[path]
+
+    def _key(self, path: Path) -> Key:
+        generic: list[str | int] = []
+        wild: list[str | int] = []
+        for place in path:
+            alike = isinstance(place, int) and tuple(wild) in self._alike
+            generic.append(LIKE if alike else place)
+            wild.append(LIKE if isinstance(place, int) else place)
+        return tuple(generic)
+
+    def pool(self, path: Path) -> Pool | None:
+        """What may stand in a place; None where that is unknown, or never varies."""
+        found = self.pools.get(self.key(path))
+        return found if found is not None and len(found.values) > 1 else None
+
+    def varying(self, document: Any) -> list[Path]:
+        """Where a document may be changed."""
+        return [path for path, _ in leaves(document) if self.pool(path) is not None]
+
+    def outside(self, document: Any) -> list[Path]:
+        """Where a document holds what no generated one does, as far as ranges tell."""
+        return [
+            path
+            for path, value in leaves(document)
+            if (pool := self.pools.get(self.key(path))) is None or not pool.admits(value)
+        ]
+
+    # changes
+
+    def mutate(self, document: Any, rng: np.random.Generator) -> Any:
+        """A neighbour: one change, or a few at once."""
+        for _ in range(int(rng.geometric(0.6))):
+            document = self._change(document, rng)
+        return document
+
+    def _change(self, document: Any, rng: np.random.Generator) -> Any:
+        paths = self.varying(document)
+        if not paths:
+            return document
+        path = paths[rng.integers(len(paths))]
+        pool, value = self.pool(path), at(document, path)
+        assert pool is not None
+        what = rng.random()
+        if what < 0.25:
+            return replaced(document, path, pool.draw(rng))
+        if what < 0.60:
+            return replaced(document, path, pool.nudge(value, rng))
+        if what < 0.75:
+            return self._align(document, path, paths, rng)
+        return self._rearrange(document, rng)
+
+    def _align(
+        self, document: Any, path: Path, paths: Sequence[Path], rng: np.random.Generator
+    ) -> Any:
+        """Take the value of a like place, swap with it, or move all from there on alike."""
+        key, value = self.key(path), at(document, path)
+        like = [other for other in paths if other != path and self.key(other) == key]
+        if not like:
+            return document
+        other = like[rng.integers(len(like))]
+        what = rng.random()
+        if what < 0.4:
+            return replaced(document, path, at(document, other))
+        if what < 0.7:
+            document = replaced(document, path, at(document, other))
+            return replaced(document, other, value)
+        pool = self.pools[key]
+        moved = pool.nudge(value, rng)
+        old, new = number(value), number(moved)
+        if old is None or new is None:
+            return document
+        for place in like:
+            there = number(at(document, place))
+            if there is not None and there >= old:
+                shifted = min(pool.high, max(pool.low, there + new - old))
+                document = replaced(document, place, type(at(document, place))(shifted))
+        return replaced(document, path, moved)
+
+    def _rearrange(self, document: Any, rng: np.random.Generator) -> Any:
+        """Copy an entry over another of its list, take one of another file, drop or repeat one."""
+        if not self.lists:
+            return document
+        dim = self.lists[rng.integers(len(self.lists))]
+        count = self.size(document, dim)
+        what, i = rng.random(), int(rng.integers(count))
+        if what < 0.2:
+            return self.without(document, dim, i) if count > 1 else document
+        if what < 0.4:
+            return self._longer(document, dim, i)
+        donor = document if what < 0.7 else self.documents[rng.integers(len(self.documents))]
+        k = int(rng.integers(self.size(donor, dim)))
+        for path, axis in self._places(dim):
+            if axis == 0:
+                entry = copy.deepcopy(at(donor, (*path, k)))
+                document = replaced(document, (*path, i), entry)
+        return document
+
+    # lists
+
+    def _dims(self) -> list[str]:
+        dims = dict.fromkeys(f.dims[0] for f in self.fields if f.dims)
+        return [dim for dim in dims if self._lists(dim)]
+
+    def _lists(self, dim: str) -> list[Path]:
+        """The lists of a file that have an entry per entry of a dimension."""
+        return [path for path, axis in self._places(dim) if axis == 0 and LIKE not in path]
+
+    def _places(self, dim: str) -> list[tuple[Path, int]]:
+        """Lists of a file that have an entry per entry of a dimension, and at which depth."""
+        found: dict[tuple[Path, int], None] = {}
+        for field in self.fields:
+            prefix = field.file.split("[]")[0]
+            present = any(prefix in document for document in self.documents)
+            if "." in prefix or field.file.count("[]") > 1 or not present:
+                continue
+            for axis, name in enumerate(field.dims):
+                if name == dim and "[]" in field.file and axis == 0:
+                    found[(prefix,), 0] = None
+                elif name == dim and "[]" in field.file:
+                    inner = tuple(field.file.split("[]")[1].lstrip(".").split("."))
+                    found[(prefix, LIKE, *inner), axis - 1] = None
+                elif name == dim:
+                    found[(prefix,), axis] = None
+        return list(found)
+
+    def size(self, document: Any, dim: str) -> int:
+        """Entries of a dimension."""
+        return len(at(document, self._lists(dim)[0]))
+
+    def without(self, document: Any, dim: str, i: int) -> Any:
+        """The document without an entry of a dimension, and without what names it by position."""
+        document = copy.deepcopy(document)
+        for field in self.fields:
+            if field.index_of == dim and field.dims:
+                document = self._renumbered(document, field, i)
+        for path, axis in self._places(dim):
+            if LIKE in path:
+                for entry in document[path[0]]:
+                    if _has(entry, path[2:]):
+                        _drop(at(entry, path[2:]), axis, i)
+            elif path[0] in document:
+                _drop(document[path[0]], axis, i)
+        return document
+
+    def _renumbered(self, document: Any, field: Field, i: int) -> Any:
+        """Positions after an entry that goes, one less; entries that name it go too."""
+        prefix, _, key = field.file.partition("[].")
+        if prefix not in document:
+            return document
+        listed = document[prefix]
+        named = [entry.get(key) for entry in listed] if key else list(listed)
+        for k, position in enumerate(named):
+            if isinstance(position, int) and position > i:
+                if key:
+                    listed[k][key] = position - 1
+                else:
+                    listed[k] = position - 1
+        for k in reversed([k for k, position in enumerate(named) if position == i]):
+            document = self.without(document, field.dims[0], k)
+        return document
+
+    def _longer(self, document: Any, dim: str, i: int) -> Any:
+        """The document with an entry twice, where so many may be."""
+        for path, axis in self._places(dim):
+            if axis == 0 and LIKE not in path:
+                listed = at(document, path)
+                if len(listed) >= self.most.get(path, 0):
+                    return document
+                twice = [*listed, copy.deepcopy(listed[i])]
+                document = replaced(document, path, twice)
+        return document
+
+
+def _has(entry: Any, path: Path) -> bool:
+    for place in path:
+        if not isinstance(entry, dict) or entry.get(str(place)) is None:
+            return False
+        entry = entry[place]
+    return True
+
+
+def _drop(listed: Any, axis: int, i: int) -> None:
+    if axis == 0:
+        del listed[i]
+        return
+    for inner in listed:
+        _drop(inner, axis - 1, i)
+
+
+def _measure(document: Any, path: Path, lengths: dict[Path, set[int]]) -> None:
+    if isinstance(document, list):
+        lengths.setdefault(path, set()).add(len(document))
+        for entry in document:
+            _measure(entry, (*path, LIKE), lengths)
+    elif isinstance(document, dict):
+        for key, entry in document.items():
+            _measure(entry, (*path, key), lengths)
+
+
+def _generated(problem: Problem, options: Mapping[str, Any]) -> Iterator[Any]:
+    """Documents of generated instances, every other one with fewer jobs where that can be asked."""
+    for seed in range(SAMPLES):
+        call = problem.generator_call(options)
+        if seed % 2 and isinstance(call.get("jobs"), int):
+            call["jobs"] = 1 + seed // 2 % call["jobs"]
+        instance = problem.generate(instance_rng(seed), **call)
+        yield json.loads(dumps(instance))

@@ -1,0 +1,186 @@
+"""Searching, shrinking, explaining and certifying, on a third party's problem and on a paper's."""
+
+import json
+import math
+
+import covering
+import pytest
+
+from optsched.document import load, parse, save
+from optsched.errors import InputError
+from optsched.evaluation.runs import instance_rng
+from optsched.problem import problem
+from optsched.study.store import Store
+from optsched.worst import Case, check_case, make_case, shrink, why, worst
+from optsched.worst.judging import Judge
+from optsched.worst.search import Hunt
+from optsched.worst.why import flipped, spelled
+
+TINY = {"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03}
+
+
+@pytest.fixture(scope="module")
+def search():
+    """A short search against the third party's greedy."""
+    return worst("covering", "greedy", {"items": 5}, evaluations=480, seed=3)
+
+
+def case_of(search, call="greedy", **changes):
+    hunt = Hunt("covering", call, {"items": 5})
+    return make_case(hunt.judge((0,)), hunt.space(), hunt.generator, search.document)
+
+
+def test_a_search_finds_worse_than_the_instances_it_starts_from(search):
+    judge = Judge(problem("covering"), "greedy")
+    random = [covering.generate(instance_rng(seed), items=5) for seed in range(60)]
+    assert search.score.low > max(judge.instance(one).low for one in random)
+
+
+def test_what_is_found_depends_on_seed_and_budget_and_not_on_processes(search):
+    again = worst("covering", "greedy", {"items": 5}, evaluations=480, seed=3, workers=2)
+    assert (again.document, again.score) == (search.document, search.score)
+    assert again.evaluated == search.evaluated
+
+
+def test_a_search_that_is_asked_for_again_computes_nothing(search, tmp_path, monkeypatch):
+    path = tmp_path / "search.sqlite"
+    with Store.open(path) as store:
+        worst("covering", "greedy", {"items": 5}, evaluations=480, seed=3, store=store)
+    monkeypatch.setattr(
+        "optsched.worst.search._anneal", lambda *a: pytest.fail("a chain was run again")
+    )
+    with Store.open(path) as store:
+        again = worst("covering", "greedy", {"items": 5}, evaluations=480, seed=3, store=store)
+    assert again.document == search.document
+
+
+def test_a_heuristic_that_buys_nothing_has_no_ratio():
+    with pytest.raises(InputError, match="a ratio on some generated instance"):
+        worst("covering", "nothing", {"items": 4}, evaluations=8)
+
+
+def test_a_function_of_a_notebook_is_searched_against():
+    found = worst(
+        "covering", lambda instance, rng: covering.everything(instance, rng), evaluations=24
+    )
+    assert found.score.low > 1
+
+
+def test_a_heuristic_that_draws_lots_counts_by_its_mean():
+    found = worst("covering", "shuffled", {"items": 5}, evaluations=40)
+    judge = Judge(problem("covering"), "shuffled", seeds=range(5))
+    score = judge.document(found.document)
+    costs = [judge.run(parse(covering.Cover, found.document), seed).cost for seed in range(5)]
+    assert score.low == found.score.low
+    assert score.cost == pytest.approx(math.fsum(costs) / 5)
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ({}, "either evaluations or seconds"),
+        ({"evaluations": 5, "seconds": 1.0}, "either evaluations or seconds"),
+        ({"evaluations": 0}, "an integer >= 1"),
+        ({"seconds": 0.0}, "a number > 0"),
+    ],
+)
+def test_a_budget_is_one_of_two_and_positive(budget, said):
+    with pytest.raises(InputError, match=said):
+        worst("covering", "greedy", **budget)
+
+
+def test_names_and_options_are_refused_before_anything_runs():
+    with pytest.raises(InputError, match="greedier"):
+        worst("covering", "greedier", evaluations=5)
+    with pytest.raises(InputError, match="not an option"):
+        worst("covering", "greedy", {"things": 5}, evaluations=5)
+
+
+def test_a_case_holds_when_it_is_derived_again(search, tmp_path):
+    save(case_of(search), tmp_path / "case.json")
+    checked = check_case(load(Case, tmp_path / "case.json"))
+    assert checked.holds
+    assert checked.ratio_low == pytest.approx(search.score.low)
+
+
+def change(case, **changes):
+    return parse(Case, {**case.model_dump(), **changes})
+
+
+@pytest.mark.parametrize("factor", [1 - 1e-5, 1 + 1e-5, 2.0])
+def test_a_case_that_says_another_ratio_does_not_hold(search, factor):
+    case = case_of(search)
+    assert not check_case(change(case, ratio_low=case.ratio_low * factor)).holds
+
+
+def test_a_case_whose_better_schedule_is_none_does_not_hold(search):
+    case = case_of(search)
+    assert "breaks (1)" in check_case(change(case, better={"taken": []})).complaints[0]
+
+
+def test_a_case_with_another_cost_does_not_hold(search):
+    case = case_of(search)
+    checked = check_case(change(case, cost=case.cost + 1))
+    assert any("mean cost" in complaint for complaint in checked.complaints)
+
+
+def test_a_case_outside_of_what_is_generated_says_so(search):
+    case = case_of(search)
+    assert case.outside == []
+    hunt = Hunt("covering", "greedy", {"items": 5})
+    document = json.loads(json.dumps(search.document))
+    document["price"][0] = 1000.0
+    strange = make_case(hunt.judge((0,)), hunt.space(), hunt.generator, document)
+    assert "price[0]" in strange.outside
+    assert "outside" in strange.sentence
+
+
+def test_shrinking_never_lowers_the_ratio_and_stays_within_the_ranges(search):
+    hunt = Hunt("covering", "greedy", {"items": 5})
+    judge, space = hunt.judge((0,)), hunt.space()
+    document, score = shrink(judge, space, search.document, search.score, seconds=5)
+    assert score.low >= search.score.low * (1 - 1e-9)
+    assert judge.document(document).low == score.low
+    assert not space.outside(document)
+
+
+def test_shrinking_a_papers_instance_leaves_fewer_jobs_or_rounder_numbers():
+    found = worst("preemptive", "a_online", TINY, evaluations=30)
+    hunt = Hunt("preemptive", "a_online", TINY)
+    judge, space = hunt.judge((0,)), hunt.space()
+    document, score = shrink(judge, space, found.document, found.score, seconds=4)
+    assert score.low >= found.score.low * (1 - 1e-9)
+    assert len(json.dumps(document)) <= len(json.dumps(found.document))
+
+
+def test_why_measures_every_change_on_the_case_itself(search):
+    hunt = Hunt("covering", "greedy", {"items": 5})
+    judge, space = hunt.judge((0,)), hunt.space()
+    changes = why(judge, space, search.document)
+    assert {one.kind for one in changes} == {"value"}
+    lows = [one.ratio_low for one in changes if one.ratio_low is not None]
+    assert lows == sorted(lows)
+
+
+def test_options_of_few_values_are_flipped_one_at_a_time():
+    calls = dict(flipped(problem("preemptive"), "a_online(no_spill=True)"))
+    assert calls["a_online(no_spill=False)"] == "no_spill=False"
+    assert all(call.startswith("a_online(no_spill=") for call in calls)
+
+
+def test_places_are_spelled_as_in_files():
+    assert spelled(("jobs", 2, "upload_delay_edge", 0)) == "jobs[2].upload_delay_edge[0]"
+
+
+def test_the_command_line_finds_checks_and_explains(cli, tmp_path):
+    path = tmp_path / "case.json"
+    made = cli("worst", "covering.greedy", "--items", 4, "--evaluations", 40, "-o", path,
+               "--workers", 1)  # fmt: skip
+    assert made.exit_code == 0
+    assert cli("worst", "check", path).exit_code == 0
+    explained = cli("worst", "why", path, "--json")
+    assert json.loads(explained.stdout)["changes"]
+    smaller = cli("worst", "shrink", path, "--json")
+    assert json.loads(smaller.stdout)["ratio_low"] >= load(Case, path).ratio_low * (1 - 1e-9)
+    path.write_text(path.read_text().replace('"cost": ', '"cost": 1'), encoding="utf-8")
+    assert cli("worst", "check", path).exit_code == 1
