@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import ModelError, UnsupportedError
 from optsched.model.expression import Expression, Floats, Relation, Shape
+from optsched.model.labels import numbers
 from optsched.model.latex import FormulaWriter
 from optsched.model.variables import Variable, VariableSpace, VariableType
 from optsched.model.words import Writer
@@ -96,9 +97,9 @@ class Block(ABC):
             width = value.shape[len(self.shape) :]
             return value.reshape(math.prod(self.shape), *width)[entries]
         if isinstance(value, Relation):
-            sides = (np.broadcast_to(side, self.shape).reshape(-1)[entries]
-                     for side in (value.lower, value.upper))  # fmt: skip
-            return Relation(self._chosen(value.expression, entries), *sides)
+            low, high = (np.broadcast_to(side, self.shape).reshape(-1)[entries]
+                         for side in (value.lower, value.upper))  # fmt: skip
+            return Relation(self._chosen(value.expression, entries), low, high)
         return tuple(self._chosen(v, entries) for v in value) if isinstance(value, tuple) else value
 
 
@@ -207,7 +208,10 @@ class ModelBase(VariableSpace):
         for name, v in self.variables.items():
             if name not in values:
                 raise ModelError(f"no value for variable {name!r}")
-            value = np.asarray(values[name], dtype=np.float64)
+            given = values[name]
+            if v.labels is not None:
+                given = numbers(f"values of {name!r}", given, v.labels)
+            value = np.asarray(given, dtype=np.float64)
             if value.shape != v.shape:
                 raise ModelError(f"{name!r} has shape {v.shape}, its value {value.shape}")
             x[v.start : v.start + v.size] = value.reshape(-1)

@@ -8,7 +8,8 @@ costs a few array operations however many variables it has.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -362,6 +363,8 @@ class Relation:
     lower: Floats | float
     """The constant of the expression already taken off."""
     upper: Floats | float
+    labels: Mapping[str, Any] | None = None
+    """Of the axes, by name, where they have any; see :mod:`optsched.model.labels`."""
 
     @property
     def shape(self) -> Shape:
@@ -372,6 +375,10 @@ class Relation:
         """The rows of some entries."""
         low, high = (np.broadcast_to(side, self.shape)[key] for side in (self.lower, self.upper))
         return Relation(self.expression[key], low, high)
+
+    def labelled(self, labels: Mapping[str, Any]) -> Relation:
+        """The same, its axes named."""
+        return replace(self, labels=labels)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise NoMeaningError(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from optsched.errors import ModelError
 from optsched.model.base import Block
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
+from optsched.model.labels import Labels
 from optsched.model.ranges import NOISE
 from optsched.model.variables import column_name
 
@@ -82,6 +83,10 @@ class MatrixForm:
     """First row and shape of each linear block, by name."""
     column_blocks: dict[str, tuple[int, Shape]]
     """First column and shape of each variable block, by name."""
+    labels: Mapping[str, Labels] = field(default_factory=dict)
+    """Of each variable block that has any, by name."""
+    row_labels: Mapping[str, Labels] = field(default_factory=dict)
+    """Of each linear block that has any, by name."""
     indicators: tuple[CompiledIndicator, ...] = ()
     """Indicator blocks handed to the solver as they are."""
     nonlinear: tuple[Block, ...] = ()

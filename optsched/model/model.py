@@ -162,6 +162,8 @@ class Model(ModelBase):
             integer=integer,
             row_blocks=row_blocks,
             column_blocks=model.column_blocks(),
+            labels={name: v.labels for name, v in model.variables.items() if v.labels},
+            row_labels={name: dict(r.labels) for name, r in relations.items() if r.labels},
             indicators=tuple(indicators),
             nonlinear=tuple(others),
         )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from optsched.errors import ModelError
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Owner, Shape, Terms
+from optsched.model.labels import Labelled, Labels, labels_of, numbers
 from optsched.model.ranges import Domains
 
 
@@ -26,7 +27,7 @@ class VariableType(StrEnum):
 class Variable(Expression):
     """A named block of decision variables; an expression like any other."""
 
-    __slots__ = ("formula", "lower", "name", "start", "type", "upper")
+    __slots__ = ("formula", "labels", "lower", "name", "start", "type", "upper")
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Variable(Expression):
         lower: Floats | float,
         upper: Floats | float,
         formula: str,
+        labels: Labels | None = None,
     ) -> None:
         columns = np.arange(start, start + math.prod(shape), dtype=np.int32)
         super().__init__(model, shape, (Terms(None, columns, 1.0),))
@@ -48,14 +50,17 @@ class Variable(Expression):
         self.lower = lower
         self.upper = upper
         self.formula = formula
+        self.labels = labels
+        """Of its axes, by name, where it has any."""
 
     def with_domain(
         self, variable_type: VariableType, lower: Floats | float, upper: Floats | float
     ) -> Variable:
         """The same columns in a variant of the model where they take other values."""
         return Variable(
-            self.model, self.name, self.shape, self.start, variable_type, lower, upper, self.formula
-        )
+            self.model, self.name, self.shape, self.start, variable_type, lower, upper,
+            self.formula, self.labels,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<{self.type} {self.name!r} of shape {self.shape}>"
@@ -71,10 +76,24 @@ class VariableSpace:
         """Number of variables."""
         self._ancestors: tuple[tuple[VariableSpace, int], ...] = ()
 
-    def binary(self, name: str, shape: int | Shape = (), *, formula: str = "") -> Variable:
-        """Variables in {0, 1}."""
-        return self._variable(name, shape, VariableType.BINARY, None, formula)
+    @overload
+    def binary(self, name: str, shape: int | Shape = (), *, formula: str = "") -> Variable: ...
 
+    @overload
+    def binary(self, name: str, *, coords: Mapping[str, Any], formula: str = "") -> Labelled: ...
+
+    def binary(
+        self,
+        name: str,
+        shape: int | Shape = (),
+        *,
+        coords: Mapping[str, Any] | None = None,
+        formula: str = "",
+    ) -> Variable | Labelled:
+        """Variables in {0, 1}; with ``coords``, labels by name of dimension, a labelled array."""
+        return self._declared(name, shape, VariableType.BINARY, None, formula, coords)
+
+    @overload
     def integer(
         self,
         name: str,
@@ -83,10 +102,38 @@ class VariableSpace:
         lower: ArrayLike = 0.0,
         upper: ArrayLike = np.inf,
         formula: str = "",
-    ) -> Variable:
-        """Whole numbers in [lower, upper]; bounds are numbers or arrays of the shape."""
-        return self._variable(name, shape, VariableType.INTEGER, (lower, upper), formula)
+    ) -> Variable: ...
 
+    @overload
+    def integer(
+        self,
+        name: str,
+        *,
+        lower: Any = 0.0,
+        upper: Any = np.inf,
+        coords: Mapping[str, Any],
+        formula: str = "",
+    ) -> Labelled: ...
+
+    def integer(
+        self,
+        name: str,
+        shape: int | Shape = (),
+        *,
+        lower: Any = 0.0,
+        upper: Any = np.inf,
+        coords: Mapping[str, Any] | None = None,
+        formula: str = "",
+    ) -> Variable | Labelled:
+        """Whole numbers in [lower, upper]; bounds are numbers or arrays of the shape.
+
+        With ``coords``, labels by name of dimension, it is a labelled array; bounds from pandas
+        or xarray are aligned.
+        """
+        sort, bounds = VariableType.INTEGER, (lower, upper)
+        return self._declared(name, shape, sort, bounds, formula, coords)
+
+    @overload
     def continuous(
         self,
         name: str,
@@ -95,9 +142,59 @@ class VariableSpace:
         lower: ArrayLike = 0.0,
         upper: ArrayLike = np.inf,
         formula: str = "",
-    ) -> Variable:
-        """Real numbers in [lower, upper]; bounds are numbers or arrays of the shape."""
-        return self._variable(name, shape, VariableType.CONTINUOUS, (lower, upper), formula)
+    ) -> Variable: ...
+
+    @overload
+    def continuous(
+        self,
+        name: str,
+        *,
+        lower: Any = 0.0,
+        upper: Any = np.inf,
+        coords: Mapping[str, Any],
+        formula: str = "",
+    ) -> Labelled: ...
+
+    def continuous(
+        self,
+        name: str,
+        shape: int | Shape = (),
+        *,
+        lower: Any = 0.0,
+        upper: Any = np.inf,
+        coords: Mapping[str, Any] | None = None,
+        formula: str = "",
+    ) -> Variable | Labelled:
+        """Real numbers in [lower, upper]; bounds are numbers or arrays of the shape.
+
+        With ``coords``, labels by name of dimension, it is a labelled array; bounds from pandas
+        or xarray are aligned.
+        """
+        sort, bounds = VariableType.CONTINUOUS, (lower, upper)
+        return self._declared(name, shape, sort, bounds, formula, coords)
+
+    def _declared(
+        self,
+        name: str,
+        shape: int | Shape,
+        sort: VariableType,
+        bounds: tuple[Any, Any] | None,
+        formula: str,
+        coords: Mapping[str, Any] | None,
+    ) -> Variable | Labelled:
+        """A variable block, in labels where there are any."""
+        if coords is None:
+            return self._variable(name, shape, sort, bounds, formula)
+        if shape != ():
+            raise ModelError(f"variable {name!r}: give a shape or coords, not both")
+        labels = labels_of(name, coords)
+        full = tuple(map(len, labels.values()))
+        if bounds is not None:
+            low, high = (numbers(f"bounds of {name!r}", side, labels) for side in bounds)
+            bounds = low, high
+        variable = self._variable(name, full, sort, bounds, formula)
+        variable.labels = labels
+        return Labelled(variable, labels)
 
     def _variable(
         self,
@@ -119,10 +216,13 @@ class VariableSpace:
         return variable
 
     def __getitem__(self, name: str) -> Variable:
-        """The variable block of that name."""
+        """The variable block of that name, in its labels where it has any."""
         if name not in self.variables:
             raise ModelError(f"no variable {name!r}; there are: {', '.join(self.variables)}")
-        return self.variables[name]
+        variable = self.variables[name]
+        if variable.labels is None:
+            return variable
+        return Labelled(variable, variable.labels)  # type: ignore[return-value]
 
     def check_own(self, where: str, *expressions: Expression) -> None:
         """Refuse expressions in variables that this model does not have.

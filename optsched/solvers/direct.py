@@ -15,6 +15,7 @@ from optsched.errors import InputError, ModelError
 from optsched.model import FEASIBILITY, Model
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
+from optsched.model.labels import numbers
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, Solver, SolverResult
 from optsched.solvers.dual_bound import claimed_bound
@@ -123,6 +124,8 @@ def checked_solution(
         objective=objective,
         bound=result.bound,
         values={} if result.x is None else original.split(result.x),
+        labels=original.labels,
+        row_labels=compiled.row_labels,
         duals={} if duals is None else compiled.split_rows(duals),
         reduced_costs={} if costs is None else original.split(costs[:columns]),
         limit=result.limit,
@@ -211,7 +214,9 @@ def _start(model: Model, values: Mapping[str, Any]) -> Floats:
         if name not in model.variables:
             known = ", ".join(model.variables)
             raise InputError.of(field, value, f"a variable of the model; there are: {known}")
-        variable = model[name]
+        variable = model.variables[name]
+        if variable.labels is not None:
+            value = numbers(field, value, variable.labels)
         try:
             spread = np.broadcast_to(np.asarray(value, dtype=np.float64), variable.shape)
         except (TypeError, ValueError):

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.model.labels import Labels, with_labels
+
 
 class Status(StrEnum):
     """How a solve ended."""
@@ -58,6 +60,10 @@ class Solution:
     """Of a linear program: change of the optimum per unit of right-hand side, by block."""
     reduced_costs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
     """Of a linear program: by variable name."""
+    labels: Mapping[str, Labels] = field(default_factory=dict, repr=False)
+    """Of variables declared with ``coords``, by name."""
+    row_labels: Mapping[str, Labels] = field(default_factory=dict, repr=False)
+    """Of blocks of labelled rows, by name."""
     limit: Limit | None = None
     """What stopped the solve early, if anything did."""
     checked: bool = False
@@ -77,8 +83,9 @@ class Solution:
     """Where one was asked for and found: that no point is better than ``proof["bound"]``, for
     ``optsched.proof.verify`` to check in exact arithmetic."""
 
-    def __getitem__(self, name: str) -> NDArray[np.float64]:
-        """Values of one variable block.
+    def __getitem__(self, name: str) -> Any:
+        """Values of one variable block: an array, or, where it was declared with ``coords``, a
+        Series, a DataFrame or (from three axes on) a DataArray.
 
         Raises:
             KeyError: no such block, or the solve found no point.
@@ -86,10 +93,11 @@ class Solution:
         if name not in self.values:
             known = ", ".join(self.values) or f"none: the solve ended {self.status}"
             raise KeyError(f"no values for {name!r}; there are: {known}")
-        return self.values[name]
+        values = self.values[name]
+        return with_labels(values, self.labels[name]) if name in self.labels else values
 
-    def dual(self, name: str) -> NDArray[np.float64]:
-        """Dual values of one constraint block of a linear program.
+    def dual(self, name: str) -> Any:
+        """Dual values of one constraint block of a linear program, with its labels if it has any.
 
         Raises:
             KeyError: no such block, or the model is not a linear program solved to optimality.
@@ -97,7 +105,8 @@ class Solution:
         if name not in self.duals:
             known = ", ".join(self.duals) or "none: duals exist for solved linear programs"
             raise KeyError(f"no duals for {name!r}; there are: {known}")
-        return self.duals[name]
+        duals = self.duals[name]
+        return with_labels(duals, self.row_labels[name]) if name in self.row_labels else duals
 
     @property
     def has_point(self) -> bool:
