@@ -185,7 +185,7 @@ class Labelled:
 
     __bool__ = __iter__ = __getitem__ = __array__ = __array_function__ = __lt__ = __gt__ = _refuse
     __matmul__ = __rmatmul__ = __pow__ = __abs__ = __rtruediv__ = _refuse
-    __ne__ = _refuse  # type: ignore[assignment]
+    __ne__ = _refuse
 
     # axes
 
@@ -215,8 +215,8 @@ class Labelled:
         codes, kinds = pd.factorize(groups.to_numpy()[order], sort=True)
         factor = np.zeros((len(kinds), len(codes)))
         factor[codes, np.arange(len(codes))] = 1.0
-        last: Any = np.moveaxis(self.array, axis, -1)
-        summed: Any = np.moveaxis(last @ factor.T, -1, axis)
+        array: Any = self.array
+        summed: Any = np.moveaxis(np.moveaxis(array, axis, -1) @ factor.T, -1, axis)
         labels = [(new, pd.Index(kinds, name=new)) if d == dim else (d, i)
                   for d, i in self.labels.items()]  # fmt: skip
         return Labelled(summed, dict(labels))
