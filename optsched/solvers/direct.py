@@ -23,6 +23,8 @@ from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.splitting import Judged, split_solve
+from optsched.solvers.tightening import tightened
 from optsched.solvers.watchdog import is_large, watched
 
 AGREEMENT = 1e-6
@@ -30,6 +32,7 @@ AGREEMENT = 1e-6
 
 _SMALL_COST = 1e-3  # costs from here on are left as they are
 _LARGE_COST = 1e4  # costs are not scaled beyond
+_SETTLED = (Status.OPTIMAL, Status.INFEASIBLE)
 _CLAIMS_POINT = (Status.OPTIMAL, Status.FEASIBLE)
 
 
@@ -48,14 +51,20 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     # what the point must satisfy: the model as written, not what it was lowered to
     native = model.kinds <= engine.native
     original = compiled if native else with_whole_bounds(model.compile(model.kinds))
-    result = answer(engine, compiled, _left(options, began), start)
+    given = tightened(compiled)
+    told = (compiled, original, engine.name, version, began)
+    result = answer(engine, given, _left(options, began), start)
     if result.limit is not None and result.status is Status.NO_SOLUTION:
         result = _as_started(original, result, start)
-    solution = checked_solution(result, compiled, original, engine.name, version, began)
+    solution = checked_solution(result, *told)
     if solution.status is Status.ERROR and result.x is not None:
         mended = _mended(engine, compiled, result, result.x, _left(options, began))
-        second = checked_solution(mended, compiled, original, engine.name, version, began)
-        return second if second.checked else solution
+        second = checked_solution(mended, *told)
+        solution = second if second.checked else solution
+    if _was_rounded(compiled, result, solution):
+        split = _split(engine, given, original, result, options, began)
+        settled = None if split is None else checked_solution(split, *told)
+        return settled if settled and settled.status in _SETTLED else solution
     return solution
 
 
@@ -72,6 +81,41 @@ def _as_started(original: MatrixForm, result: SolverResult, start: Floats | None
     if start is None or np.isnan(start).any() or evaluate(original, start, FEASIBILITY):
         return result
     return replace(result, status=Status.FEASIBLE, x=start)
+
+
+def _was_rounded(compiled: MatrixForm, result: SolverResult, solution: Solution) -> bool:
+    """Whether a point called optimal is none once its integers are whole."""
+    return (
+        result.status is Status.OPTIMAL
+        and result.x is not None
+        and solution.status is not Status.OPTIMAL
+        and compiled.has_integers
+        and not compiled.integer.all()
+    )
+
+
+def _split(
+    engine: Backend,
+    form: MatrixForm,
+    original: MatrixForm,
+    first: SolverResult,
+    options: Options,
+    began: float,
+) -> SolverResult | None:
+    """The optimum by splitting on the integers that were rounded, if that comes to an end."""
+
+    def ask(child: MatrixForm) -> SolverResult | None:
+        limit = options.time_limit
+        if limit is not None and time.perf_counter() - began >= limit:
+            return None
+        return answer(engine, child, _left(options, began), None)
+
+    def judge(result: SolverResult) -> Judged:
+        point = result if result.x is None else replace(result, x=result.x[: len(original.cost)])
+        checked, value = _checked(original, point)
+        return Judged(value, checked.status is Status.OPTIMAL)
+
+    return split_solve(form, first, ask, judge)
 
 
 def _mended(

@@ -131,6 +131,14 @@ def mixes_types(compiled: MatrixForm) -> bool:
     return bool(compiled.has_integers and not compiled.integer.all())
 
 
+def largest_switch(compiled: MatrixForm) -> float:
+    """The largest coefficient of an integer column where there are continuous ones, or 0."""
+    if not mixes_types(compiled):
+        return 0.0
+    matrix = compiled.rows.matrix
+    return float(np.abs(matrix.data[compiled.integer[matrix.indices]]).max(initial=0.0))
+
+
 def has_endless_column(compiled: MatrixForm, cost: Floats) -> bool:
     """Whether a column in no row has no best value when ``cost`` is minimised.
 

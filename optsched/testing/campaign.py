@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from optsched.testing.conformance import check_case, counted_case
 from optsched.testing.random_models import RANDOM_KINDS, random_recipe
 from optsched.testing.recipe import Recipe, build
 from optsched.testing.shrink import shrink
+from optsched.testing.structured_models import structured_recipe
 from optsched.testing.verdict import Verdict, Word
 
 
@@ -39,34 +40,43 @@ def recipe_of(seed: int, kinds: Sequence[str] = RANDOM_KINDS) -> Recipe:
     return random_recipe(np.random.default_rng(seed), kinds=kinds, **settings)
 
 
-def examine(seed: int, solvers: Sequence[str], kinds: Sequence[str] = RANDOM_KINDS) -> Finding:
+def structured_recipe_of(seed: int) -> Recipe:
+    """The model of that number, of any of the families."""
+    return structured_recipe(np.random.default_rng(seed))
+
+
+def examine(
+    seed: int, solvers: Sequence[str], draw: Callable[[int], Recipe] = recipe_of
+) -> Finding:
     """Draw a model, enumerate it and ask every solver named.
 
     An enumeration that the model's own check contradicts is a verdict too.
     """
-    recipe = recipe_of(seed, kinds)
-    model = build(recipe)
-    verdicts = judge(model, solvers, f"model {seed}")
+    recipe = draw(seed)
+    model, scale = build(recipe), recipe.get("scale")
+    verdicts = judge(model, solvers, f"model {seed}", scale)
     shown = frozenset(block.kind for block in model.blocks.values())
     wrong = {v.solver for v in verdicts if v.word is Word.WRONG}
     if not wrong:
         return Finding(seed, verdicts, shown)
 
     def still_wrong(smaller: Recipe) -> bool:
-        verdicts = judge(build(smaller), sorted(wrong & set(solvers)), "")
+        verdicts = judge(build(smaller), sorted(wrong & set(solvers)), "", scale)
         return any(v.word is Word.WRONG for v in verdicts)
 
     return Finding(seed, verdicts, shown, shrink(recipe, still_wrong))
 
 
-def judge(model: Model, solvers: Sequence[str], name: str) -> tuple[Verdict, ...]:
-    """Every solver's answer against enumeration.
+def judge(
+    model: Model, solvers: Sequence[str], name: str, scale: float | None = None
+) -> tuple[Verdict, ...]:
+    """Every solver's answer against enumeration; ``scale`` as for ``counted_case``.
 
     Raises:
         ModelError: the model cannot be enumerated.
     """
     try:
-        one = counted_case(name, model)
+        one = counted_case(name, model, scale)
     except AssertionError as contradiction:
         return (Verdict(name, "enumeration", Word.WRONG, str(contradiction)),)
     return tuple(check_case(one, solver) for solver in solvers)

@@ -24,6 +24,10 @@ class Case:
     """Kinds of block a back end has to take natively, as no linear rows say the same."""
     countable: bool = True
     """Whether ``enumerate_optimum`` can confirm the answer."""
+    scale: float = 1.0
+    """Size of the costs: values are right to within a tolerance of this, or of the optimum."""
+    must_prove: bool = True
+    """Whether ending without a proof is wrong for a back end that proves."""
 
     def __str__(self) -> str:
         return self.name
@@ -54,7 +58,12 @@ def case(
 
 
 def complaint(
-    model: Model, status: Status, optimum: float | None, answer: Solution, tolerance: float
+    model: Model,
+    status: Status,
+    optimum: float | None,
+    answer: Solution,
+    tolerance: float,
+    scale: float = 1.0,
 ) -> str:
     """What is false in an answer, in words; empty: everything it claims is true.
 
@@ -65,7 +74,8 @@ def complaint(
         status: what is true: optimal, infeasible or unbounded.
         optimum: the true optimum where there is one.
         answer: what was said.
-        tolerance: relative to ``max(1, |optimum|)``.
+        tolerance: relative to ``max(scale, |optimum|)``.
+        scale: size of the costs.
     """
     if answer.status in (Status.ERROR, Status.DISAGREEMENT):
         return f"{answer.status}: {answer.message}"
@@ -84,16 +94,20 @@ def complaint(
         if broken:
             return f"its point breaks {broken}"
         if not math.isclose(
-            model.value(answer.values), answer.objective or 0.0, rel_tol=1e-9, abs_tol=1e-9
+            model.value(answer.values),
+            answer.objective or 0.0,
+            rel_tol=1e-9,
+            abs_tol=1e-9 * min(1.0, scale),
         ):
             return f"its point is worth {model.value(answer.values)}, not {answer.objective}"
     elif answer.status in (Status.OPTIMAL, Status.FEASIBLE):
         return f"{answer.status} without a point"
-    return _false_value(model, optimum, answer, tolerance) if optimum is not None else ""
+    if optimum is None:
+        return ""
+    return _false_value(model, optimum, answer, tolerance * max(scale, abs(optimum)))
 
 
-def _false_value(model: Model, optimum: float, answer: Solution, tolerance: float) -> str:
-    allowed = tolerance * max(1.0, abs(optimum))
+def _false_value(model: Model, optimum: float, answer: Solution, allowed: float) -> str:
     sign = 1.0 if model.maximise else -1.0
     if answer.objective is not None:
         if sign * (answer.objective - optimum) > allowed:

@@ -79,13 +79,13 @@ def check_case(case: Case, solver: Solver, capabilities: Capabilities | None = N
         return Verdict(
             case.name, name, Word.WRONG, f"ended {answer.status}, should refuse {expected}"
         )
-    said = complaint(model, case.status, case.optimum, answer, known.tolerance)
+    said = complaint(model, case.status, case.optimum, answer, known.tolerance, case.scale)
     if said:
         return Verdict(case.name, name, Word.WRONG, said)
     proven = (case.status, Status.INFEASIBLE_OR_UNBOUNDED)
     if answer.status in proven:
         return Verdict(case.name, name, Word.RIGHT)
-    word = Word.WRONG if known.proves else Word.UNPROVEN
+    word = Word.WRONG if known.proves and case.must_prove else Word.UNPROVEN
     return Verdict(case.name, name, word, f"ended {answer.status} ({answer.message})")
 
 
@@ -94,7 +94,9 @@ def random_case(rng: np.random.Generator, name: str, **settings: Any) -> Case:
     return counted_case(name, random_model(rng, **settings))
 
 
-def counted_case(name: str, model: Model) -> Case:
-    """A model and its answer by enumeration."""
+def counted_case(name: str, model: Model, scale: float | None = None) -> Case:
+    """A model and its answer by enumeration; with a scale, it need not be proven."""
     truth = enumerate_optimum(model)
-    return Case(name, lambda: model, truth.status, truth.value)
+    if scale is None:
+        return Case(name, lambda: model, truth.status, truth.value)
+    return Case(name, lambda: model, truth.status, truth.value, scale=scale, must_prove=False)

@@ -34,6 +34,7 @@ from optsched.solvers.numbers import (
     contradiction,
     gap_needs_constant,
     has_endless_column,
+    largest_switch,
     may_be_unbounded,
     refuse_numbers,
     with_constant,
@@ -44,6 +45,7 @@ from optsched.solvers.solution import Limit, Status
 
 _PATIENCE = 5.0  # seconds CBC has to end after Ctrl-C before it is killed
 _TOLERANCE = 1e-9  # its default of 1e-7 is on rows it has scaled, where it may hide 1e-6 and more
+_SWITCH = 1e4  # with the default of 1e-6 for whole numbers, larger constants lose optima (2.10.3)
 _PRINTED = 6e-4  # the log's "Lower bound" is rounded to three digits behind the point
 _NEAR = 0.9  # a claim of infeasibility this near to the time limit is not believed
 
@@ -280,6 +282,8 @@ class _Run:
             first = {k: v for k, v in extra.items() if k.lower().startswith("inc")}
             extra = {k: v for k, v in extra.items() if k not in first}
             command += ["-increment", "0", *_arguments(first)]
+            if largest_switch(self.compiled) >= _SWITCH:
+                command += ["-integerTolerance", repr(_TOLERANCE)]
             command += ["-ratioGap", repr(options.gap), "-allowableGap", repr(options.absolute_gap)]
         if options.threads > 1:
             command += ["-threads", str(options.threads)]

@@ -1,0 +1,90 @@
+"""Large constants that switch rows off, made as small as the bounds of the columns allow.
+
+Solvers take 1e-6 for nought in an integer column: times a coefficient of 1e6 it switches a whole
+row off. Of whole points none comes or goes (coefficient tightening, Savelsbergh 1994).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm, Rows
+from optsched.solvers.dual_bound import derived_bounds
+from optsched.solvers.numbers import largest_switch
+
+_LARGE = 1e3  # coefficients of integer columns from here on are made smaller
+_PASSES = 4  # one coefficient of a row in each
+_LOOSE = 1e-9  # relative; far more than rounding costs
+
+
+def tightened(compiled: MatrixForm) -> MatrixForm:
+    """The model with smaller constants in rows that have large ones and a single side."""
+    if largest_switch(compiled) < _LARGE:
+        return compiled
+    matrix = compiled.rows.matrix
+    row = np.repeat(np.arange(compiled.rows.count), compiled.rows.lengths)
+    above = np.isinf(compiled.rows.lower)
+    single = above != np.isinf(compiled.rows.upper)
+    whole = compiled.integer[matrix.indices]
+    large = whole & single[row] & (np.abs(matrix.data) >= _LARGE)
+    if not large.any():
+        return compiled
+    lower, upper = derived_bounds(compiled.rows, compiled.lower, compiled.upper)
+    if (lower > upper).any():
+        return compiled  # there is no point, and the solver is to say so
+    # every row with one side as terms x <= side
+    sign = np.where(above, 1.0, -1.0)
+    a = matrix.data * sign[row]
+    side = np.where(above, compiled.rows.upper, -compiled.rows.lower)
+    low, high = lower[matrix.indices], upper[matrix.indices]
+    changed = False
+    for _ in range(_PASSES):
+        large = whole & single[row] & (np.abs(a) >= _LARGE) & np.isfinite(low) & np.isfinite(high)
+        entry = _largest(np.where(large, np.abs(a), 0.0), row)
+        if not _tighten(a, side, low, high, row, entry):
+            break
+        changed = True
+    if not changed:
+        return compiled
+    rows = Rows(
+        sp.csr_array((a * sign[row], matrix.indices, matrix.indptr), shape=matrix.shape),
+        np.where(single & ~above, -side, compiled.rows.lower),
+        np.where(single & above, side, compiled.rows.upper),
+    )
+    return replace(compiled, rows=rows, lower=lower, upper=upper)  # what the rows now rely on
+
+
+def _largest(size: Floats, row: np.ndarray) -> np.ndarray:
+    """The entry of the greatest size in each row that has any but nought."""
+    order = np.lexsort((size, row))
+    last = np.append(row[order][1:] != row[order][:-1], True)
+    chosen = order[last]
+    return np.asarray(chosen[size[chosen] > 0])
+
+
+def _tighten(
+    a: Floats, side: Floats, low: Floats, high: Floats, row: np.ndarray, entry: np.ndarray
+) -> bool:
+    """Shrink these entries, one a row, in place; whether any became much smaller.
+
+    Where the column leaves its end that binds by one, the row must just not bind.
+    """
+    most = a * np.where(a > 0, high, np.where(a < 0, low, 0.0))
+    here, binding = row[entry], np.where(a[entry] > 0, high[entry], low[entry])
+    most[entry] = 0.0
+    known = np.where(np.isfinite(most), most, 0.0)
+    endless = np.bincount(row, ~np.isfinite(most), len(side))[here] > 0
+    others = np.bincount(row, known, len(side))[here]
+    size = np.bincount(row, np.abs(known), len(side))[here] + np.abs(side[here])
+    off = binding - np.sign(a[entry])  # one step from where it binds
+    slack = side[here] - (others + a[entry] * off) - _LOOSE * (1.0 + size)
+    slack = np.clip(slack, 0.0, np.abs(a[entry]))
+    use = ~endless & (slack > 0.5 * np.abs(a[entry])) & (low[entry] < high[entry])
+    chosen, change = entry[use], (np.sign(a[entry]) * slack)[use]
+    a[chosen] -= change
+    side[row[chosen]] -= change * binding[use]
+    return bool(use.any())

@@ -1,0 +1,89 @@
+"""Large constants made small, and points split where a solver rounded."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from optsched import Model, solve
+from optsched.solvers.registry import available
+from optsched.solvers.scaling import with_whole_bounds
+from optsched.solvers.solution import Status
+from optsched.solvers.tightening import tightened
+from optsched.testing import Word, build
+from optsched.testing.campaign import examine, structured_recipe_of
+from optsched.testing.structured_models import FAMILIES, structured_recipe
+
+MIXED = [name for name in available() if name not in ("cpsat", "glop", "pdlp", "exact")]
+
+
+def switched(big: float, upper: float = 12.0) -> Model:
+    m = Model()
+    x, y = m.continuous("x", 2, upper=upper), m.binary("y", 2)
+    m.add("on", x <= big * y)
+    m.add("least", big * (1 - y) + x >= 3)
+    m.minimize(2 * x.sum() + y @ [1.0, 5.0])
+    return m
+
+
+def test_a_constant_becomes_as_small_as_the_bounds_allow():
+    form = tightened(switched(1e7).compile(set()))
+    dense = form.rows.matrix.toarray()
+    assert dense[:2, 2:] == pytest.approx(-12 * np.eye(2), abs=0.02)
+    assert dense[2:, 2:] == pytest.approx(-3 * np.eye(2), abs=0.02)
+    assert form.rows.lower[2:] == pytest.approx([0, 0], abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_whole_point_comes_or_goes(seed):
+    rng = np.random.default_rng(seed)
+    m = Model()
+    x = m.continuous("x", 2, lower=-2, upper=9)
+    z = m.integer("z", 2, lower=[-1, 0], upper=[2, 1])
+    big = 10.0 ** rng.integers(3, 8, size=(3, 2)) * rng.choice([-1, 1], size=(3, 2))
+    rows = rng.integers(-3, 4, size=(3, 2)) @ x + big @ z
+    m.add("rows", rows <= rng.integers(-5, 20, size=3) + np.abs(big).sum(axis=1) * rng.random(3))
+    form = with_whole_bounds(m.compile(set()))
+    tight = tightened(form)
+    corners = itertools.product((-2.0, 1.5, 9.0), (-2.0, 3.0, 9.0), range(-1, 3), range(2))
+    for corner in corners:
+        kept = [(f.rows.matrix @ corner <= f.rows.upper + 1e-5).all() for f in (form, tight)]
+        assert kept[0] == kept[1], corner
+
+
+def test_a_model_without_large_constants_stays_as_it_is():
+    form = switched(100.0).compile(set())
+    assert tightened(form) is form
+
+
+@pytest.mark.parametrize("solver", MIXED)
+def test_an_optimum_is_found_where_no_bound_makes_the_constant_small(solver):
+    """Rounded, the solver's first point breaks a row; split, its columns are whole."""
+    m = Model()
+    x, y = m.continuous("x", 3), m.binary("y", 3)
+    m.add("on", x <= 1e8 * y)
+    m.add("total", x.sum() >= 30)
+    m.minimize(x @ [1.0, 2.0, 3.0] + y @ [50.0, 20.0, 5.0])
+    solution = solve(m, solver)
+    assert solution.status is Status.OPTIMAL, solution
+    assert solution.objective == pytest.approx(80)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("solver", MIXED)
+def test_structured_models_agree_with_enumeration(family, solver):
+    for seed in range(4):
+        draw = lambda number: structured_recipe(np.random.default_rng(number), family)  # noqa: E731
+        assert not examine(seed, [solver], draw).wrong
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_structured_models_once_answered_wrongly_are_right(seed):
+    """HiGHS, SciPy's HiGHS and CBC: broken rows, false bounds, lost optima, false infeasibility."""
+    assert all(verdict.word is Word.RIGHT for verdict in examine(
+        seed, MIXED, structured_recipe_of).verdicts)  # fmt: skip
+
+
+def test_structured_models_can_be_built_and_are_told_by_their_seed():
+    assert structured_recipe_of(5) == structured_recipe_of(5) != structured_recipe_of(6)
+    assert build(structured_recipe_of(5)).columns
