@@ -29,12 +29,10 @@ _FRACTION = 1e-12  # distance to a whole number that no solver means
 class Judged:
     """What the model says of a solver's point."""
 
-    holds: bool
-    """Whether it keeps every row once its integers are rounded."""
+    value: float | None
+    """Objective of the point once its integers are rounded; None: it then breaks a row."""
     closed: bool
     """Whether it is as good as the solver's bound."""
-    value: float
-    """Objective of the rounded point; without meaning where it does not hold."""
 
 
 def split_solve(
@@ -63,7 +61,7 @@ def split_solve(
             least = min(least, bound)
             break  # as are all others that wait
         found = judge(result)
-        if found.holds and sign * found.value < reached:
+        if found.value is not None and sign * found.value < reached:
             best, reached = result, sign * found.value
         if found.closed:
             least = min(least, reached if result.bound is None else sign * result.bound)

@@ -14,7 +14,9 @@ from optsched.testing import Word, build
 from optsched.testing.campaign import examine, structured_recipe_of
 from optsched.testing.structured_models import FAMILIES, structured_recipe
 
-MIXED = [name for name in available() if name not in ("cpsat", "glop", "pdlp", "exact")]
+MIXED = [
+    name for name in available() if name not in ("cpsat", "glop", "pdlp", "exact", "tree-search")
+]
 
 
 def switched(big: float, upper: float = 12.0) -> Model:
