@@ -1,60 +1,335 @@
-"""The one door to the compiler: loops over arrays that numpy cannot say without loops."""
+"""The one door to the compiler: loops over arrays that numpy cannot say without loops.
+
+Compiling takes a hundred times longer than a small instance does without. Where no machine code
+is on disk yet, a function is therefore interpreted first; when that takes long it is given up, its
+arguments are put back as they were, and the compiler is called. Both ways are the same source, and
+the compiler is not even imported before it is needed.
+"""
 
 from __future__ import annotations
 
+import ast
+import functools
 import hashlib
+import inspect
 import os
 import sys
+import textwrap
+import threading
+import time
 from collections.abc import Callable, Iterator
-from functools import cache
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.metadata import version
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
-import numba
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_digests: dict[int, str] = {}  # of compiled functions, by identity; they live as long as we do
+PATIENCE = 0.5
+"""Seconds for which one run is interpreted before the compiler is called."""
+
+PATIENCE_IN_ALL = 20.0
+"""Seconds for which a thread interprets in all its runs: about what compiling costs once."""
+
+_building = threading.RLock()
 
 
 def njit_cached(function: Function) -> Function:
-    """Compile at the first call, once per signature, and keep the machine code on disk.
+    """A function that is compiled when that pays, its machine code kept on disk.
 
-    The function takes and returns arrays and numbers only. What was written remains as its
-    attribute ``py_func``. Machine code is used again only while everything it was made from is
-    the same: the file the function is in, those of the compiled functions and classes it imports,
-    and the constants of its module.
+    The function takes and returns arrays and numbers only, alone or in tuples. What was written
+    remains as its attribute ``py_func``; ``machine`` is the compiled function. Machine code is used
+    again only while everything it was made from is the same: the file the function is in, those of
+    the compiled functions and classes it imports, and the constants of its module.
     """
-    digest = _digest(function)
-    settings: Any = numba.config
-    given = settings.CACHE_DIR
-    folder = given or os.path.join(os.path.dirname(function.__code__.co_filename), "__pycache__")
-    settings.CACHE_DIR = os.path.join(folder, f"compiled-{digest[:16]}")
+    return cast(Function, Dispatcher(function))
+
+
+@dataclass
+class Stopwatch:
+    """Wall seconds of what ran under a watch; what machine code took to get is apart."""
+
+    seconds: float = 0.0
+    compile_seconds: float = 0.0
+    """Importing the compiler, compiling or loading, and interpreting that was given up."""
+    interpreted_seconds: float = 0.0
+    """Those of ``seconds`` that went to loops without machine code, often 100 times slower."""
+
+
+class _Clock(threading.local):
+    """What a thread has spent."""
+
+    compiling: float = 0.0
+    interpreted: float = 0.0
+    tried: float = 0.0
+    """As ``interpreted``, what was given up included."""
+    tried_before: float = 0.0
+    """When the outermost watch started."""
+    depth: int = 0
+    """Of the compiler's calls of itself."""
+    since: float = 0.0
+    """When the outermost of them began."""
+    watches: int = 0
+    deadline: float | None = None
+    """Of the interpreting under way."""
+
+
+_clock = _Clock()
+
+
+@contextmanager
+def stopwatch() -> Iterator[Stopwatch]:
+    """Measure a run; its seconds are there at the end, however that comes.
+
+    Example:
+        >>> with stopwatch() as watch:
+        ...     total = sum(range(10))
+        >>> watch.seconds > 0, watch.compile_seconds
+        (True, 0.0)
+    """
+    watch = Stopwatch()
+    if not _clock.watches:
+        _clock.tried_before = _clock.tried
+    _clock.watches += 1
+    began, compiling, interpreted = time.perf_counter(), _clock.compiling, _clock.interpreted
     try:
-        made = numba.njit(cache=True)(function)
+        yield watch
     finally:
-        settings.CACHE_DIR = given
-    _digests[id(made)] = digest
-    return cast(Function, made)
+        _clock.watches -= 1
+        watch.compile_seconds = _clock.compiling - compiling
+        watch.interpreted_seconds = _clock.interpreted - interpreted
+        watch.seconds = max(0.0, time.perf_counter() - began - watch.compile_seconds)
 
 
-def _digest(function: Callable[..., Any]) -> str:
-    return hashlib.sha256("\n".join(_ingredients(function)).encode()).hexdigest()
+class _LateError(BaseException):
+    """Interpreting takes too long."""
+
+
+def _in_time() -> None:
+    if time.perf_counter() > cast(float, _clock.deadline):
+        raise _LateError
+
+
+class Dispatcher:
+    """A function with two ways to run it; which one a call takes changes nothing but its time."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = cast(FunctionType, function)
+        self.digest = hashlib.sha256("\n".join(_ingredients(function)).encode()).hexdigest()
+        self._compiled = False
+
+    def __call__(self, *args: Any) -> Any:
+        if _clock.deadline is not None:
+            return self._interpretable(*args)  # it is called by one that is interpreted
+        if not self._compiled:
+            spent = _clock.tried
+            allowed = min(PATIENCE - (spent - _clock.tried_before), PATIENCE_IN_ALL - spent)
+            if allowed > 0 and not self._on_disk and self._interpretable is not None:
+                finished, result = self._interpret(args, allowed)
+                if finished:
+                    return result
+            with _compiling():
+                self._compiled = self.machine is not None
+        return self.machine(*args)
+
+    def _interpret(self, args: tuple[Any, ...], seconds: float) -> tuple[bool, Any]:
+        """Whether it came to its end in time, and its result; else nothing has changed."""
+        began, finished = time.perf_counter(), True
+        before = [_copied(value) for value in args]
+        _clock.deadline = began + seconds
+        try:
+            with np.errstate(all="ignore"):  # as machine code does
+                return True, _plain(self._interpretable(*args))
+        except _LateError:
+            finished = False
+            for value, saved in zip(args, before, strict=True):
+                _put_back(value, saved)
+            return False, None
+        finally:
+            _clock.deadline = None
+            spent = time.perf_counter() - began
+            _clock.tried += spent
+            if finished:
+                _clock.interpreted += spent
+            else:
+                _clock.compiling += spent
+
+    @cached_property
+    def machine(self) -> Any:
+        """What the compiler makes of the function: at the first call, once per signature."""
+        with _building:
+            if "machine" in self.__dict__:
+                return self.__dict__["machine"]
+            numba = _numba()
+            settings, given = numba.config, numba.config.CACHE_DIR
+            names = dict(self.py_func.__globals__)  # in which compiled functions call compiled ones
+            settings.CACHE_DIR = str(self._folder)
+            try:
+                machine = numba.njit(cache=True)(_in(names, self.py_func))
+            finally:
+                settings.CACHE_DIR = given
+            self.__dict__["machine"] = machine
+            for name, value in list(names.items()):
+                if isinstance(value, Dispatcher):
+                    names[name] = value.machine
+            return machine
+
+    @property
+    def _folder(self) -> Path:
+        beside = Path(self.py_func.__code__.co_filename).parent / "__pycache__"
+        return Path(os.environ.get("NUMBA_CACHE_DIR") or beside) / f"compiled-{self.digest[:16]}"
+
+    @cached_property
+    def _on_disk(self) -> bool:
+        """Whether there was machine code when it was first asked for."""
+        return any(self._folder.glob(f"**/*{self.py_func.__name__}-*.nbi"))
+
+    @cached_property
+    def _interpretable(self) -> Any:
+        """The function as it asks the clock in every turn of a loop; None without its source."""
+        function = self.py_func
+        try:
+            tree = ast.parse(_written(function))
+        except (OSError, SyntaxError):
+            return None
+        definition = tree.body[0]
+        if not isinstance(definition, ast.FunctionDef) or function.__closure__:
+            return None
+        ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
+        definition.decorator_list = []
+        for part in ast.walk(definition.args):
+            if isinstance(part, ast.arg):
+                part.annotation = None
+        definition.returns = None
+        for node in ast.walk(definition):
+            if isinstance(node, ast.For | ast.While):
+                asking = ast.Expr(ast.Call(ast.Name("_in_time", ast.Load()), [], []))
+                node.body.insert(0, ast.copy_location(asking, node))
+        outer = ast.parse(f"def make(_in_time):\n    return {function.__name__}").body[0]
+        cast(ast.FunctionDef, outer).body.insert(0, definition)
+        names: dict[str, Any] = {}
+        whole = ast.fix_missing_locations(ast.Module([outer], []))
+        exec(_code(whole, function), function.__globals__, names)
+        made = names["make"](_in_time)
+        made.__defaults__ = function.__defaults__
+        return made
+
+
+def _in(names: dict[str, Any], function: FunctionType) -> FunctionType:
+    """The function among other globals."""
+    made = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__qualname__, made.__module__ = function.__qualname__, function.__module__
+    return made
+
+
+def _code(tree: ast.Module, function: FunctionType) -> CodeType:
+    return compile(tree, function.__code__.co_filename, "exec", dont_inherit=True)
+
+
+def _written(function: FunctionType) -> str:
+    """The text of a function as its module was imported, whatever is in the file by now."""
+    lines = _source(function.__code__.co_filename).splitlines(keepends=True)
+    if not lines:
+        return textwrap.dedent(inspect.getsource(function))  # of a notebook
+    block = inspect.getblock(lines[function.__code__.co_firstlineno - 1 :])
+    return textwrap.dedent("".join(block))
+
+
+def _copied(value: Any) -> Any:
+    """What of an argument a function may change."""
+    if isinstance(value, np.ndarray | np.void):
+        return value.copy()
+    return [_copied(part) for part in value] if isinstance(value, tuple) else None
+
+
+def _put_back(value: Any, saved: Any) -> None:
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value[...] = saved
+    elif isinstance(value, np.void):
+        for name in value.dtype.names or ():
+            value[name] = saved[name]
+    elif isinstance(value, tuple):
+        for part, before in zip(value, saved, strict=True):
+            _put_back(part, before)
+
+
+def _plain(value: Any) -> Any:
+    """A result as machine code gives it: Python's own numbers."""
+    if isinstance(value, tuple):
+        parts = map(_plain, value)
+        return value._make(parts) if hasattr(value, "_make") else tuple(parts)
+    if isinstance(value, np.generic) and not isinstance(value, np.void):
+        return value.item()
+    return value
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Count what passes within to the compiler, once where it calls itself."""
+    _enter()
+    try:
+        yield
+    finally:
+        _leave()
+
+
+def _enter() -> None:
+    _clock.depth += 1
+    if _clock.depth == 1:
+        _clock.since = time.perf_counter()
+
+
+def _leave() -> None:
+    _clock.depth -= 1
+    if _clock.depth == 0:
+        _clock.compiling += time.perf_counter() - _clock.since
+
+
+@cache
+def _numba() -> Any:
+    """The compiler, which takes long to import, and whose work is timed from then on."""
+    import numba
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            _enter()
+
+        def on_end(self, event: Any) -> None:
+            _leave()
+
+    register: Any = event.register
+    register("numba:compiler_lock", Listener())
+    return numba
 
 
 def _ingredients(function: Callable[..., Any]) -> Iterator[str]:
     """What the machine code of a function depends on; numba itself looks at its file only."""
+    yield _numba_version()
     yield _source(function.__code__.co_filename)
     package = function.__module__.partition(".")[0]
     for name, value in sorted(function.__globals__.items(), key=lambda item: item[0]):
         if name.startswith("__"):
             continue
-        if id(value) in _digests:
-            yield _digests[id(value)]
+        if isinstance(value, Dispatcher):
+            yield value.digest
         elif isinstance(value, type) and value.__module__.partition(".")[0] == package:
             yield _source(getattr(sys.modules[value.__module__], "__file__", None) or "")
         elif isinstance(value, bool | int | float | str | tuple):
             yield f"{name} = {value!r}"
+
+
+@cache
+def _numba_version() -> str:
+    return version("numba")
 
 
 @cache

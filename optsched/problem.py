@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import pickle
 import threading
-import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +26,7 @@ from optsched.calls import accept, call_options, parse_call, pick, read_list
 from optsched.certificate import Certificate
 from optsched.document import Documented, refusal
 from optsched.errors import FieldProblem, InputError
+from optsched.jit import stopwatch
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
@@ -147,15 +147,14 @@ class _Solvable(ABC):
             InputError: something is asked for that would not be honoured.
         """
         self.check_honoured(solver, options, start)
-        began = time.perf_counter()
         options = options or Options()
-        if options.isolate:
-            asked = {"solver": solver, "start": start, **own_options}
-            answer = self._elsewhere(instance, options, asked)
-        else:
-            answer = self._answer(instance, options, solver, start, own_options)
-        seconds = time.perf_counter() - began
-        return replace(answer, solution=replace(answer.solution, seconds=seconds))
+        with stopwatch() as watch:
+            if options.isolate:
+                asked = {"solver": solver, "start": start, **own_options}
+                answer = self._elsewhere(instance, options, asked)
+            else:
+                answer = self._answer(instance, options, solver, start, own_options)
+        return replace(answer, solution=replace(answer.solution, seconds=watch.seconds))
 
     def _elsewhere(self, instance: Any, options: Options, asked: Mapping[str, Any]) -> Answer:
         """The answer of a process of its own, which builds, searches and decodes."""

@@ -302,7 +302,7 @@ def run(
         "feasible": not trial.status,
         "feasible_offline": trial.offline,
     }
-    _answer(facts, trial.violations, json, {"seconds": trial.seconds, "unit": found.unit})
+    _answer(facts, trial.violations, json, {**vars(trial.time), "unit": found.unit})
 
 
 def check(

@@ -112,7 +112,10 @@ _TELLING = (
 )
 """Of several solves of one problem, the end that comes first here says most."""
 
-_TAIL = ("incumbent", "reference", "solver", "seconds", "solver_seconds", "message")
+_TAIL = (
+    *("incumbent", "reference", "solver", "seconds", "compile_seconds", "interpreted_seconds"),
+    *("solver_seconds", "message"),
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,11 @@ class Row:
     """The formulation that gave optimum and bound."""
     solver: str = ""
     seconds: float = 0.0
-    """Wall time of the heuristic."""
+    """Wall time of the heuristic, that of getting machine code left out."""
+    compile_seconds: float = 0.0
+    """What getting machine code took; see ``optsched.jit.Stopwatch``."""
+    interpreted_seconds: float = 0.0
+    """Part of ``seconds`` that went to loops without machine code, often 100 times slower."""
     solver_seconds: float = 0.0
     """Wall time of the reference formulation, shared by the rows of one instance."""
     message: str = ""
@@ -348,6 +355,8 @@ def _row(
         common,
         cost=run.cost,
         seconds=run.seconds,
+        compile_seconds=run.compile_seconds,
+        interpreted_seconds=run.interpreted_seconds,
         parameters={**common.parameters, **comparison.heuristics[common.heuristic]},
         extra=_against_bounds(comparison, run, bounds)
         | {f"measure_{name}": run.measures.get(name) for name in comparison.measures},

@@ -7,7 +7,6 @@ without the code that made it.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -17,6 +16,7 @@ import numpy as np
 from optsched.calls import call_options, pick
 from optsched.document import dumps
 from optsched.errors import InputError, words
+from optsched.jit import Stopwatch, stopwatch
 from optsched.problem import Answer, Problem
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
@@ -42,8 +42,8 @@ class HeuristicRun:
     """What came of one heuristic on one instance."""
 
     heuristic: str
-    seconds: float
-    """Wall time of the heuristic alone."""
+    time: Stopwatch = field(default_factory=Stopwatch)
+    """What the heuristic alone took."""
     schedule: Any = None
     cost: float | None = None
     violations: Sequence[Violation] = ()
@@ -65,11 +65,12 @@ def run_heuristic(problem: Problem, instance: Any, heuristic: str, seed: int) ->
         InputError: no such heuristic or option.
     """
     chosen, options = problem.heuristic(heuristic)
-    began = time.perf_counter()
-    trial = HeuristicRun(heuristic, 0.0)
+    trial = HeuristicRun(heuristic)
     try:
-        schedule = chosen.run(instance, heuristic_rng(seed), **options)
-        trial = HeuristicRun(heuristic, time.perf_counter() - began, schedule)
+        with stopwatch() as watch:
+            trial = replace(trial, time=watch)
+            schedule = chosen.run(instance, heuristic_rng(seed), **options)
+        trial = replace(trial, schedule=schedule)
         entitled = granted_check_options(problem, schedule)
         violations = problem.check(instance, schedule, **entitled)
         cost = float(problem.cost(instance, schedule))
@@ -157,13 +158,19 @@ class MethodRun:
     offline: bool = False
     """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
     seconds: float = 0.0
-    """Wall time of the method alone."""
+    """Wall time of the method alone, that of getting machine code left out."""
+    compile_seconds: float = 0.0
+    """See ``optsched.jit.Stopwatch``."""
+    interpreted_seconds: float = 0.0
+    """Part of ``seconds``; see ``optsched.jit.Stopwatch``."""
     solver: str = ""
     """Name and version."""
     limit: str = ""
     """What stopped a solve early: "time", "gap", "nodes" or "memory"."""
     nodes: int | None = None
     message: str = ""
+    trace: str = ""
+    """Traceback of what a method raised."""
     measures: Mapping[str, float] = field(default_factory=dict)
     """What the problem measures of the schedule, by name."""
     quantities: Mapping[str, float] = field(default_factory=dict)
@@ -215,15 +222,15 @@ class InstanceRunner:
         return self._exact(method, start, keep)
 
     def _bound(self, name: str) -> MethodRun:
-        began = time.perf_counter()
         try:
-            value = float(self.problem.bounds[name].compute(self.instance))
+            with stopwatch() as watch:
+                value = float(self.problem.bounds[name].compute(self.instance))
         except Exception as error:  # the other methods still count
             return MethodRun(Status.ERROR.value, message=f"bound {name}: {words(error)}")
-        seconds = time.perf_counter() - began
         if not math.isfinite(value):
-            return MethodRun(Status.ERROR.value, seconds=seconds, message=f"bound {name}: {value}")
-        return MethodRun(DONE, bound=value, seconds=seconds)
+            message = f"bound {name}: {value}"
+            return MethodRun(Status.ERROR.value, **vars(watch), message=message)
+        return MethodRun(DONE, bound=value, **vars(watch))
 
     def _heuristic(self, call: str, keep: bool) -> MethodRun:
         trial = self.trial(call)
@@ -239,7 +246,7 @@ class InstanceRunner:
             trial.status or DONE,
             cost=trial.cost,
             offline=trial.offline,
-            seconds=trial.seconds,
+            **vars(trial.time),
             message="; ".join(filter(None, (trial.message, *complaints, *more))),
             measures=measures,
             quantities=quantities,
@@ -247,14 +254,16 @@ class InstanceRunner:
         )
 
     def _exact(self, method: MethodSpec, start: str | None, keep: bool) -> MethodRun:
+        first = None if start is None else self.trial(start).schedule
         try:
-            answer = self.problem.solve(
-                method.call,
-                self.instance,
-                solver=method.solver,
-                options=method.options,
-                start=None if start is None else self.trial(start).schedule,
-            )
+            with stopwatch() as watch:
+                answer = self.problem.solve(
+                    method.call,
+                    self.instance,
+                    solver=method.solver,
+                    options=method.options,
+                    start=first,
+                )
         except Exception as error:  # the other methods still count
             answer = Answer(Solution(Status.ERROR, message=f"{method.call}: {words(error)}"))
         solution, schedule = answer.solution, answer.schedule
@@ -266,6 +275,8 @@ class InstanceRunner:
             bound=solution.bound,
             offline=schedule is not None,
             seconds=solution.seconds,
+            compile_seconds=watch.compile_seconds,
+            interpreted_seconds=watch.interpreted_seconds,
             solver=f"{solution.solver} {solution.version}".strip(),
             limit="" if solution.limit is None else solution.limit.value,
             nodes=solution.nodes,

@@ -32,7 +32,7 @@ from optsched.study.plan import Asked, Plan, Recipe, found, settings
 APPLICATION = 0x6F707473
 """Marks an SQLite file as a store of studies."""
 
-FORMAT = 2
+FORMAT = 3
 """Version of the tables below."""
 
 PATIENCE = 30.0
@@ -58,7 +58,9 @@ CREATE TABLE runs (
     method TEXT NOT NULL REFERENCES methods(key),
     seed INTEGER NOT NULL,     -- -1 where the result depends on none
     status TEXT NOT NULL, cost REAL, bound REAL, offline INTEGER NOT NULL, seconds REAL NOT NULL,
+    compile_seconds REAL NOT NULL, interpreted_seconds REAL NOT NULL,
     solver TEXT NOT NULL, "limit" TEXT NOT NULL, nodes INTEGER, message TEXT NOT NULL,
+    trace TEXT NOT NULL,       -- traceback of what it raised
     measures TEXT NOT NULL, quantities TEXT NOT NULL, schedule TEXT, rows TEXT,
     took REAL NOT NULL,        -- wall seconds, everything included
     finished REAL NOT NULL,    -- seconds since 1970
@@ -72,7 +74,7 @@ CREATE TABLE cases (
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE VIEW results AS
     SELECT cases.grid, cases.name AS instance, cases.seed, methods.problem, methods.kind,
-        methods.call, runs.status, runs.cost, runs.bound, runs.seconds, runs.solver, runs."limit",
+        methods.call, runs.status, runs.cost, runs.bound, runs.seconds, runs.compile_seconds, runs.solver, runs."limit",
         runs.message
     FROM cases JOIN instances USING (recipe)
     JOIN runs ON runs.instance = instances.digest AND runs.seed IN (cases.seed, -1)
@@ -269,6 +271,10 @@ class Store:
         """The schedule of a run as JSON, if it was kept."""
         return self._long("schedule", key)
 
+    def trace(self, key: RunKey) -> str:
+        """The traceback of what a run raised; empty where it raised nothing."""
+        return self._long("trace", key) or ""
+
     def rows(self, key: RunKey) -> list[dict[str, Any]] | None:
         """What a sweep measured on one instance, if it could."""
         text = self._long("rows", key)
@@ -301,7 +307,7 @@ class Store:
 
 _RUN = tuple(f.name for f in fields(MethodRun))
 _MAPPINGS = ("measures", "quantities")
-_LONG = ("schedule", "rows")
+_LONG = ("trace", "schedule", "rows")
 
 
 def _run(line: Sequence[Any]) -> MethodRun:

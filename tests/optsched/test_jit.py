@@ -1,10 +1,15 @@
-"""Machine code on disk is never older than what it was made from."""
+"""Nobody waits for the compiler on small work; machine code is never older than its source."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from optsched import jit
+from optsched.jit import stopwatch
 
 INNER = (
     "from optsched.jit import njit_cached\nSTEP = 1\n"
@@ -29,7 +34,7 @@ def package(tmp_path):
 
 def called(package: Path) -> tuple[int, int]:
     """What ``twice(10)`` gives in a new process, and how often its machine code was found."""
-    code = "from parts.outer import twice\nprint(twice(10), sum(twice.stats.cache_hits.values()))"
+    code = "from parts.outer import twice\nprint(twice.machine(10), sum(twice.machine.stats.cache_hits.values()))"
     done = subprocess.run(
         [sys.executable, "-B", "-c", code],
         cwd=package.parent,
@@ -53,3 +58,84 @@ def test_machine_code_follows_constants_of_another_file(package):
     assert called(package) == (12, 0)
     (package / "inner.py").write_text(INNER.format(1).replace("STEP = 1", "STEP = 3"))
     assert called(package) == (36, 0)
+
+
+LOOP = (
+    "from optsched.jit import njit_cached\n"
+    "@njit_cached\n"
+    "def count(total, turns):\n"
+    "    for _ in range(turns):\n"
+    "        total[0] += 1\n"
+    "    return total[0]\n"
+)
+
+
+@pytest.fixture
+def count(tmp_path, monkeypatch):
+    """A compiled function that changes its argument in a loop; no machine code is on disk."""
+    (tmp_path / "counting.py").write_text(LOOP)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "counting", raising=False)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "machine"))
+    import counting
+
+    return counting.count
+
+
+def test_a_small_call_runs_without_the_compiler(count, tmp_path):
+    total = np.zeros(1, dtype=np.int64)
+    with stopwatch() as watch:
+        found = count(total, 10)
+    assert (found, type(found)) == (10, int)
+    assert watch.compile_seconds == 0
+    assert 0 < watch.interpreted_seconds <= watch.seconds
+    assert not (tmp_path / "machine").exists()
+
+
+def test_a_long_call_is_given_up_put_back_and_compiled(count, monkeypatch):
+    monkeypatch.setattr(jit, "PATIENCE", 0.01)
+    total = np.zeros(1, dtype=np.int64)
+    with stopwatch() as watch:
+        assert count(total, 1_000_000) == 1_000_000
+    assert total[0] == 1_000_000
+    assert watch.compile_seconds > 0.01
+    assert watch.interpreted_seconds == 0
+    assert watch.seconds < watch.compile_seconds
+
+
+def test_machine_code_that_is_there_is_used_at_once(count, monkeypatch):
+    count.machine(np.zeros(1, dtype=np.int64), 1)
+    monkeypatch.delitem(sys.modules, "counting")
+    import counting
+
+    assert counting.count is not count
+    with stopwatch() as watch:
+        assert counting.count(np.zeros(1, dtype=np.int64), 5) == 5
+    assert watch.interpreted_seconds == 0
+
+
+def test_a_first_run_on_a_fresh_machine_does_not_call_the_compiler(tmp_path):
+    code = (
+        "import sys\nfrom optsched.problem import problem\n"
+        "from optsched.evaluation.runs import instance_rng, run_heuristic\n"
+        "found = problem('preemptive')\n"
+        "instance = found.generate(instance_rng(1), jobs=3, servers=3)\n"
+        "run = run_heuristic(found, instance, 'a_online', 0)\n"
+        "print(run.status or 'done', run.time.compile_seconds, 'numba' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["done", "0.0", "False"]
+
+
+def test_watches_within_a_watch_count_once(count, monkeypatch):
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    with stopwatch() as outer, stopwatch() as inner:
+        count(np.zeros(1, dtype=np.int64), 1)
+    assert outer.compile_seconds == pytest.approx(inner.compile_seconds)
+    assert outer.seconds >= inner.seconds
