@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN = (
-    *("status", "cost", "bound", "offline", "seconds", "solver", "limit", "nodes", "message"),
+    *("status", "cost", "bound", "offline", "seconds", "compile_seconds"),
+    *("interpreted_seconds", "solver", "limit", "nodes", "message"),
 )
 """What a table says of a run."""
 

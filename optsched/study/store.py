@@ -74,8 +74,8 @@ CREATE TABLE cases (
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE VIEW results AS
     SELECT cases.grid, cases.name AS instance, cases.seed, methods.problem, methods.kind,
-        methods.call, runs.status, runs.cost, runs.bound, runs.seconds, runs.compile_seconds, runs.solver, runs."limit",
-        runs.message
+        methods.call, runs.status, runs.cost, runs.bound, runs.seconds,
+        runs.compile_seconds, runs.solver, runs."limit", runs.message
     FROM cases JOIN instances USING (recipe)
     JOIN runs ON runs.instance = instances.digest AND runs.seed IN (cases.seed, -1)
     JOIN methods ON methods.key = runs.method AND methods.problem = instances.problem;

@@ -34,7 +34,10 @@ def package(tmp_path):
 
 def called(package: Path) -> tuple[int, int]:
     """What ``twice(10)`` gives in a new process, and how often its machine code was found."""
-    code = "from parts.outer import twice\nprint(twice.machine(10), sum(twice.machine.stats.cache_hits.values()))"
+    code = (
+        "from parts.outer import twice\n"
+        "print(twice.machine(10), sum(twice.machine.stats.cache_hits.values()))"
+    )
     done = subprocess.run(
         [sys.executable, "-B", "-c", code],
         cwd=package.parent,
