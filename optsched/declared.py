@@ -65,8 +65,8 @@ class Declared(Declares):
         the largest position given of one of its entries asks for; or as another field.
 
         Raises:
-            InputError: a field is no number, not whole where it must be, does not fit, or is
-                refused by the class.
+            InputError: a field is missing or unknown, no number, not whole where it must be, does
+                not fit, or is refused by the class.
         """
         fields = {f.name: f for f in fields_of(cls) if not f.in_file_only and "." not in f.name}
         given = {
@@ -80,13 +80,14 @@ class Declared(Declares):
         sizes: dict[str, int] = {}
         for dim in dict.fromkeys(dim for field in fields.values() for dim in field.dims):
             sizes[dim] = _size(dim, [(fields[name], array) for name, array in arrays.items()])
-        return cls(
-            **given
-            | {
-                name: spread(fields[name], array, tuple(sizes[d] for d in fields[name].dims))
-                for name, array in arrays.items()
-            }
-        )
+        built = given | {
+            name: spread(fields[name], array, tuple(sizes[d] for d in fields[name].dims))
+            for name, array in arrays.items()
+        }
+        problems = list(_misgiven(cls, built))
+        if problems:
+            raise InputError(problems)
+        return cls(**built)
 
     def select(self, dim: str, kept: ArrayLike) -> Self:
         """The instance with these entries of a dimension only, in that order.
@@ -146,6 +147,37 @@ class Declared(Declares):
             if field.stored
             if (value := field.value(self)) is not None
         }
+
+
+class Given(dict[str, Any]):
+    """Arguments of ``build`` by name; one that is asked for and missing is refused."""
+
+    def __missing__(self, name: str) -> Any:
+        raise InputError([_missing(name)])
+
+    def take(self, name: str) -> Any:
+        """An argument, which is none of a field.
+
+        Raises:
+            InputError: it is missing.
+        """
+        value = self[name]
+        del self[name]
+        return value
+
+
+def _missing(name: str) -> FieldProblem:
+    return FieldProblem(name, "(missing)", "must be given")
+
+
+def _misgiven(cls: type[Declared], given: dict[str, Any]) -> Iterator[FieldProblem]:
+    """Arguments that ``cls`` does not know, and those that it lacks."""
+    fields = {field.name: field for field in dataclasses.fields(cast("Any", cls)) if field.init}
+    for name in given.keys() - fields.keys():
+        yield FieldProblem(name, given[name], "not a field; there are " + ", ".join(fields))
+    for name, field in fields.items():
+        if name not in given and field.default is field.default_factory is dataclasses.MISSING:
+            yield _missing(name)
 
 
 def _listed(field: Field, value: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from optsched.declared import Declared
+from optsched.declared import Declared, Given
 from optsched.document import Index
 from optsched.errors import FieldProblem, InputError
 from optsched.fields import Group, declare, fields_of, in_file
@@ -190,6 +190,7 @@ class Instance(Declared):
         One deployment, one job, no ``edges`` (pairs of parent and child) unless given; scalars
         spread over the nodes, deployments, tasks and jobs.
         """
+        given = Given(given)
         for name in ("capacity", "demand"):
             if np.ndim(given[name]) != 2:
                 shown = f"shape {np.shape(given[name])}"

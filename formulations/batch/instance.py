@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.declared import Declared, Rational, entry_type, exactly
+from optsched.declared import Declared, Given, Rational, entry_type, exactly
 from optsched.errors import FieldProblem, InputError
 from optsched.fields import Group, declare, in_file, refused
 
@@ -226,10 +226,11 @@ class Instance(System):
         ``work_slow`` and ``work_fast`` are Omega_j / p^0_j and Omega_j / p^1_j, one number, text
         or fraction per job; capacities have a row per server, ``inf`` is unlimited.
         """
+        given = Given(given)
         for name in ("worker_capacity", "ps_capacity"):
             given[name] = np.atleast_2d(given[name])
         for name in ("work_slow", "work_fast"):
-            works = given.pop(name)
+            works = given.take(name)
             try:
                 given[f"exact_{name}"] = tuple(map(exactly, works))
             except ValueError as error:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from optsched.declared import Declared
+from optsched.declared import Declared, Given
 from optsched.document import Index
 from optsched.errors import FieldProblem, InputError
 from optsched.fields import declare, in_file
@@ -136,7 +136,8 @@ class Instance(Declared):
         ``node_servers`` lists the feasible servers V_i of each node. The number of servers is
         that of ``server_inbound_bps``, of jobs that of ``job_deadline_s``.
         """
-        listed: Sequence[Sequence[int]] = given.pop("node_servers")
+        given = Given(given)
+        listed: Sequence[Sequence[int]] = given.take("node_servers")
         servers = np.size(given["server_inbound_bps"])
         for node, reach in enumerate(listed):
             for at, server in enumerate(reach):

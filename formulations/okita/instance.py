@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from formulations.okita.latency import PIECEWISE, Latencies
-from optsched.declared import Declared
+from optsched.declared import Declared, Given
 from optsched.errors import FieldProblem
 from optsched.fields import LARGEST_WHOLE, Group, declare, in_file, refused
 
@@ -129,10 +129,11 @@ class Instance(Declared):
         ``worker_rate`` is whole, or a pair (numerators, denominators); the horizon defaults to
         the last arrival.
         """
+        given = Given(given)
         given["num_chunks"] = np.atleast_2d(given["num_chunks"])
         room: NDArray[Any] = np.asarray(given["capacity"])
         given["capacity"] = room.reshape(-1, 1) if room.ndim == 1 else room
-        rate = given.pop("worker_rate")
+        rate = given.take("worker_rate")
         given["rate_numerator"], given["rate_denominator"] = (
             rate if isinstance(rate, tuple) else (rate, 1)
         )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from formulations.preemptive.classes import WorkerClasses, count_alike
-from optsched.declared import Declared, entry_type
+from optsched.declared import Declared, Given, entry_type
 from optsched.errors import FieldProblem
 from optsched.fields import Group, declare, in_file, refused
 
@@ -256,6 +256,7 @@ class Instance(Declared):
         ``chunk_time_fast`` defaults to ``chunk_time_slow``, the rest to one type, no limits, no
         parameter servers; scalars spread over the jobs.
         """
+        given = Given(given)
         given.setdefault("chunk_time_fast", given["chunk_time_slow"])
         return super().build(**given)
 

@@ -131,12 +131,27 @@ def solvers(json: Json = False) -> None:
             say(f"{one.name}: {one.missing}")
 
 
-def schema(problem_name: ProblemName, json: Json = False) -> None:
-    """Print the JSON schema of a problem's instance and schedule files."""
+def schema(
+    problem_name: ProblemName,
+    fields: Annotated[
+        bool,
+        typer.Option("--fields", help="Print the instance's fields as a table in Markdown."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print the JSON schema of a problem's instance and schedule files, or a table of fields."""
+    from optsched.declared import Declared
     from optsched.document import schema as schema_of
+    from optsched.errors import InputError
+    from optsched.fields import field_table
     from optsched.problem import problem
 
     found = problem(problem_name)
+    if fields:
+        if not issubclass(found.instance_type, Declared):
+            raise InputError.of("fields", problem_name, "a problem whose instance declares them")
+        typer.echo(field_table(found.instance_type))
+        return
     print_json(
         {
             "instance": schema_of(found.instance_type),

@@ -220,6 +220,7 @@ def test_help_teaches_by_example(cli, command):
         (["ratio", "covering", "--plot", "picture.doc"], ["picture.doc", ".png"]),
         (["ratio", "covering", "--workers", "0"], ["workers"]),
         (["schema", "uncovering"], ["uncovering"]),
+        (["schema", "covering", "--fields"], ["fields", "declares them"]),
     ],
 )
 def test_bad_input_is_named_and_exits_2(cli, instance, schedule, tmp_path, arguments, named):
