@@ -76,7 +76,8 @@ def conflict_bound(packing: VectorPacking) -> float:
             members += int(number[current]) if alone[current, current] else 1
             candidates &= alone[current]
             candidates[current] = False
-            current = int(np.argmax(np.where(candidates, degree, -1))) if candidates.any() else None
+            left = np.flatnonzero(candidates)
+            current = int(left[np.argmax(degree[left])]) if len(left) else None
         best = max(best, members)
     order = np.argsort(packing.weight, kind="stable")
     cheapest = np.repeat(packing.weight[order], np.minimum(packing.available[order], best))
@@ -94,7 +95,7 @@ def step_bound(packing: VectorPacking) -> float:
         return 0.0
     best = 0.0
     for r in range(packing.resources):
-        size, capacity = packing.least_size[:, r], int(packing.capacity[0, r])
+        size, capacity = packing.least_size[:, r], int(packing.capacity[:, r].item())
         for q in np.unique(size[size <= capacity // 2]):
             value = np.where(size > capacity - q, capacity, np.where(size < q, 0, size))
             demand = float(packing.number @ value)

@@ -24,7 +24,7 @@ def site_bounds(instance: Instance) -> Floats:
     per_chunk = np.minimum(instance.chunk_size_mb, share)
     paid = np.sort(instance.num_chunks * way_out, axis=1) * per_chunk[:, None]
     left = np.concatenate([np.zeros((instance.jobs, 1)), np.cumsum(paid, axis=1)], axis=1)
-    flow = least_slots(instance)[:, None] - 1 + np.arange(sites + 1)
+    flow = least_slots(instance)[:, None] - 1 + np.arange(sites)
     stays = left[np.arange(instance.jobs)[:, None], np.maximum(sites - flow - 1, 0)]
     late = instance.latency.cost(np.arange(instance.jobs)[:, None], flow)
     return np.asarray((late + stays).min(axis=1))

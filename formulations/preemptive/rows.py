@@ -150,13 +150,14 @@ def domains(
         if not slotted:
             continue
         for name, time in (("start", rows.start), ("end", rows.end)):
-            away = np.abs(time - np.round(np.where(np.isfinite(time), time, 0)))
-            yield from _beyond(rows, name, time, np.where(np.isfinite(time), away, 0))
+            with np.errstate(invalid="ignore"):  # what is not finite is told of above
+                away = np.abs(time - np.round(time))
+            yield from _beyond(rows, name, time, away)
         if instance.horizon is not None:  # slot T is [T, T + 1)
             yield from _beyond(rows, "end", rows.end, rows.end - (instance.horizon + 1))
     if chunks:
         known = within(runs.job, 0, instance.jobs)
-        last = np.where(known, instance.num_chunks[np.where(known, runs.job, 0)] - 1, runs.chunk)
+        last = np.where(known, instance.num_chunks.take(runs.job, mode="clip") - 1, runs.chunk)
         yield from _outside(runs, "chunk", runs.chunk, np.where(known, 0, runs.chunk), last)
 
 

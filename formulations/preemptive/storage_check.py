@@ -42,25 +42,26 @@ def storage_violations(
         runs: with chunks that exist.
         release: until when storage is held.
     """
-    chunks = int(instance.num_chunks.max(initial=1))
+    job_of = np.repeat(np.arange(instance.jobs), instance.num_chunks)
+    first = np.cumsum(instance.num_chunks) - instance.num_chunks
     server = np.full(len(runs.job), CLOUD)
     edge = runs.place != CLOUD
     server[edge] = instance.worker_server[runs.place[edge]]
     places = instance.edge_servers + 1
     pairs, inverse = np.unique(
-        (runs.job * chunks + runs.chunk) * places + server + 1, return_inverse=True
+        (first[runs.job] + runs.chunk) * places + server + 1, return_inverse=True
     )
     chunk, place = np.divmod(pairs, places)
     several, count = np.unique(chunk, return_counts=True)
     several, count = several[count > 1], count[count > 1]
-    job, number = np.divmod(several, chunks)
-    yield from listed("7a", {"job": job, "chunk": number}, count - 1)
+    job = job_of[several]
+    yield from listed("7a", {"job": job, "chunk": several - first[job]}, count - 1)
 
-    job = chunk // chunks
+    job = job_of[chunk]
     until = np.full(len(pairs), -np.inf)
     np.maximum.at(until, inverse.ravel(), runs.end)
     owner = job if release == "job" else chunk
-    latest = np.full(int(owner.max(initial=-1)) + 1, -np.inf)
+    latest = np.full(len(job_of), -np.inf)
     np.maximum.at(latest, owner, until)
     held = np.flatnonzero((place > 0) & (instance.chunk_storage[job] > 0))
     yield from _overfull(

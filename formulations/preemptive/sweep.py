@@ -102,4 +102,5 @@ def excess(intervals: Intervals, limit: Integers) -> Steps:
         guilty[suspects.key[1:][overlap]] = True
         suspects = suspects.take(guilty[suspects.key])
     steps = count_open(suspects)
-    return steps.take(steps.counts[0] > limit[steps.pieces.key])
+    (count,) = steps.counts
+    return steps.take(count > limit[steps.pieces.key])

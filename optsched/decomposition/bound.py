@@ -45,8 +45,8 @@ def lagrangian_value(
         weight: how much costs count: 1, or 0.
     """
     lower, upper = sides
-    side = np.where(duals > 0, lower, np.where(duals < 0, upper, 0.0))
-    rows = duals * side
+    asked = duals != 0
+    rows = duals[asked] * np.where(duals > 0, lower, upper)[asked]
     few, many = numbers[0], np.minimum(numbers[1], ENDLESS)
     endless = np.isinf(numbers[1]) & (least_price < 0)
     scaled = _scaled(least_price, endless, blocks, weight) if endless.any() else None
@@ -70,8 +70,12 @@ def _scaled(
 
     Scaling prices by s turns the price p of a column of cost c into (1 - s) c + s p.
     """
-    floor = np.array([-np.inf if b.least_cost is None else weight * b.least_cost for b in blocks])
-    if np.isinf(floor).any() or (floor[endless] <= 0).any() or np.isneginf(least_price).any():
+    floor = np.array([np.nan if b.least_cost is None else weight * b.least_cost for b in blocks])
+    if (
+        not np.isfinite(floor).all()
+        or (floor[endless] <= 0).any()
+        or np.isneginf(least_price).any()
+    ):
         return None
     shrink = float((floor[endless] / (floor[endless] - least_price[endless])).min())
     scaled = (1.0 - shrink) * floor + shrink * least_price

@@ -108,7 +108,7 @@ def row_excess(
             allowed = tolerance * np.maximum(1.0, left)
             over = sign * (activity[bounded] - value)
             margin = (1.0 + tolerance) * error[bounded] + _ROUNDING * (np.abs(over) + allowed)
-            amount = np.where(over > allowed, over, 0.0)
+            amount = over * (over > allowed)
             for k in np.flatnonzero(~(np.abs(over - allowed) > margin)):
                 row = int(bounded[k])
                 amount[k] = _exact_excess(matrix, x, whole, row, side[row], sign, tolerance)

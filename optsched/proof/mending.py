@@ -40,10 +40,16 @@ def mended(model: ExactModel, rows: Sequence[Row], leaf: dict[str, Any]) -> dict
         Fraction(n, leaf["over"]) + change.get(i, 0)
         for i, n in zip(leaf["rows"], leaf["y"], strict=True)
     ]
-    if any((new > 0) != (old > 0) for new, old in zip(y, leaf["y"], strict=True) if new):
+    if any(new * old <= 0 for new, old in zip(y, leaf["y"], strict=True) if new):
         return None  # another side of the row, which it may not have
-    over = lcm(*(value.denominator for value in y))
-    return {**leaf, "y": [int(value * over) for value in y], "over": over}
+    kept = [(i, value) for i, value in zip(leaf["rows"], y, strict=True) if value]
+    over = lcm(*(value.denominator for _, value in kept))
+    return {
+        **leaf,
+        "rows": [i for i, _ in kept],
+        "y": [int(value * over) for _, value in kept],
+        "over": over,
+    }
 
 
 def _solution(

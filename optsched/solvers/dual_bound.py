@@ -19,6 +19,7 @@ from optsched.model.matrix_form import MatrixForm, Rows
 _UNIT = float(np.finfo(np.float64).eps)
 _PASSES = 4  # of deriving missing bounds from the rows
 _LOOSE = 1e-9  # relative; derived bounds are loosened by far more than rounding costs
+_NOISE = 1e-12  # relative; claimed reduced costs up to here are rounding
 
 
 def dual_bound(compiled: MatrixForm, duals: Floats, value: float) -> float | None:
@@ -37,8 +38,8 @@ def dual_bound(compiled: MatrixForm, duals: Floats, value: float) -> float | Non
     rows = compiled.rows
     y = np.where(np.isfinite(duals), sign * duals, 0.0)
     side = np.where(y > 0, rows.lower, rows.upper)
-    y[~np.isfinite(side)] = 0.0  # a multiplier of the wrong sign proves nothing
-    side = np.where(y == 0, 0.0, side)
+    counted = np.isfinite(side)
+    y[~counted] = 0.0  # a multiplier of the wrong sign proves nothing
 
     reduced = cost - rows.matrix.T @ y
     size = abs(rows.matrix)
@@ -56,7 +57,7 @@ def dual_bound(compiled: MatrixForm, duals: Floats, value: float) -> float | Non
     terms = _least_product(reduced - error, reduced + error, lower, upper)
     if not np.isfinite(terms).all():
         return None
-    products = np.concatenate([y * side, terms])
+    products = np.concatenate([y[counted] * side[counted], terms])
     total = math.fsum(products)
     total -= 4.0 * _UNIT * math.fsum(np.abs(products))
     return sign * min(total, cutoff) + compiled.offset
@@ -80,11 +81,9 @@ def claimed_bound(compiled: MatrixForm, duals: Floats) -> float:
     priced = matrix.data * np.repeat(y, np.diff(matrix.indptr))
     reduced = cost - np.bincount(matrix.indices, priced, len(cost))
     size = np.bincount(matrix.indices, np.abs(priced), len(cost))
-    noise = _LOOSE * (np.abs(cost) + size) * 1e-3
-    reduced[np.abs(reduced) <= noise] = 0.0
+    counted = np.abs(reduced) > _NOISE * (np.abs(cost) + size)
     at = np.where(reduced > 0, compiled.lower, compiled.upper)
-    least = np.where(reduced == 0, 0.0, reduced * np.where(reduced == 0, 0.0, at))
-    return sign * float(y @ side + least.sum()) + compiled.offset
+    return sign * float(y @ side + reduced[counted] @ at[counted]) + compiled.offset
 
 
 def derived_bounds(rows: Rows, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
@@ -124,8 +123,9 @@ def _room(row: np.ndarray, least: Floats, side: Floats) -> Floats:
     others_endless = np.bincount(row, weights=endless, minlength=count)[row] - endless
     room = side[row] - (sums[row] - known)
     finite = np.isfinite(room) & (others_endless == 0)
-    loose = _LOOSE * (1.0 + np.abs(np.where(finite, room, 0.0)) + sizes[row])
-    return np.where(finite, room + loose, np.inf)
+    with np.errstate(invalid="ignore"):
+        loosened = room + _LOOSE * (1.0 + np.abs(room) + sizes[row])
+    return np.where(finite, loosened, np.inf)
 
 
 def _least_product(low: Floats, high: Floats, lower: Floats, upper: Floats) -> Floats:

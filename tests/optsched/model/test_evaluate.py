@@ -57,6 +57,7 @@ def test_an_indicator_binds_only_where_all_its_literals_are_true():
     x_value = np.array([[1, 9], [9, 9]])
     assert kinds(m, x=x_value, a=np.ones((2, 2)), b=np.ones(2)) == {}
     assert kinds(m, x=x_value, a=np.zeros((2, 2)), b=np.zeros(2)) == {}
+    assert kinds(m, x=np.full((2, 2), 3), a=np.ones((2, 2)), b=np.zeros(2)) == {}
     (broken,) = m.violations({"x": x_value, "a": np.ones((2, 2)), "b": [1, 0]})
     assert (broken.block, broken.kind, broken.amount, broken.entries) == ("when", "row", 6.0, 2)
     assert broken.index == (0, 1)

@@ -103,6 +103,15 @@ def test_duals_that_prove_a_millionth_less_than_the_value_prove_no_optimum(sense
         assert solution.objective == 1 + offset
 
 
+def test_duals_that_miss_the_value_by_the_tolerance_itself_are_forgiven():
+    m = Model()
+    x = m.continuous("x", lower=-1e-6)
+    m.minimize(x)
+    m.add("row", x >= 0)
+    raw = SolverResult(Status.OPTIMAL, np.zeros(1), 0.0, row_duals=np.zeros(1))
+    assert solve_directly(m, Scripted(raw), Options()).status is Status.OPTIMAL
+
+
 def test_duals_that_claim_no_bound_refute_nothing():
     m = Model()
     x = m.continuous("x")
@@ -121,7 +130,9 @@ def test_an_answer_that_is_no_optimum_keeps_its_bound_whatever_its_duals():
 # the point
 
 
-@pytest.mark.parametrize(("off", "value"), [(0.0, 0.0), (-1e-6, 0.0), (-1e-7, 0.0), (0.5, 0.5)])
+@pytest.mark.parametrize(
+    ("off", "value"), [(0.0, 0.0), (-1e-6, 0.0), (-1e-7, 0.0), (0.5, 0.5), (1 + 1e-7, 1.0)]
+)
 def test_a_point_that_is_out_of_its_bounds_by_the_tolerance_is_taken_back(off, value):
     raw = SolverResult(Status.FEASIBLE, np.array([off]), -1.0, Limit.TIME)
     solution = solve_directly(nine("minimise"), Scripted(raw), Options())

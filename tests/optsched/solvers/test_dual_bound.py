@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from optsched import Model
 from optsched.model.matrix_form import MatrixForm, Rows
-from optsched.solvers.dual_bound import derived_bounds, dual_bound
+from optsched.solvers.dual_bound import claimed_bound, derived_bounds, dual_bound
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -231,3 +231,53 @@ def test_entries_stored_as_zero_are_none() -> None:
         Rows(matrix, np.array([-INF]), np.array([6.0])), np.array([0, -INF]), np.array([INF, INF])
     )
     assert (low.tolist(), high.tolist()) == ([0, -INF], [pytest.approx(6, rel=1e-7), INF])
+
+
+# what multipliers claim, rounding left aside
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("maximise", [False, True])
+def test_a_claim_is_what_the_multipliers_prove_up_to_rounding(seed, maximise):
+    rng = np.random.default_rng(seed)
+    m = Model()
+    x = m.continuous("x", 5, lower=rng.integers(-5, 0, 5), upper=rng.integers(1, 6, 5))
+    matrix, side = rng.integers(-3, 4, (3, 5)), rng.integers(-3, 4, 3)
+    m.add("rows", matrix @ x >= side)
+    m.add("roof", matrix @ x <= side + 9)
+    duals = np.concatenate([rng.integers(1, 9, 3), -rng.integers(1, 9, 3)]) / 8
+    cost = rng.integers(-3, 4, 5) / 2
+    m.minimize(cost @ x + 0.5)
+    expected = float(exact_bound(m.compile(), duals)) + 0.5
+    if maximise:  # the same, with every sign but the constant's turned
+        m.maximize(-cost @ x + 0.5)
+        duals, expected = -duals, 1 - expected
+    assert claimed_bound(m.compile(), duals) == pytest.approx(expected, rel=1e-12)
+
+
+def claim(cost: float, dual: float, **bounds: float) -> float:
+    """What a multiplier of ``x >= 1`` claims of the least of ``cost x``."""
+    m = Model()
+    x = m.continuous("x", **bounds)
+    m.add("row", x >= 1)
+    m.minimize(cost * x)
+    return claimed_bound(m.compile(), np.array([dual]))
+
+
+def test_a_multiplier_for_a_side_that_a_row_does_not_have_counts_nothing_but_in_prices():
+    assert claim(1.0, -0.5, lower=2, upper=9) == 3.0
+    assert claim(1.0, -0.5, lower=-2, upper=9) == -3.0
+
+
+def test_a_price_that_no_bound_pays_for_claims_nothing():
+    assert claim(1.0, 0.5, lower=-INF) == -INF
+    assert claim(1.0, 1.5) == -INF
+    assert claim(1.0, 0.0) == 0.0
+
+
+def test_prices_up_to_a_trillionth_of_their_parts_are_rounding():
+    for off, expected in ((0.99, 1.0), (1.01, -INF)):
+        dual = 1 + off * 2e-12  # of the cost and of what the row takes off it
+        assert claim(1.0, dual) == pytest.approx(expected, rel=1e-9)
+        assert claim(1000.0, 1000 * dual) == pytest.approx(1000 * expected, rel=1e-9)
+    assert claim(0.0, 0.0, lower=-INF) == 0.0
