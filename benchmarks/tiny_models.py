@@ -8,7 +8,7 @@ the same arrays, to
 - ``raw``: highspy by hand, one array hand-over, the options of ``tiny``;
 - ``default``: a ``Model`` and ``solve``;
 - ``tiny``: the same with ``profile="tiny"``;
-- ``batch``: one ``Batch``, new costs, right-hand sides and coefficients for each item;
+- ``session``: one ``Session``, new costs, right-hand sides and coefficients for each item;
 - ``pulp``: PuLP with the HiGHS of the same process, or with CBC where that is not to be had.
 
 One process, one thread; the loop over all models is repeated and the median taken.
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from optsched import Model, solve
-from optsched.parametric import ParametricModel
+from optsched.session import Session
 
 COLUMNS = 20
 LINEAR = ("linear", "sweep")
@@ -98,8 +98,8 @@ def tiny(sort: str, data: list[Data]) -> Iterator[float]:
         yield float(item["cost"] @ solve(model(sort, item), profile="tiny")["x"])
 
 
-def batch(sort: str, data: list[Data]) -> Iterator[float]:
-    many = ParametricModel(model(sort, data[0]))
+def session(sort: str, data: list[Data]) -> Iterator[float]:
+    many = Session(model(sort, data[0]))
     for item in data:
         changes: dict[str, Any] = {"cost": {"x": item["cost"]}}
         if sort != "assignment":  # whose rows are the same in every item
@@ -130,7 +130,7 @@ TOOLS: dict[str, Callable[[str, list[Data]], Iterator[float]]] = {
     "raw": raw,
     "default": default,
     "tiny": tiny,
-    "batch": batch,
+    "session": session,
     "pulp": pulp,
 }
 
@@ -148,8 +148,8 @@ def report(sort: str, count: int, repeats: int) -> None:
             optima[tool] = list(run(sort, data))
             seconds[tool].append((time.process_time() - began) / count)
     print(f"\n{sort}: {count} models, median of {repeats}")
-    print(f"  {'tool':<9}{'ms a model':>12}{'/ raw':>8}{'/ batch':>9}")
-    reference, best = median(seconds["raw"]), median(seconds["batch"])
+    print(f"  {'tool':<9}{'ms a model':>12}{'/ raw':>8}{'/ session':>9}")
+    reference, best = median(seconds["raw"]), median(seconds["session"])
     for tool in TOOLS:
         agree = np.allclose(optima[tool], optima["raw"], atol=1e-6)
         middle = median(seconds[tool])

@@ -6,7 +6,7 @@ from optsched.explain import Explanation, explain
 from optsched.explain_lowering import explain_lowering
 from optsched.formats.reading import from_mps
 from optsched.model import Model
-from optsched.parametric import ParametricModel
+from optsched.session import Session
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
@@ -17,7 +17,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Options",
-    "ParametricModel",
+    "Session",
     "Solution",
     "Status",
     "UnsupportedError",
