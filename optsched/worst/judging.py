@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optsched.document import parse
-from optsched.errors import InputError
-from optsched.evaluation.runs import HeuristicRun, run_heuristic
+from optsched.document import parse, validated
+from optsched.errors import InputError, words
+from optsched.evaluation.runs import (
+    HeuristicRun,
+    describe,
+    granted_check_options,
+    heuristic_rng,
+    run_heuristic,
+)
 from optsched.problem import Problem
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -18,6 +23,10 @@ from optsched.worst.space import Space
 
 SEEDS = 5
 """Runs of a heuristic that draws lots, of which the mean counts."""
+
+
+UNSOLVED = "not solved"
+"""Status of a candidate that a bound, or what is claimed of it, has ruled out."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +85,14 @@ class Judge:
 
         Args:
             document: decoded JSON.
-            need: a ratio; where the true one is certain to be below, no solve is made and the
-                score's ends are bounds only, the low one 0.
+            need: a ratio; a candidate that is certain to be below is not worth a solve, nor the
+                checking of schedules: its score says so, and its low end is 0.
         """
         try:
             repair = self.problem.repair
-            instance = parse(self.problem.instance_type, repair(document) if repair else document)
+            kind = self.problem.instance_type
+            read = validated(kind.document_type, repair(document) if repair else document)
+            instance = kind.from_document(read)
         except (InputError, ValueError, OverflowError):
             self.refused += 1
             return None
@@ -90,13 +101,10 @@ class Judge:
     def instance(self, instance: Any, need: float = -math.inf) -> Score | None:
         """As ``document``, of an instance."""
         self.evaluated += 1
-        trials = [self.run(instance, seed) for seed in self.seeds]
-        for trial in trials:
-            if trial.status or trial.cost is None:
-                self.failed += 1
-                self.failure = self.failure or f"{trial.status}: {trial.message}"
-                return None
-        cost = math.fsum(trial.cost or 0.0 for trial in trials) / len(trials)
+        made = self._made(instance)
+        if made is None:
+            return None
+        cost = math.fsum(claimed for _, claimed in made) / len(made)
         high, second, bound = math.inf, 0.0, None
         for one in self._bounds:
             try:
@@ -108,33 +116,70 @@ class Judge:
             if against < high:
                 high, bound = against, value
             if high < need:
-                return Score(0.0, high, cost, None, bound, "not solved", second)
-        return self._solved(instance, trials, cost, second)
+                return Score(0.0, high, cost, None, bound, UNSOLVED, second)
+        score = self._solved(instance, cost, second, need)
+        if score is None or score.status == UNSOLVED:
+            return score
+        return score if all(self._holds(instance, schedule) for schedule, _ in made) else None
 
     def run(self, instance: Any, seed: int) -> HeuristicRun:
         """One run of the heuristic, checked."""
         return run_heuristic(self.problem, instance, self.heuristic, seed)
 
-    def _solved(
-        self, instance: Any, trials: Sequence[HeuristicRun], cost: float, second: float
-    ) -> Score | None:
+    def _made(self, instance: Any) -> list[tuple[Any, float]] | None:
+        """The heuristic's schedules, one per seed, not yet checked, and what they cost."""
+        chosen, options = self.problem.heuristic(self.heuristic)
+        made = []
+        for seed in self.seeds:
+            try:
+                schedule = chosen.run(instance, heuristic_rng(seed), **options)
+                cost = float(self.problem.cost(instance, schedule))
+            except Exception as error:  # a heuristic under test may do anything
+                self._fail(f"error: {words(error)}")
+                return None
+            if not math.isfinite(cost):
+                self._fail(f"a schedule costs {cost}")
+                return None
+            made.append((schedule, cost))
+        return made
+
+    def _holds(self, instance: Any, schedule: Any) -> bool:
+        """Whether a schedule of the heuristic passes the checker, at the speed it ran at."""
+        granted = granted_check_options(self.problem, schedule)
+        violations = self.problem.check(instance, schedule, **granted)
+        if violations:
+            self._fail(describe(violations))
+        return not violations
+
+    def _fail(self, message: str) -> None:
+        self.failed += 1
+        self.failure = self.failure or message
+
+    def _solved(self, instance: Any, cost: float, second: float, need: float) -> Score | None:
+        """The score by the exact method; where it is below the need, nothing more is checked."""
         self.solved += 1
+        method, own = self.problem.formulation(self.reference)
         try:
-            answer = self.problem.solve(self.reference, instance, options=self.options)
+            answer = method.solve(instance, options=self.options, **own)
+            claimed = answer.solution.objective
+            if claimed is not None and quotient(self.problem, cost, claimed) < need:
+                return Score(0.0, math.inf, cost, claimed, None, UNSOLVED, second)
+            answer = self.problem.verify(instance, answer)
         except Exception as error:  # a candidate less
-            self.failed += 1
-            self.failure = self.failure or f"{self.reference}: {error}"
+            self._fail(f"{self.reference}: {words(error)}")
             return None
-        solution = answer.solution
-        known = [trial.cost for trial in trials if trial.offline and trial.cost is not None]
-        if answer.schedule is not None and solution.status != Status.ERROR:
-            known.append(float(self.problem.cost(instance, answer.schedule)))
-        if not known:
+        solution, incumbent = answer.solution, None
+        if solution.status == Status.ERROR:
+            self._fail(f"{self.reference}: {solution.message}")
             return None
-        best = min if self.problem.sense == "minimise" else max
-        incumbent = best(known)
-        bound = solution.bound if solution.status != Status.ERROR else None
-        bound = incumbent if solution.status == Status.OPTIMAL else bound
+        if answer.schedule is not None:
+            incumbent = float(self.problem.cost(instance, answer.schedule))
+        elif (trial := self.run(instance, self.seeds[0])).offline:
+            incumbent = trial.cost
+        if incumbent is None:
+            self._fail(f"{self.reference}: {solution.status.value}, no schedule")
+            return None
+        bound = incumbent if solution.status == Status.OPTIMAL else solution.bound
         low = quotient(self.problem, cost, incumbent)
         high = math.inf if bound is None else max(low, quotient(self.problem, cost, bound))
         return Score(low, high, cost, incumbent, bound, solution.status.value, second)
@@ -151,7 +196,7 @@ def quotient(problem: Problem, cost: float, reference: float) -> float:
 def draws_lots(problem: Problem, heuristic: str, space: Space) -> bool:
     """Whether a heuristic's schedule depends on its random generator, on a few instances."""
     for document in space.documents[:5]:
-        instance = parse(problem.instance_type, json.loads(json.dumps(document)))
+        instance = parse(problem.instance_type, document)
         costs = {run_heuristic(problem, instance, heuristic, seed).cost for seed in range(3)}
         if len(costs) > 1:
             return True

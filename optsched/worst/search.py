@@ -86,7 +86,9 @@ class Hunt:
         """Who judges candidates."""
         chosen = found(self.problem)
         method, _ = chosen.formulation(self.reference or chosen.reference)
-        limits = Options(time_limit=self.time_limit) if "time_limit" in method.honours else None
+        usual = Options(time_limit=self.time_limit, profile="tiny")
+        heeded = {n: v for n, v in vars(usual).items() if n in method.honours}
+        limits = Options(**heeded)
         return Judge(chosen, self.heuristic, reference=self.reference, options=limits, seeds=seeds)
 
     def space(self) -> Space:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -162,6 +163,7 @@ class Space:
     def __init__(self, problem: Problem, options: Mapping[str, Any]) -> None:
         self.problem = problem
         self._keys: dict[Path, Key] = {}
+        self._walked: deque[tuple[Any, list[Path]]] = deque(maxlen=4)
         kind: type[Any] = problem.instance_type
         fields = fields_of(kind) if issubclass(kind, Declares) else ()
         self.fields = [one for one in fields if one.file and not one.derived]
@@ -204,7 +206,16 @@ class Space:
 
     def varying(self, document: Any) -> list[Path]:
         """Where a document may be changed."""
-        return [path for path, _ in leaves(document) if self.pool(path) is not None]
+        if not any(document is known for known, _ in self._walked):
+            paths = [path for path, _ in leaves(document) if self.pool(path) is not None]
+            self._walked.append((document, paths))
+        return next(paths for known, paths in self._walked if known is document)
+
+    def _set(self, document: Any, path: Path, value: Any) -> Any:
+        """A copy with another value in one place, which may be changed where the first may."""
+        other = replaced(document, path, value)
+        self._walked.append((other, self.varying(document)))
+        return other
 
     def outside(self, document: Any) -> list[Path]:
         """Where a document holds what no generated one does, as far as ranges tell."""
@@ -231,9 +242,9 @@ class Space:
         assert pool is not None
         what = rng.random()
         if what < 0.25:
-            return replaced(document, path, pool.draw(rng))
+            return self._set(document, path, pool.draw(rng))
         if what < 0.60:
-            return replaced(document, path, pool.nudge(value, rng))
+            return self._set(document, path, pool.nudge(value, rng))
         if what < 0.75:
             return self._align(document, path, paths, rng)
         return self._rearrange(document, rng)
@@ -249,10 +260,10 @@ class Space:
         other = like[rng.integers(len(like))]
         what = rng.random()
         if what < 0.4:
-            return replaced(document, path, at(document, other))
+            return self._set(document, path, at(document, other))
         if what < 0.7:
-            document = replaced(document, path, at(document, other))
-            return replaced(document, other, value)
+            document = self._set(document, path, at(document, other))
+            return self._set(document, other, value)
         pool = self.pools[key]
         moved = pool.nudge(value, rng)
         old, new = number(value), number(moved)
@@ -262,8 +273,8 @@ class Space:
             there = number(at(document, place))
             if there is not None and there >= old:
                 shifted = min(pool.high, max(pool.low, there + new - old))
-                document = replaced(document, place, type(at(document, place))(shifted))
-        return replaced(document, path, moved)
+                document = self._set(document, place, type(at(document, place))(shifted))
+        return self._set(document, path, moved)
 
     def _rearrange(self, document: Any, rng: np.random.Generator) -> Any:
         """Copy an entry over another of its list, take one of another file, drop or repeat one."""
