@@ -79,6 +79,14 @@ def ratio(
             show_default=False,
         ),
     ] = None,
+    prove: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            metavar="SECONDS",
+            help="Time to prove each optimum in exact arithmetic; 0: no proofs.",
+        ),
+    ] = 0.0,
     workers: Annotated[
         int | None, typer.Option(help="Processes; default: one per core.", show_default=False)
     ] = None,
@@ -125,6 +133,7 @@ def ratio(
             solver=solver,
             options=Options(time_limit=limit),
             bounds=_names(bounds, plan.bounds or ()),
+            prove=prove or plan.limits.prove,
             workers=cores() if workers is None else workers,
             progress=lambda finished, planned, rows: tell(finished, planned),
         )
@@ -206,7 +215,7 @@ def show_ratios(
         [
             *(line[key] for key in keys),
             _of(line["measured"], line["rows"]),
-            line["proven"],
+            _of(line["verified"], line["proven"]) if line["verified"] else line["proven"],
             span(line["mean_low"], line["mean_high"]),
             span(line["ci_low"], line["ci_high"]),
             span(line["max_low"], line["max_high"]),

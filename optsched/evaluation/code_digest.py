@@ -21,6 +21,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from optsched.errors import InputError
+from optsched.evaluation.proofs import proven_bound, proven_by
 from optsched.evaluation.runs import InstanceRunner, MethodSpec
 from optsched.problem import Problem
 from optsched.solvers.registry import backend
@@ -62,6 +64,8 @@ def method_versions(problem: Problem, method: MethodSpec) -> dict[str, str]:
     versions = {}
     if method.kind == "bound":
         return code_versions([problem.bounds[method.call].compute], RUNNER)
+    if method.kind == "proof":
+        return code_versions([proven_bound, *_proven_code(problem, method.call)], RUNNER)
     parts += [problem.check, problem.cost, problem.check_options, *problem.measures.values()]
     heuristics = [*method.start, *([method.call] if method.kind == "heuristic" else [])]
     parts += [problem.heuristic(text)[0].run for text in heuristics]
@@ -73,6 +77,14 @@ def method_versions(problem: Problem, method: MethodSpec) -> dict[str, str]:
         solver = method.solver or formulation.solver
         versions["solver"] = f"{solver} {backend(solver).version()}"
     return versions | code_versions(filter(None, parts), RUNNER)
+
+
+def _proven_code(problem: Problem, call: str) -> Iterable[Callable[..., Any]]:
+    """What makes the model that a proof is about; nothing where there is none."""
+    try:
+        return problem.formulation(proven_by(problem, call))[0].code
+    except InputError:
+        return ()
 
 
 def code_versions(

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from optsched.document import dumps, parse
 from optsched.errors import InputError
@@ -33,6 +33,39 @@ def proven_by(problem: Problem, call: str) -> str:
     if chosen.relaxation or not problem.proof_model:
         raise InputError.of("--proof", call, "a formulation that has a model to prove")
     return problem.proof_model
+
+
+class Proven(NamedTuple):
+    """What was proven of an optimum, and verified."""
+
+    bound: float
+    nodes: int
+
+
+def proven_bound(
+    problem: Problem, call: str, instance: Any, claim: float, seconds: float | None = None
+) -> Proven:
+    """The bound that a proof of an optimum shows, the model made anew to verify it.
+
+    Args:
+        problem: the problem.
+        call: the formulation that was solved, with its options.
+        instance: what was solved.
+        claim: the optimum.
+        seconds: wall time that finding it may take.
+
+    Raises:
+        NotProvenError: no proof was found in time.
+        InputError: the formulation has no model.
+        ProofError: the model has blocks a proof cannot speak of.
+    """
+    by = proven_by(problem, call)
+    limit = math.inf if seconds is None else seconds
+    proof = find(_form(problem, by, instance), claim, seconds=limit)
+    bound = verify(_form(problem, by, instance), proof)
+    if bound is None:
+        raise NotProvenError("the model has no point")
+    return Proven(float(bound), len(proof["nodes"]))
 
 
 def _form(problem: Problem, call: str, instance: Any) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from optsched.calls import call_options, pick
-from optsched.evaluation.runs import DONE, MethodKind, MethodRun
+from optsched.evaluation.runs import DONE, PROVEN, MethodKind, MethodRun
 from optsched.problem import COST_TOLERANCE, Problem, Sense
 from optsched.solvers.solution import Status
 
@@ -113,8 +113,8 @@ _TELLING = (
 """Of several solves of one problem, the end that comes first here says most."""
 
 _TAIL = (
-    *("incumbent", "reference", "solver", "seconds", "compile_seconds", "interpreted_seconds"),
-    *("solver_seconds", "message"),
+    *("incumbent", "known_by", "reference", "solver", "seconds", "compile_seconds"),
+    *("interpreted_seconds", "solver_seconds", "message"),
 )
 
 
@@ -143,6 +143,9 @@ class Row:
     """Against the bound: the ratio is no larger."""
     incumbent: float | None = None
     """Cost of the best known schedule that is feasible at speed 1."""
+    known_by: str = ""
+    """Why the optimum is believed: "proven" (in exact arithmetic, and verified), "two solvers" (of
+    different families), "solver", or "bound" (one that a schedule meets); empty without one."""
     reference: str = ""
     """The formulation that gave optimum and bound."""
     solver: str = ""
@@ -278,6 +281,11 @@ def ratio_rows(
         optimum=known.optimum,
         bound=known.bound,
         incumbent=known.incumbent,
+        known_by=_known_by(
+            known.optimum,
+            list(solves.values()),
+            [runs["proof", text] for text in comparison.solves if ("proof", text) in runs],
+        ),
         reference=comparison.reference,
         solver=", ".join(dict.fromkeys(run.solver for run in solves.values() if run.solver)),
         solver_seconds=sum(run.seconds for run in solves.values()),
@@ -329,6 +337,27 @@ def _known_optimum(
     known = optimum_interval(comparison.sense, _ended(solves), schedules, claims)
     complaints = [run.message for run in bounds.values() if run.bound is None]
     return replace(known, message=_joined(known.message, *complaints))
+
+
+def _known_by(
+    optimum: float | None, solves: Sequence[MethodRun], proofs: Sequence[MethodRun]
+) -> str:
+    """Why an optimum is believed, the best reason there is."""
+    if optimum is None:
+        return ""
+    allowed = COST_TOLERANCE * max(1.0, abs(optimum))
+    for proof in proofs:
+        near = proof.bound is not None and abs(proof.bound - optimum) <= allowed
+        if proof.status == PROVEN and near:
+            return "proven"
+    families = {_family(run.solver) for run in solves if run.status == Status.OPTIMAL}
+    return ("bound", "solver", "two solvers")[min(2, len(families))]
+
+
+def _family(solver: str) -> str:
+    """Solvers that share code, and so their faults."""
+    name = solver.partition(" ")[0].lower()
+    return "highs" if "highs" in name or name == "scipy" else name
 
 
 def _joined(*messages: str) -> str:

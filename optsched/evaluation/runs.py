@@ -111,8 +111,14 @@ def describe(violations: Sequence[Violation]) -> str:
     )
 
 
-MethodKind = Literal["heuristic", "exact", "bound", "sweep"]
-"""A sweep is a measurement of its own, which no comparison knows."""
+MethodKind = Literal["heuristic", "exact", "bound", "proof", "sweep"]
+"""A proof is of what an exact method found; a sweep is a measurement of its own, which no comparison knows."""
+
+PROVEN = "proven"
+"""Status of a proof that was found and verified in exact arithmetic."""
+
+UNPROVEN = "not proven"
+"""Status of one that was not; it says nothing against the optimum."""
 
 DONE = "done"
 """Status of a heuristic whose schedule passes the checker, of a bound that was computed, and of
@@ -132,7 +138,7 @@ class UnmeasuredError(Exception):
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A heuristic, a formulation with its solver and limits, or a bound."""
+    """A heuristic, a formulation with its solver and limits, a bound, or a proof."""
 
     kind: MethodKind
     call: str
@@ -140,7 +146,7 @@ class MethodSpec:
     solver: str | None = None
     """Back end of a formulation; None: its own."""
     options: Options | None = None
-    """Limits of a formulation's solve."""
+    """Limits of a formulation's solve; of a proof, the time it may take."""
     start: tuple[str, ...] = ()
     """Heuristics; the formulation's solve starts from the best of their schedules."""
 
@@ -204,13 +210,21 @@ class InstanceRunner:
             )
         return self._trials[heuristic]
 
-    def run(self, method: MethodSpec, start: str | None = None, *, keep: bool = False) -> MethodRun:
+    def run(
+        self,
+        method: MethodSpec,
+        start: str | None = None,
+        *,
+        keep: bool = False,
+        claim: float | None = None,
+    ) -> MethodRun:
         """Do what the method says; whatever it raises is part of the answer.
 
         Args:
             method: what to do.
             start: heuristic whose schedule a solve starts from.
             keep: put the schedule into the record.
+            claim: the optimum that a proof is to be of.
 
         Raises:
             InputError: a name or option that is not known.
@@ -219,6 +233,8 @@ class InstanceRunner:
             return self._bound(method.call)
         if method.kind == "heuristic":
             return self._heuristic(method.call, keep)
+        if method.kind == "proof":
+            return self._proof(method, claim)
         return self._exact(method, start, keep)
 
     def _bound(self, name: str) -> MethodRun:
@@ -231,6 +247,21 @@ class InstanceRunner:
             message = f"bound {name}: {value}"
             return MethodRun(Status.ERROR.value, **vars(watch), message=message)
         return MethodRun(DONE, bound=value, **vars(watch))
+
+    def _proof(self, method: MethodSpec, claim: float | None) -> MethodRun:
+        from optsched.evaluation.proofs import proven_bound
+
+        if claim is None:
+            return MethodRun(UNPROVEN, message="no optimum to prove")
+        seconds = None if method.options is None else method.options.time_limit
+        began = time.perf_counter()
+        try:
+            proven = proven_bound(self.problem, method.call, self.instance, claim, seconds)
+        except Exception as error:  # the optimum still counts
+            spent = time.perf_counter() - began
+            return MethodRun(UNPROVEN, seconds=spent, message=f"not proven: {words(error)}")
+        spent = time.perf_counter() - began
+        return MethodRun(PROVEN, bound=proven.bound, seconds=spent, nodes=proven.nodes)
 
     def _heuristic(self, call: str, keep: bool) -> MethodRun:
         trial = self.trial(call)

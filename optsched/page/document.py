@@ -78,6 +78,11 @@ def _content(section: Section) -> dict[str, Any]:
         "sense": problem.sense,
         "instances": len(instances),
         "proven": proven,
+        "known": " and ".join(
+            f"{count} {word}"
+            for word, count in instances["known_by"].value_counts(sort=False).items()
+            if word
+        ),
         "runs": len(table),
         "measured": len(measured),
         "head": ["heuristic", *(name.replace("_", " ") for name in section.cells)],

@@ -36,7 +36,7 @@ class _Open:
     missing: set[Place] = field(default_factory=set)
     """Places of the steps without a result."""
     waiting: list[Step] = field(default_factory=list)
-    """Solves that start from a heuristic's schedule."""
+    """Solves that start from a heuristic's schedule, and proofs of what a solve finds."""
 
 
 @dataclass(frozen=True)
@@ -127,15 +127,29 @@ class Engine:
             return
         one.digest = made.digest
         one.missing = {step.place for step in steps}
-        one.waiting = [step for step in steps if self.plan.methods[step.key].method.start]
+        one.waiting = [
+            step
+            for step in steps
+            if step.kind == "proof" or self.plan.methods[step.key].method.start
+        ]
         for step in steps:
             if step not in one.waiting:
                 self._ask(one, step)
         self._ask_waiting(one)
 
     def _ask_waiting(self, one: _Open) -> None:
-        """Ask for the solves whose start is known: the best of the heuristics they name."""
+        """Ask for the solves whose start is known: the best of the heuristics they name.
+
+        And for the proofs whose claim is: the optimum that the solve of the same label found.
+        """
         for step in list(one.waiting):
+            if step.kind == "proof":
+                if ("exact", step.label) not in one.missing:
+                    one.waiting.remove(step)
+                    found = self._runs(one)["exact", step.label]
+                    optimal = found.status == Status.OPTIMAL
+                    self._ask(one, step, claim=found.cost if optimal else None)
+                continue
             names = self.plan.methods[step.key].method.start
             if any(("heuristic", name) in one.missing for name in names):
                 continue
@@ -148,7 +162,9 @@ class Engine:
                 start = best_start(comparison.sense, usable)
             self._ask(one, step, start)
 
-    def _ask(self, one: _Open, step: Step, start: str | None = None) -> None:
+    def _ask(
+        self, one: _Open, step: Step, start: str | None = None, claim: float | None = None
+    ) -> None:
         key = step.run(one.digest, one.case.seed)
         if key in self._there:
             self._tick(one, step)
@@ -159,7 +175,7 @@ class Engine:
                 self._tasks.append(Measure(key, asked, one.case.cell))
             else:
                 recipe = self.plan.recipes[one.case.recipe]
-                self._tasks.append(RunMethod(key, asked, recipe, start, keep))
+                self._tasks.append(RunMethod(key, asked, recipe, start, keep, claim))
         self._running[key].append((one, step))
 
     def _tick(self, one: _Open, step: Step) -> None:

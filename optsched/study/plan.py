@@ -47,6 +47,8 @@ class Exact:
     """Heuristics of the grid; the solve starts from the best of their schedules."""
     name: str = ""
     """In tables; empty: the formulation, and the solver where one is named."""
+    prove: float = 0.0
+    """Seconds a proof of the optimum in exact arithmetic may take; 0: none is looked for."""
 
     @property
     def label(self) -> str:
@@ -229,6 +231,11 @@ def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
     methods += [
         (one.label, MethodSpec("exact", one.formulation, one.solver, one.options, tuple(one.start)))
         for one in solves
+    ]
+    methods += [
+        (one.label, MethodSpec("proof", one.formulation, options=Options(time_limit=one.prove)))
+        for one in solves
+        if one.prove
     ]
     asked = [
         (label, Asked(problem.name, method, method_versions(problem, method)))

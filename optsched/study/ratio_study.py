@@ -43,6 +43,7 @@ def ratio_study(
     solver: str | None = None,
     options: Options | None = None,
     bounds: Sequence[str] = (),
+    prove: float = 0.0,
     workers: int = 1,
     progress: Callable[[int, int, Sequence[Row]], None] | None = None,
 ) -> RatioStudy:
@@ -62,6 +63,7 @@ def ratio_study(
         solver: back end; None: the formulation's own.
         options: limits of the reference formulation, per instance.
         bounds: further bounds; the best one counts, and each has columns of its own.
+        prove: seconds a proof of each optimum in exact arithmetic may take; 0: none.
         workers: processes; 1 stays in this one.
         progress: called with (instances finished, instances planned, their new rows).
 
@@ -73,7 +75,8 @@ def ratio_study(
     check_names(chosen, heuristics, reference, solver, bounds, options)
     if workers < 1:
         raise InputError.of("workers", workers, "an integer >= 1")
-    exact = Exact(reference, solver, options or Options(), starts(chosen, reference, heuristics))
+    start = starts(chosen, reference, heuristics)
+    exact = Exact(reference, solver, options or Options(), start, prove=prove)
     planned = plan([StudyGrid(problem, grid, (), seeds, heuristics, [exact], bounds)])
     rows: dict[int, list[Row]] = {}
     try:

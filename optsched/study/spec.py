@@ -8,6 +8,7 @@ A study is a title, limits of its solves, and one or more grids::
     time_limit = 20                   # wall seconds; without it solves run to proof
     memory_limit = 4                  # GiB; each solver then gets a process of its own
     gap = 0.0                         # relative gap to stop at; also absolute_gap, threads, seed,
+                                      # prove = 20: seconds to prove an optimum in exact arithmetic
                                       # isolate, extra = { options in the solver's own names }
 
     [[grid]]                          # every method on every instance of one problem
@@ -68,6 +69,7 @@ class LimitsDocument(Document):
     absolute_gap: float = Field(0.0, ge=0, description="absolute gap to stop at, in cost units")
     threads: int = Field(1, ge=1, description="threads of the solver")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the solver")
+    prove: float = Field(0.0, ge=0, description="seconds to prove the optimum; 0: no proof")
     isolate: bool = Field(False, description="a process of its own for every solve")
     memory_limit: float | None = Field(None, gt=0, description="memory of that process, GiB")
     extra: dict[str, Any] = Field({}, description="options under the solver's own names")
@@ -250,10 +252,9 @@ def _grid(document: GridDocument, limits: LimitsDocument, folder: Path) -> Study
 def _exact(document: ExactDocument, usual: dict[str, Any]) -> Exact:
     own = document.model_dump(exclude_unset=True, include=set(LimitsDocument.model_fields))
     limits = LimitsDocument.model_validate({**usual, **own})
-    options = Options(**limits.model_dump())
-    return Exact(
-        document.formulation, document.solver, options, tuple(document.start), document.name
-    )
+    options = Options(**limits.model_dump(exclude={"prove"}))
+    start = tuple(document.start)
+    return Exact(document.formulation, document.solver, options, start, document.name, limits.prove)
 
 
 def _files(patterns: Sequence[str], folder: Path) -> list[Path]:

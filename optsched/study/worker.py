@@ -47,6 +47,8 @@ class RunMethod:
     """Heuristic whose schedule a solve starts from."""
     keep: bool = False
     """Whether to send the schedule along."""
+    claim: float | None = None
+    """The optimum a proof is to be of."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _run(task: RunMethod) -> MethodRun:
             "is its generator random beyond its seed, or has a file it reads changed?"
         )
     runner = InstanceRunner(problem, _kept.instance, task.recipe.seed)
-    return runner.run(task.asked.method, task.start, keep=task.keep)
+    return runner.run(task.asked.method, task.start, keep=task.keep, claim=task.claim)
 
 
 def _make(problem: Problem, recipe: Recipe) -> str:
