@@ -112,7 +112,8 @@ def describe(violations: Sequence[Violation]) -> str:
 
 
 MethodKind = Literal["heuristic", "exact", "bound", "proof", "sweep"]
-"""A proof is of what an exact method found; a sweep is a measurement of its own, which no comparison knows."""
+"""A proof is of what an exact method found; a sweep is a measurement of its own, which no
+comparison knows."""
 
 PROVEN = "proven"
 """Status of a proof that was found and verified in exact arithmetic."""
