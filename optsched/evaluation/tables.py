@@ -30,8 +30,9 @@ def summarise(table: pd.DataFrame, by: Sequence[str] = ("heuristic",)) -> pd.Dat
 
     ``mean_low`` and ``mean_high`` enclose the mean ratio of the rows that have both ends; how
     many these are stands in ``measured``, how many of them are points in ``proven``, how many of
-    these are proven in exact arithmetic in ``verified``. ``ci_low`` and ``ci_high`` are the outer ends of the two Student-t intervals, of the low ends' mean and
-    of the high ends' mean, cut off at 0; they are missing for fewer than two rows.
+    these are proven in exact arithmetic in ``verified``. ``ci_low`` and ``ci_high`` are the outer
+    ends of the two Student-t intervals, of the low ends' mean and of the high ends' mean, cut off
+    at 0; they are missing for fewer than two rows.
 
     Args:
         table: what ``frame`` gives.
