@@ -43,6 +43,7 @@ CAPABILITIES: dict[str, Capabilities] = {
     "mathopt-highs": Capabilities(smallest=1e-9),
     "scipy": Capabilities(smallest=1e-9),
     "cpsat": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED})),
+    "exact": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED})),
     "glop": Capabilities(frozenset({Feature.INTEGER})),
     "pdlp": Capabilities(frozenset({Feature.INTEGER}), proves=False, tolerance=1e-4),
 }
@@ -63,7 +64,7 @@ def features(model: Model, compiled: MatrixForm | None) -> frozenset[Feature]:
     """
     found = set()
     lower, upper, integer = model.domains()
-    if not integer.all():
+    if not integer.all() or (compiled is not None and not compiled.integer.all()):
         found.add(Feature.CONTINUOUS)
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         found.add(Feature.UNBOUNDED)

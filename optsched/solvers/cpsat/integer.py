@@ -47,29 +47,29 @@ class IntegerModel:
         return self.sign * float(self.compiled.cost @ x) + self.offset
 
 
-def integer_model(compiled: MatrixForm) -> IntegerModel:
-    """Round bounds and objective.
+def integer_model(compiled: MatrixForm, solver: str = "cpsat") -> IntegerModel:
+    """Round bounds and objective; ``solver`` is for messages.
 
     Raises:
         UnsupportedError: a variable is continuous or lacks a finite bound, or the objective does
             not fit 64-bit integers.
     """
     if not compiled.integer.all():
-        _refuse_continuous(compiled, int(np.argmin(compiled.integer)))
+        _refuse_continuous(compiled, int(np.argmin(compiled.integer)), solver)
     for side in (compiled.lower, compiled.upper):
         fits = np.abs(side) <= LARGEST_VALUE
         if not fits.all():
             column = int(np.argmin(fits))
             raise UnsupportedError(
-                "cpsat needs finite bounds, of magnitude at most 2^53: "
+                f"{solver} needs finite bounds, of magnitude at most 2^53: "
                 f"{compiled.column_name(column)} lies in "
                 f"[{compiled.lower[column]:g}, {compiled.upper[column]:g}]"
             )
     lower, upper = integer_bounds(compiled.lower, compiled.upper)
-    return IntegerModel(compiled, lower, upper, _objective(compiled, lower, upper))
+    return IntegerModel(compiled, lower, upper, _objective(compiled, lower, upper, solver))
 
 
-def _refuse_continuous(compiled: MatrixForm, column: int) -> None:
+def _refuse_continuous(compiled: MatrixForm, column: int, solver: str) -> None:
     name = compiled.column_name(column)
     remedy = "declare it integer, in units fine enough"
     for block in compiled.nonlinear:  # the value of a block is a variable of the block's name
@@ -77,12 +77,14 @@ def _refuse_continuous(compiled: MatrixForm, column: int) -> None:
         if first <= column < first + max(1, int(np.prod(block.shape))):
             remedy = f"give the {block.kind} whole numbers only, in units fine enough"
     raise UnsupportedError(
-        f"cpsat takes integer variables only, and {name} is continuous: {remedy}, "
+        f"{solver} takes integer variables only, and {name} is continuous: {remedy}, "
         "or choose another solver"
     )
 
 
-def _objective(compiled: MatrixForm, lower: Floats, upper: Floats) -> ScaledObjective | None:
+def _objective(
+    compiled: MatrixForm, lower: Floats, upper: Floats, solver: str
+) -> ScaledObjective | None:
     if not compiled.cost.any():
         return None
     largest = int(np.argmax(np.abs(compiled.cost)))
@@ -92,8 +94,8 @@ def _objective(compiled: MatrixForm, lower: Floats, upper: Floats) -> ScaledObje
         scaled = scale_objective(cost, lower, upper)
     if scaled is None:
         raise UnsupportedError(
-            "cpsat counts the objective in 64-bit integers, which do not hold this one (largest "
-            f"coefficient {compiled.cost[largest]:g}, of {compiled.column_name(largest)}): use "
+            f"{solver} counts the objective in 64-bit integers, which do not hold this one "
+            f"(largest coefficient {compiled.cost[largest]:g}, of {compiled.column_name(largest)}): use "
             "tighter bounds, other units, or another solver"
         )
     return scaled

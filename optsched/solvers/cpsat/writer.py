@@ -126,7 +126,7 @@ class Writer:
         Raises:
             UnsupportedError: a row cannot be scaled to integers finely enough.
         """
-        scaled = _scaled(rows, self.lower, self.upper, names)
+        scaled = scaled_rows(rows, self.lower, self.upper, names)
         left = np.isfinite(rows.lower) | np.isfinite(rows.upper)
         if literals is None and rows.count >= _MANY_ROWS:
             pairs = left & rows_over_two_binaries(rows, self.lower, self.upper)
@@ -217,7 +217,9 @@ def _empty() -> Any:
     return cp_model_helper.CpModelProto()
 
 
-def _scaled(rows: Rows, lower: Floats, upper: Floats, names: list[tuple[int, str]]) -> ScaledRows:
+def scaled_rows(
+    rows: Rows, lower: Floats, upper: Floats, names: list[tuple[int, str]]
+) -> ScaledRows:
     """Rows as integers, refused where they would admit points that the model's check rejects."""
     too_large = np.abs(rows.matrix.data) > LARGEST
     if too_large.any():

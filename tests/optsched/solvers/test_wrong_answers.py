@@ -8,7 +8,7 @@ from optsched.solvers.registry import available
 from optsched.solvers.solution import Status
 
 INF = np.inf
-LINEAR = [name for name in available() if name not in ("cpsat", "pdlp", "tree-search")]
+LINEAR = [name for name in available() if name not in ("cpsat", "exact", "pdlp", "tree-search")]
 MIXED = [name for name in LINEAR if name != "glop"]
 
 

@@ -1,0 +1,1 @@
+"""Exact, a search over whole numbers in arbitrary precision."""
