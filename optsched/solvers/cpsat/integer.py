@@ -95,7 +95,7 @@ def _objective(
     if scaled is None:
         raise UnsupportedError(
             f"{solver} counts the objective in 64-bit integers, which do not hold this one "
-            f"(largest coefficient {compiled.cost[largest]:g}, of {compiled.column_name(largest)}): use "
-            "tighter bounds, other units, or another solver"
+            f"(largest coefficient {compiled.cost[largest]:g}, of "
+            f"{compiled.column_name(largest)}): use tighter bounds, other units, or another solver"
         )
     return scaled

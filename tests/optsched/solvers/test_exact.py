@@ -1,4 +1,4 @@
-"""The back end "exact": whole numbers in arbitrary precision, beside what every back end must do."""
+"""The back end "exact", beside what every back end must do."""
 
 import numpy as np
 import pytest
