@@ -19,12 +19,13 @@ from optsched.model.labels import numbers
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, Solver, SolverResult
 from optsched.solvers.dual_bound import claimed_bound
+from optsched.solvers.numbers import largest_switch
 from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.splitting import Judged, split_solve
-from optsched.solvers.tightening import tightened
+from optsched.solvers.tightening import bounded_by, is_bounded, tightened
 from optsched.solvers.watchdog import is_large, watched
 
 AGREEMENT = 1e-6
@@ -32,6 +33,7 @@ AGREEMENT = 1e-6
 
 _SMALL_COST = 1e-3  # costs from here on are left as they are
 _LARGE_COST = 1e4  # costs are not scaled beyond
+_SWITCH = 1e6  # constants from here on have been seen to lose optima
 _SETTLED = (Status.OPTIMAL, Status.INFEASIBLE)
 _CLAIMS_POINT = (Status.OPTIMAL, Status.FEASIBLE)
 
@@ -65,6 +67,8 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
         split = _split(engine, given, original, result, options, began)
         settled = None if split is None else checked_solution(split, *told)
         return settled if settled and settled.status in _SETTLED else solution
+    if solution.status is Status.OPTIMAL and largest_switch(given) >= _SWITCH:
+        return _second_look(solution, engine, given, _left(options, began), told)
     return solution
 
 
@@ -81,6 +85,25 @@ def _as_started(original: MatrixForm, result: SolverResult, start: Floats | None
     if start is None or np.isnan(start).any() or evaluate(original, start, FEASIBILITY):
         return result
     return replace(result, status=Status.FEASIBLE, x=start)
+
+
+def _second_look(
+    solution: Solution, engine: Backend, given: MatrixForm, options: Options, told: tuple[Any, ...]
+) -> Solution:
+    """An optimum of a model with large constants, unless a look around it finds a better one.
+
+    No better point has columns as large as the constants allow; among those that are left, the
+    constants are small, and the solver is not mistaken.
+    """
+    assert solution.objective is not None
+    around = bounded_by(given, solution.objective)
+    if around is given:
+        return solution
+    again = checked_solution(answer(engine, around, options, None), *told)
+    if again.status is not Status.OPTIMAL or again.objective is None:
+        return solution
+    over = again.objective - solution.objective
+    return again if (over > 0 if given.maximise else over < 0) else solution
 
 
 def _was_rounded(compiled: MatrixForm, result: SolverResult, solution: Solution) -> bool:
@@ -287,6 +310,9 @@ def _checked(compiled: MatrixForm, result: SolverResult) -> tuple[SolverResult, 
     """What our own evaluation of its point leaves of an answer, and the point's value, if any."""
     if result.bound is not None and not math.isfinite(result.bound):
         result = replace(result, bound=None)  # says nothing
+    if result.status is Status.UNBOUNDED and is_bounded(compiled):
+        said = "called unbounded, which the bounds of the columns contradict"
+        return replace(result, status=Status.NO_SOLUTION, x=None, message=said), None
     if result.x is None:
         if result.status in _CLAIMS_POINT:
             said = f"{result.status} without a point"

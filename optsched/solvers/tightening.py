@@ -18,6 +18,7 @@ from optsched.solvers.numbers import largest_switch
 
 _LARGE = 1e3  # coefficients of integer columns from here on are made smaller
 _PASSES = 4  # one coefficient of a row in each
+_WORSE = 1e-6  # relative; how much worse than a value is still no worse
 _LOOSE = 1e-9  # relative; far more than rounding costs
 
 
@@ -56,6 +57,33 @@ def tightened(compiled: MatrixForm) -> MatrixForm:
         np.where(single & above, side, compiled.rows.upper),
     )
     return replace(compiled, rows=rows, lower=lower, upper=upper)  # what the rows now rely on
+
+
+def bounded_by(compiled: MatrixForm, value: float) -> MatrixForm:
+    """The model with the bounds that points no worse than a value keep, its constants small again.
+
+    The model itself where that makes no constant smaller.
+    """
+    sign = -1.0 if compiled.maximise else 1.0
+    most = sign * (value - compiled.offset)
+    cost = sp.csr_array(sign * compiled.cost[None, :])
+    limit = Rows(
+        sp.csr_array(sp.vstack([compiled.rows.matrix, cost])),
+        np.append(compiled.rows.lower, -np.inf),
+        np.append(compiled.rows.upper, most + _WORSE * (1.0 + abs(most))),
+    )
+    lower, upper = derived_bounds(limit, compiled.lower, compiled.upper)
+    nearer = replace(compiled, lower=lower, upper=upper)
+    small = nearer if (lower > upper).any() else tightened(nearer)
+    return compiled if small is nearer else small
+
+
+def is_bounded(compiled: MatrixForm) -> bool:
+    """Whether bounds, those that the rows imply included, bound the objective."""
+    lower, upper = derived_bounds(compiled.rows, compiled.lower, compiled.upper)
+    cost = -compiled.cost if compiled.maximise else compiled.cost
+    end = np.where(cost < 0, upper, np.where(cost > 0, lower, 0.0))
+    return bool(np.isfinite(end).all())
 
 
 def _largest(size: Floats, row: np.ndarray) -> np.ndarray:

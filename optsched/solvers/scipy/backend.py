@@ -86,7 +86,7 @@ class Scipy:
         session = _Session(compiled, options)
         result = session.solve(sign * compiled.cost)
         if result.status is Status.ERROR:  # presolve has been seen to end in one
-            result = session.solve(sign * compiled.cost, presolve=False)
+            result = session.solve(sign * compiled.cost, presolve=mixes_types(compiled))
         elif result.status is Status.INFEASIBLE:  # and to call feasible models infeasible
             seconds = second_look_seconds(session.spent)
             again = session.solve(sign * compiled.cost, presolve=False, time_limit=seconds)

@@ -89,3 +89,32 @@ def test_structured_models_once_answered_wrongly_are_right(seed):
 def test_structured_models_can_be_built_and_are_told_by_their_seed():
     assert structured_recipe_of(5) == structured_recipe_of(5) != structured_recipe_of(6)
     assert build(structured_recipe_of(5)).columns
+
+
+@pytest.mark.parametrize("solver", MIXED)
+def test_an_optimum_lost_behind_a_large_constant_is_found_by_a_second_look(solver):
+    """SCIP and CBC kept to the first branch: jobs in sequence, starts without an upper bound."""
+    m = Model()
+    start, first = m.continuous("start", 3), m.binary("first", 2)
+    m.add("a", start[0] - start[1] - 1e8 * first[0] >= -99_999_993.5)
+    m.add("b", start[1] + first[0] >= 7)
+    m.add("c", start[2] >= 7)
+    m.add("d", start[1] - start[2] - 1e8 * first[1] >= -99_999_993)
+    m.add("e", start[2] - start[1] + 1e8 * first[1] >= 6.5)
+    m.minimize(start @ [1.0, 0.00275, 1.0])
+    solution = solve(m, solver)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(7.0385, rel=1e-6)
+
+
+def test_nothing_is_unbounded_whose_columns_the_rows_bound():
+    m = Model()
+    x, y = m.continuous("x", 2), m.continuous("y", 2, lower=3, upper=3)
+    m.add("rows", x <= [5.25, 3.75] * y)
+    m.maximize(x @ [6e7, 4.5e7])
+    assert solve(m, "pdlp").status is not Status.UNBOUNDED
+    n = Model()
+    z = n.continuous("z", 2)
+    n.add("rows", z[0] - z[1] <= 1)
+    n.maximize(z.sum())
+    assert solve(n, "highs").status is Status.UNBOUNDED
