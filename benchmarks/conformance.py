@@ -26,9 +26,9 @@ from pathlib import Path
 
 from optsched.parallel import Processes, Serial, drain
 from optsched.solvers.registry import available
-from optsched.testing.campaign import Finding, examine, recipe_of, structured_recipe_of
+from optsched.testing.campaign import CampaignResult, examine, recipe_of, structured_recipe_of
 from optsched.testing.random_models import RANDOM_KINDS
-from optsched.testing.verdict import Word
+from optsched.testing.results import Word
 
 BATCH = 50  # models per task, so that handing them over costs nothing
 
@@ -42,7 +42,7 @@ class Batch:
     kinds: tuple[str, ...]
     """Of block; none: structured models."""
 
-    def run(self) -> list[Finding]:
+    def run(self) -> list[CampaignResult]:
         """Examine every model."""
         draw = partial(recipe_of, kinds=self.kinds) if self.kinds else structured_recipe_of
         return [examine(seed, self.solvers, draw) for seed in self.seeds]
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             failed += 1
             continue
         for finding in outcome.value:
-            words.update((v.solver, v.word) for v in finding.verdicts)
+            words.update((v.solver, v.word) for v in finding.results)
             shown.update(finding.kinds)
             if finding.wrong:
                 report(finding, given.out)
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(failed > 0 or any(word is Word.WRONG for _, word in words))
 
 
-def report(finding: Finding, folder: Path) -> None:
+def report(finding: CampaignResult, folder: Path) -> None:
     """Print what was wrong and keep the smallest model that shows it."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"model_{finding.seed}.json"

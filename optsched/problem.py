@@ -66,7 +66,7 @@ class Bound:
     """(instance) -> bound: from below when minimising, from above when maximising."""
     source: str
     summary: str
-    measure: Callable[[Any, Any], float] | None = None
+    numerator: Callable[[Any, Any], float] | None = None
     """(instance, schedule) -> what the source divides by this bound, where that is not the cost."""
     quick: bool = False
     """Whether it takes a small part of a solve's time, so that a search may ask it every time."""

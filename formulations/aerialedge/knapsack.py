@@ -29,7 +29,7 @@ _COMPARED = 256  # below so many, comparing is not worth its time
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class OptionCounts:
     """The ways to serve one task type within one pattern: how often each of its options."""
 
     units: Integers
@@ -41,7 +41,7 @@ class Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class ThresholdValue:
     """A value that a pattern gets if it has at least so many units of each option named."""
 
     least: dict[int, int]
@@ -71,7 +71,7 @@ class Knapsack:
     """n_l, shape (types,)."""
     capacity: Integers
     """Shape (resources,)."""
-    choices: list[Choices] = field(init=False, repr=False)
+    choices: list[OptionCounts] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         first = np.searchsorted(self.type_of_option, np.arange(len(self.number) + 1))
@@ -85,7 +85,7 @@ class Knapsack:
         value: Floats,
         *,
         beat: float,
-        terms: Sequence[Term] = (),
+        terms: Sequence[ThresholdValue] = (),
         keep: int = 16,
         width: int = 2000,
     ) -> Patterns:
@@ -127,7 +127,7 @@ class Knapsack:
         return np.asarray(np.maximum(-marginal, 0.0) / scale)
 
 
-def _choices(size: Integers, number: int, capacity: Integers, first: int) -> Choices:
+def _choices(size: Integers, number: int, capacity: Integers, first: int) -> OptionCounts:
     """Every multiset of at most ``number`` options that fits an empty node."""
     room = np.where(size > 0, capacity // np.maximum(size, 1), number).min(axis=1)
     most = np.minimum(room, number)
@@ -135,10 +135,10 @@ def _choices(size: Integers, number: int, capacity: Integers, first: int) -> Cho
     units = units[units.sum(axis=1) <= number]
     load = units @ size
     fit = (load <= capacity).all(axis=1)
-    return Choices(units[fit], load[fit], first)
+    return OptionCounts(units[fit], load[fit], first)
 
 
-def _term_values(units: Integers, terms: Sequence[Term]) -> Floats:
+def _term_values(units: Integers, terms: Sequence[ThresholdValue]) -> Floats:
     total = np.zeros(len(units))
     for term in terms:
         options, least = list(term.least), np.array(list(term.least.values()))
@@ -185,7 +185,12 @@ class _Search:
     """Layer by layer over the task types."""
 
     def __init__(
-        self, knapsack: Knapsack, value: Floats, beat: float, terms: Sequence[Term], width: int
+        self,
+        knapsack: Knapsack,
+        value: Floats,
+        beat: float,
+        terms: Sequence[ThresholdValue],
+        width: int,
     ) -> None:
         self.knapsack, self.terms, self.width, self.beat = knapsack, terms, width, beat
         self.prices = knapsack.resource_prices(value)

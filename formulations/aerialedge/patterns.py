@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations.aerialedge.construct import shuffled
 from formulations.aerialedge.instance import Integers
-from formulations.aerialedge.knapsack import Knapsack, Term
+from formulations.aerialedge.knapsack import Knapsack, ThresholdValue
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition import (
     Column,
@@ -76,7 +76,7 @@ class PatternModel:
         cost = duals.weight * float(self.packing.weight[block])
         value = duals.rows[self.packing.type_of_option]
         terms = [
-            Term({_option(c.feature): c.at_least for c in t.conditions}, t.price)
+            ThresholdValue({_option(c.feature): c.at_least for c in t.conditions}, t.price)
             for t in duals.terms
         ]
         beat = cost - duals.threshold if np.isfinite(duals.threshold) else -np.inf

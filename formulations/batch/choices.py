@@ -88,7 +88,7 @@ def job_choices(job: Job) -> Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class ChoiceWindows:
     """When each choice can begin and each job must end, given the servers of an instance."""
 
     instance: Instance
@@ -117,9 +117,9 @@ class Windows:
         return last_slots(self.instance)
 
 
-def windows(instance: Instance, *, every: bool = False) -> Windows:
+def windows(instance: Instance, *, every: bool = False) -> ChoiceWindows:
     """The efficient choices of an instance (every N on demand) with their windows."""
-    return Windows(instance, choices(instance, every=every))
+    return ChoiceWindows(instance, choices(instance, every=every))
 
 
 def earliest_starts(

@@ -9,13 +9,13 @@ import numpy as np
 
 from formulations.batch.choices import Choices
 from formulations.batch.instance import Floats, Integers
-from formulations.batch.problem_9 import Market, Pick, best_offer
+from formulations.batch.problem_9 import Pick, ServerView, best_offer
 from formulations.batch.prospects import Prospects
 from formulations.batch.split import Split, Timetable
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class PlacedJob:
     """One job on servers with limits."""
 
     job: int
@@ -41,14 +41,14 @@ class Occupancy:
         self._first = np.searchsorted(job, np.arange(instance.jobs))
         self._last = np.searchsorted(job, np.arange(instance.jobs), side="right")
 
-    def put(self, run: Run) -> None:
+    def put(self, run: PlacedJob) -> None:
         """Take what a run needs."""
         instance = self.chosen.instance
         slots = slice(run.start, run.end + 1)
         self.workers[instance.worker_type[run.job], :, slots] -= run.workers[:, None]
         self.services[instance.ps_type[run.job], run.ps, slots] -= 1
 
-    def earliest(self, j: int) -> Run | None:
+    def earliest(self, j: int) -> PlacedJob | None:
         """Where a job completes earliest; None where it does better in the cloud."""
         chosen = self.chosen
         mine = slice(self._first[j], self._last[j])
@@ -73,9 +73,9 @@ class Occupancy:
         if best is None:
             return None
         pick, y, ps, options = best
-        return Run(j, pick.start, pick.end, bool(options.fast[pick.choice]), ps, y)
+        return PlacedJob(j, pick.start, pick.end, bool(options.fast[pick.choice]), ps, y)
 
-    def _market(self, j: int) -> Market:
+    def _market(self, j: int) -> ServerView:
         chosen, instance = self.chosen, self.chosen.instance
         workers = self.workers[instance.worker_type[j]]
         services = self.services[instance.ps_type[j]]
@@ -83,7 +83,7 @@ class Occupancy:
         reached = instance.release_slot[j] + instance.upload_delay[j]
         release = np.where(chosen.limited[j], reached, never)
         nothing: Floats = np.zeros_like(workers)
-        return Market(0, nothing, nothing, workers, services, release)
+        return ServerView(0, nothing, nothing, workers, services, release)
 
 
 def complete(
@@ -92,7 +92,7 @@ def complete(
     given: Split,
     order: Sequence[int],
     go_on: Callable[[], bool],
-) -> list[Run]:
+) -> list[PlacedJob]:
     """The runs of a split, and of the other contested jobs where they complete earliest.
 
     Args:
@@ -111,7 +111,9 @@ def complete(
     for r in np.flatnonzero(given.kept).tolist():
         start = int(table.start[r])
         end = start + int(k.duration[r]) - 1
-        runs.append(Run(int(table.job[r]), start, end, bool(k.fast[r]), int(given.ps[r]), y[r]))
+        runs.append(
+            PlacedJob(int(table.job[r]), start, end, bool(k.fast[r]), int(given.ps[r]), y[r])
+        )
         occupancy.put(runs[-1])
     there = {run.job for run in runs}
     for j in order:
@@ -122,7 +124,7 @@ def complete(
     return runs
 
 
-def rows_of(runs: Sequence[Run]) -> tuple[Integers, Integers]:
+def rows_of(runs: Sequence[PlacedJob]) -> tuple[Integers, Integers]:
     """Runs and placements as ``Schedule.build`` takes them."""
     rows = [(run.job, run.start, run.end, run.together, run.ps) for run in runs]
     placed = [

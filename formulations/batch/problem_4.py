@@ -14,7 +14,7 @@ import numpy as np
 
 from formulations.batch.choices import job_choices
 from formulations.batch.instance import Floats, Instance, Integers
-from formulations.batch.problem_9 import Market, best_offer
+from formulations.batch.problem_9 import ServerView, best_offer
 from optsched.arrays import ranges
 from optsched.decomposition import (
     Column,
@@ -205,7 +205,7 @@ class RoundColumns:
         shape = (instance.servers, -1, self.tau)
         u, v = instance.worker_type[j], instance.ps_type[j]
         whole = np.ones(self.tau)
-        market = Market(
+        market = ServerView(
             self.tau + 1,
             prices[:workers].reshape(shape)[:, u],
             prices[workers:].reshape(shape)[:, v],

@@ -15,7 +15,7 @@ import numpy as np
 
 from formulations.batch.choices import Choices, choices, earliest_starts
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
-from formulations.batch.time_indexed import Layout, build
+from formulations.batch.time_indexed import ProgramIndices, build
 from optsched.model import Model
 
 TIE = 1e-9
@@ -23,7 +23,7 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Market:
+class ServerView:
     """What one job sees of the servers from slot ``first`` on; arrays (servers, slots)."""
 
     first: int
@@ -51,7 +51,7 @@ class Offers:
     start: int
     cost: Floats
     """Shape (choices,); infinite where there is none."""
-    _market: Market
+    _market: ServerView
     _choices: Choices
 
     def placement(self, k: int) -> tuple[Integers, int]:
@@ -84,7 +84,7 @@ class _View:
     """G_s; 0 on servers not reached."""
 
 
-def offers(market: Market, chosen: Choices, start: int) -> Offers:
+def offers(market: ServerView, chosen: Choices, start: int) -> Offers:
     """The cheapest schedule of every choice that starts in slot ``start``.
 
     Args:
@@ -107,7 +107,7 @@ def offers(market: Market, chosen: Choices, start: int) -> Offers:
     return Offers(start, cost, market, chosen)
 
 
-def _view(market: Market, chosen: Choices, start: int) -> _View:
+def _view(market: ServerView, chosen: Choices, start: int) -> _View:
     begin = start - market.first
     until = begin + int(chosen.duration.max())
     durations, of = np.unique(chosen.duration, return_inverse=True)
@@ -168,7 +168,7 @@ class Pick:
 
 
 def best_offer(
-    market: Market, chosen: Choices, starts: Sequence[int], *, earliest: bool = False
+    market: ServerView, chosen: Choices, starts: Sequence[int], *, earliest: bool = False
 ) -> tuple[Pick, Offers] | None:
     """The best schedule of a job over all its choices and some starts; None where there is none.
 
@@ -222,7 +222,7 @@ def _before(key: tuple[float, ...], other: tuple[float, ...], earliest: bool) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class ServerPrices:
     """Prices and free amounts over all types; arrays (servers, types, slots) from ``first`` on."""
 
     first: int
@@ -231,10 +231,10 @@ class Prices:
     workers: Floats
     services: Floats
 
-    def market(self, instance: Instance, j: int) -> Market:
+    def market(self, instance: Instance, j: int) -> ServerView:
         """What one job sees."""
         u, v = int(instance.worker_type[j]), int(instance.ps_type[j])
-        return Market(
+        return ServerView(
             self.first,
             self.worker_price[:, u],
             self.ps_price[:, v],
@@ -244,7 +244,7 @@ class Prices:
         )
 
 
-def problem_9(instance: Instance, j: int, prices: Prices) -> Model:
+def problem_9(instance: Instance, j: int, prices: ServerPrices) -> Model:
     """(9) for one job as a mixed-integer program, inside the slots that prices are given for.
 
     Args:
@@ -258,7 +258,7 @@ def problem_9(instance: Instance, j: int, prices: Prices) -> Model:
     first = np.maximum(earliest_starts(one, chosen), prices.first)
     kept: Booleans = first + chosen.duration - 1 <= last[0]
     everywhere = np.ones((1, one.servers), dtype=bool)
-    index = Layout(one, chosen.take(kept), first[kept], last, everywhere)
+    index = ProgramIndices(one, chosen.take(kept), first[kept], last, everywhere)
     model = Model("problem (9)")
     cells = build(
         model, index, 1.0, worker_room=prices.workers, ps_room=prices.services,

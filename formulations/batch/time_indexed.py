@@ -22,7 +22,7 @@ from optsched.solvers.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class ProgramIndices:
     """Index sets of the program; every array over one of them has its length."""
 
     instance: Instance
@@ -83,7 +83,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ServerCells:
     """The cells of workers and of parameter servers, with the variables of the program."""
 
     y: Variable
@@ -94,13 +94,13 @@ class Cells:
 
 def build(
     model: Model,
-    layout: Layout,
+    layout: ProgramIndices,
     served: Expression | float,
     *,
     worker_room: Floats | None = None,
     ps_room: Floats | None = None,
     first_slot: int = 1,
-) -> Cells:
+) -> ServerCells:
     """Add R1 to R7.
 
     Args:
@@ -145,12 +145,12 @@ def build(
 
 def _add_cells(
     model: Model,
-    layout: Layout,
+    layout: ProgramIndices,
     y: Variable,
     z: Variable,
     b: Variable,
     rooms: tuple[Floats | None, Floats | None, int],
-) -> Cells:
+) -> ServerCells:
     """R5 to R7."""
     instance, chosen = layout.instance, layout.choices
     choice, start = layout.starts
@@ -192,10 +192,10 @@ def _add_cells(
         )
         cells.append((cell, (of, slot)))
     (worker, worker_cell), (service, ps_cell) = cells
-    return Cells(worker, service, worker_cell, ps_cell)
+    return ServerCells(worker, service, worker_cell, ps_cell)
 
 
-def decode(layout: Layout, solution: Solution) -> Schedule:
+def decode(layout: ProgramIndices, solution: Solution) -> Schedule:
     """The schedule of the jobs that run."""
     choice, start = layout.starts
     on = np.flatnonzero(solution["b"] > 0.5)
@@ -218,7 +218,7 @@ def decode(layout: Layout, solution: Solution) -> Schedule:
     )
 
 
-def encode(layout: Layout, schedule: Schedule) -> dict[str, Floats]:
+def encode(layout: ProgramIndices, schedule: Schedule) -> dict[str, Floats]:
     """Values of b, y and z of a schedule with one run per job, for a warm start.
 
     A run with a choice that the layout does not have is left out.

@@ -23,7 +23,7 @@ from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Lattice
-from formulations.okita.one_job import Path, Terms, cheapest_paths, path_cost, path_schedule
+from formulations.okita.one_job import JobTerms, Path, cheapest_paths, path_cost, path_schedule
 from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import HorizonMode, Windows, last_slot, windows
@@ -71,7 +71,7 @@ class Pricing:
         return [deque(maxlen=REMEMBERED) for _ in range(self.instance.jobs)]
 
     @cached_property
-    def _free(self) -> tuple[Terms, ...]:
+    def _free(self) -> tuple[JobTerms, ...]:
         length = self.windows.last - self.instance.release_slot + 1
         return tuple(
             free_terms(self.instance, i, int(length[i])) for i in range(self.instance.jobs)
@@ -124,7 +124,7 @@ class Pricing:
         recent.extend(offered)
         return Priced(offered, bound)
 
-    def _limited(self, i: int, duals: Duals) -> Terms:
+    def _limited(self, i: int, duals: Duals) -> JobTerms:
         """The free terms within branching's limits on workers and servers."""
         base = self._free[i]
         if not (duals.lower or duals.upper):
@@ -293,7 +293,7 @@ def _first_columns(pricing: Pricing, known: _Start) -> Iterator[Column]:
             yield pricing.column(i, path)
 
 
-def _within(instance: Instance, i: int, terms: Terms, schedule: Schedule) -> Terms:
+def _within(instance: Instance, i: int, terms: JobTerms, schedule: Schedule) -> JobTerms:
     """The terms, limited to what a schedule holds for a job."""
     first, slots = int(instance.release_slot[i]), len(terms.flow_cost)
     most = np.zeros_like(terms.least)

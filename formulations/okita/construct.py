@@ -22,7 +22,7 @@ from formulations.okita.schedule import Schedule
 from formulations.okita.windows import flow_cut_off, least_slots, slots_needed
 
 
-class Room:
+class FreeCapacity:
     """What is left of the sites' resources, slot by slot from slot 1 on."""
 
     def __init__(self, instance: Instance) -> None:
@@ -81,7 +81,7 @@ class Planner:
             if lattice is not None
         )
 
-    def _optimum(self, lattice: Lattice, limit: int, room: Room | None) -> Path:
+    def _optimum(self, lattice: Lattice, limit: int, room: FreeCapacity | None) -> Path:
         """The cheapest schedule in so many slots; as few are looked at as prove it."""
         instance, i = self.instance, lattice.job
         first = int(instance.release_slot[i])
@@ -110,14 +110,14 @@ class Planner:
 
     def insert(self, order: Sequence[int]) -> Schedule:
         """Jobs in this order, each as cheaply as what the earlier ones leave allows."""
-        room, parts = Room(self.instance), []
+        room, parts = FreeCapacity(self.instance), []
         for i in order:
             part = self._inserted(i, room)
             room.take(part)
             parts.append(part)
         return Schedule.merged(parts)
 
-    def _inserted(self, i: int, room: Room) -> Schedule:
+    def _inserted(self, i: int, room: FreeCapacity) -> Schedule:
         lattice = self.lattices[i]
         if lattice is None:
             return _greedy(self.instance, i, room)
@@ -142,7 +142,7 @@ class Planner:
         return min(found, key=lambda schedule: cost(instance, schedule))
 
 
-def _greedy(instance: Instance, i: int, room: Room) -> Schedule:
+def _greedy(instance: Instance, i: int, room: FreeCapacity) -> Schedule:
     """In every slot as many workers as fit and help, placed by (5), data by (7')."""
     q, left = instance.unit_bandwidth_cost, instance.num_chunks[i].copy()
     move, talk = q * instance.chunk_size_mb[i], q * instance.exchange_size_mb[i]

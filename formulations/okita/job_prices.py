@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
-from formulations.okita.one_job import Terms
+from formulations.okita.one_job import JobTerms
 
 
-def free_terms(instance: Instance, i: int, slots: int, room: Integers | None = None) -> Terms:
+def free_terms(instance: Instance, i: int, slots: int, room: Integers | None = None) -> JobTerms:
     """Terms of a job that pays for bandwidth and latency only.
 
     Args:
@@ -30,7 +30,7 @@ def free_terms(instance: Instance, i: int, slots: int, room: Integers | None = N
             ]
         )
     talk = instance.unit_bandwidth_cost.T * instance.exchange_size_mb[i]  # [server, worker]
-    return Terms(
+    return JobTerms(
         flow_cost=instance.latency.cost(i, np.arange(slots)),
         worker_price=np.repeat(talk[None], slots, axis=0),
         server_price=np.where(most[:, :, 0] >= 0, 0.0, np.inf),
@@ -40,7 +40,9 @@ def free_terms(instance: Instance, i: int, slots: int, room: Integers | None = N
     )
 
 
-def priced_terms(instance: Instance, i: int, base: Terms, price: Floats, weight: float) -> Terms:
+def priced_terms(
+    instance: Instance, i: int, base: JobTerms, price: Floats, weight: float
+) -> JobTerms:
     """The same with prices of resources.
 
     Args:
@@ -52,7 +54,7 @@ def priced_terms(instance: Instance, i: int, base: Terms, price: Floats, weight:
     """
     worker = price @ instance.worker_demand[i].astype(float)
     server = price @ instance.ps_demand[i].astype(float)
-    return Terms(
+    return JobTerms(
         flow_cost=weight * base.flow_cost,
         worker_price=weight * base.worker_price + worker[:, None, :],
         server_price=base.server_price + server,

@@ -22,7 +22,7 @@ _ROUNDING = 1e-9  # relative, by which a limit on prices is widened
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class JobTerms:
     """Prices and limits of one job over its slots a_i .. a_i + slots - 1."""
 
     flow_cost: Floats
@@ -185,7 +185,7 @@ def _finish(
 
 
 def cheapest_paths(
-    instance: Instance, lattice: Lattice, terms: Terms, *, below: float = np.inf
+    instance: Instance, lattice: Lattice, terms: JobTerms, *, below: float = np.inf
 ) -> Iterator[Path]:
     """The cheapest schedule for each slot as the last one allowed, cheapest first.
 

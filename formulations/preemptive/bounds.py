@@ -199,7 +199,7 @@ ALONE = Bound(
 BOUNDS = (
     Bound("lb_paper", lb_paper, "Lemma 1, Section V-C",
           "(4) with the fast speed everywhere: the paper's own yardstick, for the chunks' mean",
-          measure=chunk_flow_time),
+          numerator=chunk_flow_time),
     Bound("lb_lp4", lb_lp4, "problem (4)", "linear relaxation of (4)"),
     ALONE,
     Bound("lb_lp4_plus", lb_lp4_plus, "problem (4)",

@@ -47,8 +47,8 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.rows import (
     TOLERANCE,
-    Case,
-    Rows,
+    CheckedSchedule,
+    Occupancy,
     domains,
     judge,
     listed,
@@ -61,7 +61,7 @@ from formulations.preemptive.storage_check import (
     refuse_unknown_release,
     storage_violations,
 )
-from formulations.preemptive.sweep import Intervals, Steps, count_open, excess
+from formulations.preemptive.sweep import KeyedIntervals, Steps, count_open, excess
 from optsched.errors import InputError
 from optsched.violation import Violation
 
@@ -138,7 +138,7 @@ def check(
     return sorted(found, key=lambda violation: violation.constraint)
 
 
-def _work(case: Case) -> Iterator[Violation]:
+def _work(case: CheckedSchedule) -> Iterator[Violation]:
     """(2a) and (2b): only qualified workers, and enough of their time."""
     yield from _per_pair("2a", "worker", case.astray, case.astray.length)
     jobs = case.instance.jobs
@@ -148,7 +148,7 @@ def _work(case: Case) -> Iterator[Violation]:
     yield from listed("2b", {"job": short}, missing[short])
 
 
-def _per_pair(label: str, place: str, rows: Rows, amount: Floats) -> list[Violation]:
+def _per_pair(label: str, place: str, rows: Occupancy, amount: Floats) -> list[Violation]:
     """Add up what is wrong for each pair of a job and a place."""
     rows, amount = rows.take(amount > 0), amount[amount > 0]
     width = int(rows.place.max(initial=0)) + 2
@@ -170,14 +170,16 @@ def _significant(steps: Steps) -> Steps:
     return steps.take((total > TOLERANCE)[steps.pieces.key]).merged()
 
 
-def _open_too_many(label: str, name: str, intervals: Intervals, limit: Integers) -> list[Violation]:
+def _open_too_many(
+    label: str, name: str, intervals: KeyedIntervals, limit: Integers
+) -> list[Violation]:
     over = _significant(excess(intervals, limit))
     key = over.pieces.key
     index = {name: key, "time": over.pieces.start, "end": over.pieces.end}
     return listed(label, index, over.counts[0] - limit[key])
 
 
-def _workers(case: Case) -> Iterator[Violation]:
+def _workers(case: CheckedSchedule) -> Iterator[Violation]:
     """(2c) and (2d): at most D_j workers at once, and one job at a time on each."""
     of_job = case.useful.by(case.useful.job)
     yield from _open_too_many("2c", "job", of_job, case.instance.num_chunks)
@@ -186,7 +188,7 @@ def _workers(case: Case) -> Iterator[Violation]:
     yield from _open_too_many("2d", "worker", edge.by(edge.place), one)
 
 
-def _parameter_servers(case: Case) -> Iterator[Violation]:
+def _parameter_servers(case: CheckedSchedule) -> Iterator[Violation]:
     """(2e) and (2f): one parameter server while a job runs, and one job at a time on each."""
     running, serving = case.useful, case.serving
     steps = count_open(running.by(running.job), serving.by(serving.job))
@@ -201,7 +203,7 @@ def _parameter_servers(case: Case) -> Iterator[Violation]:
     yield from _open_too_many("2f", "parameter_server", edge.by(edge.place), one)
 
 
-def _places(case: Case) -> Iterator[Violation]:
+def _places(case: CheckedSchedule) -> Iterator[Violation]:
     """(2g) and (2h): zeta_j = 1 exactly if everything of the job is in the cloud."""
     active = np.zeros(case.instance.jobs, dtype=bool)
     at_edge = np.zeros(case.instance.jobs, dtype=bool)
@@ -214,7 +216,7 @@ def _places(case: Case) -> Iterator[Violation]:
         yield from listed(label, {"job": job}, np.ones(len(job)))
 
 
-def _uploads(case: Case, *, ps_delay_applies: bool) -> Iterator[Violation]:
+def _uploads(case: CheckedSchedule, *, ps_delay_applies: bool) -> Iterator[Violation]:
     """(2i): nothing before the upload is done; a barred cloud is a matter of (2a)."""
     instance, services = case.instance, case.services
     barred = (case.runs.place == CLOUD) & np.isinf(instance.upload_delay_cloud)[case.runs.job]
@@ -228,11 +230,11 @@ def _uploads(case: Case, *, ps_delay_applies: bool) -> Iterator[Violation]:
     yield from _early("2i", "parameter_server", services, ready)
 
 
-def _early(label: str, place: str, rows: Rows, ready: Floats) -> list[Violation]:
+def _early(label: str, place: str, rows: Occupancy, ready: Floats) -> list[Violation]:
     return _per_pair(label, place, rows, np.minimum(rows.end, ready) - rows.start)
 
 
-def _upload_done(instance: Instance, rows: Rows, server_of: Integers) -> Floats:
+def _upload_done(instance: Instance, rows: Occupancy, server_of: Integers) -> Floats:
     """r_j + Delta_js where each row takes place, slots."""
     delay = instance.upload_delay_cloud[rows.job]
     edge = rows.place != CLOUD
@@ -240,7 +242,7 @@ def _upload_done(instance: Instance, rows: Rows, server_of: Integers) -> Floats:
     return np.asarray(instance.release_time[rows.job] + delay)
 
 
-def _chunks(case: Case, *, stay: bool) -> Iterator[Violation]:
+def _chunks(case: CheckedSchedule, *, stay: bool) -> Iterator[Violation]:
     """Each chunk fully trained, never on two workers at once; on one worker if it must stay."""
     size = case.instance.num_chunks
     job_of = np.repeat(np.arange(len(size)), size)

@@ -34,7 +34,7 @@ PATIENCE = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Priced:
+class PricedMarket:
     """The best prices found for a market, and what they prove."""
 
     bound: Fraction
@@ -64,7 +64,7 @@ def proof(market: Market, price: Floats) -> tuple[Fraction, Integers]:
     return Fraction(values, 1 << (market.time_bits + market.price_bits)), age
 
 
-def improve(market: Market, *, steps: int = STEPS, seconds: float = math.inf) -> Priced:
+def improve(market: Market, *, steps: int = STEPS, seconds: float = math.inf) -> PricedMarket:
     """Improve prices from zero, at which every job runs as if alone.
 
     Steps are of Polyak's kind towards a little more than the best bound so far, along a direction
@@ -110,7 +110,7 @@ def improve(market: Market, *, steps: int = STEPS, seconds: float = math.inf) ->
         price = np.maximum(0.0, price + direction * ((1 + ahead) * best - level) / squares)
     bound, age = proof(market, best_price)
     ages = np.where(age < 0, np.inf, np.ldexp(age.astype(np.float64), -market.time_bits))
-    return Priced(bound, best_price, ages, *np.array(curve).T)
+    return PricedMarket(bound, best_price, ages, *np.array(curve).T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class PriceProof:
 
     slotted: bool
     markets: Sequence[Market]
-    priced: Sequence[Priced]
+    priced: Sequence[PricedMarket]
 
     def bound(self, instance: Instance) -> float:
         """On the total completion time: no schedule costs less."""
@@ -178,7 +178,7 @@ def price(
     if time_limit is not None:
         left = max(0.0, time_limit - (time.perf_counter() - began))
     share = left * min(executor.size(), len(cut)) / len(cut)
-    priced: dict[int, Priced] = {}
+    priced: dict[int, PricedMarket] = {}
     # the largest first, so that none is waited for at the end
     largest = sorted(range(len(cut)), key=lambda i: -len(cut[i].jobs))
     tasks = deque((i, cut[i], steps, share) for i in largest)
@@ -190,7 +190,7 @@ def price(
     return PriceProof(slotted, cut, [priced[i] for i in range(len(cut))])
 
 
-def _improved(task: tuple[int, Market, int, float]) -> Priced:
+def _improved(task: tuple[int, Market, int, float]) -> PricedMarket:
     _, market, steps, seconds = task
     return improve(market, steps=steps, seconds=seconds)
 

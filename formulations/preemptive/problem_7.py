@@ -33,7 +33,7 @@ from formulations.preemptive.problem_2 import last_windows
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage_check import StorageRelease
 from formulations.preemptive.stored_chunks import (
-    Cells,
+    ChunkCells,
     chunk_cells,
     chunk_runs,
     named_schedule,
@@ -46,7 +46,7 @@ from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 
-def _cells_7(instance: Instance) -> Cells:
+def _cells_7(instance: Instance) -> ChunkCells:
     """Windows of (2): a job that would end later is better off whole in the cloud."""
     instance = instance.rounded()
     grid = build_grid(instance, hub=False)

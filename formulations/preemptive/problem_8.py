@@ -8,7 +8,7 @@ from formulations.preemptive.grid import fast_completion
 from formulations.preemptive.instance import Instance, whole_slots
 from formulations.preemptive.problem_4 import fast_cloud_mean_age
 from formulations.preemptive.storage_check import StorageRelease
-from formulations.preemptive.stored_chunks import Cells, chunk_cells, stored_chunks
+from formulations.preemptive.stored_chunks import ChunkCells, chunk_cells, stored_chunks
 from optsched.model import Model
 from optsched.problem import Formulation
 
@@ -33,7 +33,7 @@ def problem_8(instance: Instance, *, storage_release: StorageRelease = "job") ->
     return model
 
 
-def _cells(instance: Instance) -> Cells:
+def _cells(instance: Instance) -> ChunkCells:
     """Room for all work after the last arrival; (4) rewards early work in what ends late."""
     instance = instance.rounded()
     cloud = instance.upload_delay_cloud

@@ -19,7 +19,7 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.sweep import Intervals
+from formulations.preemptive.sweep import KeyedIntervals
 from optsched.violation import Violation
 
 TOLERANCE = 1e-6
@@ -27,7 +27,7 @@ TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Rows:
+class Occupancy:
     """Runs, or services: which job, where, when; each column of shape (rows,)."""
 
     kind: str
@@ -45,11 +45,11 @@ class Rows:
     def length(self) -> Floats:
         return self.end - self.start
 
-    def take(self, kept: Booleans) -> Rows:
+    def take(self, kept: Booleans) -> Occupancy:
         """The rows that a mask picks."""
         if kept.all():
             return self  # the usual case, without copies
-        return Rows(
+        return Occupancy(
             self.kind,
             self.job[kept],
             self.place[kept],
@@ -58,23 +58,23 @@ class Rows:
             self.chunk[kept],
         )
 
-    def by(self, key: Integers) -> Intervals:
+    def by(self, key: Integers) -> KeyedIntervals:
         """When each row lasts, under a key such as its job."""
-        return Intervals(key, self.start, self.end)
+        return KeyedIntervals(key, self.start, self.end)
 
 
 @dataclass(frozen=True)
-class Case:
+class CheckedSchedule:
     """What can be judged of a schedule."""
 
     instance: Instance
-    runs: Rows
-    useful: Rows
+    runs: Occupancy
+    useful: Occupancy
     """Runs with v_jw = 1."""
-    astray: Rows
+    astray: Occupancy
     """Runs with v_jw = 0."""
-    services: Rows
-    serving: Rows
+    services: Occupancy
+    serving: Occupancy
     """Services with o_jp = 1."""
     together: Booleans
     """zeta_j, shape (jobs,)."""
@@ -90,12 +90,12 @@ class Case:
 def judge(
     instance: Instance,
     schedule: Schedule,
-    runs: Rows,
-    services: Rows,
+    runs: Occupancy,
+    services: Occupancy,
     *,
     speed: float,
     slotted: bool,
-) -> Case:
+) -> CheckedSchedule:
     """Leave out rows that name nothing that exists, or last no time, and sort the others."""
     together = np.zeros(instance.jobs, dtype=bool)
     told = min(len(schedule.together), instance.jobs)
@@ -103,7 +103,7 @@ def judge(
     runs = runs.take(_sound(instance, runs, instance.workers))
     services = services.take(_sound(instance, services, instance.parameter_servers))
     qualified = _qualified(instance, runs)
-    return Case(
+    return CheckedSchedule(
         instance,
         runs,
         runs.take(qualified),
@@ -116,21 +116,21 @@ def judge(
     )
 
 
-def rows_of(schedule: Schedule) -> tuple[Rows, Rows]:
+def rows_of(schedule: Schedule) -> tuple[Occupancy, Occupancy]:
     """The runs and the services of a schedule."""
     s = schedule
     no_chunk = np.zeros_like(s.service_job)
     return (
-        Rows("run", s.run_job, s.run_worker, s.run_start, s.run_end, s.run_chunk),
-        Rows("service", s.service_job, s.service_ps, s.service_start, s.service_end, no_chunk),
+        Occupancy("run", s.run_job, s.run_worker, s.run_start, s.run_end, s.run_chunk),
+        Occupancy("service", s.service_job, s.service_ps, s.service_start, s.service_end, no_chunk),
     )
 
 
 def domains(
     instance: Instance,
     schedule: Schedule,
-    runs: Rows,
-    services: Rows,
+    runs: Occupancy,
+    services: Occupancy,
     *,
     chunks: bool,
     slotted: bool,
@@ -162,20 +162,20 @@ def domains(
 
 
 def _outside(
-    rows: Rows, name: str, value: Integers, low: Integers | int, high: Integers | int
+    rows: Occupancy, name: str, value: Integers, low: Integers | int, high: Integers | int
 ) -> list[Violation]:
     exact = value.astype(np.float64)  # differences of integers may overflow
     return _beyond(rows, name, value, np.maximum(low - exact, exact - high))
 
 
 def _beyond(
-    rows: Rows, name: str, value: Integers | Floats, distance: Integers | Floats
+    rows: Occupancy, name: str, value: Integers | Floats, distance: Integers | Floats
 ) -> list[Violation]:
     bad = np.flatnonzero(distance > TOLERANCE)
     return listed("2k", {rows.kind: bad, name: value[bad]}, distance[bad])
 
 
-def _sound(instance: Instance, rows: Rows, places: int) -> Booleans:
+def _sound(instance: Instance, rows: Occupancy, places: int) -> Booleans:
     """Rows that can be judged at all and last long enough to count."""
     return (
         within(rows.job, 0, instance.jobs)
@@ -190,7 +190,7 @@ def within(value: Integers, low: int, high: int | Integers) -> Booleans:
     return (value >= low) & (value < high)
 
 
-def _qualified(instance: Instance, runs: Rows) -> Booleans:
+def _qualified(instance: Instance, runs: Occupancy) -> Booleans:
     """v_jw of every run; the cloud qualifies unless the job is barred from it."""
     qualified = np.isfinite(instance.upload_delay_cloud)[runs.job]
     edge = runs.place != CLOUD
@@ -204,7 +204,7 @@ def _qualified(instance: Instance, runs: Rows) -> Booleans:
     return qualified
 
 
-def _ps_qualified(instance: Instance, services: Rows) -> Booleans:
+def _ps_qualified(instance: Instance, services: Occupancy) -> Booleans:
     """o_jp of every service; the cloud always qualifies."""
     qualified = np.ones(len(services.job), dtype=bool)
     edge = services.place != CLOUD

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from formulations.preemptive.instance import CLOUD, ROUNDING, Floats, Instance, Integers
-from formulations.preemptive.rows import TOLERANCE, Rows, listed
+from formulations.preemptive.rows import TOLERANCE, Occupancy, listed
 from optsched.errors import InputError
 from optsched.violation import Violation
 
@@ -33,7 +33,7 @@ def refuse_unknown_release(release: str) -> None:
 
 
 def storage_violations(
-    instance: Instance, runs: Rows, *, release: StorageRelease
+    instance: Instance, runs: Occupancy, *, release: StorageRelease
 ) -> Iterator[Violation]:
     """(7a): every chunk on one server; (7b): no server beyond its capacity.
 

@@ -28,7 +28,7 @@ from optsched.model import Model, Variable
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ChunkCells:
     """Index sets of one instance; arrays are aligned with their name's first word."""
 
     instance: Instance
@@ -53,7 +53,7 @@ class Cells:
         return whole_slots(self.instance.release_time)
 
 
-def chunk_cells(instance: Instance, end: Integers, fast_end: Floats) -> Cells:
+def chunk_cells(instance: Instance, end: Integers, fast_end: Floats) -> ChunkCells:
     """Index sets of an instance with chunk times in whole slots.
 
     Args:
@@ -79,13 +79,13 @@ def chunk_cells(instance: Instance, end: Integers, fast_end: Floats) -> Cells:
     used = np.unique(np.stack([job, server]), axis=1)
     where, stored = ranges(first_chunk[used[0]], (first_chunk + instance.num_chunks)[used[0]])
     fast_end = np.where(fast_end <= end, fast_end, np.inf)
-    return Cells(
+    return ChunkCells(
         instance, end, fast_end, chunk_job,
         chunk, worker[pair][owner], slot[owner], stored, used[1][where],
     )  # fmt: skip
 
 
-def stored_chunks(cells: Cells, name: str, release: StorageRelease) -> tuple[Model, Variable]:
+def stored_chunks(cells: ChunkCells, name: str, release: StorageRelease) -> tuple[Model, Variable]:
     """All rows but the objective's, and "not yet complete" by job and slot from release on.
 
     Raises:
@@ -133,7 +133,7 @@ def stored_chunks(cells: Cells, name: str, release: StorageRelease) -> tuple[Mod
     return model, pending
 
 
-def _add_pending(model: Model, cells: Cells, release: StorageRelease) -> Variable:
+def _add_pending(model: Model, cells: ChunkCells, release: StorageRelease) -> Variable:
     """What is not yet complete: by job and slot, and by chunk where its storage depends on it."""
     y, job = model["y"], cells.chunk_job[cells.cell_chunk]
     length = cells.end - cells.first
@@ -155,7 +155,7 @@ def _add_pending(model: Model, cells: Cells, release: StorageRelease) -> Variabl
     return pending
 
 
-def _add_capacity(model: Model, cells: Cells, release: StorageRelease) -> None:
+def _add_capacity(model: Model, cells: ChunkCells, release: StorageRelease) -> None:
     """(7b): what is stored and not yet released fits, in every slot from release on."""
     instance = cells.instance
     job = cells.chunk_job[cells.place_chunk]
@@ -189,7 +189,7 @@ def _add_capacity(model: Model, cells: Cells, release: StorageRelease) -> None:
     )
 
 
-def _open(cells: Cells, job: Integers, slot: Integers) -> Booleans:
+def _open(cells: ChunkCells, job: Integers, slot: Integers) -> Booleans:
     """Whether a slot lies within the job's window; before it, release falls within the slot."""
     return (slot >= cells.first[job]) & (slot < cells.end[job])
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.batch.instance import Integers
-from formulations.batch.problem_9 import Market
+from formulations.batch.problem_9 import ServerView
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +25,13 @@ class PrintedAnswer:
     ps: int
     """Server of the parameter server."""
 
-    def cost(self, market: Market, duration: int) -> float:
+    def cost(self, market: ServerView, duration: int) -> float:
         """The cost of the schedule itself, the run starting with the window."""
         bill = market.worker_price[:, :duration].sum(axis=1) @ self.workers
         return float(bill + market.ps_price[self.ps, :duration].sum())
 
 
-def cost_d_printed(market: Market, workers: int, duration: int) -> PrintedAnswer | None:
+def cost_d_printed(market: ServerView, workers: int, duration: int) -> PrintedAnswer | None:
     """Algorithm 4 for a run that starts with the window; None where it returns no schedule.
 
     Args:

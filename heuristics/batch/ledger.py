@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.batch.instance import Floats, Integers, Job, System
-from formulations.batch.problem_9 import Market
+from formulations.batch.problem_9 import ServerView
 
 
 def growth(system: System) -> tuple[float, float]:
@@ -24,7 +24,7 @@ def price(used: Floats, capacity: Floats, theta: float) -> Floats:
     return np.power(theta, share) - 1.0
 
 
-class Ledger:
+class PriceLedger:
     """Free amounts and prices in the window tau + 1..2 tau, which begins empty.
 
     Only types that somebody asks for are kept, each as an array (servers, slots).
@@ -49,7 +49,7 @@ class Ledger:
             self._price[key] = np.zeros(shape)
         return self._used[key], self._price[key]
 
-    def market(self, job: Job, release: Integers) -> tuple[Market, Integers]:
+    def market(self, job: Job, release: Integers) -> tuple[ServerView, Integers]:
         """What a job sees of the servers that have something for it.
 
         Args:
@@ -64,7 +64,7 @@ class Ledger:
         rows = np.flatnonzero(((workers >= 1) | (services >= 1)) & (release <= 2 * self.tau))
         used, paid = self._get(0, job.worker_type)
         served, rent = self._get(1, job.ps_type)
-        market = Market(
+        market = ServerView(
             self.tau + 1,
             paid[rows],
             rent[rows],

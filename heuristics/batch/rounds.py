@@ -15,10 +15,10 @@ import numpy as np
 
 from formulations.batch.choices import Choices, job_choices
 from formulations.batch.instance import Instance, Integers, Job, System
-from formulations.batch.problem_9 import Market, Pick, best_offer
+from formulations.batch.problem_9 import Pick, ServerView, best_offer
 from formulations.batch.schedule import Schedule
 from heuristics.batch.cost_d_printed import cost_d_printed
-from heuristics.batch.ledger import Ledger
+from heuristics.batch.ledger import PriceLedger
 from heuristics.batch.rules import Rules
 from optsched.errors import InputError
 
@@ -74,7 +74,7 @@ class RoundScheduler:
             InputError: no round, however long, would ever accept a job.
         """
         jobs = [job for job in self._waiting.values() if job.release_slot < tau]
-        ledger = Ledger(self._system, tau)
+        ledger = PriceLedger(self._system, tau)
         accepted = [job.id for job in self._in_order(jobs, ledger) if self._consider(job, ledger)]
         for id in accepted:
             del self._waiting[id]
@@ -88,7 +88,7 @@ class RoundScheduler:
         """Whether the window is so long that only the rules can be in the way."""
         return tau > max(job.work[0], job.release_slot + int(job.upload_delay.max()))
 
-    def _in_order(self, jobs: list[Job], ledger: Ledger) -> Iterator[Job]:
+    def _in_order(self, jobs: list[Job], ledger: PriceLedger) -> Iterator[Job]:
         """The jobs of a round, each once."""
         if self._rules.job_order == "weight_per_cost":
             yield from self._by_weight_per_cost(jobs, ledger)
@@ -98,7 +98,7 @@ class RoundScheduler:
             jobs, key=lambda job: (job.work[1] if work else 0, job.release_slot, job.id)
         )
 
-    def _by_weight_per_cost(self, jobs: list[Job], ledger: Ledger) -> Iterator[Job]:
+    def _by_weight_per_cost(self, jobs: list[Job], ledger: PriceLedger) -> Iterator[Job]:
         """Largest w_j / cost at present prices first; costs only rise, so old ones are bounds."""
         heap = [(0.0, -job.weight, job.release_slot, job.id, job) for job in jobs]
         heapq.heapify(heap)
@@ -112,7 +112,7 @@ class RoundScheduler:
             else:
                 yield job
 
-    def _consider(self, job: Job, ledger: Ledger) -> bool:
+    def _consider(self, job: Job, ledger: PriceLedger) -> bool:
         """Accept or postpone one job."""
         decision = self._best(job, ledger)
         if decision is None:
@@ -128,7 +128,7 @@ class RoundScheduler:
             return self._system.worker_price_cap * job.work[0]
         return job.weight if self._rules.value_rule == "weight" else 1.0
 
-    def _best(self, job: Job, ledger: Ledger) -> Decision | None:
+    def _best(self, job: Job, ledger: PriceLedger) -> Decision | None:
         """A_maxsche's step for one job: the best schedule inside the window."""
         tau = ledger.tau
         reached = job.release_slot + job.upload_delay
@@ -160,7 +160,7 @@ class RoundScheduler:
         return Decision(pick.start, pick.end, pick.cost, fast, workers, int(rows[ps]))
 
     def _printed(
-        self, market: Market, chosen: Choices, starts: range, rows: Integers
+        self, market: ServerView, chosen: Choices, starts: range, rows: Integers
     ) -> Decision | None:
         """The same with the printed COST_D, its schedules billed at their own cost."""
         earliest = self._rules.selection == "earliest"
@@ -202,10 +202,10 @@ class RoundScheduler:
         return Schedule.build(runs=rows, placements=places)
 
 
-def _from_slot(market: Market, start: int) -> Market:
+def _from_slot(market: ServerView, start: int) -> ServerView:
     """The market from a later slot on."""
     skip = start - market.first
-    return Market(
+    return ServerView(
         start,
         market.worker_price[:, skip:],
         market.ps_price[:, skip:],

@@ -38,7 +38,7 @@ class PlacementRun(Schedule):
     """Largest load over capacity before the repair: inbound, compute, outbound, storage."""
 
 
-class Relaxed(NamedTuple):
+class PricedRelaxation(NamedTuple):
     """The relaxation's point and the costs it implies."""
 
     value: float
@@ -107,7 +107,7 @@ def r_dsr_raw(
     return r_dsr(instance, rng, mode=mode, comm_share=comm_share, lam=lam, repair=False)
 
 
-def relax(instance: Instance, mode: Mode, comm_share: float) -> Relaxed:
+def relax(instance: Instance, mode: Mode, comm_share: float) -> PricedRelaxation:
     """Solve the relaxation and price every resource by its utilisation there.
 
     Raises:
@@ -133,10 +133,14 @@ def relax(instance: Instance, mode: Mode, comm_share: float) -> Relaxed:
         cost += price[server] * load
     placed = np.zeros((instance.num_services, servers))
     np.maximum.at(placed, (instance.job_service[instance.pair_job], server), x)
-    return Relaxed(float(admit.sum()), x, admit, cost, (placed * instance.service_load).sum(axis=0))
+    return PricedRelaxation(
+        float(admit.sum()), x, admit, cost, (placed * instance.service_load).sum(axis=0)
+    )
 
 
-def round_jobs(instance: Instance, relaxed: Relaxed, jobs: Integers, lam: float) -> Integers:
+def round_jobs(
+    instance: Instance, relaxed: PricedRelaxation, jobs: Integers, lam: float
+) -> Integers:
     """Server of each node of the admitted jobs, ``NO_SERVER`` for all others; shape (nodes,)."""
     assoc = np.full(instance.num_data_nodes, NO_SERVER)
     for job in jobs.tolist():
@@ -148,7 +152,9 @@ def round_jobs(instance: Instance, relaxed: Relaxed, jobs: Integers, lam: float)
     return assoc
 
 
-def job_tables(instance: Instance, relaxed: Relaxed, job: int) -> tuple[Floats, Floats, Booleans]:
+def job_tables(
+    instance: Instance, relaxed: PricedRelaxation, job: int
+) -> tuple[Floats, Floats, Booleans]:
     """x_ij, c_ij and whether j is in V_i, each of shape (nodes of the job, servers)."""
     pairs, nodes = instance.job_pairs[job], instance.job_nodes[job]
     row = np.searchsorted(nodes, instance.pair_node[pairs])

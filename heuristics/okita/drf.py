@@ -8,7 +8,7 @@ from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.schedule import Schedule
 from heuristics.common.progressive_filling import progressive_filling
 from heuristics.okita.fixed import Fixed, place
-from heuristics.okita.online import Job, Recorder, Rules, System
+from heuristics.okita.online import Job, Recorder, Rules, SiteCosts
 
 
 def drf(instance: Instance, rng: np.random.Generator) -> Schedule:
@@ -24,7 +24,7 @@ def drf(instance: Instance, rng: np.random.Generator) -> Schedule:
     Raises:
         InputError: a job that breaks (A2).
     """
-    system, recorder = System(instance, Rules()), Recorder()
+    system, recorder = SiteCosts(instance, Rules()), Recorder()
     order = np.argsort(instance.release_slot, kind="stable").tolist()
     waiting: list[Job] = []
     running: list[Fixed] = []

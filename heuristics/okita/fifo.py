@@ -7,7 +7,7 @@ import numpy as np
 from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
 from heuristics.okita.fixed import Fixed, most_beside_server, place
-from heuristics.okita.online import Job, Recorder, Rules, System
+from heuristics.okita.online import Job, Recorder, Rules, SiteCosts
 
 
 def fifo(instance: Instance, rng: np.random.Generator, *, share: float = 0.5) -> Schedule:
@@ -25,7 +25,7 @@ def fifo(instance: Instance, rng: np.random.Generator, *, share: float = 0.5) ->
     Raises:
         InputError: a job that breaks (A2).
     """
-    system, recorder = System(instance, Rules()), Recorder()
+    system, recorder = SiteCosts(instance, Rules()), Recorder()
     order = np.argsort(instance.release_slot, kind="stable").tolist()
     queue: list[tuple[Job, int]] = []
     running: list[Fixed] = []

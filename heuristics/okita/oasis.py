@@ -11,11 +11,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.okita.construct import Room
+from formulations.okita.construct import FreeCapacity
 from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
 from heuristics.okita.kernels import split, transport
-from heuristics.okita.online import Job, Recorder, Rules, System
+from heuristics.okita.online import Job, Recorder, Rules, SiteCosts
 from optsched.errors import FieldProblem, InputError
 from optsched.jit import njit_cached
 
@@ -45,7 +45,7 @@ def oasis(
         raise InputError(
             [FieldProblem("largest_price", largest_price, f"at least {least_price} > 0, finite")]
         )
-    system, recorder, room = System(instance, Rules()), Recorder(), Room(instance)
+    system, recorder, room = SiteCosts(instance, Rules()), Recorder(), FreeCapacity(instance)
     for i in np.argsort(instance.release_slot, kind="stable").tolist():
         job = Job(system, i)
         own = Recorder()
@@ -62,7 +62,7 @@ def oasis(
 class _Market:
     """What resources cost a job that arrives, slot by slot."""
 
-    def __init__(self, job: Job, room: Room, least: float, largest: float) -> None:
+    def __init__(self, job: Job, room: FreeCapacity, least: float, largest: float) -> None:
         self.job, self.room = job, room
         self.least, self.ratio = least, largest / least
         self.capacity = job.system.instance.capacity

@@ -11,12 +11,12 @@ from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.schedule import Schedule
 from heuristics.okita.online import (
     Job,
-    Options,
     PlacementRule,
     Recorder,
     Rules,
-    System,
+    SiteCosts,
     TransportRule,
+    WindowOptions,
 )
 from heuristics.okita.priority import PiecewisePriority, priorities
 from optsched.errors import FieldProblem, InputError
@@ -47,7 +47,7 @@ class Decision:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class OkitaRun:
     """The schedule, and every decision in order."""
 
     schedule: Schedule
@@ -59,7 +59,7 @@ class _Plan:
     """The tentative plan of a job, alone on the empty system."""
 
     job: Job
-    options: Options | None = None
+    options: WindowOptions | None = None
     """By number of workers; kept until the job has trained."""
     workers: int = 0
     window: int = 0
@@ -117,14 +117,14 @@ def run_okita(
     latency_offset: int = -1,
     migrate_search: MigrateSearch = "same_n",
     piecewise_priority: PiecewisePriority = "corrected",
-) -> Run:
+) -> OkitaRun:
     """Okita with a record of its decisions; see ``okita``.
 
     Raises:
         InputError: an option out of range, or a job that breaks (A2).
     """
     _refuse(alpha, latency_offset, migrate_search, piecewise_priority)
-    system = System(instance, rules or Rules())
+    system = SiteCosts(instance, rules or Rules())
     order = np.argsort(instance.release_slot, kind="stable").tolist()
     recorder, decisions = Recorder(), []
     present: list[_Plan] = []
@@ -146,7 +146,7 @@ def run_okita(
         for at in ranked.tolist():
             decisions.append(day.deploy(present[at], float(score[at])))
         present = [plan for plan in present if plan.job.left.any()]
-    return Run(recorder.schedule(), tuple(decisions))
+    return OkitaRun(recorder.schedule(), tuple(decisions))
 
 
 def _refuse(alpha: tuple[float, float], offset: int, search: str, piecewise: str) -> None:

@@ -47,7 +47,7 @@ class Rules:
             raise InputError(problems)
 
 
-class Options(NamedTuple):
+class WindowOptions(NamedTuple):
     """Windows for a range of numbers of workers; see ``kernels.one_shot``."""
 
     bandwidth: Floats
@@ -56,7 +56,7 @@ class Options(NamedTuple):
     exchange: Floats
 
 
-class System:
+class SiteCosts:
     """What does not depend on the job: sites, bandwidth costs, and (6) in part."""
 
     def __init__(self, instance: Instance, rules: Rules) -> None:
@@ -86,7 +86,7 @@ class System:
 class Job:
     """One job after its arrival: what is left of it, and how it could be deployed."""
 
-    def __init__(self, system: System, i: int) -> None:
+    def __init__(self, system: SiteCosts, i: int) -> None:
         instance = system.instance
         self.system, self.id = system, i
         self.release = int(instance.release_slot[i])
@@ -130,11 +130,11 @@ class Job:
         beside = workers_within(room - self.server, self.worker)
         return alone, np.where((room < self.server).any(axis=1), -1, beside)
 
-    def options(self, room: Integers, first: int, last: int, length: int = 0) -> Options:
+    def options(self, room: Integers, first: int, last: int, length: int = 0) -> WindowOptions:
         """OSF for numbers of workers first .. last on some free resources."""
         order, orders = self._orders(room)
         fit, beside = self.fits(room)
-        return Options(
+        return WindowOptions(
             *one_shot(
                 self.left, orders, order, fit, beside, self.talk, self.move, self.system.sources,
                 self.numerator, self.divisor, first, last, length, self._exact_transport,

@@ -23,7 +23,7 @@ MISSES = 2
 
 
 @dataclass(frozen=True)
-class Prices:
+class WorkerCosts:
     """Cost of a worker for a slot.
 
     Raises:
@@ -63,7 +63,7 @@ class _Option:
 class _Reservations:
     """When each edge worker is taken, from now on."""
 
-    def __init__(self, instance: Instance, prices: Prices) -> None:
+    def __init__(self, instance: Instance, prices: WorkerCosts) -> None:
         self._prices = prices
         kinds = np.stack([instance.worker_server, instance.worker_type])
         _, self._class, self._class_size = np.unique(
@@ -150,7 +150,7 @@ def batch_sche(
     """
     if not (first_batch > 0 and math.isfinite(first_batch)):
         raise InputError.of("first_batch", first_batch, "a finite number > 0")
-    prices = Prices(cloud_price, least_price, greatest_price)
+    prices = WorkerCosts(cloud_price, least_price, greatest_price)
     gang = gang_sizes(instance)
     reservations = _Reservations(instance, prices)
     options: dict[int, _Option] = {}
@@ -187,7 +187,7 @@ def _options(
     gang: int,
     now: float,
     reservations: _Reservations,
-    prices: Prices,
+    prices: WorkerCosts,
 ) -> list[_Option]:
     found = []
     if math.isfinite(job.upload_delay_cloud):

@@ -24,7 +24,7 @@ from optsched.errors import InputError
 _Owner = tuple[int, int]  # job, and chunk or -1 for all of them
 
 
-class Ledger:
+class StorageLedger:
     """Who holds how much storage on which edge server.
 
     A chunk can only be done later than planned, never sooner, as more jobs arrive. So workers are
@@ -112,7 +112,7 @@ class StorageScheduler(OnlineScheduler):
         rng: np.random.Generator,
     ) -> None:
         super().__init__(system, rules, rng)
-        self._ledger = Ledger(capacity, release)
+        self._ledger = StorageLedger(capacity, release)
         self._cloud_end: dict[int, float] = {}
 
     def arrive(self, job: Job) -> Dispatch:

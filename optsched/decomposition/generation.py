@@ -23,7 +23,7 @@ from optsched.decomposition.columns import (
     check_column,
 )
 from optsched.decomposition.limits import Limits
-from optsched.decomposition.master import Ending, MasterPoint, Phase, RestrictedMaster
+from optsched.decomposition.master import MasterPoint, MasterStatus, Phase, RestrictedMaster
 from optsched.model.expression import Floats
 
 IMPROVES = 1e-9
@@ -151,7 +151,7 @@ class Generator:
         point = self.master.solve(self.budget.seconds)
         limits = self.master.limits
         for _ in range(rounds):
-            if point.ending is not Ending.OPTIMAL or self.budget.spent:
+            if point.ending is not MasterStatus.OPTIMAL or self.budget.spent:
                 break
             answers = self.ask(limits, point.duals, point.thresholds, exact=False)
             if not self.master.add(self.improving(answers, point)):
@@ -277,7 +277,7 @@ class _NodeRun:
             if reason := self.g.budget.spent:
                 return self._ended(reason, None)
             point = self.g.master.solve(self.g.budget.seconds)
-            if point.ending is not Ending.OPTIMAL:
+            if point.ending is not MasterStatus.OPTIMAL:
                 return self._failed(point.ending)
             if point.shortfall <= SATISFIED and self.g.master.phase is Phase.FEASIBILITY:
                 self._change_phase(Phase.STRICT)
@@ -288,10 +288,10 @@ class _NodeRun:
             if result is not None:
                 return result
 
-    def _failed(self, ending: Ending) -> NodeResult:
-        if ending is Ending.UNBOUNDED:
+    def _failed(self, ending: MasterStatus) -> NodeResult:
+        if ending is MasterStatus.UNBOUNDED:
             return self._ended(Outcome.UNBOUNDED, None)
-        if ending is Ending.LIMIT:
+        if ending is MasterStatus.LIMIT:
             return self._ended(Outcome.LIMIT, None)
         return self._ended(Outcome.OPEN, None)
 

@@ -37,7 +37,7 @@ class Phase(StrEnum):
     """Cost, every row satisfied."""
 
 
-class Ending(StrEnum):
+class MasterStatus(StrEnum):
     """How a solve of the master problem ended."""
 
     OPTIMAL = "optimal"
@@ -51,7 +51,7 @@ class Ending(StrEnum):
 class MasterPoint:
     """An optimum of the master problem's relaxation over the columns known."""
 
-    ending: Ending
+    ending: MasterStatus
     value: float = math.nan
     weights: Floats = field(default_factory=_nothing)
     """Of each column, shape (columns,)."""
@@ -236,20 +236,20 @@ class RestrictedMaster:
         engine.setOptionValue("time_limit", min(limit, 1e30))
         facts = highspy.HighsModelStatus
         known = {
-            facts.kOptimal: Ending.OPTIMAL,
-            facts.kInfeasible: Ending.INFEASIBLE,
-            facts.kUnbounded: Ending.UNBOUNDED,
-            facts.kUnboundedOrInfeasible: Ending.UNBOUNDED,
-            facts.kTimeLimit: Ending.LIMIT,
+            facts.kOptimal: MasterStatus.OPTIMAL,
+            facts.kInfeasible: MasterStatus.INFEASIBLE,
+            facts.kUnbounded: MasterStatus.UNBOUNDED,
+            facts.kUnboundedOrInfeasible: MasterStatus.UNBOUNDED,
+            facts.kTimeLimit: MasterStatus.LIMIT,
         }
         for _ in range(2):
             if engine.run() == highspy.HighsStatus.kError:  # its threads were set up otherwise
                 highspy.Highs.resetGlobalScheduler(True)
-            ending = known.get(engine.getModelStatus(), Ending.FAILED)
-            if ending is not Ending.FAILED:
+            ending = known.get(engine.getModelStatus(), MasterStatus.FAILED)
+            if ending is not MasterStatus.FAILED:
                 break
             engine.clearSolver()  # from scratch, once
-        if ending is not Ending.OPTIMAL:
+        if ending is not MasterStatus.OPTIMAL:
             return MasterPoint(ending)
         return self._read(engine.getSolution(), engine.getInfo().objective_function_value)
 
@@ -258,7 +258,7 @@ class RestrictedMaster:
         coupling, blocks = self.pool.coupling, len(self.limits.lower)
         duals = np.concatenate([y[:coupling], y[coupling + blocks :]])
         return MasterPoint(
-            Ending.OPTIMAL,
+            MasterStatus.OPTIMAL,
             float(value),
             np.maximum(x[self._position], 0.0),
             float(x[self._artificial].sum()) if self._artificial else 0.0,

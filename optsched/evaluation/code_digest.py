@@ -70,7 +70,7 @@ def method_versions(problem: Problem, method: MethodSpec) -> dict[str, str]:
     heuristics = [*method.start, *([method.call] if method.kind == "heuristic" else [])]
     parts += [problem.heuristic(text)[0].run for text in heuristics]
     if method.kind == "heuristic":
-        parts += [bound.measure for bound in problem.bounds.values()]
+        parts += [bound.numerator for bound in problem.bounds.values()]
     else:
         formulation, _ = problem.formulation(method.call)
         parts += [InstanceRunner, type(formulation), *formulation.code]

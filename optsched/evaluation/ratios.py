@@ -213,7 +213,7 @@ class ComparisonSpec:
     """Options of each that any of them names: as given, or the default."""
     bounds: Mapping[str, bool]
     """Bounds asked for, and whether each is proven."""
-    measured: Sequence[str]
+    numerators: Sequence[str]
     """Bounds that their source divides something else by than the cost."""
     measures: Sequence[str]
     """What the problem measures of a schedule."""
@@ -240,7 +240,7 @@ class ComparisonSpec:
             list(solves),
             _options(problem, heuristics),
             {name: bound.proven for name, bound in chosen.items()},
-            [name for name, bound in chosen.items() if bound.measure is not None],
+            [name for name, bound in chosen.items() if bound.numerator is not None],
             list(problem.measures),
         )
 
@@ -412,6 +412,6 @@ def _against_bounds(
     for name, bound in bounds.items():
         extra[f"bound_{name}"] = bound
         extra[f"ratio_{name}"] = against(run.cost, bound)
-        if name in comparison.measured:
+        if name in comparison.numerators:
             extra[f"source_ratio_{name}"] = against(run.quantities.get(name), bound)
     return extra

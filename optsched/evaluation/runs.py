@@ -269,9 +269,9 @@ class InstanceRunner:
         trial = self.trial(call)
         schedule = None if trial.error is not None else trial.schedule
         sources = {
-            name: bound.measure
+            name: bound.numerator
             for name, bound in self.problem.bounds.items()
-            if bound.measure is not None and not trial.status
+            if bound.numerator is not None and not trial.status
         }
         measures, complaints = self._evaluate(self.problem.measures, schedule)
         quantities, more = self._evaluate(sources, schedule)

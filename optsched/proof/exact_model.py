@@ -16,7 +16,7 @@ class ProofError(Exception):
     """What is wrong with a proof: it is malformed, or one of its steps does not hold."""
 
 
-class Row(NamedTuple):
+class ExactRow(NamedTuple):
     """``lower <= terms x <= upper``; None: no side."""
 
     terms: Terms
@@ -24,7 +24,7 @@ class Row(NamedTuple):
     upper: int | None
 
 
-class Column(NamedTuple):
+class ExactColumn(NamedTuple):
     """``lower <= x <= upper``; None: no bound."""
 
     lower: Exact | None
@@ -61,7 +61,7 @@ class ExactModel:
         self.cost: Terms = {j: self.sign * self.whole(c) for j, c in enumerate(cost) if c}
         start, column = matrix.indptr.tolist(), matrix.indices.tolist()
         self.rows = [
-            Row(
+            ExactRow(
                 {column[k]: self.whole(entries[k]) for k in range(start[i], start[i + 1])},
                 *(None if isinf(side) else self.whole(Fraction(side)) for side in pair),
             )
@@ -70,7 +70,7 @@ class ExactModel:
         self.integer: list[bool] = form.integer.tolist()
         ends = zip(form.lower.tolist(), form.upper.tolist(), self.integer, strict=True)
         self.columns = [
-            Column(_bound(low, whole, ceil, -inf), _bound(high, whole, floor, inf))
+            ExactColumn(_bound(low, whole, ceil, -inf), _bound(high, whole, floor, inf))
             for low, high, whole in ends
         ]
         steps = [c for j, c in self.cost.items() if self.integer[j]]

@@ -7,13 +7,15 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from optsched.proof.exact_model import ExactModel, Row
+from optsched.proof.exact_model import ExactModel, ExactRow
 from optsched.proof.verifying import combined
 
 _SMALL = 1e-6  # reduced costs up to here, of columns without a bound, are meant to be nothing
 
 
-def mended(model: ExactModel, rows: Sequence[Row], leaf: dict[str, Any]) -> dict[str, Any] | None:
+def mended(
+    model: ExactModel, rows: Sequence[ExactRow], leaf: dict[str, Any]
+) -> dict[str, Any] | None:
     """The leaf with its multipliers changed a little, so that no such column has a reduced cost.
 
     None where the rows it uses do not allow that.

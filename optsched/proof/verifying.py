@@ -31,7 +31,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from optsched.proof.exact_model import Column, Exact, ExactModel, ProofError, Row, Terms
+from optsched.proof.exact_model import Exact, ExactColumn, ExactModel, ExactRow, ProofError, Terms
 
 FORMAT, VERSION = "optsched/proof", 1
 
@@ -73,12 +73,12 @@ def _verify(model: ExactModel, proof: Mapping[str, Any]) -> Fraction | None:
 class Branch(NamedTuple):
     """What the splits from the root to a node say."""
 
-    columns: Mapping[int, Column]
-    rows: tuple[Row, ...]
+    columns: Mapping[int, ExactColumn]
+    rows: tuple[ExactRow, ...]
 
 
 def _walk(
-    model: ExactModel, rows: Sequence[Row], nodes: Sequence[Any], bound: Fraction | None
+    model: ExactModel, rows: Sequence[ExactRow], nodes: Sequence[Any], bound: Fraction | None
 ) -> None:
     """Every leaf closes, and every node belongs to the tree."""
     open_branches = [Branch({}, ())]
@@ -104,20 +104,20 @@ def children(
     if list(terms.values()) == [1]:
         (j,) = terms
         old = branch.columns.get(j, model.columns[j])
-        least = Column(old.lower, k if old.upper is None else min(k, old.upper))
-        most = Column(k + 1 if old.lower is None else max(k + 1, old.lower), old.upper)
+        least = ExactColumn(old.lower, k if old.upper is None else min(k, old.upper))
+        most = ExactColumn(k + 1 if old.lower is None else max(k + 1, old.lower), old.upper)
         return [Branch({**branch.columns, j: c}, branch.rows) for c in (least, most)]
     scaled = {j: x * model.unit for j, x in terms.items()}
     below, above = (
-        Row(scaled, None, k * model.unit),
-        Row(scaled, (k + 1) * model.unit, None),
+        ExactRow(scaled, None, k * model.unit),
+        ExactRow(scaled, (k + 1) * model.unit, None),
     )
     return [Branch(branch.columns, (*branch.rows, row)) for row in (below, above)]
 
 
 def closes(
     model: ExactModel,
-    rows: Sequence[Row],
+    rows: Sequence[ExactRow],
     branch: Branch,
     leaf: Mapping[str, Any],
     bound: Fraction | None,
@@ -135,7 +135,7 @@ def closes(
 
 
 def leaf_value(
-    model: ExactModel, rows: Sequence[Row], branch: Branch, leaf: Mapping[str, Any]
+    model: ExactModel, rows: Sequence[ExactRow], branch: Branch, leaf: Mapping[str, Any]
 ) -> Fraction | None:
     """The bound a leaf's multipliers prove on the cost, or on nothing with ``"cost": 0``.
 
@@ -157,7 +157,7 @@ def leaf_value(
 
 
 def combined(
-    rows: Sequence[Row], more: Sequence[Row], chosen: Sequence[int], y: Sequence[int]
+    rows: Sequence[ExactRow], more: Sequence[ExactRow], chosen: Sequence[int], y: Sequence[int]
 ) -> tuple[Terms, int]:
     """The sum of rows times multipliers: ``terms x >= side``.
 
@@ -178,7 +178,7 @@ def combined(
 
 
 def _least(
-    terms: Terms, columns: Sequence[Column], tightened: Mapping[int, Column]
+    terms: Terms, columns: Sequence[ExactColumn], tightened: Mapping[int, ExactColumn]
 ) -> Exact | None:
     """The least value within the bounds; None: there is none."""
     total: Exact = 0
@@ -192,7 +192,7 @@ def _least(
     return total
 
 
-def rounding(model: ExactModel, rows: Sequence[Row], extra: Mapping[str, Any]) -> Row:
+def rounding(model: ExactModel, rows: Sequence[ExactRow], extra: Mapping[str, Any]) -> ExactRow:
     """The row that is left of a combination when it is rounded.
 
     Raises:
@@ -215,10 +215,10 @@ def rounding(model: ExactModel, rows: Sequence[Row], extra: Mapping[str, Any]) -
                 raise ProofError(f"column {j} has no bound to replace it by")
             total -= g * end
     least = -(-Fraction(total) // scale)
-    return Row({j: a * model.unit for j, a in whole.items() if a}, least * model.unit, None)
+    return ExactRow({j: a * model.unit for j, a in whole.items() if a}, least * model.unit, None)
 
 
-def tangent(model: ExactModel, extra: Mapping[str, Any]) -> Row:
+def tangent(model: ExactModel, extra: Mapping[str, Any]) -> ExactRow:
     """A row that holds on a rotated cone.
 
     Raises:
@@ -235,7 +235,7 @@ def tangent(model: ExactModel, extra: Mapping[str, Any]) -> Row:
         side -= factor * model.whole(constant)
         for j, c in part.items() if factor else ():
             terms[j] = terms.get(j, 0) + factor * model.whole(c)
-    return Row(terms, side, None)
+    return ExactRow(terms, side, None)
 
 
 def _integer(value: Any) -> int:

@@ -18,7 +18,7 @@ from optsched.study.pace import Pace, Progress
 from optsched.study.plan import Plan
 from optsched.study.reading import rows_of, runs_of
 from optsched.study.store import Store
-from optsched.study.worker import MakeInstance, Measure, Report, RunMethod, Task, work
+from optsched.study.worker import MakeInstance, Report, RunMethod, RunSweep, Task, work
 
 Keep = Literal["none", "exact", "all"]
 """Whose schedules are kept; those of heuristics are quickly made again."""
@@ -172,7 +172,7 @@ class Engine:
         if key not in self._running:
             asked, keep = self.plan.methods[step.key], self.keep in ("all", step.kind)
             if step.kind == "sweep":
-                self._tasks.append(Measure(key, asked, one.case.cell))
+                self._tasks.append(RunSweep(key, asked, one.case.cell))
             else:
                 recipe = self.plan.recipes[one.case.recipe]
                 self._tasks.append(RunMethod(key, asked, recipe, start, keep, claim))

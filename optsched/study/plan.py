@@ -117,7 +117,7 @@ class Asked:
     problem: str
     method: MethodSpec
     versions: Mapping[str, str]
-    measure: Callable[..., Sequence[Mapping[str, Any]]] | None = None
+    observe: Callable[..., Sequence[Mapping[str, Any]]] | None = None
     """Of a sweep: arguments -> rows."""
 
     @cached_property

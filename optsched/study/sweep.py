@@ -30,15 +30,15 @@ class Sweep:
     name: str
     """Unique among the sweeps of a package."""
     tasks: Callable[[Scale], Sequence[Mapping[str, Any]]]
-    """Scale -> the arguments of ``measure``, numbers and texts, one mapping per instance."""
-    measure: Callable[..., Rows]
+    """Scale -> the arguments of ``observe``, numbers and texts, one mapping per instance."""
+    observe: Callable[..., Rows]
     """Arguments -> rows of numbers and texts; a function of a module, for other processes."""
     overview: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     """Measurements -> a table of them by setting, for people."""
 
     def __call__(self, scale: Scale) -> pd.DataFrame:
         """One line per row: the arguments and what was measured."""
-        return self.frame([(task, self.measure(**task)) for task in self.tasks(scale)])
+        return self.frame([(task, self.observe(**task)) for task in self.tasks(scale)])
 
     @staticmethod
     def frame(measured: Sequence[tuple[Mapping[str, Any], Rows]]) -> pd.DataFrame:
@@ -55,8 +55,8 @@ def add_sweep(plan: Plan, problem: str, sweep: Sweep, scale: Scale) -> None:
         Exception: whatever saying the tasks raises; the plan is then as it was.
     """
     tasks = list(sweep.tasks(scale))
-    versions = code_versions([sweep.measure])
-    asked = Asked(problem, MethodSpec("sweep", sweep.name), versions, sweep.measure)
+    versions = code_versions([sweep.observe])
+    asked = Asked(problem, MethodSpec("sweep", sweep.name), versions, sweep.observe)
     step = Step("sweep", sweep.name, asked.key, seeded=False)
     names = list(dict.fromkeys(name for task in tasks for name in task))
     number = len(plan.layouts)

@@ -52,15 +52,15 @@ class RunMethod:
 
 
 @dataclass(frozen=True)
-class Measure:
-    """Measure one instance of a sweep."""
+class RunSweep:
+    """Observe one instance of a sweep."""
 
     key: RunKey
     asked: Asked
     arguments: Mapping[str, Any]
 
 
-Task = MakeInstance | RunMethod | Measure
+Task = MakeInstance | RunMethod | RunSweep
 """As it goes to a worker."""
 
 
@@ -107,7 +107,7 @@ def work(task: Task) -> Report:
         if here not in (None, task.asked.versions):
             told = f"{socket.gethostname()} runs {here}, not {dict(task.asked.versions)}"
             return Report(0.0, refusal=told)
-        run = _measure(task) if isinstance(task, Measure) else _run(task)
+        run = _sweep(task) if isinstance(task, RunSweep) else _run(task)
     return Report(time.perf_counter() - began, digest, run)
 
 
@@ -135,11 +135,11 @@ def _make(problem: Problem, recipe: Recipe) -> str:
     return digest
 
 
-def _measure(task: Measure) -> MethodRun:
+def _sweep(task: RunSweep) -> MethodRun:
     began = time.perf_counter()
-    assert task.asked.measure is not None
+    assert task.asked.observe is not None
     try:
-        rows = plain_rows(task.asked.measure(**task.arguments))
+        rows = plain_rows(task.asked.observe(**task.arguments))
     except UnmeasuredError as out_of_reach:
         return MethodRun(UNMEASURED, message=str(out_of_reach), seconds=time.perf_counter() - began)
     return MethodRun(DONE, rows=rows, seconds=time.perf_counter() - began)
@@ -164,7 +164,7 @@ def _plain_number(value: Any) -> Any:
 _known_versions: dict[str, dict[str, str]] = {}
 
 
-def _versions(task: RunMethod | Measure) -> dict[str, str] | None:
+def _versions(task: RunMethod | RunSweep) -> dict[str, str] | None:
     """What a result depends on here; None where the code came with the task."""
     asked = task.asked
     if asked.key not in _known_versions:
@@ -172,8 +172,8 @@ def _versions(task: RunMethod | Measure) -> dict[str, str] | None:
             if not isinstance(task.recipe.problem, str):
                 return None
             versions = method_versions(found(task.recipe.problem), asked.method)
-        elif asked.measure is not None and _is_by_name(asked.measure):
-            versions = code_versions([asked.measure])
+        elif asked.observe is not None and _is_by_name(asked.observe):
+            versions = code_versions([asked.observe])
         else:
             return None
         _known_versions[asked.key] = versions

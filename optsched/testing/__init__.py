@@ -7,7 +7,7 @@ and solves that are cut short, and reports what came of each. In pytest, paramet
 """
 
 from optsched.testing.capabilities import CAPABILITIES, Capabilities, Feature
-from optsched.testing.case import Case, complaint
+from optsched.testing.case import ConformanceCase, complaint
 from optsched.testing.catalogue import conformance_cases
 from optsched.testing.conformance import (
     check_backend,
@@ -15,27 +15,27 @@ from optsched.testing.conformance import (
     counted_case,
     random_case,
 )
-from optsched.testing.endings import ENDINGS, Ending, check_ending, check_endings
+from optsched.testing.endings import ENDINGS, LimitCase, check_ending, check_endings
 from optsched.testing.enumeration import Optimum, enumerate_optimum
 from optsched.testing.projection import Projection, project
 from optsched.testing.random_models import RANDOM_KINDS, random_model, random_recipe
 from optsched.testing.recipe import Recipe, build
+from optsched.testing.results import ConformanceReport, ConformanceResult, Word
 from optsched.testing.shrink import shrink
-from optsched.testing.verdict import Report, Verdict, Word
 
 __all__ = [
     "CAPABILITIES",
     "ENDINGS",
     "RANDOM_KINDS",
     "Capabilities",
-    "Case",
-    "Ending",
+    "ConformanceCase",
+    "ConformanceReport",
+    "ConformanceResult",
     "Feature",
+    "LimitCase",
     "Optimum",
     "Projection",
     "Recipe",
-    "Report",
-    "Verdict",
     "Word",
     "build",
     "check_backend",

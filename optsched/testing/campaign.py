@@ -12,26 +12,26 @@ from optsched.model import Model
 from optsched.testing.conformance import check_case, counted_case
 from optsched.testing.random_models import RANDOM_KINDS, random_recipe
 from optsched.testing.recipe import Recipe, build
+from optsched.testing.results import ConformanceResult, Word
 from optsched.testing.shrink import shrink
 from optsched.testing.structured_models import structured_recipe
-from optsched.testing.verdict import Verdict, Word
 
 
 @dataclass(frozen=True)
-class Finding:
+class CampaignResult:
     """What one model showed."""
 
     seed: int
-    verdicts: tuple[Verdict, ...]
+    results: tuple[ConformanceResult, ...]
     kinds: frozenset[str] = field(default_factory=frozenset)
     """Kinds of block in it."""
     recipe: Recipe | None = None
     """The model, shrunk, where something was wrong."""
 
     @property
-    def wrong(self) -> list[Verdict]:
+    def wrong(self) -> list[ConformanceResult]:
         """What was wrong, if anything."""
-        return [v for v in self.verdicts if v.word is Word.WRONG]
+        return [v for v in self.results if v.word is Word.WRONG]
 
 
 def recipe_of(seed: int, kinds: Sequence[str] = RANDOM_KINDS) -> Recipe:
@@ -47,29 +47,29 @@ def structured_recipe_of(seed: int) -> Recipe:
 
 def examine(
     seed: int, solvers: Sequence[str], draw: Callable[[int], Recipe] = recipe_of
-) -> Finding:
+) -> CampaignResult:
     """Draw a model, enumerate it and ask every solver named.
 
     An enumeration that the model's own check contradicts is a verdict too.
     """
     recipe = draw(seed)
     model, scale = build(recipe), recipe.get("scale")
-    verdicts = judge(model, solvers, f"model {seed}", scale)
+    results = judge(model, solvers, f"model {seed}", scale)
     shown = frozenset(block.kind for block in model.blocks.values())
-    wrong = {v.solver for v in verdicts if v.word is Word.WRONG}
+    wrong = {v.solver for v in results if v.word is Word.WRONG}
     if not wrong:
-        return Finding(seed, verdicts, shown)
+        return CampaignResult(seed, results, shown)
 
     def still_wrong(smaller: Recipe) -> bool:
-        verdicts = judge(build(smaller), sorted(wrong & set(solvers)), "", scale)
-        return any(v.word is Word.WRONG for v in verdicts)
+        results = judge(build(smaller), sorted(wrong & set(solvers)), "", scale)
+        return any(v.word is Word.WRONG for v in results)
 
-    return Finding(seed, verdicts, shown, shrink(recipe, still_wrong))
+    return CampaignResult(seed, results, shown, shrink(recipe, still_wrong))
 
 
 def judge(
     model: Model, solvers: Sequence[str], name: str, scale: float | None = None
-) -> tuple[Verdict, ...]:
+) -> tuple[ConformanceResult, ...]:
     """Every solver's answer against enumeration; ``scale`` as for ``counted_case``.
 
     Raises:
@@ -78,7 +78,7 @@ def judge(
     try:
         one = counted_case(name, model, scale)
     except AssertionError as contradiction:
-        return (Verdict(name, "enumeration", Word.WRONG, str(contradiction)),)
+        return (ConformanceResult(name, "enumeration", Word.WRONG, str(contradiction)),)
     return tuple(check_case(one, solver) for solver in solvers)
 
 

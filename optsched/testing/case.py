@@ -11,7 +11,7 @@ from optsched.solvers.solution import Solution, Status
 
 
 @dataclass(frozen=True)
-class Case:
+class ConformanceCase:
     """A named model whose answer is known by construction."""
 
     name: str
@@ -33,7 +33,7 @@ class Case:
         return self.name
 
 
-CASES: dict[str, Case] = {}
+CASES: dict[str, ConformanceCase] = {}
 """Every case by name; modules of the catalogue fill it."""
 
 
@@ -51,7 +51,7 @@ def case(
         if name in CASES:
             raise ValueError(f"case {name!r} exists already")
         kinds = frozenset(needs.split())
-        CASES[name] = Case(name, build, status, optimum, kinds, countable)
+        CASES[name] = ConformanceCase(name, build, status, optimum, kinds, countable)
         return build
 
     return register

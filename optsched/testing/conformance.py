@@ -14,12 +14,12 @@ from optsched.solvers.backend import Solver
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Status
 from optsched.testing.capabilities import Capabilities, known_capabilities, refusal
-from optsched.testing.case import Case, complaint
+from optsched.testing.case import ConformanceCase, complaint
 from optsched.testing.catalogue import conformance_cases
 from optsched.testing.endings import check_endings
 from optsched.testing.enumeration import enumerate_optimum
 from optsched.testing.random_models import random_model
-from optsched.testing.verdict import Report, Verdict, Word
+from optsched.testing.results import ConformanceReport, ConformanceResult, Word
 
 TIME_LIMIT = 60.0
 """Seconds for one case, beyond which it counts as not proven."""
@@ -28,12 +28,12 @@ TIME_LIMIT = 60.0
 def check_backend(
     solver: Solver,
     *,
-    cases: Sequence[Case] | None = None,
+    cases: Sequence[ConformanceCase] | None = None,
     random_models: int = 100,
     seed: int = 0,
     endings: bool = True,
     capabilities: Capabilities | None = None,
-) -> Report:
+) -> ConformanceReport:
     """Run every case, and random models judged by enumeration, on one back end.
 
     Args:
@@ -52,18 +52,20 @@ def check_backend(
     """
     engine = backend(solver)
     chosen = conformance_cases() if cases is None else cases
-    verdicts = [check_case(one, engine, capabilities) for one in chosen]
+    results = [check_case(one, engine, capabilities) for one in chosen]
     for number in range(random_models):
         rng = np.random.default_rng((seed, number))
         one = random_case(rng, f"random model {number} of seed {seed}",
                           continuous=number % 2 == 1, fractional=number % 4 >= 2)  # fmt: skip
-        verdicts.append(check_case(one, engine, capabilities))
+        results.append(check_case(one, engine, capabilities))
     if endings:
-        verdicts += check_endings(engine, capabilities)
-    return Report(engine.name, engine.native, tuple(verdicts))
+        results += check_endings(engine, capabilities)
+    return ConformanceReport(engine.name, engine.native, tuple(results))
 
 
-def check_case(case: Case, solver: Solver, capabilities: Capabilities | None = None) -> Verdict:
+def check_case(
+    case: ConformanceCase, solver: Solver, capabilities: Capabilities | None = None
+) -> ConformanceResult:
     """One case on one back end."""
     engine = backend(solver)
     name, known = engine.name, known_capabilities(engine, capabilities)
@@ -73,30 +75,32 @@ def check_case(case: Case, solver: Solver, capabilities: Capabilities | None = N
         answer = solve(model, engine, time_limit=TIME_LIMIT)
     except ModelError as refused:
         if expected and str(refused):
-            return Verdict(case.name, name, Word.REFUSED, str(refused))
-        return Verdict(case.name, name, Word.WRONG, f"refused without need: {refused}")
+            return ConformanceResult(case.name, name, Word.REFUSED, str(refused))
+        return ConformanceResult(case.name, name, Word.WRONG, f"refused without need: {refused}")
     if expected:
-        return Verdict(
+        return ConformanceResult(
             case.name, name, Word.WRONG, f"ended {answer.status}, should refuse {expected}"
         )
     said = complaint(model, case.status, case.optimum, answer, known.tolerance, case.scale)
     if said:
-        return Verdict(case.name, name, Word.WRONG, said)
+        return ConformanceResult(case.name, name, Word.WRONG, said)
     proven = (case.status, Status.INFEASIBLE_OR_UNBOUNDED)
     if answer.status in proven:
-        return Verdict(case.name, name, Word.RIGHT)
+        return ConformanceResult(case.name, name, Word.RIGHT)
     word = Word.WRONG if known.proves and case.must_prove else Word.UNPROVEN
-    return Verdict(case.name, name, word, f"ended {answer.status} ({answer.message})")
+    return ConformanceResult(case.name, name, word, f"ended {answer.status} ({answer.message})")
 
 
-def random_case(rng: np.random.Generator, name: str, **settings: Any) -> Case:
+def random_case(rng: np.random.Generator, name: str, **settings: Any) -> ConformanceCase:
     """A random model and its answer by enumeration; settings as for ``random_recipe``."""
     return counted_case(name, random_model(rng, **settings))
 
 
-def counted_case(name: str, model: Model, scale: float | None = None) -> Case:
+def counted_case(name: str, model: Model, scale: float | None = None) -> ConformanceCase:
     """A model and its answer by enumeration; with a scale, it need not be proven."""
     truth = enumerate_optimum(model)
     if scale is None:
-        return Case(name, lambda: model, truth.status, truth.value)
-    return Case(name, lambda: model, truth.status, truth.value, scale=scale, must_prove=False)
+        return ConformanceCase(name, lambda: model, truth.status, truth.value)
+    return ConformanceCase(
+        name, lambda: model, truth.status, truth.value, scale=scale, must_prove=False
+    )

@@ -17,13 +17,13 @@ from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.testing.capabilities import Capabilities, Feature, known_capabilities
 from optsched.testing.case import complaint
-from optsched.testing.verdict import Verdict, Word
+from optsched.testing.results import ConformanceResult, Word
 
 _CUT = (Status.FEASIBLE, Status.NO_SOLUTION)
 
 
 @dataclass(frozen=True)
-class Ending:
+class LimitCase:
     """A model out of reach within the limit, and how a solve of it may end."""
 
     name: str
@@ -80,27 +80,27 @@ def _stopped_before() -> dict[str, Any]:
 
 
 ENDINGS = (
-    Ending("a time limit with a point at hand", lambda: market_split(elastic=True),
+    LimitCase("a time limit with a point at hand", lambda: market_split(elastic=True),
            lambda: {"time_limit": 0.5}, _CUT, Limit.TIME),
-    Ending("a time limit before any point", lambda: market_split(elastic=False),
+    LimitCase("a time limit before any point", lambda: market_split(elastic=False),
            lambda: {"time_limit": 0.3}, _CUT, Limit.TIME),
-    Ending("a gap asked for", lambda: market_split(elastic=True),
+    LimitCase("a gap asked for", lambda: market_split(elastic=True),
            lambda: {"absolute_gap": 5000.0, "time_limit": 10.0}, (Status.FEASIBLE,), Limit.GAP),
-    Ending("a word from outside", lambda: market_split(elastic=True),
+    LimitCase("a word from outside", lambda: market_split(elastic=True),
            _stopped, (Status.INTERRUPTED,), None),
-    Ending("a word from outside before the start", lambda: market_split(elastic=False),
+    LimitCase("a word from outside before the start", lambda: market_split(elastic=False),
            _stopped_before, (Status.INTERRUPTED,), None),
-    Ending("a time limit on a linear program", large_linear_program,
+    LimitCase("a time limit on a linear program", large_linear_program,
            lambda: {"time_limit": 0.05}, _CUT, Limit.TIME, None),
-    Ending("a word from outside on a linear program", large_linear_program,
+    LimitCase("a word from outside on a linear program", large_linear_program,
            _stopped_before, (Status.INTERRUPTED,), None, None),
 )  # fmt: skip
 """Whatever ends otherwise must have solved the model, and truly."""
 
 
 def check_ending(
-    ending: Ending, solver: Solver, capabilities: Capabilities | None = None
-) -> Verdict:
+    ending: LimitCase, solver: Solver, capabilities: Capabilities | None = None
+) -> ConformanceResult:
     """Solve under the limit: how it ended, and whether everything it said is true."""
     engine = backend(solver)
     name, known = engine.name, known_capabilities(engine, capabilities)
@@ -113,20 +113,26 @@ def check_ending(
     except ModelError as refused:
         # an option that cannot be honoured may be refused, as a model may
         word = Word.REFUSED if foreign or set(settings) - {"time_limit"} else Word.WRONG
-        return Verdict(ending.name, name, word, str(refused))
+        return ConformanceResult(ending.name, name, word, str(refused))
     if foreign:
-        return Verdict(ending.name, name, Word.WRONG, f"ended {answer.status}, should refuse")
+        return ConformanceResult(
+            ending.name, name, Word.WRONG, f"ended {answer.status}, should refuse"
+        )
     said = _false_ending(ending, model, answer, known)
-    return Verdict(ending.name, name, Word.WRONG if said else Word.RIGHT, said or answer.status)
+    return ConformanceResult(
+        ending.name, name, Word.WRONG if said else Word.RIGHT, said or answer.status
+    )
 
 
-def check_endings(solver: Solver, capabilities: Capabilities | None = None) -> list[Verdict]:
+def check_endings(
+    solver: Solver, capabilities: Capabilities | None = None
+) -> list[ConformanceResult]:
     """Every ending on one back end; takes some seconds."""
     engine = backend(solver)  # unknown names are refused at once
     return [check_ending(one, engine, capabilities) for one in ENDINGS]
 
 
-def _false_ending(ending: Ending, model: Model, answer: Solution, known: Capabilities) -> str:
+def _false_ending(ending: LimitCase, model: Model, answer: Solution, known: Capabilities) -> str:
     said = complaint(model, Status.OPTIMAL, ending.optimum, answer, known.tolerance)
     if said or answer.status is Status.OPTIMAL:
         return said

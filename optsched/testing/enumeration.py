@@ -22,7 +22,7 @@ from optsched.model.expression import Floats
 from optsched.model.ranges import affine
 from optsched.solvers.solution import Status
 from optsched.testing.exact_lp import Row, maximise
-from optsched.testing.grid import Grid, Mask, columns_of, interval
+from optsched.testing.integer_box import IntegerBox, Mask, columns_of, interval
 
 MOST_CHOICES = 10_000
 """Winners of the maxima over continuous variables that are tried at one integer point."""
@@ -54,7 +54,7 @@ def enumerate_optimum(model: Model) -> Optimum:
         AssertionError: the model's own check rejects the optimum found.
     """
     compiled = model.compile(model.kinds)
-    grid = Grid(model, compiled)
+    grid = IntegerBox(model, compiled)
     for block in compiled.nonlinear:
         grid.take(block)
     alive = grid.alive & grid.rows_may_hold(compiled.rows)
@@ -78,7 +78,7 @@ def enumerate_optimum(model: Model) -> Optimum:
 
 
 def _best(
-    grid: Grid, compiled: MatrixForm, points: np.ndarray, on: list[Mask]
+    grid: IntegerBox, compiled: MatrixForm, points: np.ndarray, on: list[Mask]
 ) -> Floats | Status:  # fmt: skip
     """The best of these points, all columns chosen, or why there is none."""
     if not len(points):
@@ -113,7 +113,7 @@ class _Remaining:
     """The linear programs that an integer point leaves: one per choice of winners of maxima."""
 
     def __init__(
-        self, grid: Grid, compiled: MatrixForm, point: int, on: list[Mask], sign: float
+        self, grid: IntegerBox, compiled: MatrixForm, point: int, on: list[Mask], sign: float
     ) -> None:
         self.grid = grid
         self.base: Floats = grid.low[point]

@@ -11,7 +11,7 @@ import numpy as np
 
 from formulations.preemptive.certify.lemmas import (
     PAPER,
-    Case,
+    Premises,
     lemma_1,
     lemma_2,
     lemma_3,
@@ -94,7 +94,7 @@ def _feasible(violations: list[Violation]) -> Certificate:
     )
 
 
-def case_of(told: Record, *, feasible: bool) -> Case:
+def case_of(told: Record, *, feasible: bool) -> Premises:
     """Which assumptions a schedule meets, and its prices."""
     obeyed: list[Priority] = [rule for rule in _RULES if obeys(told, rule)]
     alpha, planned = told.schedule.alpha, None
@@ -112,7 +112,7 @@ def case_of(told: Record, *, feasible: bool) -> Case:
                 planned = completions  # where both rules agree, by static density as printed
                 agreeing.append(rule)
     at_edge, in_cloud = (False, False) if base is None else cheapest(told, base)
-    return Case(
+    return Premises(
         record=told,
         feasible=feasible,
         alpha=alpha,

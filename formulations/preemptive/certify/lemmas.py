@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.preemptive.certify.record import TOLERANCE, Record
-from formulations.preemptive.certify.rows import Rows, cloud_rows, rows
+from formulations.preemptive.certify.rows import RowSummary, cloud_rows, rows
 from formulations.preemptive.instance import CLOUD, Floats
 from formulations.preemptive.schedule import Schedule
 from optsched.certificate import Certificate, StatementVerdict, at_most
@@ -18,7 +18,7 @@ PAPER = "Wang et al."
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Premises:
     """A schedule that can be told chunk by chunk, and which assumptions it meets."""
 
     record: Record
@@ -118,7 +118,7 @@ def lemma_3(schedule: Schedule, violations: list[Violation]) -> Certificate:
     )
 
 
-def lemma_4(case: Case) -> Iterator[Certificate]:
+def lemma_4(case: Premises) -> Iterator[Certificate]:
     """The prices, the weighted flow time and the betas add up to the same."""
     record = case.record
     source = f"{PAPER}, Lemma 4"
@@ -163,7 +163,7 @@ def _equal(left: float, right: float) -> bool:
     return at_most(left, right) == at_most(right, left) == "holds"
 
 
-def lemma_2(case: Case) -> Iterator[Certificate]:
+def lemma_2(case: Premises) -> Iterator[Certificate]:
     """The rows of the dual, (6a), for the prices and betas of the run; Lemma 5 is the same."""
     record = case.record
     row = "alpha <= w (t - r) + p beta_w(t)"
@@ -199,7 +199,7 @@ def lemma_2(case: Case) -> Iterator[Certificate]:
         lemma = "Lemma 5" if name == "Lemma 5" else "Lemma 2"
         if name == "Lemma 2, cloud, corrected":
             broken = found.scale < 1 / stretch(record) * (1 - TOLERANCE)
-            found = Rows(
+            found = RowSummary(
                 found.count,
                 int(broken),
                 found.scale,
@@ -218,7 +218,7 @@ def stretch(record: Record) -> float:
 
 
 def _rows_certificate(
-    name: str, lemma: str, claim: str, found: Rows, expected: bool, lacking: str
+    name: str, lemma: str, claim: str, found: RowSummary, expected: bool, lacking: str
 ) -> Certificate:
     if found.count == 0:
         return _not_applicable(name, lemma, claim, "there is no such row")
@@ -238,7 +238,7 @@ def _rows_certificate(
     )
 
 
-def storage_rows(case: Case) -> Iterator[Certificate]:
+def storage_rows(case: Premises) -> Iterator[Certificate]:
     """(9a) with eta = 0, where an instance limits storage: what Section VI says still holds."""
     instance = case.record.instance
     servers = np.unique(case.record.worker[case.record.worker != CLOUD])

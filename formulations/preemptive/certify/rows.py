@@ -22,7 +22,7 @@ Concerned = Literal["all", "chosen"]
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowSummary:
     """What came of many rows of one kind."""
 
     count: int
@@ -72,7 +72,9 @@ class Beta:
 _ROUNDING = 1e-13  # moments closer than this, relatively, are one
 
 
-def rows(record: Record, alpha: Floats, *, since: Since, concerned: Concerned, own: bool) -> Rows:
+def rows(
+    record: Record, alpha: Floats, *, since: Since, concerned: Concerned, own: bool
+) -> RowSummary:
     """Evaluate the rows of edge workers.
 
     Args:
@@ -114,7 +116,7 @@ def rows(record: Record, alpha: Floats, *, since: Since, concerned: Concerned, o
             worst = float(excess[at])
             where = {"job": int(job[row[at]]), "worker": w, "time": float(moment[at])}
             found = (float(left[at]), float(right[at]), where)
-    return Rows(count, broken, max(scale, 0.0), *found)
+    return RowSummary(count, broken, max(scale, 0.0), *found)
 
 
 def _right_sides(
@@ -152,7 +154,7 @@ def _right_sides(
     return row, moment, right + (weight * time)[row] if own else right
 
 
-def cloud_rows(record: Record, alpha: Floats, *, own: bool) -> Rows:
+def cloud_rows(record: Record, alpha: Floats, *, own: bool) -> RowSummary:
     """The rows of an unused worker of the fast cloud, when the upload is done.
 
     alpha_jd <= w_j Delta_jc, with ``own`` w_j (Delta_jc + p^1_j).
@@ -164,13 +166,13 @@ def cloud_rows(record: Record, alpha: Floats, *, own: bool) -> Rows:
     np.maximum.at(dearest, record.job, alpha)
     known = np.flatnonzero(np.isfinite(right))
     if not len(known):
-        return Rows(0, 0, 1.0, 0.0, 0.0, {})
+        return RowSummary(0, 0, 1.0, 0.0, 0.0, {})
     left, right = dearest[known], right[known]
     bad = left - right > TOLERANCE * np.maximum(1.0, np.maximum(left, right))
     ratio = right[bad] / left[bad]
     at = int(np.argmax(left - right))
     moment = instance.release_time[known[at]] + instance.upload_delay_cloud[known[at]]
-    return Rows(
+    return RowSummary(
         len(known),
         int(bad.sum()),
         float(np.min(ratio, initial=1.0)),

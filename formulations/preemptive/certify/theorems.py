@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.preemptive.bounds import lb_alone
-from formulations.preemptive.certify.lemmas import PAPER, Case, stretch
+from formulations.preemptive.certify.lemmas import PAPER, Premises, stretch
 from formulations.preemptive.certify.record import TOLERANCE, Record
 from formulations.preemptive.certify.rows import (
     cloud_rows,
@@ -79,7 +79,7 @@ def dual_point(record: Record, alpha: Floats) -> DualPoint:
     )
 
 
-def theorem_3(case: Case, *, time_limit: float) -> Iterator[Certificate]:
+def theorem_3(case: Premises, *, time_limit: float) -> Iterator[Certificate]:
     """The dual certificate, the corrected theorem and the printed claims."""
     record = case.record
     named = (

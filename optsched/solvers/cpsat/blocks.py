@@ -12,7 +12,7 @@ from optsched.model.blocks.product import convex_hull
 from optsched.model.expression import Expression
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.cpsat.extrema import add_active_slots, add_maxima, pressures
-from optsched.solvers.cpsat.writer import Writer, write
+from optsched.solvers.cpsat.writer import ProtoWriter, write
 from optsched.solvers.scaling import Integers
 
 NATIVE = frozenset(
@@ -21,7 +21,7 @@ NATIVE = frozenset(
 """Kinds of block CP-SAT takes as they are."""
 
 
-def add_blocks(writer: Writer, compiled: MatrixForm) -> None:
+def add_blocks(writer: ProtoWriter, compiled: MatrixForm) -> None:
     """Write every nonlinear block.
 
     Raises:
@@ -45,7 +45,7 @@ def add_blocks(writer: Writer, compiled: MatrixForm) -> None:
             _WRITERS[block.kind](writer, block)
 
 
-def _add_products(writer: Writer, block: Product) -> None:
+def _add_products(writer: ProtoWriter, block: Product) -> None:
     """Rows that are exact where a factor is binary, the solver's own product elsewhere."""
     name, size = block.name, block.result.size
     result, left, right = (e.reshape(size) for e in (block.result, block.left, block.right))
@@ -67,13 +67,13 @@ def _add_products(writer: Writer, block: Product) -> None:
 
 
 def _add_switched(
-    writer: Writer, name: str, result: Expression, binary: Expression, other: Expression
+    writer: ProtoWriter, name: str, result: Expression, binary: Expression, other: Expression
 ) -> None:
     for rows in convex_hull(result, binary, other, *writer.range_of(name, other)).values():
         writer.add_rows(name, rows)
 
 
-def _add_tables(writer: Writer, block: Table) -> None:
+def _add_tables(writer: ProtoWriter, block: Table) -> None:
     parts = [writer.single(block.name, e) for e in (block.result, block.index)]
     lines = [writer.lines(block.name, part) for part in parts]
     values = Expression(block.result.model, block.table.shape, (), block.table)
@@ -102,7 +102,7 @@ def _presence(block: Intervals | Cumulative) -> Integers | None:
     return columns.astype(np.int64)[:, None]
 
 
-def _add_task_rows(writer: Writer, block: Intervals) -> None:
+def _add_task_rows(writer: ProtoWriter, block: Intervals) -> None:
     """``start + duration = end`` and ``duration >= 0`` where present."""
     literals = _presence(block)
     writer.add_rows(block.name, block.start + block.duration - block.end == 0, literals)
@@ -110,7 +110,7 @@ def _add_task_rows(writer: Writer, block: Intervals) -> None:
         writer.add_rows(block.name, block.duration >= 0, literals)
 
 
-def _add_intervals(writer: Writer, block: Cumulative, tasks: Intervals | None) -> list[int]:
+def _add_intervals(writer: ProtoWriter, block: Cumulative, tasks: Intervals | None) -> list[int]:
     """One interval per task, by constraint number."""
     name = block.name
     start, end = (writer.single(name, e) for e in (block.start, block.end))
@@ -132,7 +132,7 @@ def _add_intervals(writer: Writer, block: Cumulative, tasks: Intervals | None) -
 
 
 def _length(
-    writer: Writer, name: str, start: Expression, end: Expression
+    writer: ProtoWriter, name: str, start: Expression, end: Expression
 ) -> tuple[Expression, Expression]:
     """Length and end of tasks that take no time where they would end before they start.
 
@@ -146,7 +146,7 @@ def _length(
     return length, writer.single(name, start + length)
 
 
-def _add_cumulative(writer: Writer, block: Cumulative, intervals: list[int]) -> None:
+def _add_cumulative(writer: ProtoWriter, block: Cumulative, intervals: list[int]) -> None:
     demands, (capacity,) = (
         writer.lines(block.name, writer.single(block.name, e))
         for e in (_counted(writer, block), block.capacity)
@@ -159,7 +159,7 @@ def _add_cumulative(writer: Writer, block: Cumulative, intervals: list[int]) -> 
     write(cumulative.capacity, capacity)
 
 
-def _counted(writer: Writer, block: Cumulative) -> Expression:
+def _counted(writer: ProtoWriter, block: Cumulative) -> Expression:
     """Demands that count: of tasks that may be absent, columns that may then be zero.
 
     CP-SAT 9.15 can lose points whose absent tasks ask for more than the capacity, where demands
@@ -176,7 +176,7 @@ def _counted(writer: Writer, block: Cumulative) -> Expression:
     return counted
 
 
-_WRITERS: dict[str, Callable[[Writer, Any], None]] = {
+_WRITERS: dict[str, Callable[[ProtoWriter, Any], None]] = {
     "product": _add_products,
     "table": _add_tables,
     "active_slot": add_active_slots,

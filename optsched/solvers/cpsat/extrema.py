@@ -8,11 +8,11 @@ from optsched.model.blocks import ActiveSlot, Maximum
 from optsched.model.expression import Expression
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.cpsat.implications import negated
-from optsched.solvers.cpsat.writer import Writer, write
+from optsched.solvers.cpsat.writer import ProtoWriter, write
 from optsched.solvers.scaling import Flags
 
 
-def add_maxima(writer: Writer, block: Maximum, pressed: tuple[Flags, Flags]) -> None:
+def add_maxima(writer: ProtoWriter, block: Maximum, pressed: tuple[Flags, Flags]) -> None:
     """Write a maximum or minimum.
 
     By default CP-SAT's linear relaxation knows only that the value is no less than any argument.
@@ -35,7 +35,7 @@ def add_maxima(writer: Writer, block: Maximum, pressed: tuple[Flags, Flags]) -> 
         _add_choice(writer, block.name, result[against], arguments[against])
 
 
-def add_active_slots(writer: Writer, block: ActiveSlot) -> None:
+def add_active_slots(writer: ProtoWriter, block: ActiveSlot) -> None:
     """Write a first or last active slot.
 
     A column per slot says whether that slot or a later one is active. The value is a sum of steps
@@ -63,7 +63,7 @@ def add_active_slots(writer: Writer, block: ActiveSlot) -> None:
     writer.add_rows(block.name, value <= before, negated(true))
 
 
-def _add_lin_max(writer: Writer, name: str, result: Expression, arguments: Expression) -> None:
+def _add_lin_max(writer: ProtoWriter, name: str, result: Expression, arguments: Expression) -> None:
     """``result = max(arguments)`` along the last of two axes."""
     targets = writer.lines(name, writer.single(name, result))
     lines = writer.lines(name, arguments)
@@ -79,7 +79,7 @@ def _add_lin_max(writer: Writer, name: str, result: Expression, arguments: Expre
             write(expression, line)
 
 
-def _add_choice(writer: Writer, name: str, result: Expression, arguments: Expression) -> None:
+def _add_choice(writer: ProtoWriter, name: str, result: Expression, arguments: Expression) -> None:
     """The result is no greater than the one argument that is chosen."""
     shape = arguments.shape
     least, most = writer.range_of(name, arguments)

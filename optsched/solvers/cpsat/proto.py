@@ -10,7 +10,7 @@ from optsched.model.expression import Floats
 from optsched.solvers.cpsat.blocks import add_blocks
 from optsched.solvers.cpsat.implications import negated
 from optsched.solvers.cpsat.integer import IntegerModel
-from optsched.solvers.cpsat.writer import Writer
+from optsched.solvers.cpsat.writer import ProtoWriter
 
 
 def build(model: IntegerModel, start: Floats | None = None) -> Any:
@@ -25,7 +25,7 @@ def build(model: IntegerModel, start: Floats | None = None) -> Any:
             are not whole or too large.
     """
     compiled = model.compiled
-    writer = Writer(model, start)
+    writer = ProtoWriter(model, start)
     names = [(first, name) for name, (first, _) in compiled.row_blocks.items()]
     writer.add_compiled_rows(compiled.rows, names)
     for block in compiled.indicators:

@@ -30,7 +30,7 @@ Line = tuple[list[int], list[int], int]
 """A linear function: columns, coefficients, constant."""
 
 
-class Writer:
+class ProtoWriter:
     """CP-SAT's model being written.
 
     What a block says may need columns beyond the model's own; they come after those.

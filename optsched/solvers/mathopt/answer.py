@@ -30,7 +30,7 @@ _POINT_FEASIBLE = 2  # SolutionStatusProto
 _BEYOND = 1e20  # what SCIP says for an infinite bound
 
 
-class Answer:
+class MathOptResult:
     """What a SolveResultProto amounts to."""
 
     def __init__(self, compiled: MatrixForm, options: Options, answer: Any, stopped: bool) -> None:

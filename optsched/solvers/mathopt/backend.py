@@ -15,9 +15,9 @@ from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.isolation import solve_isolated
 from optsched.solvers.listening import run
-from optsched.solvers.mathopt.answer import Answer
+from optsched.solvers.mathopt.answer import MathOptResult
 from optsched.solvers.mathopt.call import call, highs_is_mixed_up, quieten_scip
-from optsched.solvers.mathopt.parameters import SCIP_DEFAULT, Engine, parameters
+from optsched.solvers.mathopt.parameters import SCIP_DEFAULT, MathOptSolver, parameters
 from optsched.solvers.mathopt.writer import build
 from optsched.solvers.numbers import (
     contradiction,
@@ -34,7 +34,7 @@ _INFINITE_OBJECTIVE = "PrimalSolutionProto.objective_value"  # in what MathOpt s
 
 
 @dataclass(frozen=True)
-class MathOpt(Engine):
+class MathOpt(MathOptSolver):
     """A back end: one solver behind MathOpt.
 
     The model goes over as arrays, past MathOpt's Python model, which takes some thirty times longer
@@ -204,5 +204,5 @@ class _Session:
             if _INFINITE_OBJECTIVE in answer:  # a point of infinite value
                 return SolverResult(Status.INFEASIBLE_OR_UNBOUNDED)
             return SolverResult(Status.ERROR, message=answer)
-        read = Answer(self.compiled, self.options, answer, stopped)
+        read = MathOptResult(self.compiled, self.options, answer, stopped)
         return read.pdlp() if self.engine.name == "pdlp" else read.result()

@@ -31,7 +31,7 @@ PDLP_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
-class Engine:
+class MathOptSolver:
     """A solver behind MathOpt, and what it honours."""
 
     name: str
@@ -47,7 +47,7 @@ class Engine:
     heeds_stop: bool = True
 
 
-def parameters(engine: Engine, compiled: MatrixForm, options: Options) -> Any:
+def parameters(engine: MathOptSolver, compiled: MatrixForm, options: Options) -> Any:
     """The SolveParametersProto.
 
     Raises:
@@ -92,7 +92,7 @@ def _set_tolerances(criteria: Any, options: Options) -> None:
     detailed.eps_optimal_objective_gap_absolute = max(PDLP_TOLERANCE, options.absolute_gap)
 
 
-def _set_extra(engine: Engine, proto: Any, key: str, value: Any) -> None:
+def _set_extra(engine: MathOptSolver, proto: Any, key: str, value: Any) -> None:
     """Set a parameter in the first place that takes it, tried on an empty model.
 
     Raises:
@@ -119,7 +119,7 @@ def _set_extra(engine: Engine, proto: Any, key: str, value: Any) -> None:
     raise InputError.of(f"extra[{key!r}]", value, allowed)
 
 
-def _settings(engine: Engine, key: str, value: Any) -> Iterator[Any]:
+def _settings(engine: MathOptSolver, key: str, value: Any) -> Iterator[Any]:
     """Ways to set a parameter: where SCIP and HiGHS keep it depends on its type."""
     if engine.name in ("glop", "pdlp"):
         yield lambda to: _set_field(getattr(to, engine.name), key, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.testing.case import CASES, Case
+from optsched.testing.case import CASES, ConformanceCase
 from optsched.testing.catalogue import cones, linear, logic, nested, tasks, values
 
 __all__ = ["conformance_cases"]
@@ -10,7 +10,7 @@ __all__ = ["conformance_cases"]
 _MODULES = (linear, logic, values, nested, tasks, cones)  # importing them fills CASES
 
 
-def conformance_cases(kind: str | None = None) -> list[Case]:
+def conformance_cases(kind: str | None = None) -> list[ConformanceCase]:
     """Every case, or those whose model holds a block of that kind; print as their names."""
     return [
         one

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.aerialedge.knapsack import Knapsack, Term
+from formulations.aerialedge.knapsack import Knapsack, ThresholdValue
 
 
-def enumerated(knapsack: Knapsack, value: np.ndarray, terms: list[Term]) -> float:
+def enumerated(knapsack: Knapsack, value: np.ndarray, terms: list[ThresholdValue]) -> float:
     """Best value of a pattern by trying all."""
     best = -np.inf
     most = knapsack.number[knapsack.type_of_option]
@@ -25,7 +25,7 @@ def enumerated(knapsack: Knapsack, value: np.ndarray, terms: list[Term]) -> floa
 
 
 @st.composite
-def knapsacks(draw: st.DrawFn) -> tuple[Knapsack, np.ndarray, list[Term]]:
+def knapsacks(draw: st.DrawFn) -> tuple[Knapsack, np.ndarray, list[ThresholdValue]]:
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     types, width = int(rng.integers(1, 5)), int(rng.integers(1, 4))
     options = types + int(rng.integers(0, 3))
@@ -35,7 +35,7 @@ def knapsacks(draw: st.DrawFn) -> tuple[Knapsack, np.ndarray, list[Term]]:
         rng.integers(5, 20, width),
     )  # fmt: skip
     terms = [
-        Term(
+        ThresholdValue(
             {int(k): int(rng.integers(1, 3)) for k in rng.choice(options, rng.integers(1, 3))},
             float(rng.normal()),
         )

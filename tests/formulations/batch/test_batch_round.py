@@ -15,7 +15,7 @@ from formulations.batch.instance import Instance
 from formulations.batch.intervals import problem_3_intervals, problem_3_pooled
 from formulations.batch.problem_3 import decode_problem_3, problem_3, round_jobs
 from formulations.batch.problem_4 import RoundColumns, problem_4, problem_5, schedules
-from formulations.batch.problem_9 import Prices, best_offer, offers, problem_9
+from formulations.batch.problem_9 import ServerPrices, best_offer, offers, problem_9
 from optsched.errors import InputError
 from optsched.solve import solve
 
@@ -95,7 +95,7 @@ def test_a_round_too_large_to_list_is_refused() -> None:
 # (9)
 
 
-def market_of(instance: Instance, rng: np.random.Generator, slots: int = 6) -> Prices:
+def market_of(instance: Instance, rng: np.random.Generator, slots: int = 6) -> ServerPrices:
     """Random prices, and random amounts in use."""
     capacity = [
         np.where(np.isinf(table), 5.0, table)
@@ -106,7 +106,7 @@ def market_of(instance: Instance, rng: np.random.Generator, slots: int = 6) -> P
         for table in capacity
     ]
     paid = [rng.integers(0, 5, one.shape).astype(float) for one in free]
-    return Prices(4, paid[0], paid[1], free[0], free[1])
+    return ServerPrices(4, paid[0], paid[1], free[0], free[1])
 
 
 @given(instance=tiny_instances(jobs=2), seed=st.integers(0, 1000))
@@ -129,7 +129,7 @@ def test_the_separation_argument_solves_problem_9(instance: Instance, seed: int)
         assert view.services[ps, slots].min() >= 1
 
 
-def cheapest_by_listing(instance: Instance, j: int, prices: Prices, start: int) -> float:
+def cheapest_by_listing(instance: Instance, j: int, prices: ServerPrices, start: int) -> float:
     """(9) over every way to spread every number of workers."""
     from batch_enumeration import runs
 

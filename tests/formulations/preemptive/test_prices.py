@@ -14,7 +14,14 @@ from formulations.preemptive.check import cost
 from formulations.preemptive.generator import generate, tiny
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.markets import MOST_CELLS, TIME_BITS, Market, markets
-from formulations.preemptive.prices import Priced, PriceProof, improve, lb_prices, price, proof
+from formulations.preemptive.prices import (
+    PricedMarket,
+    PriceProof,
+    improve,
+    lb_prices,
+    price,
+    proof,
+)
 from formulations.preemptive.workload import philly_workload
 from heuristics.preemptive.a_online import a_online
 from optsched.errors import InputError
@@ -24,7 +31,7 @@ from optsched.parallel import Processes
 def proven(instance: Instance, prices: list[np.ndarray], cut: list[Market]) -> float:
     """The bound that these prices prove."""
     whole = [
-        Priced(proof(market, p)[0], p, np.zeros(0), np.zeros(1), np.zeros(1))
+        PricedMarket(proof(market, p)[0], p, np.zeros(0), np.zeros(1), np.zeros(1))
         for market, p in zip(cut, prices, strict=True)
     ]
     return PriceProof(cut[0].slotted, cut, whole).bound(instance)

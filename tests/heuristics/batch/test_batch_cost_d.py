@@ -6,7 +6,7 @@ import pytest
 from formulations.batch.check import check
 from formulations.batch.choices import Choices
 from formulations.batch.generator import tiny
-from formulations.batch.problem_9 import Market, offers
+from formulations.batch.problem_9 import ServerView, offers
 from heuristics.batch import HEURISTICS
 from heuristics.batch.cost_d_printed import cost_d_printed
 
@@ -16,10 +16,10 @@ def market(
     ps_price: list[list[float]],
     workers: list[float],
     services: list[float],
-) -> Market:
+) -> ServerView:
     slots = len(worker_price[0])
     whole = np.ones(slots)
-    return Market(
+    return ServerView(
         1,
         np.array(worker_price),
         np.array(ps_price),

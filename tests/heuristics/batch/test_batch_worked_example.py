@@ -6,7 +6,7 @@ from batch_cases import worked_example
 
 from formulations.batch.check import check, completion_slots, cost
 from heuristics.batch import HEURISTICS
-from heuristics.batch.ledger import Ledger, growth, price
+from heuristics.batch.ledger import PriceLedger, growth, price
 
 RNG = np.random.default_rng(0)
 
@@ -49,7 +49,7 @@ def test_the_cloud_theorems_numbers() -> None:
 def test_prices_follow_what_is_in_use() -> None:
     example = worked_example()
     assert growth(example.system) == (49.0, 49.0)
-    ledger = Ledger(example.system, 4)
+    ledger = PriceLedger(example.system, 4)
     job = example.job(0)
     y = np.array([2, 0, 0])
     ledger.book(job, 5, 5, y, 0)

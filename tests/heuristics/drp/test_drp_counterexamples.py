@@ -14,7 +14,7 @@ from formulations.drp.prune import prune
 from formulations.drp.residual_capacity import Room
 from heuristics.drp.centres import around_centres, filtered
 from heuristics.drp.r_dr import r_dr
-from heuristics.drp.r_dsr import Relaxed, relax, round_jobs
+from heuristics.drp.r_dsr import PricedRelaxation, relax, round_jobs
 from optsched.solve import solve
 
 
@@ -134,7 +134,7 @@ def test_x6_theorem_6_fails_by_a_node_that_drags_its_neighbours():
 @pytest.mark.parametrize("servers", [6, 10])
 def test_x7_capacities_are_exceeded_by_any_factor(servers):
     instance = x7(servers)
-    even = Relaxed(
+    even = PricedRelaxation(
         servers,
         np.full(instance.num_pairs, 1 / servers),
         np.ones(servers),

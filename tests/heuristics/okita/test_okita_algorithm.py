@@ -16,7 +16,7 @@ from formulations.okita.problem_5 import exact_placement
 from formulations.okita.problem_7 import exact_transport
 from heuristics.okita import HEURISTICS
 from heuristics.okita.okita import okita, run_okita
-from heuristics.okita.online import Job, Rules, System
+from heuristics.okita.online import Job, Rules, SiteCosts
 from heuristics.okita.priority import priorities
 from optsched.errors import InputError
 from optsched.solvers.options import Options
@@ -61,7 +61,7 @@ def test_the_worked_example_is_decided_as_printed():
 
 
 def test_the_worked_example_has_the_printed_candidates():
-    system = System(worked_example(), Rules())
+    system = SiteCosts(worked_example(), Rules())
     found = Job(system, 0).options(worked_example().capacity, 1, 3)
     assert found.slots.tolist() == [3, 2, 1]
     assert found.bandwidth.tolist() == [4.0, 4.0, 8.0]
@@ -94,7 +94,7 @@ def test_pa_of_the_worked_case_follows_the_data_and_pays_four_times_as_much():
         latency=Latencies.build("linear", [1.0]), worker_rate=1, worker_demand=1, ps_demand=0,
         exchange_size_mb=1,
     )  # fmt: skip
-    job = Job(System(instance, Rules()), 0)
+    job = Job(SiteCosts(instance, Rules()), 0)
     job.left = np.array([1, 1, 5])
     options = job.options(instance.capacity, 2, 2)
     assert options.exchange[0] == pytest.approx(0.04)
@@ -108,7 +108,7 @@ def test_pa_of_the_worked_case_follows_the_data_and_pays_four_times_as_much():
 def test_compiled_loops_agree_with_a_literal_reading(seed):
     rng = np.random.default_rng(seed)
     instance = tiny(seed, sites=int(rng.integers(1, 5)), most_chunks=8, slow=False)
-    job = Job(System(instance, Rules()), 0)
+    job = Job(SiteCosts(instance, Rules()), 0)
     job.left = rng.integers(0, instance.num_chunks[0] + 1)
     job.left[0] += job.left.sum() == 0
     room = rng.integers(0, instance.capacity + 1)
@@ -130,7 +130,7 @@ def test_compiled_loops_agree_with_a_literal_reading(seed):
         assert job.workers(room, server, number).tolist() == literal[2]
         exact = exact_placement(room, job.worker, job.server, job.talk, number)
         assert found.exchange[at] >= exact.cost - 1e-9
-    exact = Job(System(instance, Rules(placement="exact", transport="exact")), 0)
+    exact = Job(SiteCosts(instance, Rules(placement="exact", transport="exact")), 0)
     exact.left = job.left
     better = exact.options(room, 1, last)
     assert (np.isinf(better.bandwidth) == np.isinf(found.bandwidth)).all()
@@ -242,7 +242,7 @@ def test_the_printed_piecewise_priority_prefers_passed_jobs_and_the_corrected_on
         release_slot=[1, 3, 4], num_chunks=[[4, 2]] * 3, latency=law, worker_rate=4, epochs=2,
         worker_demand=1, ps_demand=1,
     )  # fmt: skip
-    system = System(instance, Rules())
+    system = SiteCosts(instance, Rules())
     jobs = [Job(system, i) for i in range(3)]
     printed = priorities(instance, jobs, 5, (1.0, 0.0), "printed")
     assert printed[0] > printed[1] > printed[2]  # the passed job first, against the intention

@@ -186,7 +186,7 @@ PROBLEM = Problem(
             lambda instance: fractional(instance) / 2,
             "a test",
             "weaker",
-            measure=lambda instance, schedule: cost(instance, schedule) / 2,
+            numerator=lambda instance, schedule: cost(instance, schedule) / 2,
         ),
         "failing": Bound("failing", failing_bound, "a test", "raises"),
     },

@@ -16,7 +16,7 @@ from optsched.testing import (
     CAPABILITIES,
     ENDINGS,
     Capabilities,
-    Case,
+    ConformanceCase,
     Feature,
     Word,
     build,
@@ -66,7 +66,7 @@ def test_random_models_of_every_kind_agree_with_enumeration(batch):
         finding = examine(seed, rotation(WHOLE, seed // BATCHES))
         assert not finding.wrong, (finding.wrong, json.dumps(finding.recipe))
         kinds |= finding.kinds
-        for verdict in finding.verdicts:
+        for verdict in finding.results:
             count[verdict.word] += 1
     assert count[Word.RIGHT] > count[Word.REFUSED]
     if MODELS >= 1000:
@@ -134,7 +134,7 @@ INTEGERS_ONLY = Capabilities(frozenset({Feature.CONTINUOUS}))
 
 
 def verdict_on(answer, model=knapsack, capabilities=None):
-    case = Case("case", model, Status.OPTIMAL, 9.0)
+    case = ConformanceCase("case", model, Status.OPTIMAL, 9.0)
     return check_backend(
         Guest(answer), cases=[case], random_models=0, endings=False, capabilities=capabilities
     )
@@ -162,7 +162,7 @@ def test_a_false_answer_is_found_out(raw, said):
 def test_a_right_answer_passes():
     report = verdict_on(lambda *_: SolverResult(Status.OPTIMAL, BEST, 9.0))
     assert report.passed
-    assert [v.word for v in report.verdicts] == [Word.RIGHT]
+    assert [v.word for v in report.results] == [Word.RIGHT]
     assert "1 right" in str(report)
 
 
@@ -190,7 +190,7 @@ def test_a_refusal_counts_only_where_the_capabilities_say_so():
         return m
 
     said = verdict_on(refuse, with_a_real, INTEGERS_ONLY)
-    assert [v.word for v in said.verdicts] == [Word.REFUSED]
+    assert [v.word for v in said.results] == [Word.REFUSED]
     report = verdict_on(lambda *_: SolverResult(Status.OPTIMAL), with_a_real, INTEGERS_ONLY)
     assert "should refuse continuous variables" in str(report)
 

@@ -28,13 +28,13 @@ def test_an_announced_back_end_is_found_by_its_name():
 def test_it_passes_the_conformance_suite():
     report = check_backend("tree-search", random_models=20, endings=False, capabilities=DROPS)
     assert report.passed, str(report)
-    assert len(report.verdicts) > 100
+    assert len(report.results) > 100
 
 
 def test_it_ends_as_it_is_told_to():
     report = check_backend("tree-search", cases=[], random_models=0, capabilities=DROPS)
     assert report.passed, str(report)
-    assert len(report.verdicts) == len(ENDINGS)
+    assert len(report.results) == len(ENDINGS)
 
 
 def test_a_process_of_its_own_finds_it_too():

@@ -20,7 +20,7 @@ class Word(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ConformanceResult:
     """One case on one back end."""
 
     case: str
@@ -33,29 +33,29 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Report:
-    """All verdicts on one back end."""
+class ConformanceReport:
+    """All results on one back end."""
 
     solver: str
     native: frozenset[str]
-    verdicts: tuple[Verdict, ...]
+    results: tuple[ConformanceResult, ...]
 
-    def of(self, word: Word) -> list[Verdict]:
-        """The verdicts of one kind."""
-        return [v for v in self.verdicts if v.word is word]
+    def of(self, word: Word) -> list[ConformanceResult]:
+        """The results of one kind."""
+        return [v for v in self.results if v.word is word]
 
     @property
     def passed(self) -> bool:
         """Whether nothing was wrong."""
-        return bool(self.verdicts) and not self.of(Word.WRONG)
+        return bool(self.results) and not self.of(Word.WRONG)
 
     def __str__(self) -> str:
-        count = Counter(v.word for v in self.verdicts)
+        count = Counter(v.word for v in self.results)
         words = ", ".join(f"{count[word]} {word}" for word in Word)
         native = ", ".join(sorted(self.native)) or "nothing but linear rows"
         lines = [
             f"{self.solver} (takes natively: {native})",
-            f"{len(self.verdicts)} cases: {words}",
+            f"{len(self.results)} cases: {words}",
         ]
         lines += [f"  {v}" for word in (Word.WRONG, Word.UNPROVEN, Word.REFUSED)
                   for v in self.of(word)]  # fmt: skip

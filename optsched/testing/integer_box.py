@@ -38,7 +38,7 @@ Mask = NDArray[np.bool_]
 Valued = Product | Table | ActiveSlot | Maximum
 
 
-class Grid:
+class IntegerBox:
     """Integer points of a model; blocks are taken in the order in which they were stated."""
 
     def __init__(self, model: Model, compiled: MatrixForm) -> None:
