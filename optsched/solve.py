@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from optsched.decomposition.cones import foreign_cones
 from optsched.decomposition.cuts import solve_with_cuts
-from optsched.errors import ModelError
+from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.model import Model
 from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.direct import AGREEMENT, solve_directly
 from optsched.solvers.options import Options, merged
-from optsched.solvers.registry import installed
+from optsched.solvers.registry import available, family, installed
 from optsched.solvers.solution import Solution, Status
+
+_PARTNERS = ("cpsat", "scip", "glop", "highs", "cbc")
+"""Who confirms where nobody is named, in this order."""
 
 _PROVES = {
     Status.OPTIMAL: {Status.OPTIMAL},
@@ -30,7 +34,7 @@ def solve(
     solver: Solver = "highs",
     *,
     options: Options | None = None,
-    confirm: Solver | None = None,
+    confirm: Solver | bool | None = None,
     proof: bool = False,
     **settings: Any,
 ) -> Solution:
@@ -45,7 +49,8 @@ def solve(
         solver: name of a back end, or one of your own.
         options: limits and tolerances.
         confirm: a second back end to solve with, under the same limits but without ``extra``;
-            where the two contradict each other the status is "disagreement".
+            True: the first of another family that takes the model. Where the two contradict each
+            other the status is "disagreement"; the message says if they are of one family.
         proof: look for a proof in exact arithmetic of what the solver says, within the time
             limit again; it is kept in the solution, and the message says why there is none.
         settings: single fields of ``Options``, such as ``time_limit=60``.
@@ -70,12 +75,39 @@ def solve(
     """
     options = merged(options, settings)
     engine, _ = installed(solver)
-    second = None if confirm is None else installed(confirm)[0]
+    others = [] if not confirm else _witnesses(engine) if confirm is True else [confirm]
+    seconds = [installed(other)[0] for other in others]
     solution = _solve_once(model, engine, options)
-    if second is not None:
-        witness = _solve_once(model, second, replace(options, extra={}))
-        solution = _confirmed(solution, witness, model.maximise)
+    if seconds:
+        second, witness = _witnessed(model, seconds, replace(options, extra={}))
+        shared = family(engine) if family(engine) == family(second) else ""
+        solution = _confirmed(solution, witness, model.maximise, shared)
     return _proven(model, solution, options) if proof else solution
+
+
+def _witnesses(engine: Backend) -> list[str]:
+    """Back ends installed of another family than this, in the order they are asked.
+
+    Raises:
+        InputError: there is none.
+    """
+    there = available()
+    others = [name for name in _PARTNERS if name in there and family(name) != family(engine)]
+    if not others:
+        raise InputError.of("confirm", True, "a back end of another family, which is not installed")
+    return others
+
+
+def _witnessed(model: Model, engines: list[Backend], options: Options) -> tuple[Backend, Solution]:
+    """The first of some back ends that takes the model, and what it says.
+
+    Raises:
+        UnsupportedError: none of them does.
+    """
+    for engine in engines[:-1]:
+        with suppress(UnsupportedError):
+            return engine, _solve_once(model, engine, options)
+    return engines[-1], _solve_once(model, engines[-1], options)
 
 
 def _solve_once(model: Model, engine: Backend, options: Options) -> Solution:
@@ -102,8 +134,8 @@ def _proven(model: Model, solution: Solution, options: Options) -> Solution:
     return replace(solution, proof=found, message=f"{solution.message}; {said}".removeprefix("; "))
 
 
-def _confirmed(first: Solution, second: Solution, maximise: bool) -> Solution:
-    """The first answer, unless the second contradicts it."""
+def _confirmed(first: Solution, second: Solution, maximise: bool, family: str) -> Solution:
+    """The first answer, unless the second contradicts it; ``family`` is the one both are of."""
     witness = f"{second.solver} {second.version} ended {second.status}"
     proofs = [one.status in _PROVES for one in (first, second)]
     if Status.ERROR in (first.status, second.status):
@@ -114,6 +146,8 @@ def _confirmed(first: Solution, second: Solution, maximise: bool) -> Solution:
         return replace(first, status=Status.DISAGREEMENT, message=complaint)
     elif all(proofs):
         said = f"confirmed: {witness}"
+        if family:
+            said = f"confirmed within one family, {family}, whose faults both may have: {witness}"
     elif any(proofs):
         said = f"proven by one solver, not contradicted by the other: {witness}"
     else:

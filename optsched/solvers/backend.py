@@ -34,7 +34,8 @@ class SolverResult:
 class Backend(Protocol):
     """One solver.
 
-    Whatever it cannot honour it refuses with ``UnsupportedError`` before solving.
+    Whatever it cannot honour it refuses with ``UnsupportedError`` before solving. An attribute
+    ``family`` names whose code it runs, where that is not its own.
     """
 
     @property

@@ -35,6 +35,7 @@ _SMALL_COST = 1e-3  # costs from here on are left as they are
 _LARGE_COST = 1e4  # costs are not scaled beyond
 _SWITCH = 1e6  # constants from here on have been seen to lose optima
 _SETTLED = (Status.OPTIMAL, Status.INFEASIBLE)
+_TOO_SHORT = 0.05  # seconds in which a large model is not even handed over
 _CLAIMS_POINT = (Status.OPTIMAL, Status.FEASIBLE)
 
 
@@ -235,6 +236,8 @@ def _asked(
 ) -> SolverResult:
     """What the solver says, on a thread or in a process that a limit can end."""
     limit = options.time_limit
+    if limit is not None and limit < _TOO_SHORT and is_large(compiled):
+        return SolverResult(Status.NO_SOLUTION, limit=Limit.TIME, message="no time was left")
     if options.isolate or (limit is not None and is_large(compiled)):
         from optsched.solvers.isolation import solve_isolated
 

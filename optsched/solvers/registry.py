@@ -67,6 +67,15 @@ def _factory(entry: EntryPoint) -> Callable[[], Backend]:
     return factory
 
 
+def family(solver: Solver) -> str:
+    """Whose code a back end runs: no witness for another of the same family.
+
+    A back end says it by an attribute ``family``; without one it is of its own.
+    """
+    engine = backend(solver)
+    return str(getattr(engine, "family", engine.name))
+
+
 def available() -> dict[str, str]:
     """Back ends whose solver is installed, with its version."""
     found = {}

@@ -19,6 +19,7 @@ from optsched.cli import app
 from optsched.document import dumps, load, parse
 from optsched.errors import InputError
 from optsched.fields import Field, field_table, fields_of
+from optsched.problem import problem
 
 PAPERS = {
     paper.PROBLEM.name: paper.PROBLEM for paper in (aerialedge, batch, drp, okita, preemptive)
@@ -151,3 +152,37 @@ def test_sizes_and_costs_that_no_search_can_add_up_are_refused(field, value):
     changed[(0, 1)[: changed.ndim]] = value
     with pytest.raises(InputError, match=field):
         replace(made, **{field: changed})
+
+
+HEURISTICS = {"aerialedge": "aerialedge", "drp": "r_dr", "okita": "okita", "batch": "fifo"}
+
+
+def places(document: Any, at: tuple[Any, ...] = ()) -> Any:
+    """Where a document holds a whole number, its first of each list."""
+    if isinstance(document, dict):
+        for key, value in document.items():
+            yield from places(value, (*at, key))
+    elif isinstance(document, list) and document:
+        yield from places(document[0], (*at, 0))
+    elif isinstance(document, int) and not isinstance(document, bool):
+        yield at
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_no_number_of_a_schedule_overflows(paper):
+    found = problem(paper)
+    name = HEURISTICS.get(paper, "a_online")
+    made = found.generate(np.random.default_rng(2), **OPTIONS.get(paper, {"jobs": 4}))
+    schedule = found.run(name, made, np.random.default_rng(0))
+    text = dumps(schedule)
+    spots = [spot for spot in places(json.loads(text)) if spot[0] not in ("format", "version")]
+    assert spots
+    for spot in spots:
+        document = json.loads(text)
+        *path, last = spot
+        inner = document
+        for key in path:
+            inner = inner[key]
+        inner[last] = 2**63
+        with pytest.raises(InputError, match=str(spot[0])):
+            found.check(made, parse(found.schedule_type, document))

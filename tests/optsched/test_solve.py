@@ -11,7 +11,7 @@ from optsched import InputError, Model, ModelError, UnsupportedError, solve
 from optsched.solvers import registry
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
-from optsched.solvers.registry import GROUP, announced, available, backend
+from optsched.solvers.registry import GROUP, announced, available, backend, family
 from optsched.solvers.solution import Limit, Status
 
 
@@ -293,6 +293,35 @@ def test_options_under_a_solvers_own_names_go_to_that_solver_only(fake):
     solve(knapsack(), "one", confirm="two", time_limit=5, extra={"own": 1})
     assert first.options.extra == {"own": 1}
     assert second.options == Options(time_limit=5)
+
+
+@pytest.mark.parametrize("witness", ["scipy", "mathopt-highs", "pulp:HiGHS"])
+def test_a_witness_of_the_same_family_is_told_from_one_of_another(witness):
+    if witness.startswith("pulp"):
+        pytest.importorskip("pulp")
+    said = solve(knapsack(), "highs", confirm=witness).message
+    assert said.startswith("confirmed within one family, highs, whose faults both may have")
+    assert solve(knapsack(), "scip", confirm=witness).message.startswith("confirmed: ")
+
+
+def test_the_witness_by_default_is_of_another_family_and_takes_the_model():
+    assert solve(knapsack(), "highs", confirm=True).message.startswith("confirmed: cpsat")
+    assert solve(knapsack(), "cpsat", confirm=True).message.startswith("confirmed: scip")
+    m = Model()
+    x = m.continuous("x", upper=2.5)
+    m.maximize(x)
+    assert solve(m, "scipy", confirm=True).message.startswith("confirmed: scip")
+    assert solve(m, "scip", confirm=True).message.startswith("confirmed: glop")
+
+
+def test_back_ends_of_one_engine_are_of_one_family():
+    families = {name: family(name) for name in announced()}
+    assert {name for name, word in families.items() if word == "highs"} == {
+        "highs", "scipy", "mathopt-highs",
+    }  # fmt: skip
+    assert family("pulp:PULP_CBC_CMD") == family("pulp:COIN_CMD") == family("cbc")
+    assert family("pulp:SCIP_PY") == family("scip")
+    assert family("pulp:GUROBI_CMD") == family("pulp:GUROBI")
 
 
 def test_real_solvers_confirm_each_other():

@@ -47,6 +47,11 @@ class MathOpt(MathOptSolver):
     derives none, the status is "feasible".
     """
 
+    @property
+    def family(self) -> str:
+        """Whose code it runs."""
+        return self.name.removeprefix("mathopt-")
+
     def version(self) -> str:
         """Version of OR-tools, raising ImportError where there is none."""
         try:

@@ -60,6 +60,13 @@ class PulpSolver:
         """PuLP's name for the solver, after "pulp:"."""
         return f"pulp:{self.solver}"
 
+    @property
+    def family(self) -> str:
+        """Whose code the solver is."""
+        word = self.solver.lower()
+        known = {"highs": "highs", "cbc": "cbc", "coin": "cbc", "scip": "scip"}
+        return next((known[one] for one in known if one in word), word.split("_")[0])
+
     def version(self) -> str:
         """Version of PuLP, raising ImportError where it or the solver is missing."""
         if self.solver not in found():

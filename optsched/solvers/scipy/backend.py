@@ -56,6 +56,7 @@ class Scipy:
     """
 
     name = "scipy"
+    family = "highs"
     native: frozenset[str] = frozenset()
     heeds_stop = False
 

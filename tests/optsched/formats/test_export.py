@@ -153,6 +153,22 @@ def test_pulp_finds_the_same_optimum(seed):
     assert {v.name for v in problem.variables()} == set(name_all(model.compile()).columns)
 
 
+@pytest.mark.parametrize("kind", ["integer", "continuous"])
+@pytest.mark.parametrize("bounds", [(0, 4), (-3, 4), (-np.inf, np.inf), (2, 2)])
+def test_pulp_solves_a_model_with_a_column_in_no_row(kind, bounds):
+    pulp = pytest.importorskip("pulp")
+    m = Model()
+    x = m.continuous("x", 2, upper=3)
+    getattr(m, kind)("unused", lower=bounds[0], upper=bounds[1])
+    m.add("row", x.sum() <= 4)
+    m.maximize(x.sum())
+    problem = m.to_pulp()
+    problem.solve(pulp.PULP_CBC_CMD(msg=False))
+    assert pulp.LpStatus[problem.status] == "Optimal"
+    assert pulp.value(problem.objective) == pytest.approx(4.0)
+    assert bounds[0] <= problem.variablesDict()["unused"].varValue <= bounds[1]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_mathopt_finds_the_same_optimum(seed):
     mathopt = pytest.importorskip("ortools.math_opt.python.mathopt")

@@ -147,6 +147,12 @@ def test_a_back_end_that_cannot_be_sent_to_another_process_is_left_behind():
     assert "runs on behind" in solution.message
 
 
+def test_a_large_model_without_time_left_is_not_handed_over(tmp_path):
+    solution = solve(many(), sleeps(), time_limit=0.01)
+    assert (solution.status, solution.limit) == (Status.NO_SOLUTION, Limit.TIME)
+    assert not (tmp_path / "process").exists()
+
+
 def test_what_a_solver_raises_under_a_limit_is_raised():
     with pytest.raises(InputError, match="no_such"):
         solve(few(), "highs", time_limit=5, extra={"no_such": 1})
