@@ -13,7 +13,7 @@ import numpy as np
 from formulations.batch.choices import windows
 from formulations.batch.instance import Floats, Instance
 from formulations.batch.schedule import Schedule
-from formulations.batch.time_indexed import ProgramIndices, build, decode, encode
+from formulations.batch.time_indexed import Layout, build, decode, encode
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.problem import Formulation
@@ -37,7 +37,7 @@ def objective_terms(instance: Instance, objective: str) -> tuple[Floats, float]:
     raise InputError.of("objective", objective, allowed)
 
 
-def layout(instance: Instance, *, every: bool = False, slack: int = 0) -> ProgramIndices:
+def layout(instance: Instance, *, every: bool = False, slack: int = 0) -> Layout:
     """The index sets of (2).
 
     Args:
@@ -52,7 +52,7 @@ def layout(instance: Instance, *, every: bool = False, slack: int = 0) -> Progra
     last = w.last + slack
     kept = (w.earliest >= 0) & (first + chosen.duration - 1 <= last[chosen.job])
     everywhere = np.ones((instance.jobs, instance.servers), dtype=bool)
-    return ProgramIndices(instance, chosen.take(kept), first[kept], last, everywhere)
+    return Layout(instance, chosen.take(kept), first[kept], last, everywhere)
 
 
 def problem_2(

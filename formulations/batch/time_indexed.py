@@ -22,7 +22,7 @@ from optsched.solvers.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)
-class ProgramIndices:
+class Layout:
     """Index sets of the program; every array over one of them has its length."""
 
     instance: Instance
@@ -94,7 +94,7 @@ class ServerCells:
 
 def build(
     model: Model,
-    layout: ProgramIndices,
+    layout: Layout,
     served: Expression | float,
     *,
     worker_room: Floats | None = None,
@@ -145,7 +145,7 @@ def build(
 
 def _add_cells(
     model: Model,
-    layout: ProgramIndices,
+    layout: Layout,
     y: Variable,
     z: Variable,
     b: Variable,
@@ -195,7 +195,7 @@ def _add_cells(
     return ServerCells(worker, service, worker_cell, ps_cell)
 
 
-def decode(layout: ProgramIndices, solution: Solution) -> Schedule:
+def decode(layout: Layout, solution: Solution) -> Schedule:
     """The schedule of the jobs that run."""
     choice, start = layout.starts
     on = np.flatnonzero(solution["b"] > 0.5)
@@ -218,7 +218,7 @@ def decode(layout: ProgramIndices, solution: Solution) -> Schedule:
     )
 
 
-def encode(layout: ProgramIndices, schedule: Schedule) -> dict[str, Floats]:
+def encode(layout: Layout, schedule: Schedule) -> dict[str, Floats]:
     """Values of b, y and z of a schedule with one run per job, for a warm start.
 
     A run with a choice that the layout does not have is left out.

@@ -14,7 +14,7 @@ import numpy as np
 from formulations.preemptive.check import completion_times
 from formulations.preemptive.instance import CLOUD, ROUNDING, Booleans, Floats, Instance, Integers
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
-from formulations.preemptive.sweep import KeyedIntervals, count_open
+from formulations.preemptive.sweep import Intervals, count_open
 from optsched.errors import InputError
 
 
@@ -52,7 +52,7 @@ class StepFunction:
 def _count_over_time(start: Floats, end: Floats) -> StepFunction:
     """How many of the intervals are open, from the first start to the last end."""
     key = np.zeros(len(start), dtype=np.int64)
-    steps = count_open(KeyedIntervals(key, start, end)).merged()
+    steps = count_open(Intervals(key, start, end)).merged()
     if not len(steps.pieces.key):
         return StepFunction(np.zeros(1), np.zeros(0))
     time = np.append(steps.pieces.start, steps.pieces.end[-1])
@@ -180,9 +180,9 @@ def _worth_counting(schedule: Schedule) -> Booleans:
     return np.asarray(schedule.run_end - schedule.run_start > ROUNDING)
 
 
-def _runs(schedule: Schedule, key: Integers) -> KeyedIntervals:
+def _runs(schedule: Schedule, key: Integers) -> Intervals:
     kept = _worth_counting(schedule)
-    return KeyedIntervals(key, schedule.run_start, schedule.run_end).take(kept)
+    return Intervals(key, schedule.run_start, schedule.run_end).take(kept)
 
 
 MEASURES = {
