@@ -230,7 +230,14 @@ def test_a_model_without_variables_needs_no_solver(fake):
 def opinion(fake, first: SolverResult | BaseException, second: SolverResult | BaseException):
     fake(first, "one")
     fake(second, "two")
-    return solve(knapsack(), "one", confirm="two")
+    return solve(open_knapsack(), "one", confirm="two")
+
+
+def open_knapsack() -> Model:
+    """Nothing in it rules out a claim that it is unbounded."""
+    m = Model("open knapsack")
+    m.maximize(m.integer("take", 3) @ np.array([6.0, 5.0, 4.0]))
+    return m
 
 
 RIGHT = SolverResult(Status.OPTIMAL, BEST, 9.0)
