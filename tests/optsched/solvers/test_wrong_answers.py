@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from optsched import Model, explain, solve
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.highs import backend as highs
 from optsched.solvers.registry import available
-from optsched.solvers.solution import Status
+from optsched.solvers.solution import Limit, Status
 
 INF = np.inf
 LINEAR = [name for name in available() if name not in ("cpsat", "exact", "pdlp", "tree-search")]
@@ -122,3 +124,15 @@ def test_no_whole_number_between_bounds_is_infeasible(solver):
     m = Model()
     m.minimize(m.integer("x", lower=0.2, upper=0.8))
     assert solve(m, solver).status is Status.INFEASIBLE
+
+
+def test_where_the_second_look_does_not_end_in_time_infeasible_says_so(monkeypatch):
+    cut = SolverResult(Status.NO_SOLUTION, limit=Limit.TIME)
+    monkeypatch.setattr(highs, "_without_presolve", lambda *_: cut)
+    m = Model()
+    x = m.integer("x", 2, upper=3)
+    m.add("first", x.sum() >= 4)
+    m.add("second", x @ [1, 1] <= 3)
+    solution = solve(m, "highs")
+    assert solution.status is Status.INFEASIBLE
+    assert "a second look without it did not end in time" in solution.message
