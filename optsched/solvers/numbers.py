@@ -16,6 +16,7 @@ from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
+_FAR_APART = 1e8
 PARALLEL_COLUMNS = 1 << 13
 """HiGHS's presolve rule for parallel rows and columns, among those that can be left out.
 
@@ -129,6 +130,16 @@ def may_be_unbounded(compiled: MatrixForm) -> bool:
 def mixes_types(compiled: MatrixForm) -> bool:
     """Whether there are integer and continuous columns."""
     return bool(compiled.has_integers and not compiled.integer.all())
+
+
+def costs_far_apart(compiled: MatrixForm) -> bool:
+    """Whether small costs stand beside large ones in a model of integer and continuous columns.
+
+    HiGHS's presolve (1.12 and later) has been seen to lose the optimum where they do.
+    """
+    size = np.abs(compiled.cost)
+    least = size.min(initial=math.inf, where=size > 0)
+    return mixes_types(compiled) and bool(size.max(initial=0.0) >= _FAR_APART * least)
 
 
 def largest_switch(compiled: MatrixForm) -> float:

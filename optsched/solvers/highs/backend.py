@@ -20,6 +20,7 @@ from optsched.solvers import listening
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.numbers import (
     PARALLEL_COLUMNS,
+    costs_far_apart,
     mixes_types,
     refuse_numbers,
     second_look_seconds,
@@ -165,6 +166,8 @@ def load(compiled: MatrixForm, options: Options) -> Any:
         settings |= {f"mip_heuristic_run_{name}": False for name in _SUBMODELS}
     if mixes_types(compiled):
         settings["presolve_rule_off"] = PARALLEL_COLUMNS
+    if costs_far_apart(compiled):
+        settings["presolve"] = "off"
     data = compiled.rows.matrix.data
     if len(data) and np.abs(data).min() <= 1e-9:
         settings["small_matrix_value"] = _SMALLEST

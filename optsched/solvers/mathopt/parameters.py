@@ -11,7 +11,7 @@ import numpy as np
 from optsched.errors import InputError
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.mathopt.call import call
-from optsched.solvers.numbers import PARALLEL_COLUMNS, mixes_types
+from optsched.solvers.numbers import PARALLEL_COLUMNS, costs_far_apart, mixes_types
 from optsched.solvers.options import Options
 
 SCIP_TOLERANCE = 1e-9
@@ -74,6 +74,8 @@ def parameters(engine: MathOptSolver, compiled: MatrixForm, options: Options) ->
         proto.highs.bool_options["mip_allow_restart"] = False
         if mixes_types(compiled):
             proto.highs.int_options["presolve_rule_off"] = PARALLEL_COLUMNS
+        if costs_far_apart(compiled):
+            proto.presolve = 1  # off
     elif engine.name == "pdlp":
         _set_tolerances(proto.pdlp.termination_criteria, options)
     for key, value in options.extra.items():

@@ -469,3 +469,14 @@ def test_the_tiny_profile_solves_no_models_within_the_model():
         key = f"mip_heuristic_run_{name}"
         assert option(knapsack(), key)
         assert not option(knapsack(), key, profile="tiny")
+
+
+@pytest.mark.parametrize(("least", "presolve"), [(1e-6, "off"), (1.0, "choose")])
+def test_presolve_is_off_where_small_costs_stand_beside_large_ones(least, presolve):
+    """It lost the optimum of such a model, HiGHS's own check instance 3173-1."""
+    m = Model()
+    x, z = m.continuous("x", 2, upper=9), m.integer("z", 2, upper=3)
+    m.add("rows", x + z >= 1)
+    m.minimize(x @ [1e6, least] + z.sum())
+    engine = highs.load(m.compile(set()), Options())
+    assert engine.getOptionValue("presolve")[1] == presolve
