@@ -1,9 +1,8 @@
 """What editing a live model costs against building it anew: a rolling horizon and a loop of cuts.
 
-- ``horizon``: jobs with a release, a size and a weight share servers over slots; as time moves on,
-  what the last slot did is fixed, a job's size and a server's room turn out different.
-- ``cuts``: a linear packing model; in each round the five rows of a pool that the last point
-  breaks most are added.
+- ``horizon``: production on machines over slots, with stock and backlog; as time moves on, what
+  the last slot made is fixed, and some demands and a machine's room turn out different.
+- ``cuts``: the subtour relaxation of a travelling salesman; each round adds the cuts found.
 
 Both ways take every step together: ``rebuild`` makes a ``Model`` from the arrays and solves it,
 ``session`` makes the same step by edits, with the same profile; the optima must agree, and the
@@ -19,74 +18,97 @@ from collections.abc import Callable, Iterator
 from statistics import median
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
 
 from optsched import Model, Session, Solution, solve
 
+Index = np.ndarray
+Cuts = sp.csr_array
 Step = tuple[Callable[[], Model], Callable[[Session], None]]
 """The model as it is now, and the edits that make it of the step before's."""
 
 
 def horizon(rng: np.random.Generator, size: int, rounds: int) -> Iterator[Step]:
-    jobs, servers, slots = size, 5, rounds + 4
-    shape = jobs, servers, slots
-    release = rng.integers(0, slots - 4, jobs)
-    rate = rng.uniform(0.5, 1.5, (jobs, servers))
-    age = np.maximum(np.arange(slots) + 1.0 - release[:, None], 0.0)
-    cost = (rng.uniform(1.0, 5.0, jobs)[:, None] * age)[:, None, :] * rate[:, :, None]
-    lower = np.zeros(shape)
-    upper = np.ones(shape) * (np.arange(slots) >= release[:, None])[:, None, :]
-    work = rng.uniform(0.5, 2.0, jobs)
-    room = np.full((servers, slots), 2.0 * jobs / (servers * slots))
+    products, machines, slots = size, 4, rounds + 20
+    shape = products, slots
+    demand = rng.uniform(0.0, 2.0, shape) * (rng.random(shape) < 0.6)
+    takes = rng.uniform(0.5, 1.5, (machines, products)) * (rng.random((machines, products)) < 0.5)
+    room = np.tile(takes.sum(axis=1)[:, None] * 0.65, slots)
+    cost = rng.uniform(1.0, 3.0, shape)
+    lower, upper = np.zeros(shape), np.full(shape, 4.0)
 
     def model() -> Model:
         m = Model("horizon")
-        x = m.continuous("x", shape, lower=lower, upper=upper)
-        late = m.continuous("late", jobs)
-        m.minimize((x * cost).sum() + 1e3 * late.sum())
-        m.add("work", (x * rate[:, :, None]).sum(axis=(1, 2)) + late >= work)
-        m.add("room", x.sum(axis=0) <= room)
+        make = m.continuous("make", shape, lower=lower, upper=upper)
+        hold, owe = m.continuous("hold", shape), m.continuous("owe", shape)
+        m.minimize((make * cost).sum() + 0.2 * hold.sum() + 5.0 * owe.sum())
+        stock = hold - owe
+        m.add("first", make[:, 0] - stock[:, 0] == demand[:, 0])
+        m.add("balance", make[:, 1:] + stock[:, :-1] - stock[:, 1:] == demand[:, 1:])
+        m.add("room", takes @ make <= room)
         return m
 
     def edit(session: Session) -> None:
-        session.update(lower={"x": lower}, upper={"x": upper}, rhs={"work": work, "room": room})
+        rhs = {"first": demand[:, 0], "balance": demand[:, 1:], "room": room}
+        session.update(lower={"make": lower}, upper={"make": upper}, rhs=rhs)
 
     for now in range(rounds):
         solution: Solution = yield model, edit  # type: ignore[misc]
-        done = np.clip(solution["x"][:, :, now], 0.0, upper[:, :, now])
-        lower[:, :, now] = upper[:, :, now] = done
-        work[rng.integers(jobs)] *= rng.uniform(0.9, 1.1)
-        room[rng.integers(servers), now + 1 :] *= rng.uniform(0.97, 1.03)
+        lower[:, now] = upper[:, now] = np.clip(solution["make"][:, now], 0.0, 4.0)
+        some = rng.random(products) < 0.1
+        demand[some, now + 1] *= rng.uniform(0.8, 1.2, int(some.sum()))
+        room[rng.integers(machines), now + 1] *= rng.uniform(0.9, 1.1)
 
 
 def cuts(rng: np.random.Generator, size: int, rounds: int) -> Iterator[Step]:
-    weight = rng.uniform(5.0, 20.0, size)
-    matrix = (rng.random((size, size)) < 6.0 / size).astype(float)
-    pool = (rng.random((40 * rounds, size)) < 20.0 / size) * rng.uniform(1.0, 3.0, size)
-    side = 0.1 * pool.sum(axis=1)
-    added: list[list[int]] = []
-
-    def rows(m: Model, cut: list[int]) -> tuple[str, object]:
-        return f"cuts {cut[0]}", pool[cut] @ m["x"] <= side[cut]
+    place = rng.random((size, 2))
+    one, other = np.triu_indices(size, 1)
+    length = np.hypot(*(place[one] - place[other]).T)
+    degree = sp.csr_array(
+        (np.ones(2 * len(one)), (np.r_[one, other], np.tile(np.arange(len(one)), 2))),
+        shape=(size, len(one)),
+    )
+    added: list[Cuts] = []
 
     def model() -> Model:
-        m = Model("packing")
-        x = m.continuous("x", size, upper=1)
-        m.maximize(weight @ x)
-        m.add("rows", matrix @ x <= 1.0)
-        for cut in added:
-            m.add(*rows(m, cut))  # type: ignore[arg-type]
+        m = Model("tour")
+        x = m.continuous("x", len(one), upper=1)
+        m.minimize(length @ x)
+        m.add("degree", degree @ x == 2)
+        for number, cut in enumerate(added):
+            m.add(f"cut {number}", cut @ x >= 2)
         return m
 
     def edit(session: Session) -> None:
-        if added:
-            session.add(*rows(session.model, added[-1]))  # type: ignore[arg-type]
+        session.add(f"cut {len(added) - 1}", added[-1] @ session.model["x"] >= 2)
 
     for _ in range(rounds):
         solution: Solution = yield model, edit  # type: ignore[misc]
-        over = pool @ solution["x"] - side
-        added.append([row for row in np.argsort(-over)[:5].tolist() if over[row] > 1e-6])
-        if not added[-1]:
+        sides = separated(size, one, other, solution["x"])
+        if not len(sides):
             return
+        added.append(sp.csr_array((sides[:, one] != sides[:, other]).astype(float)))
+
+
+def separated(size: int, one: Index, other: Index, x: np.ndarray) -> np.ndarray:
+    """Sets of cities that the point joins to the others by less than two, one a row."""
+    whole = np.rint(1e6 * x).astype(np.int32)
+    graph = sp.csr_array((np.r_[whole, whole], (np.r_[one, other], np.r_[other, one])),
+                         shape=(size, size))  # fmt: skip
+    graph.eliminate_zeros()
+    count, parts = connected_components(graph, directed=False)
+    if count > 1:
+        return np.unique(parts)[:, None] == parts
+    found = set()
+    for city in range(1, size):
+        flow = maximum_flow(sp.csr_matrix(graph), 0, city)
+        if flow.flow_value < 2e6 - 1e3:
+            left = sp.csr_array(graph - flow.flow)
+            left.eliminate_zeros()
+            reached = breadth_first_order(left, 0, return_predecessors=False)
+            found.add(tuple(np.isin(np.arange(size), reached).tolist()))
+    return np.array(sorted(found), dtype=bool).reshape(len(found), size)
 
 
 SORTS = {"horizon": horizon, "cuts": cuts}
@@ -117,7 +139,7 @@ def paired(name: str, seed: int, size: int, rounds: int) -> tuple[float, float, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=200, help="jobs, or columns")
+    parser.add_argument("--size", type=int, default=60, help="products, or cities")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=5)
     given = parser.parse_args()

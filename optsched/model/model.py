@@ -13,6 +13,8 @@ from optsched.errors import ModelError
 from optsched.model import blocks
 from optsched.model.base import Linear, ModelBase
 from optsched.model.blocks import Indicator
+from optsched.model.blocks.no_overlap import no_overlap
+from optsched.model.blocks.soft import soft
 from optsched.model.evaluate import BlockViolation, evaluate
 from optsched.model.expression import Floats, Relation
 from optsched.model.lowering import lower
@@ -96,6 +98,12 @@ class Model(ModelBase):
     rotated_cone = blocks.rotated_cone.rotated_cone
     interval = blocks.intervals.interval
     cumulative = blocks.cumulative.cumulative
+    no_overlap = no_overlap
+    all_different = blocks.all_different.all_different
+    circuit = blocks.circuit.circuit
+    element = blocks.element.element
+    piecewise = blocks.piecewise.piecewise
+    soft = soft
 
     # variants
 

@@ -12,22 +12,30 @@ default the kind and a number. ``formula`` is LaTeX, as in the paper. The exampl
 
 from optsched.model.base import Block, Linear
 from optsched.model.blocks.active_slot import ActiveSlot
+from optsched.model.blocks.all_different import AllDifferent
+from optsched.model.blocks.circuit import Circuit
 from optsched.model.blocks.cumulative import Cumulative
+from optsched.model.blocks.element import Element
 from optsched.model.blocks.indicator import Indicator
 from optsched.model.blocks.intervals import Intervals
 from optsched.model.blocks.maximum import Maximum
+from optsched.model.blocks.piecewise import Piecewise
 from optsched.model.blocks.product import Product
 from optsched.model.blocks.rotated_cone import RotatedCone
 from optsched.model.blocks.table import Table
 
 __all__ = [
     "ActiveSlot",
+    "AllDifferent",
     "Block",
+    "Circuit",
     "Cumulative",
+    "Element",
     "Indicator",
     "Intervals",
     "Linear",
     "Maximum",
+    "Piecewise",
     "Product",
     "RotatedCone",
     "Table",

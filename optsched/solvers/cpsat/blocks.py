@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from optsched.model.blocks import Cumulative, Intervals, Maximum, Product, Table
+from optsched.model.blocks import (
+    AllDifferent,
+    Circuit,
+    Cumulative,
+    Intervals,
+    Maximum,
+    Product,
+    Table,
+)
 from optsched.model.blocks.product import convex_hull
 from optsched.model.expression import Expression
 from optsched.model.matrix_form import MatrixForm
@@ -16,8 +24,9 @@ from optsched.solvers.cpsat.writer import ProtoWriter, write
 from optsched.solvers.scaling import Integers
 
 NATIVE = frozenset(
-    {"indicator", "product", "table", "maximum", "active_slot", "intervals", "cumulative"}
-)
+    {"indicator", "product", "table", "maximum", "active_slot", "intervals", "cumulative",
+     "all_different", "circuit"}
+)  # fmt: skip
 """Kinds of block CP-SAT takes as they are."""
 
 
@@ -84,6 +93,22 @@ def _add_tables(writer: ProtoWriter, block: Table) -> None:
     for constraint, result, index in zip(constraints, *lines, strict=True):
         write(constraint.element.linear_target, result)
         write(constraint.element.linear_index, index)
+
+
+def _add_all_different(writer: Writer, block: AllDifferent) -> None:
+    lines = list(writer.lines(block.name, writer.single(block.name, block.values)))
+    width = max(1, block.values.shape[-1])
+    constraints = writer.add_copies([writer.template()] * (len(lines) // width))
+    for number, constraint in enumerate(constraints):
+        for line in lines[number * width : (number + 1) * width]:
+            write(constraint.all_diff.exprs.add(), line)
+
+
+def _add_circuit(writer: Writer, block: Circuit) -> None:
+    (constraint,) = writer.add_copies([writer.template()])
+    constraint.circuit.tails.extend(block.tails.tolist())
+    constraint.circuit.heads.extend(block.heads.tolist())
+    constraint.circuit.literals.extend(block.arcs.terms[0].columns.tolist())
 
 
 # tasks in time
@@ -180,5 +205,7 @@ _WRITERS: dict[str, Callable[[ProtoWriter, Any], None]] = {
     "product": _add_products,
     "table": _add_tables,
     "active_slot": add_active_slots,
+    "all_different": _add_all_different,
+    "circuit": _add_circuit,
     "intervals": _add_task_rows,
 }
