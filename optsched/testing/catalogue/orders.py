@@ -32,7 +32,7 @@ def more_values_than_numbers() -> Model:
 def different_sums_of_variables() -> Model:
     m = Model()
     x = m.integer("x", 3, upper=2)
-    m.all_different(np.stack([x[0] + x[1], x[1] + x[2], x[0] + x[2]]))
+    m.all_different(m.stack(x[0] + x[1], x[1] + x[2], x[0] + x[2]))
     m.maximize(x.sum() * 2 + x[0] + x[1] - x[2])  # 2, 1, 0: sums 3, 1, 2
     m.add("apart", x[2] >= 0)
     return m
