@@ -1,10 +1,14 @@
 """optsched: offline optima, online algorithms and certified ratios for ML-job scheduling."""
 
+from typing import Any
+
 from optsched import exports
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.explain import Explanation, explain
 from optsched.explain_lowering import explain_lowering
 from optsched.formats.reading import from_mps
+from optsched.giving_up import GivenUp, least_given_up
+from optsched.goals import solve_in_order
 from optsched.model import Model
 from optsched.session import Session
 from optsched.solve import solve
@@ -13,6 +17,7 @@ from optsched.solvers.solution import Solution, Status
 
 __all__ = [
     "Explanation",
+    "GivenUp",
     "InputError",
     "Model",
     "ModelError",
@@ -24,8 +29,22 @@ __all__ = [
     "explain",
     "explain_lowering",
     "from_mps",
+    "least_given_up",
+    "measure",
     "solve",
+    "solve_in_order",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``measure``, which loads the rooms above only when asked for."""
+    if name == "measure":
+        from optsched.evaluation.measure import measure
+
+        return measure
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __version__ = "0.1.0"
 
 Model.exports = exports
