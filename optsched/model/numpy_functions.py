@@ -68,7 +68,7 @@ _ORDERS: dict[str, tuple[int, ...]] = {  # and at which positions they take arra
 _EVERY_POSITION = ("broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d")
 
 
-class _Places:
+class _EntryPlaces:
     """Entries of expressions and numbers, one after the other; the first is the number zero."""
 
     def __init__(self, operation: str) -> None:
@@ -137,7 +137,7 @@ def _reordered(name: str, function: Any, arrays: tuple[int, ...], *args: Any, **
             f"np.{name}: what chooses or receives entries must be numbers known now; "
             "m.indicator, m.element and m.table choose by a variable"
         )
-    held = _Places(f"np.{name}")
+    held = _EntryPlaces(f"np.{name}")
     placed = [held.of(arg) if i in arrays else arg for i, arg in enumerate(args)]
     try:
         return held.expressions(function(*placed, **kwargs))

@@ -25,7 +25,7 @@ from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm, assemble, check_finite, linear
 from optsched.session.numbers import (
-    Numbers,
+    ChangedNumbers,
     Place,
     Sides,
     Structure,
@@ -98,7 +98,7 @@ class Session:
         self._engine, self._version = installed(solver)
         self.model = model.copy()
         """What is solved, but for the numbers changed by ``update`` and ``fix``."""
-        self._numbers = Numbers()
+        self._numbers = ChangedNumbers()
         self._session = HighsSession(self._options) if isinstance(self._engine, Highs) else None
         self._point: Floats | None = None
         """What the last solve found of a mixed-integer model, all columns."""
@@ -147,7 +147,7 @@ class Session:
                 nonlinear block, whose rows were made from them.
         """
         self._follow()
-        given = Numbers(
+        given = ChangedNumbers(
             dict(cost or {}), offset, dict(rhs or {}), dict(lower or {}), dict(upper or {}),
             dict(coefficients or {}),
         )  # fmt: skip
@@ -362,7 +362,7 @@ class Session:
         self._compiled = self._original = replace(self._compiled, cost=cost, offset=offset)
         self._changed |= {"cost", "offset"}
 
-    def _apply(self, given: Numbers) -> None:
+    def _apply(self, given: ChangedNumbers) -> None:
         """Put numbers in place, and remember them for when the model is compiled again."""
         if given.offset is not None:
             one = self._original is self._compiled

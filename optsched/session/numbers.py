@@ -1,4 +1,4 @@
-"""Numbers of a compiled model that change while its structure stays."""
+"""ChangedNumbers of a compiled model that change while its structure stays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Structure:
         self.linear = {name for name, b in model.blocks.items() if isinstance(b, Linear)}
         self.bound_to = _in_nonlinear_blocks(model)
         """By variable, a nonlinear block that mentions it."""
-        self.places: dict[tuple[int, Place], _Places] = {}
+        self.places: dict[tuple[int, Place], _CoefficientPlaces] = {}
         """By rows of a compiled model and place, kept as they are found."""
 
     @property
@@ -42,8 +42,8 @@ class Structure:
 
 
 @dataclass
-class Numbers:
-    """Numbers that differ from the model's, by what they are of."""
+class ChangedNumbers:
+    """ChangedNumbers that differ from the model's, by what they are of."""
 
     cost: dict[str, ArrayLike] = field(default_factory=dict)
     offset: float | None = None
@@ -83,7 +83,7 @@ class Numbers:
         for place, matrix in self.coefficients.items():
             _set_coefficients(structure, compiled, place, matrix)
 
-    def take(self, other: Numbers) -> None:
+    def take(self, other: ChangedNumbers) -> None:
         """What is newer stands in the place of what was there."""
         for name in ("cost", "rhs", "lower", "upper", "coefficients"):
             getattr(self, name).update(getattr(other, name))
@@ -132,7 +132,7 @@ def _set_coefficients(
     if key not in structure.places:
         rows, _ = _rows(structure, compiled, place[0])
         columns, _ = columns_of(compiled, place[1])
-        structure.places[key] = _Places.find(compiled.rows.matrix, rows, columns)
+        structure.places[key] = _CoefficientPlaces.find(compiled.rows.matrix, rows, columns)
     known = structure.places[key]
     given: Any = matrix if sp.issparse(matrix) else np.asarray(matrix, dtype=np.float64)
     if given.shape != known.shape:
@@ -146,7 +146,7 @@ def _set_coefficients(
     compiled.rows.matrix.data[known.position] = values
 
 
-class _Places:
+class _CoefficientPlaces:
     """Where the coefficients of a block and a variable are stored."""
 
     def __init__(
@@ -159,7 +159,7 @@ class _Places:
         self.shape, self.position, self.row, self.column = shape, position, row, column
 
     @classmethod
-    def find(cls, matrix: sp.csr_array, rows: slice, columns: slice) -> _Places:
+    def find(cls, matrix: sp.csr_array, rows: slice, columns: slice) -> _CoefficientPlaces:
         start, end = int(matrix.indptr[rows.start]), int(matrix.indptr[rows.stop])
         column = matrix.indices[start:end]
         inside = np.flatnonzero((column >= columns.start) & (column < columns.stop))
@@ -211,7 +211,7 @@ def columns_of(compiled: MatrixForm, name: str) -> tuple[slice, Shape]:
 
 
 def spread(name: str, value: ArrayLike, shape: Shape) -> Floats:
-    """Numbers in the shape of a block, flat."""
+    """ChangedNumbers in the shape of a block, flat."""
     array = np.asarray(value, dtype=np.float64)
     if array.shape == shape:
         return array.reshape(-1)

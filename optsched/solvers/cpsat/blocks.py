@@ -95,7 +95,7 @@ def _add_tables(writer: ProtoWriter, block: Table) -> None:
         write(constraint.element.linear_index, index)
 
 
-def _add_all_different(writer: Writer, block: AllDifferent) -> None:
+def _add_all_different(writer: ProtoWriter, block: AllDifferent) -> None:
     lines = list(writer.lines(block.name, writer.single(block.name, block.values)))
     width = max(1, block.values.shape[-1])
     constraints = writer.add_copies([writer.template()] * (len(lines) // width))
@@ -104,7 +104,7 @@ def _add_all_different(writer: Writer, block: AllDifferent) -> None:
             write(constraint.all_diff.exprs.add(), line)
 
 
-def _add_circuit(writer: Writer, block: Circuit) -> None:
+def _add_circuit(writer: ProtoWriter, block: Circuit) -> None:
     (constraint,) = writer.add_copies([writer.template()])
     constraint.circuit.tails.extend(block.tails.tolist())
     constraint.circuit.heads.extend(block.heads.tolist())
