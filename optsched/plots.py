@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from optsched.evaluation.comparison import profile
 from optsched.evaluation.tables import CONFIDENCE, summarise
 
 COLOURS = (
@@ -37,7 +38,7 @@ def ratio_against(ax: Axes, frame: pd.DataFrame, x: str, group: str = "heuristic
 
     The thick bar spans the mean ratio against the best schedules to that against the proven
     bounds; it shrinks to the marker where optima are proven. The thin bar is the confidence
-    interval of the mean. Rows without a ratio are left out.
+    interval of the mean. Rows without a ratio, and means that are infinite, are left out.
 
     Args:
         ax: where to draw.
@@ -46,7 +47,7 @@ def ratio_against(ax: Axes, frame: pd.DataFrame, x: str, group: str = "heuristic
         group: column that makes the lines.
     """
     table = summarise(frame, [group, x])
-    table = table[table["measured"] > 0]
+    table = table[np.isfinite(table["mean_high"].astype(float))]
     ticks = list(pd.unique(table[x]))
     numeric = pd.api.types.is_numeric_dtype(table[x])
     place = {tick: float(tick) if numeric else float(i) for i, tick in enumerate(ticks)}
@@ -107,7 +108,8 @@ def ratio_distribution(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") 
     """Share of the instances whose ratio is at most a value, one line per group.
 
     The share lies within the band between the curve of the low ends and that of the high ends,
-    which are one where all optima are proven. Rows that lack an end are left out.
+    which are one where all optima are proven. Rows that lack an end are left out; infinite ratios
+    count, and are never reached.
     """
     table = frame.dropna(subset=["ratio_low", "ratio_high"])
     for index, name in enumerate(pd.unique(frame[group])):
@@ -117,6 +119,9 @@ def ratio_distribution(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") 
         low = np.sort(rows["ratio_low"].to_numpy(float))
         high = np.sort(rows["ratio_high"].to_numpy(float))
         at = np.unique(np.concatenate([low, high]))
+        at = at[np.isfinite(at)]  # a curve that stays below 1 tells of infinite ones
+        if not len(at):
+            continue
         best = np.searchsorted(low, at, side="right") / len(low)
         worst = np.searchsorted(high, at, side="right") / len(high)
         colour = COLOURS[index % len(COLOURS)]
@@ -136,11 +141,35 @@ def ratio_distribution(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") 
     return ax
 
 
+def performance_profile(ax: Axes, frame: pd.DataFrame) -> Axes:
+    """Dolan and More's profile: share of the instances within a factor of the best heuristic.
+
+    A curve that stays below 1 tells of instances without a schedule; see ``comparison.profile``.
+    """
+    values = profile(frame)
+    finite = [v[np.isfinite(v)] for v in values.values()]
+    end = max((v.max() for v in finite if len(v)), default=1.0) * 1.05
+    for index, (name, found) in enumerate(values.items()):
+        reached = found[np.isfinite(found)]
+        at = np.concatenate([[1.0], reached, [end]])
+        shares = np.searchsorted(found, at, side="right") / max(len(found), 1)
+        colour, line = COLOURS[index % len(COLOURS)], LINES[index % len(LINES)]
+        ax.step(at, shares, where="post", color=colour, linestyle=line, label=str(name))
+    if end > LOGARITHMIC:
+        ax.set_xscale("log")
+    ax.set_xlabel("cost over that of the best heuristic")
+    ax.set_ylabel("share of instances")
+    ax.set_ylim(0, 1.02)
+    _legend_above(ax)
+    return ax
+
+
 def ratio_boxes(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") -> Axes:
     """Median, quartiles and extremes of the ratios, one box per group.
 
     The filled box is of the upper ends. Where some optimum is not proven, a hollow box of the
-    lower ends stands above it: the true one lies between. Rows that lack an end are left out.
+    lower ends stands above it: the true one lies between. Rows that lack an end, or are infinite,
+    are left out.
 
     Args:
         ax: where to draw.
@@ -148,6 +177,7 @@ def ratio_boxes(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") -> Axes
         group: column that makes the boxes.
     """
     table = frame.dropna(subset=["ratio_low", "ratio_high"])
+    table = table[np.isfinite(table["ratio_high"].astype(float))]
     names = list(pd.unique(frame[group]))
     for index, name in enumerate(names):
         rows = table[table[group] == name]
@@ -294,7 +324,7 @@ def logarithmic_where_wide(ax: Axes, axis: Axis, frame: pd.DataFrame) -> None:
         frame: rows of ratios, from ``optsched.evaluation.tables.frame``.
     """
     ratios = frame[["ratio_low", "ratio_high"]].to_numpy(float)
-    ratios = ratios[ratios > 0]
+    ratios = ratios[(ratios > 0) & np.isfinite(ratios)]
     if not len(ratios) or ratios.max() <= LOGARITHMIC * ratios.min():
         return
     if axis is ax.xaxis:

@@ -103,7 +103,8 @@ def ratio(
     optimum unproven, the ratio is an interval between best schedule and best bound.
     """
     from optsched.calls import pick
-    from optsched.evaluation.tables import frame, summarise, varying
+    from optsched.evaluation.comparison import compare, profile_table
+    from optsched.evaluation.tables import frame, in_words, summarise, varying
     from optsched.parallel import cores
     from optsched.problem import problem
     from optsched.solvers.options import Options
@@ -147,14 +148,17 @@ def ratio(
     if json:
         print_json(
             {
-                "rows": [row.record() for row in result.rows],
-                "summary": summary.to_dict("records"),
+                "rows": in_words(row.record() for row in result.rows),
+                "summary": in_words(summary.to_dict("records")),
+                "paired": in_words(compare(table, cells).to_dict("records")),
+                "profile": profile_table(table).to_dict("records"),
                 "instances": result.instances,
                 "finished": result.finished,
             }
         )
     else:
         show_ratios(table, summary, ["heuristic", *cells], list(found.measures), found.sense)
+        show_comparison(table, cells)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
     unknown = table["ratio_low"].isna() & table["ratio_high"].isna()
@@ -203,10 +207,11 @@ def show_ratios(
         sense: of the problem.
     """
     from optsched.evaluation.ratios import FAILED
-    from optsched.evaluation.tables import CONFIDENCE, span
+    from optsched.evaluation.tables import CONFIDENCE, interval_cell, share, span
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
-    columns = [*keys, "n", "proven", "mean ratio", f"{CONFIDENCE:.0%} interval", "worst"]
+    columns = [*keys, "n", "proven", "infinite", "mean ratio"]
+    columns += [f"{CONFIDENCE:.0%} interval", "worst"]
     for name in against:
         source, _, bound = name.removeprefix("mean_").partition("ratio_")
         columns.append(f"{source.replace('_', ' ')}ratio to {bound}")
@@ -216,8 +221,9 @@ def show_ratios(
             *(line[key] for key in keys),
             _of(line["measured"], line["rows"]),
             _of(line["verified"], line["proven"]) if line["verified"] else line["proven"],
+            share(line["infinite"]),
             span(line["mean_low"], line["mean_high"]),
-            span(line["ci_low"], line["ci_high"]),
+            interval_cell(line),
             span(line["max_low"], line["max_high"]),
             *(span(line[name], line[name]) for name in against),
             *(span(line[name], line[name]) for name in (f"mean_measure_{m}" for m in measures)),
@@ -237,6 +243,37 @@ def show_ratios(
             counts.to_numpy().tolist(),
             "without a ratio",
         )
+
+
+def show_comparison(table: pd.DataFrame, cells: Sequence[str]) -> None:
+    """Heuristics against each other, on the same instances; nothing where there is one.
+
+    Args:
+        table: rows of ratios.
+        cells: columns that make groups of instances.
+    """
+    from optsched.evaluation.comparison import WITHIN, compare, profile_table
+    from optsched.evaluation.tables import CONFIDENCE, span
+
+    paired = compare(table, cells)
+    if paired.empty:
+        return
+    columns = [*cells, "first", "second", "n", "wins", "ties", "losses"]
+    lines = [
+        [
+            *(line[name] for name in (*cells, "first", "second")),
+            *(line[name] for name in ("instances", "wins", "ties", "losses")),
+            span(line["difference_low"], line["difference_high"]),
+            span(line["ci_low"], line["ci_high"]),
+        ]
+        for line in paired.to_dict("records")
+    ]
+    columns += ["mean difference", f"{CONFIDENCE:.0%} interval"]
+    print_table(columns, lines, "ratio of the first less that of the second, on the same instances")
+    shares = [list(line.values()) for line in profile_table(table).to_dict("records")]
+    told = ["the best", *(f"{factor:g} x the best" for factor in WITHIN[1:])]
+    lines = [[*line[:2], *(f"{part:.0%}" for part in line[2:])] for line in shares]
+    print_table(["heuristic", "n", *told], lines, "share of instances on which it is within")
 
 
 def _of(part: int, whole: int) -> str:

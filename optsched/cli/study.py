@@ -19,7 +19,7 @@ from optsched.cli.console import (
 )
 from optsched.cli.names import split_list
 from optsched.cli.progress import progress, spoken
-from optsched.cli.ratio import show_ratios
+from optsched.cli.ratio import show_comparison, show_ratios
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
@@ -212,7 +212,8 @@ def _results(store: Path) -> Results:
 def _tell(results: Results, json: bool) -> None:
     from dataclasses import asdict
 
-    from optsched.evaluation.tables import frame, summarise, varying
+    from optsched.evaluation.comparison import compare, profile_table
+    from optsched.evaluation.tables import frame, in_words, summarise, varying
 
     tables = [frame(results.rows_of_grid(number)) for number in range(len(results.layouts))]
     keys = [
@@ -227,8 +228,15 @@ def _tell(results: Results, json: bool) -> None:
                 "progress": asdict(results.progress),
                 "methods": [asdict(step) for step in steps],
                 "summary": [
-                    {"problem": layout.problem, "lines": summary.to_dict("records")}
-                    for layout, summary in zip(results.layouts, summaries, strict=True)
+                    {
+                        "problem": layout.problem,
+                        "lines": in_words(summary.to_dict("records")),
+                        "paired": in_words(compare(table).to_dict("records")),
+                        "profile": profile_table(table).to_dict("records"),
+                    }
+                    for layout, summary, table in zip(
+                        results.layouts, summaries, tables, strict=True
+                    )
                 ],
             }
         )
@@ -245,6 +253,7 @@ def _tell(results: Results, json: bool) -> None:
                 comparison.measures,
                 comparison.sense,
             )
+            show_comparison(tables[number], ())
     _say_progress(results)
 
 

@@ -97,7 +97,19 @@ FIELDS = (
 _DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
 """Ends of a solve after which its dual bound is not built upon."""
 
-FAILED = ("violated", "error", "disagreement", "infeasible", "unbounded")
+UNBOUNDED_RATIO = "unbounded ratio"
+"""Status of a row whose ratio is infinite: a schedule worth nothing where another is worth
+something, or one that costs something where another is free."""
+
+FAILED = (
+    "violated",
+    "error",
+    "timeout",
+    "out of memory",
+    "disagreement",
+    "infeasible",
+    "unbounded",
+)
 """Statuses of runs and rows that a person must look at."""
 
 _TELLING = (
@@ -114,7 +126,7 @@ _TELLING = (
 
 _TAIL = (
     *("incumbent", "known_by", "reference", "solver", "seconds", "compile_seconds"),
-    *("interpreted_seconds", "solver_seconds", "message"),
+    *("interpreted_seconds", "solver_seconds", "may_beat", "message"),
 )
 
 
@@ -129,7 +141,8 @@ class Row:
     status: str
     """"optimal": the optimum is proven and the ratio a point. "violated": the heuristic's schedule
     fails the checker; "error" with a cost missing: the heuristic crashed; "disagreement": a
-    checked schedule contradicts what was said to be proven; none of these has a ratio. Otherwise
+    checked schedule contradicts what was said to be proven; none of these has a ratio. "unbounded
+    ratio": both ends are infinite, as something is divided by nothing. Otherwise
     how the reference formulation's solve ended."""
     cost: float | None = None
     """Of the heuristic's schedule; at speed 1 + epsilon, the online cost."""
@@ -158,6 +171,9 @@ class Row:
     solver_seconds: float = 0.0
     """Wall time of the reference formulation, shared by the rows of one instance."""
     message: str = ""
+    may_beat: bool = False
+    """Whether the schedule was granted more than the optimum was, such as speed: only then may
+    the ratio be below 1."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Options of the generator and of the heuristic."""
     extra: Mapping[str, float | None] = field(default_factory=dict)
@@ -176,11 +192,13 @@ class Row:
 
 
 def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
-    """Cost against a reference value; None where that is no finite ratio of non-negative values.
+    """Cost against a reference value, infinite where something is divided by nothing.
+
+    None where that is no ratio of non-negative values.
 
     Example:
         >>> ratio("minimise", 15, 12), ratio("maximise", 15, 12), ratio("minimise", 1, 0)
-        (1.25, 0.8, None)
+        (1.25, 0.8, inf)
     """
     if reference is None:
         return None
@@ -189,7 +207,7 @@ def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
         return None
     if numerator == denominator:
         return 1.0
-    return numerator / denominator if denominator > 0 else None
+    return numerator / denominator if denominator > 0 else math.inf
 
 
 def best_start(sense: Sense, runs: Mapping[str, MethodRun]) -> str | None:
@@ -383,6 +401,7 @@ def _row(
     row = replace(
         common,
         cost=run.cost,
+        may_beat=run.may_beat,
         seconds=run.seconds,
         compile_seconds=run.compile_seconds,
         interpreted_seconds=run.interpreted_seconds,
@@ -394,11 +413,11 @@ def _row(
         return replace(row, status=run.status, message=_joined(run.message, common.message))
     if run.cost is None or known.status == Status.DISAGREEMENT:
         return row
-    return replace(
-        row,
-        ratio_low=ratio(comparison.sense, run.cost, known.incumbent),
-        ratio_high=ratio(comparison.sense, run.cost, known.bound),
-    )
+    low = ratio(comparison.sense, run.cost, known.incumbent)
+    high = ratio(comparison.sense, run.cost, known.bound)
+    if low == math.inf:
+        return replace(row, status=UNBOUNDED_RATIO, ratio_low=low, ratio_high=low)
+    return replace(row, ratio_low=low, ratio_high=None if high == math.inf else high)
 
 
 def _against_bounds(
@@ -406,7 +425,8 @@ def _against_bounds(
 ) -> dict[str, float | None]:
     def against(quantity: float | None, bound: float | None) -> float | None:
         usable = quantity is not None and run.status == DONE
-        return ratio(comparison.sense, quantity or 0.0, bound) if usable else None
+        found = ratio(comparison.sense, quantity or 0.0, bound) if usable else None
+        return None if found == math.inf else found
 
     extra: dict[str, float | None] = {}
     for name, bound in bounds.items():

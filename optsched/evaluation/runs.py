@@ -50,6 +50,8 @@ class HeuristicRun:
     violations: Sequence[Violation] = ()
     offline: bool = False
     """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
+    may_beat: bool = False
+    """Whether it was granted more than they grant, and may cost less than the optimum."""
     status: str = ""
     """Set where there is no schedule to compare: "violated" or "error"."""
     message: str = ""
@@ -81,7 +83,10 @@ def run_heuristic(problem: Problem, instance: Any, heuristic: str, seed: int) ->
         )
     except Exception as error:  # a heuristic under test may do anything
         return replace(trial, status=Status.ERROR.value, message=words(error), error=error)
-    trial = replace(trial, cost=cost if math.isfinite(cost) else None, offline=offline)
+    beats = bool(entitled) or not (violations or offline)
+    trial = replace(
+        trial, cost=cost if math.isfinite(cost) else None, offline=offline, may_beat=beats
+    )
     if violations:
         message = describe(violations)
         return replace(trial, violations=violations, status=VIOLATED, message=message)
@@ -165,6 +170,8 @@ class MethodRun:
     """Proven bound on the optimum, or the value of a bound."""
     offline: bool = False
     """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
+    may_beat: bool = False
+    """Whether it was granted more than they grant, and may cost less than the optimum."""
     seconds: float = 0.0
     """Wall time of the method alone, that of getting machine code left out."""
     compile_seconds: float = 0.0
@@ -279,6 +286,7 @@ class InstanceRunner:
             trial.status or DONE,
             cost=trial.cost,
             offline=trial.offline,
+            may_beat=trial.may_beat,
             **vars(trial.time),
             message="; ".join(filter(None, (trial.message, *complaints, *more))),
             measures=measures,

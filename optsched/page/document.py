@@ -8,7 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from optsched.evaluation.tables import CONFIDENCE, span, summarise
+from optsched.evaluation.comparison import compare
+from optsched.evaluation.ratios import UNBOUNDED_RATIO
+from optsched.evaluation.tables import CONFIDENCE, interval_cell, share, span, summarise
 from optsched.page.formulas import mathml
 from optsched.page.pictures import example_pictures, ratio_pictures
 from optsched.problem import Formulation, Problem
@@ -67,9 +69,9 @@ def page(title: str, sections: Sequence[Section], *, made_with: str = "") -> str
 def _content(section: Section) -> dict[str, Any]:
     problem, table = section.problem, section.table
     measured = table.dropna(subset=["ratio_low", "ratio_high"])
-    open_ = table[table["status"] != "optimal"]
+    open_ = table[~table["status"].isin(("optimal", UNBOUNDED_RATIO))]
     instances = table.drop_duplicates(["instance", "seed", *section.cells])
-    proven = int((instances["status"] == "optimal").sum())
+    proven = int(instances["optimum"].notna().sum())
     return {
         "name": problem.name,
         "summary": problem.summary,
@@ -87,6 +89,7 @@ def _content(section: Section) -> dict[str, Any]:
         "measured": len(measured),
         "head": ["heuristic", *(name.replace("_", " ") for name in section.cells)],
         "lines": [_line(line, section.cells) for line in _summary(section)],
+        "paired": [_paired(line) for line in compare(table).to_dict("records")],
         "pictures": list(ratio_pictures(table, section.x)),
         "example": section.example and {
             "title": section.example.title,
@@ -115,9 +118,18 @@ def _line(line: dict[Any, Any], cells: Sequence[str]) -> list[str]:
         *(_text(line[name]) for name in ("heuristic", *cells)),
         f"{line['measured']} of {line['rows']}",
         str(line["proven"]),
+        share(line["infinite"]),
         _span(line["mean_low"], line["mean_high"]),
-        _span(line["ci_low"], line["ci_high"]),
+        interval_cell(line, " … ", "–"),
         _span(line["max_low"], line["max_high"]),
+    ]
+
+
+def _paired(line: dict[Any, Any]) -> list[str]:
+    return [
+        *(str(line[name]) for name in ("first", "second", "instances", "wins", "ties", "losses")),
+        _span(line["difference_low"], line["difference_high"]),
+        _span(line["ci_low"], line["ci_high"]),
     ]
 
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from optsched.plots import (
     logarithmic_where_wide,
+    performance_profile,
     ratio_against,
     ratio_boxes,
     ratio_distribution,
@@ -47,6 +48,14 @@ def ratio_pictures(table: pd.DataFrame, x: str | None) -> Iterator[tuple[str, st
     ax = ratio_distribution(figure.subplots(), table)
     logarithmic_where_wide(ax, ax.xaxis, table)
     yield "Share of the instances whose ratio is at most a value", data_uri(figure)
+
+    if table["heuristic"].nunique() > 1:
+        figure = _figure()
+        performance_profile(figure.subplots(), table)
+        yield (
+            "Performance profile: share of the instances within a factor of the best",
+            data_uri(figure),
+        )
 
 
 def example_pictures(

@@ -11,7 +11,7 @@ from optsched import __version__
 from optsched.document import load, parse
 from optsched.errors import InputError
 from optsched.evaluation.runs import run_heuristic
-from optsched.evaluation.tables import frame, varying
+from optsched.evaluation.tables import frame, span, varying
 from optsched.page import Example, Section, page
 from optsched.problem import Problem
 from optsched.study.layout import PlannedInstance
@@ -76,7 +76,7 @@ def _worst(store: Store, results: Results, number: int, problem: Problem) -> Exa
     if instance is None:
         return None
     schedules = dict(_schedules(store, results, problem, case, instance, heuristic))
-    title = f"{case.name}: the worst ratio of {heuristic}, {high:.3f}"
+    title = f"{case.name}: the worst ratio of {heuristic}, {span(high, high)}"
     return Example(title, instance, schedules)
 
 

@@ -32,7 +32,7 @@ from optsched.study.plan import Asked, Plan, Recipe, found, settings
 APPLICATION = 0x6F707473
 """Marks an SQLite file as a store of studies."""
 
-FORMAT = 3
+FORMAT = 4
 """Version of the tables below."""
 
 PATIENCE = 30.0
@@ -57,7 +57,8 @@ CREATE TABLE runs (
     instance TEXT NOT NULL,    -- digest of the instance's content
     method TEXT NOT NULL REFERENCES methods(key),
     seed INTEGER NOT NULL,     -- -1 where the result depends on none
-    status TEXT NOT NULL, cost REAL, bound REAL, offline INTEGER NOT NULL, seconds REAL NOT NULL,
+    status TEXT NOT NULL, cost REAL, bound REAL, offline INTEGER NOT NULL,
+    may_beat INTEGER NOT NULL, seconds REAL NOT NULL,
     compile_seconds REAL NOT NULL, interpreted_seconds REAL NOT NULL,
     solver TEXT NOT NULL, "limit" TEXT NOT NULL, nodes INTEGER, message TEXT NOT NULL,
     trace TEXT NOT NULL,       -- traceback of what it raised
@@ -314,7 +315,8 @@ def _run(line: Sequence[Any]) -> MethodRun:
     names = [name for name in _RUN if name not in _LONG]
     content = dict(zip(names, line, strict=True))
     content |= {name: json.loads(content[name]) for name in _MAPPINGS}
-    return MethodRun(**{**content, "offline": bool(content["offline"])})
+    content |= {name: bool(content[name]) for name in ("offline", "may_beat")}
+    return MethodRun(**content)
 
 
 def _method_line(asked: Asked) -> tuple[Any, ...]:
