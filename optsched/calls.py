@@ -8,6 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+
 from optsched.errors import InputError
 
 
@@ -73,6 +76,35 @@ def accept(known: Mapping[str, Any] | None, options: Mapping[str, Any], text: st
     if unknown and known is not None:
         allowed = "there are " + ", ".join(known) if known else "it takes none"
         raise InputError.of("name", text, f"option {unknown[0]!r} is not known; {allowed}")
+
+
+def check_values(function: Callable[..., Any], options: Mapping[str, Any], text: str) -> None:
+    """Refuse options whose values are not of the type that the function states for them.
+
+    Where it states none, a default that is a number asks for a number. A type that cannot be
+    looked up here, or that pydantic does not know, allows anything.
+
+    Raises:
+        InputError: naming the option and its value.
+    """
+    written = inspect.unwrap(getattr(function, "func", function))
+    stated = dict(getattr(written, "__annotations__", {}))
+    for name, default in (call_options(written, given=0) or {}).items():
+        if isinstance(default, int | float) and not isinstance(default, bool):
+            stated.setdefault(name, float)
+    for name, value in options.items():
+        try:
+            kind = stated[name]
+            known = eval(kind, written.__globals__) if isinstance(kind, str) else kind
+            adapter: TypeAdapter[Any] = TypeAdapter(known)
+        except (KeyError, NameError, AttributeError, TypeError, PydanticUserError):
+            continue
+        try:
+            adapter.validate_python(value, strict=not isinstance(value, list | tuple | dict))
+        except ValidationError as error:
+            said = error.errors()[0]["msg"]
+            allowed = f"option {name} = {value!r}: {said[:1].lower()}{said[1:]}"
+            raise InputError.of("name", text, allowed) from None
 
 
 def read_list(value: Any) -> Any:

@@ -12,7 +12,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 from concurrent.futures import Executor as FuturesExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any, Generic, TypeVar
 
@@ -24,6 +24,8 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _ON_THEIR_WAY = 5.0  # seconds within which tasks handed over surely are on their way to a worker
+
+_LOOK = 5.0  # seconds of silence after which to look whether the executor works
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -67,6 +69,13 @@ class Executor:
     def size(self) -> int:
         """How many tasks run at a time, at this moment."""
         return self.workers
+
+    def check(self) -> None:
+        """Look whether it still works; asked every few seconds while nothing comes back.
+
+        Raises:
+            ExecutorLostError: it does not.
+        """
 
     def window(self) -> int:
         """How many tasks to hand over at a time, so that no worker waits for the way back and
@@ -234,6 +243,10 @@ class InFlight(Generic[Task, Result]):
                 broken.append(task)
             except CancelledError as error:
                 self.dropped = words(error)
+            except ModuleNotFoundError as error:
+                if (error.name or "").partition(".")[0] == "optsched":
+                    self.dropped = "a worker has no optsched"
+                finished.append(Finished(task, error=words(error)))
             except Exception as error:  # what could not be sent there or back
                 finished.append(Finished(task, error=words(error)))
         if broken:
@@ -246,7 +259,11 @@ class InFlight(Generic[Task, Result]):
         """At least one future that is done, if any is under way."""
         done: list[Future[Any]] = []
         while self.tasks and not (done and self.landed.empty()):
-            future = self.landed.get()
+            try:
+                future = self.landed.get(timeout=_LOOK)
+            except Empty:
+                self.executor.check()
+                continue
             if future is None:
                 raise KeyboardInterrupt
             if future in self.tasks and future not in done:  # not from before a crash

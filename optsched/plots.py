@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Mapping, Sequence
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -303,9 +305,19 @@ def _look(index: int) -> tuple[str, str]:
     return COLOURS[index % len(COLOURS)], hatches[index // len(COLOURS) % len(hatches)]
 
 
-def study_figure(frame: pd.DataFrame, x: str | None = None) -> Figure:
+class Picture(Figure):
+    """A figure that a notebook shows by itself, whatever it is set to."""
+
+    def _repr_svg_(self) -> str:
+        text = io.StringIO()
+        with mpl.rc_context({"svg.hashsalt": "optsched"}):
+            self.savefig(text, format="svg", metadata={"Date": None})
+        return text.getvalue()
+
+
+def study_figure(frame: pd.DataFrame, x: str | None = None) -> Picture:
     """The picture of a study: ratios against a parameter that varies, and their distribution."""
-    figure = Figure(figsize=(11 if x else 6.5, 4.5), layout="constrained")
+    figure = Picture(figsize=(11 if x else 6.5, 4.5), layout="constrained")
     axes = figure.subplots(1, 2 if x else 1, squeeze=False)[0]
     ratio_distribution(axes[-1], frame)
     logarithmic_where_wide(axes[-1], axes[-1].xaxis, frame)

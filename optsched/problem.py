@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from optsched.calls import accept, call_options, parse_call, pick, read_list
+from optsched.calls import accept, call_options, check_values, parse_call, pick, read_list
 from optsched.certificate import Certificate
 from optsched.document import Documented, refusal
 from optsched.errors import FieldProblem, InputError
@@ -399,6 +399,7 @@ class Problem:
         name, options = parse_call(text)
         chosen: Formulation | ExactMethod = pick(self.formulations, name, "formulation")
         accept(chosen.takes(), options, text)
+        check_values(chosen.code[0], options, text)
         return chosen, options
 
     def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
@@ -410,6 +411,7 @@ class Problem:
         name, options = parse_call(text)
         chosen: Heuristic = pick(self.heuristics, name, "heuristic")
         accept(call_options(chosen.run, given=2), options, text)
+        check_values(chosen.run, options, text)
         return chosen, options
 
     def generator_call(self, options: Mapping[str, Any]) -> dict[str, Any]:

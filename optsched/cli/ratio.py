@@ -172,15 +172,19 @@ def _names(typed: str | None, otherwise: Sequence[str]) -> list[str]:
 def _check_files(output: Path | None, plot: Path | None) -> None:
     check_target(output)
     check_target(plot)
+    if output is not None:
+        from optsched.study.export import check_table_file
+
+        check_table_file(output)
     if plot is not None and plot.suffix not in PICTURES:
         raise InputError.of("--plot", str(plot), "a file ending in " + ", ".join(PICTURES))
 
 
 def _write(table: pd.DataFrame, x: str | None, output: Path | None, plot: Path | None) -> None:
     if output is not None:
-        from optsched.document import write_text
+        from optsched.study.export import write
 
-        write_text(output, table.to_csv(index=False))
+        write(table, output)
         say(f"wrote {output}")
     if plot is not None:
         from optsched.plots import study_figure

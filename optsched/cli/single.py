@@ -291,8 +291,11 @@ def run(
         heard_by(lambda done, planned: show(done, planned, None)),
     ):
         trial = run_heuristic(found, instance, call, seed)
-    if trial.error is not None:
+    if isinstance(trial.error, InputError):
         raise trial.error
+    if trial.error is not None:
+        say(f"{call} failed in frames of its own:\n{trial.trace}".rstrip())
+        raise typer.Exit(NO)
     if output is not None:
         save(trial.schedule, output)
         say(f"wrote {output}")

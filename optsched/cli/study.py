@@ -13,6 +13,7 @@ from optsched.cli.console import (
     YES,
     Json,
     check_target,
+    print_facts,
     print_json,
     print_table,
     say,
@@ -56,9 +57,6 @@ exact = ["problem_2_compact"]            # ratios refer to the first
 """
 """A study file; ``optsched.study.spec`` says what else one may hold."""
 
-TABLES = (".csv", ".parquet")
-"""Endings of files that tables can be written to."""
-
 
 def run(
     study: StudyFile,
@@ -90,7 +88,7 @@ def run(
     """
     from optsched.evaluation.ratios import FAILED
     from optsched.parallel import ExecutorLostError
-    from optsched.study import read, run_study
+    from optsched.study import StoreLostError, read, run_study
 
     spec = read(study)
     target = _store(study, store)
@@ -109,7 +107,7 @@ def run(
             )
     except KeyboardInterrupt:
         interrupted = True
-    except ExecutorLostError as error:
+    except (ExecutorLostError, StoreLostError) as error:
         lost = str(error)
     results = _results(target)
     _tell(results, json)
@@ -123,9 +121,30 @@ def run(
     raise typer.Exit(NO if failed or lost else YES)
 
 
-def show(study: StudyOrStore, store: StoreFile = None, json: Json = False) -> None:
+def show(
+    study: StudyOrStore,
+    store: StoreFile = None,
+    errors: Annotated[
+        bool, typer.Option("--errors", help="Every run that failed, with its traceback.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Show what a study knows so far; it may be running meanwhile."""
-    _tell(_results(_store(study, store)), json)
+    if not errors:
+        _tell(_results(_store(study, store)), json)
+        return
+    from optsched.study import Results, Store
+
+    with Store.reading(_store(study, store)) as kept:
+        failures = Results.of(kept).failures(kept)
+    if json:
+        print_json(failures)
+        return
+    for failure in failures:
+        told = ("problem", "instance", "seed", "kind", "method", "status", "message")
+        print_facts({name: failure[name] for name in told})
+        typer.echo(failure["trace"])
+    say(f"{len(failures)} runs failed")
 
 
 def export(
@@ -140,13 +159,12 @@ def export(
     ] = False,
 ) -> None:
     """Write a study's ratios, or all its runs, as a table: one line each."""
+    from optsched.study.export import check_table_file, write
+
     check_target(output)
-    if output.suffix not in TABLES:
-        raise InputError.of("--output", str(output), "a file ending in " + ", ".join(TABLES))
+    check_table_file(output)
     results = _results(_store(study, store))
     table = results.runs_table() if runs else results.ratios()
-    from optsched.study.export import write
-
     write(table, output)
     say(f"wrote {output} ({len(table)} lines)")
 

@@ -7,7 +7,7 @@ known schedule and the one against the best proven bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from optsched.evaluation.ratios import ComparisonSpec, Row, best_start, ratio_rows
@@ -18,15 +18,16 @@ from optsched.evaluation.runs import (
     MethodSpec,
     check_names,
     starts,
+    with_heuristics,
 )
-from optsched.problem import Problem
+from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
 
 
 def measure(
     problem: Problem,
     instance: Any,
-    heuristics: Sequence[str],
+    heuristics: Sequence[str | Heuristic | Callable[..., Any]],
     *,
     seed: int = 0,
     name: str = "",
@@ -35,6 +36,7 @@ def measure(
     options: Options | None = None,
     bounds: Sequence[str] = (),
     parameters: Mapping[str, Any] | None = None,
+    heuristic_limits: Options | None = None,
 ) -> list[Row]:
     """Run heuristics on one instance and compare each with the offline optimum.
 
@@ -43,7 +45,8 @@ def measure(
     Args:
         problem: what is being solved.
         instance: on what.
-        heuristics: names with options: ``"a_online(epsilon=0.5)"``.
+        heuristics: names with options, ``"a_online(epsilon=0.5)"``; heuristics; functions
+            (instance, rng) -> schedule.
         seed: of every heuristic's random generator.
         name: what to call the instance.
         reference: formulation ratios refer to; None: the problem's reference.
@@ -51,21 +54,25 @@ def measure(
         options: limits of the reference formulation.
         bounds: further bounds; the best one counts, and each has columns of its own.
         parameters: columns to carry along, such as the generator's options.
+        heuristic_limits: of each heuristic's run; see ``optsched.evaluation.runs``.
 
     Raises:
         InputError: a name or option that is not known.
     """
     reference = reference or problem.reference
-    check_names(problem, heuristics, reference, solver, bounds, options)
-    useful = starts(problem, reference, heuristics)
+    problem, names = with_heuristics(problem, heuristics)
+    check_names(problem, names, reference, solver, bounds, options)
+    useful = starts(problem, reference, names)
     exact = MethodSpec("exact", reference, solver, options, useful)
     runner = InstanceRunner(problem, instance, seed)
     runs: dict[tuple[MethodKind, str], MethodRun] = {}
-    for text in heuristics:
-        runs["heuristic", text] = runner.run(MethodSpec("heuristic", text))
+    for text in names:
+        runs["heuristic", text] = runner.run(
+            MethodSpec("heuristic", text, options=heuristic_limits)
+        )
     for text in bounds:
         runs["bound", text] = runner.run(MethodSpec("bound", text))
     start = best_start(problem.sense, {text: runs["heuristic", text] for text in useful})
     runs["exact", reference] = runner.run(exact, start)
-    comparison = ComparisonSpec.of(problem, heuristics, bounds, reference, [reference])
+    comparison = ComparisonSpec.of(problem, names, bounds, reference, [reference])
     return ratio_rows(comparison, runs, seed=seed, name=name, parameters=parameters or {})

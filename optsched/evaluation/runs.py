@@ -6,8 +6,11 @@ without the code that made it.
 
 from __future__ import annotations
 
+import faulthandler
 import math
+import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -18,14 +21,17 @@ from optsched.calls import call_options, pick
 from optsched.document import dumps
 from optsched.errors import InputError, words
 from optsched.jit import Stopwatch, stopwatch
-from optsched.problem import Answer, Problem
+from optsched.problem import Answer, Heuristic, Problem
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
-from optsched.solvers.solution import Solution, Status
+from optsched.solvers.solution import Limit, Solution, Status
 from optsched.violation import Violation
 
 VIOLATED = "violated"
 """Status of a run whose schedule fails the checker."""
+
+TIMEOUT, OUT_OF_MEMORY = "timeout", "out of memory"
+"""Statuses of a heuristic's run that was ended at its limits."""
 
 
 def instance_rng(seed: int) -> np.random.Generator:
@@ -56,17 +62,51 @@ class HeuristicRun:
     """Set where there is no schedule to compare: "violated" or "error"."""
     message: str = ""
     error: Exception | None = None
-    """What the heuristic, the checker or the cost raised."""
+    """What the heuristic, the checker or the cost raised; None where that was in a process that
+    has ended."""
+    trace: str = ""
+    """Its traceback, from where the heuristic's own frames begin."""
 
 
-def run_heuristic(problem: Problem, instance: Any, heuristic: str, seed: int) -> HeuristicRun:
+@dataclass(frozen=True)
+class _Attempt:
+    """A run of a heuristic, as it goes to a process of its own."""
+
+    problem: Problem
+    instance: Any
+    heuristic: str
+    seed: int
+
+    seconds: float | None
+
+    def __call__(self, stop: threading.Event | None, time_limit: float | None) -> HeuristicRun:
+        if self.seconds is not None:
+            faulthandler.dump_traceback_later(self.seconds, exit=True)
+        run = run_heuristic(self.problem, self.instance, self.heuristic, self.seed)
+        return replace(run, error=None)  # not every exception survives the way
+
+
+def run_heuristic(
+    problem: Problem, instance: Any, heuristic: str, seed: int, limits: Options | None = None
+) -> HeuristicRun:
     """Run a heuristic, named with its options, and check its schedule at the speed it ran at.
 
-    Whatever the heuristic raises is part of the answer.
+    Whatever the heuristic raises is part of the answer. Under limits it runs in a process of its
+    own, which costs about a second: one that hangs, crashes or takes too much memory is ended, and
+    that is the answer.
+
+    Args:
+        problem: what is being solved.
+        instance: on what.
+        heuristic: name with options.
+        seed: of its random generator.
+        limits: ``time_limit`` and ``memory_limit`` count; see ``heuristic_limits``.
 
     Raises:
         InputError: no such heuristic or option.
     """
+    if limits is not None:
+        return _run_apart(_Attempt(problem, instance, heuristic, seed, limits.time_limit), limits)
     chosen, options = problem.heuristic(heuristic)
     trial = HeuristicRun(heuristic)
     try:
@@ -82,7 +122,9 @@ def run_heuristic(problem: Problem, instance: Any, heuristic: str, seed: int) ->
             not (entitled or strict) or not problem.check(instance, schedule, **strict)
         )
     except Exception as error:  # a heuristic under test may do anything
-        return replace(trial, status=Status.ERROR.value, message=words(error), error=error)
+        status = OUT_OF_MEMORY if isinstance(error, MemoryError) else Status.ERROR.value
+        said = words(error)
+        return replace(trial, status=status, message=said, error=error, trace=traced(error))
     beats = bool(entitled) or not (violations or offline)
     trial = replace(
         trial, cost=cost if math.isfinite(cost) else None, offline=offline, may_beat=beats
@@ -94,6 +136,47 @@ def run_heuristic(problem: Problem, instance: Any, heuristic: str, seed: int) ->
         message = f"the schedule passes the checker and costs {cost}"
         return replace(trial, offline=False, status=Status.ERROR.value, message=message)
     return trial
+
+
+def heuristic_limits(
+    time_limit: float | None = None, memory_limit: float | None = None
+) -> Options | None:
+    """Limits of single runs of heuristics: wall seconds, and GiB; None where there is neither.
+
+    Raises:
+        InputError: a value out of range.
+    """
+    if time_limit is None and memory_limit is None:
+        return None
+    return Options(time_limit=time_limit, memory_limit=memory_limit, isolate=True)
+
+
+def _run_apart(attempt: _Attempt, limits: Options) -> HeuristicRun:
+    """A run in a process that is ended at its limits."""
+    from optsched.solvers.isolation import run_isolated
+
+    attempt.problem.heuristic(attempt.heuristic)
+    # the process ends itself where it can; starting it is not the heuristic's time
+    patience = None if attempt.seconds is None else attempt.seconds + _TO_START
+    with stopwatch() as watch:
+        outcome = run_isolated(attempt, replace(limits, time_limit=patience), heeds_stop=False)
+    if isinstance(outcome, HeuristicRun):
+        return outcome
+    ended = HeuristicRun(attempt.heuristic, time=watch)
+    said, _, trace = outcome.message.replace("the solver's process", "its process").partition(": ")
+    if outcome.limit == Limit.TIME or trace.startswith("Timeout ("):
+        said = f"ended at its time limit of {attempt.seconds:g} s"
+        return replace(ended, status=TIMEOUT, message=said, trace=trace)
+    status = OUT_OF_MEMORY if outcome.limit == Limit.MEMORY else outcome.status.value
+    return replace(ended, status=status, message=said, trace=trace)
+
+
+def traced(error: BaseException) -> str:
+    """A traceback without the frames that called the method."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames))
 
 
 def granted_check_options(problem: Problem, schedule: Any) -> dict[str, Any]:
@@ -134,6 +217,14 @@ what was measured."""
 UNMEASURED = "not measured"
 """Status of a measurement for which there is nothing to measure."""
 
+_TO_START = 60.0  # seconds that a process may take to start, before it counts as hanging
+
+ENDS = (
+    *(DONE, VIOLATED, TIMEOUT, OUT_OF_MEMORY, UNMEASURED, PROVEN, UNPROVEN),
+    *(status.value for status in Status),
+)
+"""Every status of a run."""
+
 
 class UnmeasuredError(Exception):
     """Raised by an experiment that has nothing to measure at this scale, with the reason.
@@ -153,7 +244,8 @@ class MethodSpec:
     solver: str | None = None
     """Back end of a formulation; None: its own."""
     options: Options | None = None
-    """Limits of a formulation's solve; of a proof, the time it may take."""
+    """Limits of a formulation's solve; of a proof, the time it may take; of a heuristic's run, see
+    ``heuristic_limits``."""
     start: tuple[str, ...] = ()
     """Heuristics; the formulation's solve starts from the best of their schedules."""
 
@@ -211,11 +303,11 @@ class InstanceRunner:
         self.seed = seed
         self._trials: dict[str, HeuristicRun] = {}
 
-    def trial(self, heuristic: str) -> HeuristicRun:
+    def trial(self, heuristic: str, limits: Options | None = None) -> HeuristicRun:
         """What came of a heuristic."""
         if heuristic not in self._trials:
             self._trials[heuristic] = run_heuristic(
-                self.problem, self.instance, heuristic, self.seed
+                self.problem, self.instance, heuristic, self.seed, limits
             )
         return self._trials[heuristic]
 
@@ -241,7 +333,7 @@ class InstanceRunner:
         if method.kind == "bound":
             return self._bound(method.call)
         if method.kind == "heuristic":
-            return self._heuristic(method.call, keep)
+            return self._heuristic(method, keep)
         if method.kind == "proof":
             return self._proof(method, claim)
         return self._exact(method, start, keep)
@@ -251,7 +343,10 @@ class InstanceRunner:
             with stopwatch() as watch:
                 value = float(self.problem.bounds[name].compute(self.instance))
         except Exception as error:  # the other methods still count
-            return MethodRun(Status.ERROR.value, message=f"bound {name}: {words(error)}")
+            message = f"bound {name}: {words(error)}"
+            return MethodRun(
+                Status.ERROR.value, **vars(watch), message=message, trace=traced(error)
+            )
         if not math.isfinite(value):
             message = f"bound {name}: {value}"
             return MethodRun(Status.ERROR.value, **vars(watch), message=message)
@@ -272,9 +367,9 @@ class InstanceRunner:
         spent = time.perf_counter() - began
         return MethodRun(PROVEN, bound=proven.bound, seconds=spent, nodes=proven.nodes)
 
-    def _heuristic(self, call: str, keep: bool) -> MethodRun:
-        trial = self.trial(call)
-        schedule = None if trial.error is not None else trial.schedule
+    def _heuristic(self, method: MethodSpec, keep: bool) -> MethodRun:
+        trial = self.trial(method.call, method.options)
+        schedule = None if trial.trace else trial.schedule
         sources = {
             name: bound.numerator
             for name, bound in self.problem.bounds.items()
@@ -289,12 +384,14 @@ class InstanceRunner:
             may_beat=trial.may_beat,
             **vars(trial.time),
             message="; ".join(filter(None, (trial.message, *complaints, *more))),
+            trace=trial.trace,
             measures=measures,
             quantities=quantities,
             schedule=dumps(schedule) if keep and schedule is not None else None,
         )
 
     def _exact(self, method: MethodSpec, start: str | None, keep: bool) -> MethodRun:
+        trace = ""
         first = None if start is None else self.trial(start).schedule
         try:
             with stopwatch() as watch:
@@ -306,6 +403,7 @@ class InstanceRunner:
                     start=first,
                 )
         except Exception as error:  # the other methods still count
+            trace = traced(error)
             answer = Answer(Solution(Status.ERROR, message=f"{method.call}: {words(error)}"))
         solution, schedule = answer.solution, answer.schedule
         measures, complaints = self._evaluate(self.problem.measures, schedule)
@@ -322,6 +420,7 @@ class InstanceRunner:
             limit="" if solution.limit is None else solution.limit.value,
             nodes=solution.nodes,
             message="; ".join(filter(None, (solution.message, *complaints))),
+            trace=trace,
             measures=measures,
             schedule=dumps(schedule) if keep and schedule is not None else None,
         )
@@ -341,6 +440,40 @@ class InstanceRunner:
             if math.isfinite(value):
                 values[name] = value
         return values, complaints
+
+
+def with_heuristics(
+    problem: Problem, heuristics: Sequence[str | Heuristic | Callable[..., Any]]
+) -> tuple[Problem, list[str]]:
+    """The problem with heuristics of the caller's among its own, and all of them by name.
+
+    Args:
+        problem: what is being solved.
+        heuristics: names with options; heuristics; functions (instance, rng, **options) ->
+            schedule, which go by their own names and are taken to see the whole instance.
+
+    Raises:
+        InputError: two of one name, or what is none of these.
+    """
+    names: list[str] = []
+    own: dict[str, Heuristic] = {}
+    for one in heuristics:
+        if isinstance(one, str):
+            names.append(one)
+            continue
+        if not isinstance(one, Heuristic):
+            if not callable(one) or not hasattr(one, "__name__"):
+                raise InputError.of("heuristics", one, "a name, a Heuristic or a named function")
+            said = (one.__doc__ or "").strip().partition("\n")[0]
+            one = Heuristic(one.__name__, one, source="", summary=said, online=False)
+        known = {**problem.heuristics, **own}.get(one.name)
+        if known is not None and known.run is not one.run:
+            raise InputError.of("heuristics", one.name, "a name that no other heuristic has")
+        own[one.name] = one
+        names.append(one.name)
+    if own:
+        problem = replace(problem, heuristics={**problem.heuristics, **own})
+    return problem, list(dict.fromkeys(names))
 
 
 def check_names(

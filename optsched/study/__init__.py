@@ -31,6 +31,7 @@ from contextlib import closing
 from pathlib import Path
 
 from optsched.errors import InputError
+from optsched.evaluation.runs import ENDS
 from optsched.parallel import Executor, External, Processes, Serial, cores
 from optsched.study.engine import Engine, Keep
 from optsched.study.pace import Progress
@@ -38,7 +39,7 @@ from optsched.study.plan import Exact, StudyGrid, plan
 from optsched.study.ratio_study import RatioStudy, ratio_study
 from optsched.study.reading import Results
 from optsched.study.spec import Spec, read
-from optsched.study.store import Store
+from optsched.study.store import Store, StoreLostError
 
 __all__ = [
     "Exact",
@@ -47,6 +48,7 @@ __all__ = [
     "Results",
     "Spec",
     "Store",
+    "StoreLostError",
     "StudyGrid",
     "ratio_study",
     "read",
@@ -81,11 +83,16 @@ def run_study(
     Raises:
         InputError: a name, an option or a value that is not known; nothing has run yet.
         ExecutorLostError: the executor is gone; what had its result is in the store.
+        StoreLostError: the store cannot be written any more, as on a full disk; likewise.
         KeyboardInterrupt: as above.
     """
     count = cores() if workers is None else workers
     if count < 1:
         raise InputError.of("workers", workers, "an integer >= 1")
+    retry = list(retry)
+    for status in retry:
+        if status not in ENDS:
+            raise InputError.of("retry", status, "a status of runs: " + ", ".join(ENDS))
     planned = plan(grids)
     with Store.in_memory() if store is None else Store.open(store) as kept:
         kept.forget(retry)

@@ -14,6 +14,22 @@ from optsched.document import write_text
 from optsched.errors import InputError
 from optsched.evaluation.tables import plain
 
+TABLES = (".csv", ".parquet")
+"""Endings of files that tables can be written to."""
+
+
+def check_table_file(path: Path) -> None:
+    """Refuse a file that no table can be written to.
+
+    Raises:
+        InputError: another ending, or the extra that Parquet needs is not installed.
+    """
+    if path.suffix not in TABLES:
+        raise InputError.of("file", str(path), "a file ending in " + ", ".join(TABLES))
+    if path.suffix == ".parquet" and find_spec("pyarrow") is None:
+        allowed = "Parquet needs the extra: pip install 'optsched[parquet]'"
+        raise InputError.of("file", str(path), allowed)
+
 
 def write(table: pd.DataFrame, path: Path) -> None:
     """Write a table whole or not at all, as CSV or Parquet by the path's ending.
@@ -21,14 +37,12 @@ def write(table: pd.DataFrame, path: Path) -> None:
     Parquet knows one type per column: a column of mixed values, or of lists, is written as text.
 
     Raises:
-        InputError: the extra that Parquet needs is not installed.
+        InputError: see ``check_table_file``.
     """
-    if path.suffix != ".parquet":
+    check_table_file(path)
+    if path.suffix == ".csv":
         write_text(path, table.to_csv(index=False))
         return
-    if find_spec("pyarrow") is None:
-        allowed = "Parquet needs the extra: pip install 'optsched[parquet]'"
-        raise InputError.of("file", str(path), allowed)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +22,8 @@ from optsched.document import dumps, load, parse
 from optsched.errors import FieldProblem, InputError
 from optsched.evaluation.code_digest import generator_versions, method_versions
 from optsched.evaluation.ratios import ComparisonSpec
-from optsched.evaluation.runs import MethodSpec, check_exact, instance_rng
-from optsched.problem import Problem
+from optsched.evaluation.runs import MethodSpec, check_exact, instance_rng, with_heuristics
+from optsched.problem import Heuristic, Problem
 from optsched.problem import problem as find_problem
 from optsched.solvers.options import Options
 from optsched.study.layout import Layout, Made, PlannedInstance, Step
@@ -68,8 +68,10 @@ class StudyGrid:
     """Instance files."""
     seeds: Iterable[int] = (0,)
     """One instance each in every cell; heuristics run on a file once per seed."""
-    heuristics: Sequence[str] | None = None
-    """Names with options; None: all there are."""
+    heuristics: Sequence[str | Heuristic | Callable[..., Any]] | None = None
+    """Names with options, functions, heuristics; None: all the problem has."""
+    heuristic_limits: Options | None = None
+    """Limits of every run of a heuristic; see ``optsched.evaluation.runs.heuristic_limits``."""
     exact: Sequence[Exact | str] | None = None
     """Exact methods; None: the problem's reference."""
     bounds: Sequence[str] = ()
@@ -202,9 +204,10 @@ def plan(grids: Sequence[StudyGrid]) -> Plan:
 
 def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
     problem = found(grid.problem)
-    heuristics = list(
-        dict.fromkeys(problem.heuristics if grid.heuristics is None else grid.heuristics)
-    )
+    asked_for = problem.heuristics if grid.heuristics is None else grid.heuristics
+    problem, heuristics = with_heuristics(problem, list(asked_for))
+    if problem is not found(grid.problem):
+        grid = replace(grid, problem=problem)
     given = [problem.reference] if grid.exact is None else grid.exact
     solves = [Exact(one) if isinstance(one, str) else one for one in given]
     reference = grid.reference or (solves[0].formulation if solves else "")
@@ -226,7 +229,9 @@ def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
         problems += error.problems
     if problems:
         raise InputError(problems)
-    methods = [(text, MethodSpec("heuristic", text)) for text in heuristics]
+    methods = [
+        (text, MethodSpec("heuristic", text, options=grid.heuristic_limits)) for text in heuristics
+    ]
     methods += [(text, MethodSpec("bound", text)) for text in dict.fromkeys(grid.bounds)]
     methods += [
         (one.label, MethodSpec("exact", one.formulation, one.solver, one.options, tuple(one.start)))

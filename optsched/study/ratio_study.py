@@ -8,9 +8,9 @@ from typing import Any
 
 from optsched.errors import InputError
 from optsched.evaluation.ratios import Row
-from optsched.evaluation.runs import check_names, starts
+from optsched.evaluation.runs import check_names, starts, with_heuristics
 from optsched.parallel import Processes, Serial
-from optsched.problem import Problem
+from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
 from optsched.study.engine import Engine
 from optsched.study.plan import Exact, StudyGrid, found, plan
@@ -32,11 +32,17 @@ class RatioStudy:
         """Whether it was stopped before its end."""
         return self.finished < self.instances
 
+    def _repr_html_(self) -> str:
+        """A summary and a picture, for notebooks."""
+        from optsched.study.view import ratios_html
+
+        return ratios_html(self.rows)
+
 
 def ratio_study(
     problem: str | Problem,
     grid: Mapping[str, Sequence[Any]],
-    heuristics: Sequence[str],
+    heuristics: Sequence[str | Heuristic | Callable[..., Any]],
     *,
     seeds: Iterable[int] = range(1),
     reference: str | None = None,
@@ -44,6 +50,7 @@ def ratio_study(
     options: Options | None = None,
     bounds: Sequence[str] = (),
     prove: float = 0.0,
+    heuristic_limits: Options | None = None,
     workers: int = 1,
     progress: Callable[[int, int, Sequence[Row]], None] | None = None,
 ) -> RatioStudy:
@@ -57,27 +64,31 @@ def ratio_study(
     Args:
         problem: its name, or the problem itself.
         grid: values by generator option.
-        heuristics: names with options: ``"a_online(epsilon=0.5)"``.
+        heuristics: names with options, ``"a_online(epsilon=0.5)"``; heuristics; functions
+            (instance, rng) -> schedule.
         seeds: one instance each, in every cell of the grid.
         reference: formulation ratios refer to; None: the problem's reference.
         solver: back end; None: the formulation's own.
         options: limits of the reference formulation, per instance.
         bounds: further bounds; the best one counts, and each has columns of its own.
         prove: seconds a proof of each optimum in exact arithmetic may take; 0: none.
+        heuristic_limits: of each heuristic's run; see ``optsched.evaluation.runs``.
         workers: processes; 1 stays in this one.
         progress: called with (instances finished, instances planned, their new rows).
 
     Raises:
         InputError: a name, an option or a value that is not known; nothing has run yet.
     """
-    chosen = found(problem)
+    chosen, names = with_heuristics(found(problem), heuristics)
+    given = problem if chosen is found(problem) else chosen
     reference = reference or chosen.reference
-    check_names(chosen, heuristics, reference, solver, bounds, options)
+    check_names(chosen, names, reference, solver, bounds, options)
     if workers < 1:
         raise InputError.of("workers", workers, "an integer >= 1")
-    start = starts(chosen, reference, heuristics)
+    start = starts(chosen, reference, names)
     exact = Exact(reference, solver, options or Options(), start, prove=prove)
-    planned = plan([StudyGrid(problem, grid, (), seeds, heuristics, [exact], bounds)])
+    asked = StudyGrid(given, grid, (), seeds, names, heuristic_limits, exact=[exact], bounds=bounds)
+    planned = plan([asked])
     rows: dict[int, list[Row]] = {}
     try:
         with Store.in_memory() as store:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from optsched.evaluation.ratios import FAILED, Row, ratio_rows
 from optsched.evaluation.runs import MethodKind, MethodRun
@@ -91,6 +92,28 @@ class Results:
 
         return frame(self.rows)
 
+    def write(self, path: str | Path) -> None:
+        """Write the ratios as CSV or Parquet, by the path's ending.
+
+        Raises:
+            InputError: another ending, or the extra that Parquet needs is not installed.
+        """
+        from optsched.study.export import write
+
+        write(self.ratios(), Path(path))
+
+    def _repr_html_(self) -> str:
+        """Of each grid a summary and a picture, for notebooks."""
+        from optsched.study.view import ratios_html
+
+        told = self.progress
+        parts = [f"<p>{told.finished} of {told.planned} runs have their result.</p>"]
+        for number, layout in enumerate(self.layouts):
+            rows = self.rows_of_grid(number)
+            if rows:
+                parts.append(ratios_html(rows, layout.options))
+        return "".join(parts)
+
     def runs_table(self) -> pd.DataFrame:
         """One line per run, of whatever kind."""
         import pandas as pd
@@ -110,6 +133,23 @@ class Results:
             for (kind, label), run in self.runs_of(case).items()
         ]
         return pd.DataFrame(lines)
+
+    def failures(self, store: Store) -> list[dict[str, Any]]:
+        """Every run that failed, with the traceback of what it raised, where it raised anything."""
+        found = []
+        for case in self.cases:
+            there = self.runs_of(case)
+            digest = self.instances[case.recipe].digest if there else ""
+            for step in self.layouts[case.grid].steps:
+                run = there.get(step.place)
+                if run is None or run.status not in FAILED:
+                    continue
+                trace = store.trace(step.run(digest, case.seed))
+                where = {"problem": self.layouts[case.grid].problem, "instance": case.name}
+                how = {"status": run.status, "message": run.message, "trace": trace}
+                named = {"seed": case.seed, "kind": step.kind, "method": step.label}
+                found.append(where | named | how)
+        return found
 
     def steps(self) -> list[StepSummary]:
         """How every method has fared, in the order of the study."""

@@ -11,6 +11,10 @@ A study is a title, limits of its solves, and one or more grids::
                                       # prove = 20: seconds to prove an optimum in exact arithmetic
                                       # isolate, extra = { options in the solver's own names }
 
+    [heuristic_limits]                # of every run of a heuristic, in a process of its own; left
+    time_limit = 60                   # out: none. One that hangs, crashes or takes too much memory
+    memory_limit = 4                  # is ended, and its row says so
+
     [[grid]]                          # every method on every instance of one problem
     problem = "preemptive"
     generator = { jobs = [5, 10], servers = 5 }    # lists span the grid; see optsched problems
@@ -46,7 +50,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,6 +59,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from optsched.calls import pick
 from optsched.document import Document, refusal
 from optsched.errors import FieldProblem, InputError
+from optsched.evaluation.runs import heuristic_limits
 from optsched.problem import Problem
 from optsched.solvers.options import Options
 from optsched.study.engine import Keep
@@ -73,6 +78,13 @@ class LimitsDocument(Document):
     isolate: bool = Field(False, description="a process of its own for every solve")
     memory_limit: float | None = Field(None, gt=0, description="memory of that process, GiB")
     extra: dict[str, Any] = Field({}, description="options under the solver's own names")
+
+
+class HeuristicLimitsDocument(Document):
+    """Limits of a heuristic's run, which then gets a process of its own."""
+
+    time_limit: float | None = Field(None, gt=0, description="wall seconds")
+    memory_limit: float | None = Field(None, gt=0, description="GiB")
 
 
 class ExactDocument(LimitsDocument):
@@ -135,6 +147,7 @@ class StudyDocument(Document):
     """A study file."""
 
     title: str = ""
+    heuristic_limits: HeuristicLimitsDocument = HeuristicLimitsDocument()
     keep: Keep = Field("exact", description="whose schedules are kept")
     limits: LimitsDocument = LimitsDocument()
     grid: list[GridDocument] = Field(min_length=1)
@@ -200,7 +213,9 @@ def parse(data: Any, folder: Path) -> Spec:
     grids: list[StudyGrid] = []
     for number, grid in enumerate(document.grid):
         try:
-            grids.append(_grid(grid, document.limits, folder))
+            made = _grid(grid, document.limits, folder)
+            limits = heuristic_limits(**document.heuristic_limits.model_dump())
+            grids.append(replace(made, heuristic_limits=limits))
         except InputError as error:
             place = f"grid[{number}]."
             problems += [FieldProblem(place + p.field, p.value, p.allowed) for p in error.problems]
@@ -217,6 +232,7 @@ def _with_names(problem: FieldProblem) -> FieldProblem:
     kinds: dict[str, type[Document]] = {
         "": StudyDocument,
         "limits": LimitsDocument,
+        "heuristic_limits": HeuristicLimitsDocument,
         "grid": GridDocument,
         "exact": ExactDocument,
     }

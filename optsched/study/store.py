@@ -83,6 +83,10 @@ CREATE VIEW results AS
 """
 
 
+class StoreLostError(RuntimeError):
+    """The store cannot be written any more; what it has is there."""
+
+
 class Store:
     """The file; use ``Store.open``, ``Store.reading`` or ``Store.in_memory``."""
 
@@ -106,7 +110,11 @@ class Store:
             InputError: the file is another one's, is of another format, or is being written.
         """
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            allowed = f"a file in a folder that can be written ({error})"
+            raise InputError.of("store", str(path), allowed) from None
         lock = _claim(path)
         try:
             sql = _connection(str(path))
@@ -167,14 +175,21 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Everything written within is there afterwards, or nothing of it."""
-        self._sql.execute("BEGIN IMMEDIATE")
+        """Everything written within is there afterwards, or nothing of it.
+
+        Raises:
+            StoreLostError: it cannot be written.
+        """
         try:
+            self._sql.execute("BEGIN IMMEDIATE")
             yield
-        except BaseException:
-            self._sql.execute("ROLLBACK")
+            self._sql.execute("COMMIT")
+        except BaseException as error:
+            with suppress(sqlite3.OperationalError):  # a full disk has ended it already
+                self._sql.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):
+                raise StoreLostError(f"the store cannot be written: {error}") from None
             raise
-        self._sql.execute("COMMIT")
         if time.monotonic() - self._on_disk > TO_DISK:
             self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
             self._on_disk = time.monotonic()
@@ -340,9 +355,12 @@ def _connection(path: str, *, uri: bool = False) -> sqlite3.Connection:
 
 def _claim(path: Path) -> sqlite3.Connection:
     """Become the only writer: the lock ends with the process, however that ends."""
-    lock = sqlite3.connect(
-        f"{path}-lock", timeout=0.5, isolation_level=None, check_same_thread=False
-    )
+    try:
+        lock = sqlite3.connect(
+            f"{path}-lock", timeout=0.5, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.OperationalError as error:
+        raise InputError.of("store", str(path), f"a file that can be written ({error})") from None
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:

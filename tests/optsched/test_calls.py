@@ -3,7 +3,7 @@
 import covering
 import pytest
 
-from optsched.calls import call_options, parse_call
+from optsched.calls import call_options, check_values, parse_call
 from optsched.errors import InputError
 
 
@@ -37,3 +37,41 @@ def test_a_text_that_is_no_call_is_refused(text):
 def test_options_of_a_call_have_their_defaults():
     assert call_options(covering.greedy, given=2) == {"epsilon": 0.0}
     assert call_options(lambda instance, rng, **anything: None, given=2) is None
+
+
+def stating(
+    instance,
+    rng,
+    *,
+    epsilon: "float" = 0.0,
+    rule: "Missing" = None,  # noqa: F821
+    limits: "list[int]" = (),
+):
+    """Options of several types, one of which nobody knows."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"epsilon": 0.5}, {"epsilon": 1}, {"rule": "any"}, {"limits": [1, 2]}, {"other": 3}],
+)
+def test_values_of_the_stated_types_are_taken(options):
+    check_values(stating, options, "stating")
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "said"),
+    [
+        (stating, {"epsilon": "abc"}, "option epsilon = 'abc': input should be a valid number"),
+        (stating, {"epsilon": True}, "epsilon = True"),
+        (stating, {"limits": ["x"]}, "limits"),
+        (covering.greedy, {"epsilon": "abc"}, "epsilon = 'abc'"),  # by its default
+    ],
+)
+def test_values_of_another_type_are_refused(function, options, said):
+    with pytest.raises(InputError, match=said):
+        check_values(function, options, "f")
+
+
+def test_a_problem_refuses_values_before_anything_runs():
+    with pytest.raises(InputError, match="epsilon = 'abc'"):
+        covering.PROBLEM.heuristic("greedy(epsilon=abc)")

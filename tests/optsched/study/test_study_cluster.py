@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +11,8 @@ from untimed import untimed
 
 from optsched.cli import app
 from optsched.errors import InputError
+from optsched.evaluation.runs import heuristic_limits
+from optsched.parallel import ExecutorLostError
 from optsched.study import StudyGrid, read, run_study
 from optsched.study.cluster import Cluster
 
@@ -94,3 +98,53 @@ def test_a_cluster_without_its_extra_says_what_to_install(monkeypatch):
 def test_a_grid_may_name_nothing_but_a_problem(cluster):
     grid = StudyGrid("covering", heuristics=["greedy"], seeds=range(4))
     assert len(run_study([grid], executor=Cluster(cluster)).rows) == 4
+
+
+def test_a_study_survives_a_worker_and_a_heuristic_that_hangs(plugin_environment, monkeypatch):
+    def hang(instance, rng):
+        time.sleep(10_000)
+
+    monkeypatch.setenv("PYTHONPATH", plugin_environment["PYTHONPATH"])
+    grid = StudyGrid(
+        "covering",
+        heuristics=["greedy", hang],
+        heuristic_limits=heuristic_limits(time_limit=2),
+        seeds=range(2),
+    )
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as own:
+        kill = [nanny.process.pid for nanny in own.workers.values()][:1]
+
+        def progress(told):
+            if told.computed and kill:
+                os.kill(kill.pop(), signal.SIGKILL)
+
+        there = run_study([grid], executor=Cluster(own.scheduler_address), progress=progress)
+    assert not kill
+    assert {(row.heuristic, row.seed): row.status for row in there.rows} == {
+        ("greedy", 0): "optimal", ("greedy", 1): "optimal",
+        ("hang", 0): "timeout", ("hang", 1): "timeout",
+    }  # fmt: skip
+
+
+def test_a_cluster_without_workers_is_refused_at_the_door():
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
+        pytest.raises(InputError, match="this one has none"),
+    ):
+        Cluster(empty.scheduler_address)
+
+
+def test_workers_without_optsched_are_refused_at_the_door(cluster, monkeypatch):
+    monkeypatch.setattr("optsched.study.cluster._HAS_US", "False")
+    with pytest.raises(InputError, match="workers with optsched installed"):
+        Cluster(cluster)
+
+
+def test_a_cluster_that_loses_its_workers_stops_the_study(cluster, monkeypatch):
+    executor = Cluster(cluster)
+    monkeypatch.setattr("optsched.study.cluster.PATIENCE", 0.0)
+    executor.check()
+    monkeypatch.setattr(executor._client, "nthreads", dict)
+    with pytest.raises(ExecutorLostError, match="no workers left"):
+        executor.check()
+    executor.end([])

@@ -183,3 +183,53 @@ def test_the_shell_is_answered(plugin_environment, typed, completed):
         check=False,
     )
     assert completed in done.stdout.split()
+
+
+def test_show_errors_prints_every_failure_with_its_traceback(cli, tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text('[[grid]]\nproblem = "covering"\nheuristics = ["crashing"]\n')
+    assert cli("study", "run", study, "--workers", 1).exit_code == 1
+    shown = cli("study", "show", study, "--errors")
+    assert "Traceback (most recent call last):" in shown.stdout
+    assert "ZeroDivisionError: as heuristics under test sometimes do" in shown.stdout
+    (told,) = json.loads(cli("study", "show", study, "--errors", "--json").stdout)
+    assert told["method"] == "crashing"
+
+
+def test_limits_of_heuristics_stand_in_the_file(cli, tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        '[heuristic_limits]\ntime_limit = 60\n[[grid]]\nproblem = "covering"\n'
+        'heuristics = ["greedy"]\n'
+    )
+    assert cli("study", "run", study, "--workers", 1).exit_code == 0
+    study.write_text("[heuristic_limits]\ntime_limit = 0\n" + STUDY)
+    refused = cli("study", "run", study)
+    assert refused.exit_code == 2
+    assert "heuristic_limits.time_limit" in refused.stderr
+
+
+def test_comparisons_stand_beside_the_ratios(cli, ran):
+    told = json.loads(cli("study", "show", ran, "--json").stdout)
+    (paired,) = told["summary"][0]["paired"]
+    assert (paired["first"], paired["second"], paired["instances"]) == ("greedy", "shuffled", 4)
+    assert paired["wins"] + paired["ties"] + paired["losses"] == 4
+    shown = cli("study", "show", ran)
+    assert "on the same instances" in shown.stdout
+    assert "the best" in shown.stdout
+
+
+def test_a_table_of_another_kind_is_refused_before_anything_runs(cli, tmp_path):
+    result = cli("ratio", "covering", "-o", tmp_path / "rows.xlsx")
+    assert result.exit_code == 2
+    assert "a file ending in .csv, .parquet" in result.stderr
+
+
+def test_run_shows_the_heuristics_own_frames(cli, tmp_path):
+    instance = tmp_path / "instance.json"
+    assert cli("generate", "covering", "-o", instance).exit_code == 0
+    result = cli("run", "covering.crashing", instance)
+    assert result.exit_code == 1
+    assert "ZeroDivisionError: as heuristics under test sometimes do" in result.stderr
+    assert "covering.py" in result.stderr
+    assert "optsched/cli" not in result.stderr

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from optsched.errors import InputError
-from optsched.study import Results, Store, StudyGrid, run_study
+from optsched.study import Results, Store, StoreLostError, StudyGrid, run_study
 from optsched.study.export import write
 
 SMALL = StudyGrid(
@@ -145,3 +145,46 @@ def test_an_empty_plan_replaces_the_one_before(path, results):
     assert len(run_study([smaller], path, workers=1).rows) == 2
     with Store.reading(path) as store:
         assert len(store.run_keys()) > 10
+
+
+def test_a_full_disk_ends_a_study_in_words_and_keeps_what_it_has(path, monkeypatch):
+    made = Store.open
+
+    def small(where):
+        store = made(where)
+        (pages,) = store._sql.execute("PRAGMA page_count").fetchone()
+        store._sql.execute(f"PRAGMA max_page_count = {pages + 4}")
+        return store
+
+    monkeypatch.setattr(Store, "open", small)
+    grid = replace(SMALL, seeds=range(40))
+    with pytest.raises(StoreLostError, match="cannot be written: database or disk is full"):
+        run_study([grid], path, workers=1)
+    with Store.reading(path) as store:
+        assert store.run_keys()
+
+
+def test_a_place_that_cannot_be_written_is_refused_at_the_door():
+    for place in ("/proc/nowhere/study.sqlite", "/proc/study.sqlite"):
+        with pytest.raises(InputError, match="can be written"):
+            run_study([SMALL], place, workers=1)
+
+
+def test_a_status_that_no_run_can_have_is_not_retried(path):
+    with pytest.raises(InputError, match=r"retry = 'bogus': a status of runs: done, violated"):
+        run_study([SMALL], path, workers=1, retry=["bogus"])
+    assert not path.exists()
+
+
+def test_results_are_written_by_ending_and_others_are_refused(results, tmp_path):
+    results.write(tmp_path / "ratios.csv")
+    assert len(pd.read_csv(tmp_path / "ratios.csv")) == len(results.rows)
+    with pytest.raises(InputError, match=r"a file ending in \.csv, \.parquet"):
+        results.write(tmp_path / "ratios.xlsx")
+
+
+def test_a_study_shows_itself_in_a_notebook(results):
+    shown = results._repr_html_()
+    assert "<table>" in shown
+    assert "<svg" in shown
+    assert "greedy(epsilon=0.5)" in shown

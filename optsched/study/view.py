@@ -1,0 +1,44 @@
+"""A study as a notebook shows it: a table of each heuristic and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from optsched.evaluation.ratios import Row
+from optsched.evaluation.tables import CONFIDENCE, frame, interval_cell, share, span, summarise
+from optsched.evaluation.tables import varying as those_that_vary
+from optsched.plots import study_figure
+
+
+def ratios_html(rows: Sequence[Row], options: Sequence[str] = ()) -> str:
+    """Summary and picture of the rows of one problem.
+
+    Args:
+        rows: of ratios.
+        options: of the generator; the first that varies is the horizontal axis.
+    """
+    table = frame(rows)
+    if table.empty:
+        return "<p>no ratios yet</p>"
+    varying = those_that_vary(table, options)
+    head = ["heuristic", "n", "proven", "infinite", "mean ratio", f"{CONFIDENCE:.0%} interval"]
+    lines = [
+        [
+            *(str(line[name]) for name in ("heuristic", "measured", "proven")),
+            *(share(line["infinite"]), span(line["mean_low"], line["mean_high"])),
+            *(interval_cell(line), span(line["max_low"], line["max_high"])),
+        ]
+        for line in summarise(table).to_dict("records")
+    ]
+    title = f"<p><b>{escape(rows[0].problem)}</b>: ratio to the optimum (1 is optimal)</p>"
+    picture = study_figure(table, varying[0] if varying else None)._repr_svg_()
+    return title + _html([*head, "worst"], lines) + picture
+
+
+def _html(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    titles = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in lines
+    )
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

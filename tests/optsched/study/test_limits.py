@@ -1,0 +1,105 @@
+"""A heuristic that hangs, crashes or eats memory is ended, and its rows say so."""
+
+import os
+import time
+
+import covering
+import numpy as np
+import pytest
+
+from optsched.errors import InputError
+from optsched.evaluation.measure import measure
+from optsched.evaluation.runs import heuristic_limits, instance_rng, run_heuristic, with_heuristics
+from optsched.problem import Heuristic
+from optsched.study import Store, StudyGrid, run_study
+from optsched.study.reading import Results
+
+LIMITS = heuristic_limits(time_limit=2, memory_limit=2)
+
+
+@pytest.fixture
+def instance():
+    """An instance of the third-party problem."""
+    return covering.PROBLEM.generate(instance_rng(0))
+
+
+@pytest.fixture
+def hanging():
+    """A heuristic that never returns."""
+
+    def hang(instance, rng):
+        time.sleep(10_000)
+
+    return hang
+
+
+def test_a_heuristic_that_hangs_is_ended(instance, hanging):
+    problem, (name,) = with_heuristics(covering.PROBLEM, [hanging])
+    run = run_heuristic(problem, instance, name, 0, LIMITS)
+    assert (run.status, run.schedule) == ("timeout", None)
+    assert "time limit of 2 s" in run.message
+    assert "in hang" in run.trace
+
+
+def test_a_heuristic_that_dies_takes_nobody_with_it(instance):
+    def dying(instance, rng):
+        os._exit(3)
+
+    problem, (name,) = with_heuristics(covering.PROBLEM, [dying])
+    run = run_heuristic(problem, instance, name, 0, LIMITS)
+    assert run.status == "error"
+    assert "its process ended by exit code 3" in run.message
+
+
+def test_a_heuristic_that_eats_memory_is_ended(instance):
+    def eating(instance, rng):
+        return np.ones(2**30)  # 8 GiB
+
+    problem, (name,) = with_heuristics(covering.PROBLEM, [eating])
+    run = run_heuristic(problem, instance, name, 0, heuristic_limits(memory_limit=2))
+    assert run.status == "out of memory"
+    assert "eating" in run.trace
+
+
+def test_a_study_has_a_row_for_the_heuristic_that_hangs(hanging, tmp_path):
+    grid = StudyGrid(
+        "covering", heuristics=["greedy", hanging], heuristic_limits=LIMITS, seeds=range(2)
+    )
+    results = run_study([grid], tmp_path / "study.sqlite", workers=2)
+    ends = {(row.heuristic, row.seed): row.status for row in results.rows}
+    assert ends == {
+        ("greedy", 0): "optimal", ("greedy", 1): "optimal",
+        ("hang", 0): "timeout", ("hang", 1): "timeout",
+    }  # fmt: skip
+
+
+def test_the_whole_traceback_is_kept_with_the_run(tmp_path):
+    path = tmp_path / "study.sqlite"
+    run_study([StudyGrid("covering", heuristics=["crashing"])], path, workers=1)
+    with Store.reading(path) as store:
+        (failure,) = Results.of(store).failures(store)
+    assert (failure["method"], failure["status"]) == ("crashing", "error")
+    lines = failure["trace"].splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert "covering.py" in lines[1]  # no frame of ours
+    assert lines[-1] == "ZeroDivisionError: as heuristics under test sometimes do"
+
+
+def test_functions_and_heuristics_stand_beside_names(instance):
+    def everything(instance, rng):
+        """Takes all."""
+        return covering.PROBLEM.heuristics["everything"].run(instance, rng)
+
+    own = Heuristic("mine", covering.PROBLEM.heuristics["greedy"].run, "", "as greedy")
+    rows = measure(covering.PROBLEM, instance, ["greedy", own])
+    assert [row.heuristic for row in rows] == ["greedy", "mine"]
+    assert rows[0].cost == rows[1].cost
+    with pytest.raises(InputError, match="a name that no other heuristic has"):
+        measure(covering.PROBLEM, instance, [everything])
+    problem, _ = with_heuristics(covering.PROBLEM, [lambda instance, rng: None])
+    assert not problem.heuristics["<lambda>"].online
+
+
+def test_what_is_no_heuristic_is_refused(instance):
+    with pytest.raises(InputError, match="a named function"):
+        measure(covering.PROBLEM, instance, [3])
