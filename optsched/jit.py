@@ -31,10 +31,11 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PATIENCE = 0.5
-"""Seconds for which one run is interpreted before the compiler is called."""
+"""Processor seconds for which one run is interpreted before the compiler is called; on a busy
+machine the clock on the wall says nothing of the work."""
 
 PATIENCE_IN_ALL = 20.0
-"""Seconds for which a thread interprets in all its runs: about what compiling costs once."""
+"""Processor seconds for which a thread interprets in all its runs: what compiling costs once."""
 
 _building = threading.RLock()
 
@@ -67,7 +68,7 @@ class _Clock(threading.local):
     compiling: float = 0.0
     interpreted: float = 0.0
     tried: float = 0.0
-    """As ``interpreted``, what was given up included."""
+    """Processor seconds of interpreting, what was given up included."""
     tried_before: float = 0.0
     """When the outermost watch started."""
     depth: int = 0
@@ -76,7 +77,7 @@ class _Clock(threading.local):
     """When the outermost of them began."""
     watches: int = 0
     deadline: float | None = None
-    """Of the interpreting under way."""
+    """Of the interpreting under way, processor seconds."""
 
 
 _clock = _Clock()
@@ -111,7 +112,7 @@ class _LateError(BaseException):
 
 
 def _in_time() -> None:
-    if time.perf_counter() > cast(float, _clock.deadline):
+    if time.thread_time() > cast(float, _clock.deadline):
         raise _LateError
 
 
@@ -140,9 +141,9 @@ class Dispatcher:
 
     def _interpret(self, args: tuple[Any, ...], seconds: float) -> tuple[bool, Any]:
         """Whether it came to its end in time, and its result; else nothing has changed."""
-        began, finished = time.perf_counter(), True
+        began, worked, finished = time.perf_counter(), time.thread_time(), True
         before = [_copied(value) for value in args]
-        _clock.deadline = began + seconds
+        _clock.deadline = worked + seconds
         try:
             with np.errstate(all="ignore"):  # as machine code does
                 return True, _plain(self._interpretable(*args))
@@ -154,7 +155,7 @@ class Dispatcher:
         finally:
             _clock.deadline = None
             spent = time.perf_counter() - began
-            _clock.tried += spent
+            _clock.tried += time.thread_time() - worked
             if finished:
                 _clock.interpreted += spent
             else:
