@@ -13,6 +13,7 @@ from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers, O
 from formulations.aerialedge.tables import DRONES, Nodes, node_capacities
 from optsched.document import Document, validated
 from optsched.errors import InputError
+from optsched.streams import streams
 
 HARD_CPU = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2)
 """Cores a task of the hard generator may ask for."""
@@ -167,6 +168,9 @@ def hard(
 ) -> Instance:
     """Mixed sizes on nodes of two cores and three GiB, for which packing matters.
 
+    Sizes and times come from streams of their own: the list of more tasks begins with that of
+    fewer, but for the jobs they belong to.
+
     Args:
         tasks: how many.
         rng: source of all randomness.
@@ -179,14 +183,15 @@ def hard(
     """
     if not 1 <= jobs <= tasks:
         raise InputError.of("jobs", jobs, f"1..tasks ({tasks})")
-    sizes = 1 + rng.multinomial(tasks - jobs, np.full(jobs, 1 / jobs))
-    mem = np.round(rng.uniform(*HARD_MEM, tasks), 6)
+    of_cpu, of_mem, of_time, of_jobs = streams(rng, 4)
+    sizes = 1 + of_jobs.multinomial(tasks - jobs, np.full(jobs, 1 / jobs))
+    mem = np.round(of_mem.uniform(*HARD_MEM, tasks), 6)
     return Instance.build(
-        demand=np.column_stack([rng.choice(HARD_CPU, tasks), mem]),
+        demand=np.column_stack([of_cpu.choice(HARD_CPU, tasks), mem]),
         capacity=np.tile(HARD_NODE, (node_count or tasks, 1)),
-        exec_time=np.round(rng.lognormal(2.5, TIME_SIGMA, tasks), 3),
+        exec_time=np.round(of_time.lognormal(2.5, TIME_SIGMA, tasks), 3),
         task_job=np.repeat(np.arange(jobs), sizes),
-        edges=_random_dags(sizes, 16, rng),
+        edges=_random_dags(sizes, 16, of_jobs),
         data_size=sizes.astype(float),
         flight_time=1e6,
         objective=objective,

@@ -7,7 +7,9 @@ open is an option with a stated default.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
+from itertools import repeat
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,6 +17,7 @@ from pydantic import Field
 
 from formulations.batch.instance import Instance, Integers
 from optsched.document import Document, parse, validated
+from optsched.streams import integer_columns, integer_table, streams
 from optsched.traces import Machines, TraceJobs
 
 EPOCHS = (50, 100)
@@ -48,7 +51,12 @@ class SystemOptions(Document):
     """What random and trace-driven instances have in common."""
 
     types: Size = Field(9, description="worker types U, and as many parameter-server types V")
-    cloud: bool = Field(True, description="whether there is a cloud, unlimited and last in order")
+    cloud: bool = Field(True, description="whether there is a cloud, last in order")
+    cloud_workers: Size | None = Field(
+        None,
+        description="workers of each type in the cloud, and as many parameter servers; "
+        "unlimited if not given",
+    )
     horizon: Size = Field(100, description="time span T of the prices, and of drawn arrivals")
     price_cap: Positive = Field(1.0, description="upper bounds of unit prices F_1 = F_2")
     weights: Literal["one", "uniform"] = Field(
@@ -91,7 +99,8 @@ class TinyOptions(Document):
 def generate(rng: np.random.Generator, **options: Any) -> Instance:
     """Draw an instance of the paper's simulations; jobs in order of release, a_j in 1..T/1.5.
 
-    The draws do not depend on ``time_scale`` and ``price_cap``: one seed gives the same jobs.
+    Jobs and servers come from streams of their own: one seed gives the same jobs whatever the
+    servers, the first servers whatever their number, and fewer jobs are some of more.
 
     Args:
         rng: source of all randomness.
@@ -102,9 +111,10 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     """
     chosen = validated(GeneratorOptions, options)
     latest = max(1, int(chosen.horizon / 1.5))
-    release = np.sort(rng.integers(1, latest, chosen.jobs, endpoint=True))
-    gpus = rng.choice(chosen.machines, chosen.servers)
-    return _instance(rng, release, gpus, chosen)
+    of_release, of_machines, rest = streams(rng, 3)
+    release = of_release.integers(1, latest, chosen.jobs, endpoint=True)
+    gpus = of_machines.choice(chosen.machines, chosen.servers)
+    return _instance(streams(rest, 16), release, gpus, chosen)
 
 
 def from_trace(
@@ -126,7 +136,7 @@ def from_trace(
         InputError: an option is unknown or out of range, or the trace is empty.
     """
     chosen = validated(SystemOptions, options)
-    return _instance(rng, trace.release_slots(), machines.gpus, chosen)
+    return _instance(repeat(rng), trace.release_slots(), machines.gpus, chosen)
 
 
 def tiny(rng: np.random.Generator, **options: Any) -> Instance:
@@ -173,20 +183,28 @@ def tiny(rng: np.random.Generator, **options: Any) -> Instance:
 
 
 def _instance(
-    rng: np.random.Generator, release: Integers, gpus: Integers, options: SystemOptions
+    sources: Iterable[np.random.Generator],
+    release: Integers,
+    gpus: Integers,
+    options: SystemOptions,
 ) -> Instance:
+    """Draw the rest: every column from a stream of its own, or all from one for a trace."""
     jobs, kinds = len(release), options.types
+    own = iter(sources)
 
-    def draw(bounds: tuple[int, int], shape: int | tuple[int, int] = jobs) -> Integers:
-        return rng.integers(*bounds, shape, endpoint=True)
+    def draw(bounds: tuple[int, int]) -> Integers:
+        return next(own).integers(*bounds, jobs, endpoint=True)
 
-    workers, services = (_typed(rng, gpus, kinds) for _ in range(2))
-    delay = draw(EDGE_DELAY, (jobs, len(gpus)))
+    workers, services = (_typed(next(own), gpus, kinds) for _ in range(2))
+    table = integer_columns if isinstance(sources, list) else integer_table
+    delay = table(next(own), EDGE_DELAY, jobs, len(gpus))
+    to_cloud = draw(CLOUD_DELAY)
     if options.cloud:
-        delay = np.hstack([delay, draw(CLOUD_DELAY, (jobs, 1))])
+        delay = np.column_stack([delay, to_cloud])
     gradient = draw(GRADIENT_MB)
     if options.gradient_size_mb is not None:
         gradient = np.full(jobs, options.gradient_size_mb)
+    first = np.argsort(release, kind="stable")
     columns = {
         "release_slot": release,
         "epochs": draw(EPOCHS),
@@ -196,12 +214,12 @@ def _instance(
         "update_time": draw(UPDATE_MILLISECONDS),
         "gradient_size_mb": gradient,
         "bandwidth_mbps": draw(BANDWIDTH_MBPS),
-        "worker_type": rng.integers(0, kinds, jobs),
-        "ps_type": rng.integers(0, kinds, jobs),
+        "worker_type": draw((0, kinds - 1)),
+        "ps_type": draw((0, kinds - 1)),
         "upload_delay": delay,
         "weight": draw(WEIGHTS) if options.weights == "uniform" else np.ones(jobs),
     }
-    listed = {name: column.tolist() for name, column in columns.items()}
+    listed = {name: column[first].tolist() for name, column in columns.items()}
     scale = Fraction(repr(options.time_scale))
     units = {
         "minibatch_time": scale / 1_000_000,
@@ -210,7 +228,8 @@ def _instance(
     }
     for name, unit in units.items():
         listed[name] = [value * unit for value in listed[name]]
-    cloud = [{"workers": [None] * kinds, "parameter_servers": [None] * kinds}]
+    room = [options.cloud_workers] * kinds
+    cloud = [{"workers": room, "parameter_servers": room}]
     document = {
         "horizon": options.horizon,
         "worker_price_cap": options.price_cap,

@@ -27,14 +27,17 @@ def completion_over_alone(instance: Instance, schedule: Schedule) -> float:
 
 
 def in_cloud(instance: Instance, schedule: Schedule) -> float:
-    """Share of the jobs with a run whose parameter server has no limits around it."""
-    there = instance.unlimited[schedule.run_job, schedule.run_ps]
+    """Share of the jobs with a run whose parameter server is in the cloud."""
+    there = schedule.run_ps == instance.cloud_index
     return len(np.unique(schedule.run_job[there])) / instance.jobs
 
 
 def edge_servers(instance: Instance) -> Booleans:
-    """Servers with a limit on some worker, shape (servers,)."""
-    return np.asarray(np.isfinite(instance.worker_capacity).any(axis=1))
+    """Servers but the cloud with a limit on some worker, shape (servers,)."""
+    limited = np.array(np.isfinite(instance.worker_capacity).any(axis=1))
+    if instance.cloud_index is not None:
+        limited[instance.cloud_index] = False
+    return limited
 
 
 def edge_load(instance: Instance, schedule: Schedule) -> tuple[Integers, Floats]:
@@ -58,12 +61,20 @@ def edge_load(instance: Instance, schedule: Schedule) -> tuple[Integers, Floats]
     return moments, np.cumsum(change)[:-1] / max(total, 1.0)
 
 
-def utilisation(instance: Instance, schedule: Schedule) -> float:
-    """Mean share of the edge workers held from the first arrival until the edge is done."""
+def utilisation(instance: Instance, schedule: Schedule, until: float | None = None) -> float:
+    """Mean share of the edge workers held from the first arrival on.
+
+    Args:
+        instance: jobs and servers.
+        schedule: what is held.
+        until: end of the window, slots; None: when the edge is done. Schedules are compared over
+            one window only: one that ends early is busy while it lasts, whatever it leaves idle.
+    """
     moments, share = edge_load(instance, schedule)
     begin = float(instance.release_slot.min() - 1)
-    span = float(moments[-1]) - begin
-    return float(share @ np.diff(moments)) / span if span > 0 else 0.0
+    end = float(moments[-1]) if until is None else until
+    held = np.diff(np.minimum(moments, end))
+    return float(share @ held) / (end - begin) if end > begin else 0.0
 
 
 MEASURES = {

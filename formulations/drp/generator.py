@@ -1,7 +1,7 @@
 """Random instances with the paper's parameters (Section 5), and tiny ones for enumeration.
 
-The order of the draws is fixed: positions, rates, data, models, E, tau, inbound bandwidth, storage,
-service sizes. So one seed gives the same system whatever the profile.
+Every quantity comes from a stream of its own: one seed gives the same servers whatever the jobs and
+the profile, and the list of more jobs begins with that of fewer.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pydantic import Field
 from formulations.drp.instance import Floats, Instance
 from formulations.drp.topology import Topology, draw_layout
 from optsched.document import Document, validated
+from optsched.streams import streams
 
 Distribution = Literal["uniform", "normal", "pareto"]
 Profile = Literal["bandwidth_bound", "balanced", "physical"]
@@ -109,11 +110,12 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     """
     chosen = validated(GeneratorOptions, options)
     jobs, nodes = chosen.jobs, chosen.jobs * chosen.nodes_per_job
-    layout = draw_layout(chosen.topology, rng, nodes)
+    own = iter(streams(rng, 16))
+    layout = draw_layout(chosen.topology, next(own), nodes)
     servers = len(layout.server_xy)
-    rate = rng.uniform(*RATE, nodes)
-    data = _data(rng, chosen.distribution, nodes)
-    model = rng.integers(0, len(MODELS), jobs)
+    rate = next(own).uniform(*RATE, nodes)
+    data = _data(next(own), chosen.distribution, nodes)
+    model = next(own).integers(0, len(MODELS), jobs)
     factor = chosen.flops_factor or FLOPS_FACTOR[chosen.profile]
     return Instance.build(
         node_job=np.repeat(np.arange(jobs), chosen.nodes_per_job),
@@ -123,13 +125,13 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
         job_model_bytes=np.array([m.megabytes for m in MODELS])[model] * 1e6,
         job_flops_per_batch=np.array([m.giga for m in MODELS])[model] * factor * 1e9,
         job_batch_bytes=BATCH,
-        job_sync_period=rng.integers(*SYNC_PERIOD, jobs, endpoint=True),
-        job_deadline_s=rng.uniform(*DEADLINE, jobs),
-        server_inbound_bps=rng.uniform(*INBOUND, servers),
+        job_sync_period=next(own).integers(*SYNC_PERIOD, jobs, endpoint=True),
+        job_deadline_s=next(own).uniform(*DEADLINE, jobs),
+        server_inbound_bps=next(own).uniform(*INBOUND, servers),
         server_compute_flops=COMPUTE,
         server_outbound_bps=OUTBOUND,
-        server_storage_bytes=rng.uniform(*STORAGE, servers),
-        service_size_bytes=rng.uniform(*SERVICE_SIZE, jobs),
+        server_storage_bytes=next(own).uniform(*STORAGE, servers),
+        service_size_bytes=next(own).uniform(*SERVICE_SIZE, jobs),
         comm_share=chosen.comm_share,
         node_xy=layout.node_xy,
         server_xy=layout.server_xy,

@@ -8,6 +8,7 @@ import numpy as np
 
 from formulations.drp.instance import Booleans, Floats, Integers
 from optsched.errors import InputError
+from optsched.streams import streams
 
 Topology = Literal["hexagon", "grid"]
 
@@ -54,11 +55,12 @@ def hexagon_neighbours() -> Booleans:
 def hexagon(rng: np.random.Generator, nodes: int) -> Layout:
     """Nodes uniform over the 19 cells, reaching their own cell's server and the adjacent ones."""
     centres = hexagon_centres()
-    cell: Integers = rng.integers(0, len(centres), nodes)
+    of_cells, of_offsets = streams(rng, 2)
+    cell: Integers = of_cells.integers(0, len(centres), nodes)
     offset = np.empty((nodes, 2))
     left = np.arange(nodes)
     while len(left):  # reject what falls outside the cell
-        offset[left] = rng.uniform(-1, 1, (len(left), 2))
+        offset[left] = of_offsets.spawn(1)[0].uniform(-1, 1, (nodes, 2))[left]
         x, y = np.abs(offset[left]).T
         left = left[~((x <= np.sqrt(3) / 2) & (x / np.sqrt(3) + y <= 1))]
     return Layout(centres, centres[cell] + offset, hexagon_neighbours()[cell])
@@ -68,11 +70,12 @@ def grid(rng: np.random.Generator, nodes: int) -> Layout:
     """19 servers on 20 places of a 5 by 4 grid, nodes uniform and within reach of one."""
     width, height = GRID_SHAPE
     places = np.array([(a + 0.5, b + 0.5) for a in range(width) for b in range(height)])
-    servers = np.delete(places, rng.integers(0, len(places)), axis=0)
+    of_gap, of_nodes = streams(rng, 2)
+    servers = np.delete(places, of_gap.integers(0, len(places)), axis=0)
     position = np.empty((nodes, 2))
     left = np.arange(nodes)
     while len(left):  # redraw what reaches no server
-        position[left] = rng.uniform(0, GRID_SHAPE, (len(left), 2))
+        position[left] = of_nodes.spawn(1)[0].uniform(0, GRID_SHAPE, (nodes, 2))[left]
         left = left[~_within(position[left], servers).any(axis=1)]
     return Layout(servers, position, _within(position, servers))
 

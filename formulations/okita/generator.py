@@ -10,6 +10,7 @@ from pydantic import Field
 from formulations.okita.instance import Instance, Integers, workers_beside_server
 from formulations.okita.latency import Latencies
 from optsched.document import Document, validated
+from optsched.streams import integer_columns, streams
 
 LatencyKind = Literal["exponential", "linear", "piecewise"]
 
@@ -38,13 +39,17 @@ class GeneratorOptions(Document):
     workload: Literal["simulation", "testbed"] = Field(
         "simulation", description="sites and jobs of the simulations, or of the test-bed"
     )
+    site_kinds: Literal["mix", "largest"] = Field(
+        "mix", description="simulation: sites drawn from all kinds, or the largest of each family"
+    )
 
 
 def generate(rng: np.random.Generator, **options: Any) -> Instance:
     """Draw an instance; jobs that the system cannot host are drawn again.
 
-    Jobs come in order of arrival. The order of draws is fixed: sites, bandwidth costs, arrivals,
-    then job by job.
+    Jobs come in order of arrival. Jobs and sites come from streams of their own: one seed gives
+    the first sites whatever their number, fewer jobs are some of more, and the same jobs meet
+    more sites, except those that fewer cannot host.
 
     Args:
         rng: source of all randomness.
@@ -55,36 +60,47 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     """
     chosen = validated(GeneratorOptions, options)
     simulated = chosen.workload == "simulation"
-    table = np.array([kind[1:] for kind in SITE_KINDS] if simulated else [TESTBED_SITE])
-    capacity = table[rng.integers(0, len(table), chosen.sites)]
-    q = np.triu(rng.uniform(0.02, 0.08, (chosen.sites, chosen.sites)), 1)
-    released = np.sort(rng.integers(1, chosen.horizon, chosen.jobs, endpoint=True))
-    demands = [_demands(rng, capacity, simulated) for _ in range(chosen.jobs)]
-    workers, servers = (np.array(part) for part in zip(*demands, strict=True))
-    jobs = chosen.jobs
-    epochs = rng.integers(20, 30, jobs, endpoint=True)
+    jobs, sites = chosen.jobs, chosen.sites
+    own = iter(streams(rng, 16))
+    table = np.array([TESTBED_SITE] if not simulated else _kinds(chosen.site_kinds))
+    capacity = table[next(own).integers(0, len(table), sites)]
+    q = np.zeros((sites, sites))
+    for site, of_site in enumerate(streams(next(own), sites)):
+        q[:site, site] = of_site.uniform(0.02, 0.08, site)
+    released = next(own).integers(1, chosen.horizon, jobs, endpoint=True)
+    first = np.argsort(released, kind="stable")
+    demands = [_demands(of_job, capacity, simulated) for of_job in streams(next(own), jobs)]
+    workers, servers = (np.array(part)[first] for part in zip(*demands, strict=True))
+    epochs = next(own).integers(20, 30, jobs, endpoint=True)[first]
     if simulated:
-        chunks = rng.integers(10, 20, (jobs, chosen.sites), endpoint=True)
-        size = rng.uniform(20.0, 60.0, jobs)
+        chunks = integer_columns(next(own), (10, 20), jobs, sites)[first]
+        size = next(own).uniform(20.0, 60.0, jobs)[first]
     else:
-        total = rng.choice(TESTBED_CHUNKS, jobs)
-        even = np.full(chosen.sites, 1.0 / chosen.sites)
-        chunks = np.array([rng.multinomial(count, even) for count in total])
+        total = next(own).choice(TESTBED_CHUNKS, jobs)
+        even = np.full(sites, 1.0 / sites)
+        chunks = next(own).multinomial(total, even)[first]
         size = np.full(jobs, 2.0)
     return Instance.build(
         horizon=chosen.horizon,
         capacity=capacity,
         unit_bandwidth_cost=q + q.T,
-        release_slot=released,
+        release_slot=released[first],
         num_chunks=chunks,
         epochs=epochs,
-        worker_rate=epochs * rng.integers(5, 15, jobs, endpoint=True),
+        worker_rate=epochs * next(own).integers(5, 15, jobs, endpoint=True)[first],
         chunk_size_mb=size,
-        exchange_size_mb=rng.uniform(30.0, 575.0, jobs),
+        exchange_size_mb=next(own).uniform(30.0, 575.0, jobs)[first],
         worker_demand=workers,
         ps_demand=servers,
-        latency=draw_latencies(rng, chosen.latency, jobs),
+        latency=draw_latencies(next(own), chosen.latency, first),
     )
+
+
+def _kinds(of: Literal["mix", "largest"]) -> list[tuple[int, int, int, int]]:
+    """What sites are drawn from; the kinds of a family stand in ascending order."""
+    largest = {family: size for family, *size in SITE_KINDS}
+    rows = [size for _, *size in SITE_KINDS] if of == "mix" else list(largest.values())
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
 def _demands(
@@ -101,15 +117,21 @@ def _demands(
             return worker, server
 
 
-def draw_latencies(rng: np.random.Generator, kind: LatencyKind, jobs: int) -> Latencies:
+def draw_latencies(rng: np.random.Generator, kind: LatencyKind, first: Integers) -> Latencies:
     """f_i with the paper's ranges: tau in [20, 100], b in [50, 200], tau_2 in [300, 400], c 3..5.
 
     All are drawn whatever the kind, so that one seed gives the same jobs for each.
+
+    Args:
+        rng: source of all randomness.
+        kind: of every job.
+        first: the jobs in order, as they were drawn.
     """
+    jobs, own = len(first), iter(streams(rng, 4))
     return Latencies.build(
         [kind] * jobs,
-        rng.uniform(20.0, 100.0, jobs),
-        offset=rng.uniform(50.0, 200.0, jobs),
-        late=rng.uniform(300.0, 400.0, jobs),
-        breakpoint=rng.integers(3, 5, jobs, endpoint=True),
+        next(own).uniform(20.0, 100.0, jobs)[first],
+        offset=next(own).uniform(50.0, 200.0, jobs)[first],
+        late=next(own).uniform(300.0, 400.0, jobs)[first],
+        breakpoint=next(own).integers(3, 5, jobs, endpoint=True)[first],
     )

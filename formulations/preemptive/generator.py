@@ -6,7 +6,9 @@ is an option with a stated default.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import repeat
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -21,6 +23,7 @@ from formulations.preemptive.instance import (
     chunk_times,
 )
 from optsched.document import Document, validated
+from optsched.streams import integer_columns, integer_table, streams
 from optsched.traces import Machines, TraceJobs
 
 MODELS = {
@@ -133,7 +136,9 @@ class TinyOptions(Document):
 def generate(rng: np.random.Generator, **options: Any) -> Instance:
     """Draw an instance of the paper's simulations.
 
-    The draws do not depend on ``time_scale`` and ``rounded``: one seed gives the same jobs.
+    Jobs and servers come from streams of their own: one seed gives the same jobs whatever the
+    servers, the first servers whatever their number, and over the same span fewer jobs are some
+    of more.
 
     Args:
         rng: source of all randomness.
@@ -147,19 +152,21 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
         InputError: an option is unknown or out of range.
     """
     chosen = validated(GeneratorOptions, options)
-    release = np.sort(rng.integers(1, chosen.arrival_span, chosen.jobs, endpoint=True))
+    of_release, of_machines, of_gangs, rest = streams(rng, 4)
+    release = of_release.integers(1, chosen.arrival_span, chosen.jobs, endpoint=True)
+    first = np.argsort(release, kind="stable")
     machines = chosen.machines or _spelled_out(PHILLY_MACHINES)
-    gpus = rng.choice(machines, chosen.servers)
-    gang = rng.choice(_spelled_out(PHILLY_JOBS), chosen.jobs)
-    chunks, physical = _draw_jobs(rng, chosen.jobs, chosen)
+    gpus = of_machines.choice(machines, chosen.servers)
+    gang = of_gangs.choice(_spelled_out(PHILLY_JOBS), chosen.jobs)[first]
+    chunks, physical, system = _draw(streams(rest, 16), first, gpus, chosen)
     slow, fast = _speed(physical)
     instance = Instance.build(
-        release_time=release,
+        release_time=release[first],
         num_chunks=chunks,
         chunk_time_slow=slow,
         chunk_time_fast=fast,
         gang_size=np.minimum(gang, chunks),
-        **_draw_system(rng, chosen.jobs, gpus, chosen),
+        **system,
     )
     if chosen.rounded:
         return instance.rounded()
@@ -186,7 +193,7 @@ def from_trace(
     """
     chosen = validated(TraceOptions, options)
     release, jobs = trace.release_slots(), len(trace)
-    chunks, physical = _draw_jobs(rng, jobs, chosen)
+    chunks, physical, system = _draw(repeat(rng), np.arange(jobs), machines.gpus, chosen)
     slow, fast = _speed(physical)
     if chosen.calibrate == "duration":
         share = fast / slow
@@ -198,7 +205,7 @@ def from_trace(
         chunk_time_slow=slow,
         chunk_time_fast=fast,
         gang_size=np.minimum(trace.gpus, chunks),
-        **_draw_system(rng, jobs, machines.gpus, chosen),
+        **system,
     )
     return instance.rounded() if chosen.rounded else instance
 
@@ -225,14 +232,16 @@ def tiny(rng: np.random.Generator, **options: Any) -> Instance:
     wanted = range(chosen.types) if chosen.cloud else worker_type
     chunks = rng.integers(1, 3, jobs, endpoint=True)
     fast = rng.integers(1, 3, jobs, endpoint=True)
-    edge, cloud = _delays(rng, jobs, 2, chosen.delay_model, (0, 3), (8, 16))
+    rows = jobs if chosen.delay_model == "job" else 1
+    edge = rng.integers(0, 3, (rows, 2), endpoint=True).astype(np.float64)
+    cloud = rng.integers(8, 16, rows, endpoint=True).astype(np.float64)
     return Instance.build(
         release_time=np.sort(rng.integers(1, 3, jobs, endpoint=True)),
         num_chunks=chunks,
         chunk_time_slow=fast + rng.integers(0, 3, jobs, endpoint=True),
         chunk_time_fast=fast,
-        upload_delay_edge=edge,
-        upload_delay_cloud=cloud if chosen.cloud else np.inf,
+        upload_delay_edge=np.broadcast_to(edge, (jobs, 2)),
+        upload_delay_cloud=np.broadcast_to(cloud, jobs) if chosen.cloud else np.inf,
         worker_server=np.repeat([0, 1], workers),
         worker_type=worker_type,
         ps_server=np.repeat([0, 1], parameter_servers),
@@ -248,21 +257,62 @@ def _spelled_out(histogram: dict[int, int]) -> Integers:
     return np.repeat(list(histogram), list(histogram.values()))
 
 
-def _draw_jobs(
-    rng: np.random.Generator, jobs: int, options: SystemOptions
-) -> tuple[Integers, dict[str, NDArray[Any]]]:
-    """D_j and the other job parameters, under the names of instance files; shape (jobs,)."""
-    chunks, batches = rng.choice(list(MODELS.values()), jobs).T
+def _draw(
+    columns: Iterable[np.random.Generator],
+    first: Integers,
+    gpus: Integers,
+    options: SystemOptions,
+) -> tuple[Integers, dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """What is drawn whether or not there is a trace.
+
+    Args:
+        columns: source of each column: streams of their own, or one for all where a trace says
+            which jobs meet which servers.
+        first: the jobs in the order of the columns, as they were drawn.
+        gpus: of every server.
+        options: ranges and types.
+
+    Returns:
+        D_j; the other job parameters, under the names of instance files; and the system with the
+        jobs' types and delays, under the names of ``Instance.build``.
+    """
+    jobs, own = len(first), iter(columns)
+
+    def uniform(bounds: tuple[float, float]) -> Floats:
+        return next(own).uniform(*bounds, jobs)[first]
+
+    chunks, batches = next(own).choice(list(MODELS.values()), jobs)[first].T
     physical = {
-        "num_epochs": rng.integers(*EPOCHS, jobs, endpoint=True),
+        "num_epochs": next(own).integers(*EPOCHS, jobs, endpoint=True)[first],
         "batches_per_chunk": batches,
-        "batch_compute_time": rng.uniform(*BATCH_COMPUTE_TIME, jobs) * options.time_scale,
-        "ps_update_time": rng.uniform(*PS_UPDATE_TIME, jobs),
+        "batch_compute_time": uniform(BATCH_COMPUTE_TIME) * options.time_scale,
+        "ps_update_time": uniform(PS_UPDATE_TIME),
         # communication time is proportional to the size of the gradients
-        "gradient_size_mb": rng.uniform(*GRADIENT_SIZE, jobs) * options.time_scale,
-        "bandwidth_mbps": rng.uniform(*BANDWIDTH, jobs),
+        "gradient_size_mb": uniform(GRADIENT_SIZE) * options.time_scale,
+        "bandwidth_mbps": uniform(BANDWIDTH),
     }
-    return chunks, physical
+    servers = np.arange(len(gpus))
+    worker_server = np.repeat(servers, gpus)
+    ps_server = np.repeat(servers, gpus * options.ps_per_worker)
+    rows = jobs if options.delay_model == "job" else 1
+    draw = integer_columns if isinstance(columns, list) else integer_table
+    edge = draw(next(own), EDGE_DELAY, rows, len(gpus)).astype(np.float64)
+    cloud = next(own).integers(*CLOUD_DELAY, rows, endpoint=True).astype(np.float64)
+    every = first if options.delay_model == "job" else np.zeros(jobs, dtype=np.int64)
+    return (
+        chunks,
+        physical,
+        {
+            "upload_delay_edge": edge[every],
+            "upload_delay_cloud": cloud[every],
+            "worker_server": worker_server,
+            "worker_type": next(own).integers(0, options.types, len(worker_server)),
+            "ps_server": ps_server,
+            "ps_type": next(own).integers(0, options.types, len(ps_server)),
+            "job_worker_type": next(own).integers(0, options.types, jobs)[first],
+            "job_ps_type": next(own).integers(0, options.types, jobs)[first],
+        },
+    )
 
 
 def _speed(physical: dict[str, NDArray[Any]]) -> tuple[Floats, Floats]:
@@ -274,41 +324,6 @@ def _speed(physical: dict[str, NDArray[Any]]) -> tuple[Floats, Floats]:
         gradient_size_mb=physical["gradient_size_mb"],
         bandwidth_mbps=physical["bandwidth_mbps"],
     )
-
-
-def _draw_system(
-    rng: np.random.Generator, jobs: int, gpus: Integers, options: SystemOptions
-) -> dict[str, NDArray[Any]]:
-    """Servers with a worker per GPU, the jobs' types and their delays."""
-    servers = np.arange(len(gpus))
-    worker_server = np.repeat(servers, gpus)
-    ps_server = np.repeat(servers, gpus * options.ps_per_worker)
-    edge, cloud = _delays(rng, jobs, len(gpus), options.delay_model, EDGE_DELAY, CLOUD_DELAY)
-    return {
-        "upload_delay_edge": edge,
-        "upload_delay_cloud": cloud,
-        "worker_server": worker_server,
-        "worker_type": rng.integers(0, options.types, len(worker_server)),
-        "ps_server": ps_server,
-        "ps_type": rng.integers(0, options.types, len(ps_server)),
-        "job_worker_type": rng.integers(0, options.types, jobs),
-        "job_ps_type": rng.integers(0, options.types, jobs),
-    }
-
-
-def _delays(
-    rng: np.random.Generator,
-    jobs: int,
-    servers: int,
-    model: str,
-    edge: tuple[int, int],
-    cloud: tuple[int, int],
-) -> tuple[Floats, Floats]:
-    """Delta_js, shape (jobs, servers), and Delta_jc, shape (jobs,); whole slots."""
-    rows = jobs if model == "job" else 1
-    to_edge = rng.integers(*edge, (rows, servers), endpoint=True).astype(np.float64)
-    to_cloud = rng.integers(*cloud, rows, endpoint=True).astype(np.float64)
-    return np.broadcast_to(to_edge, (jobs, servers)), np.broadcast_to(to_cloud, jobs)
 
 
 def _documents(instance: Instance, physical: dict[str, NDArray[Any]]) -> tuple[Document, ...]:

@@ -131,25 +131,33 @@ def preemptions(instance: Instance, schedule: Schedule) -> float:
     return float(workers[pauses - 1].sum())
 
 
-def communication_time(instance: Instance, schedule: Schedule) -> float:
-    """Time that jobs upload, move data and exchange gradients, mean over their chunks, summed.
+def communication_wall_clock(instance: Instance, schedule: Schedule) -> float:
+    """Wall-clock time that jobs upload, move data and exchange gradients, summed; slots.
 
-    A chunk uploads for the delay of the place it runs in; where the schedule says how long jobs
-    loaded, that counts instead. A chunk of a job that is not whole in the cloud exchanges
-    gradients for p^0_j - p^1_j at the schedule's speed. Slots.
+    Chunks that upload or exchange at the same time count once: a job uploads for the longest
+    delay of a place it runs in, or loads for as long as the schedule says, and of the time in
+    which any of it runs, the share (p^0_j - p^1_j) / p^0_j is exchange unless it is whole in the
+    cloud.
     """
-    exchange = (instance.chunk_time_slow - instance.chunk_time_fast) / schedule.speed
-    total = float(exchange[~schedule.together].sum())
+    steps = count_open(_runs(schedule, schedule.run_job))
+    open_ = steps.take(steps.counts[0] > 0).pieces
+    running = np.bincount(open_.key, open_.end - open_.start, instance.jobs)
+    share = (1 - instance.chunk_time_fast / instance.chunk_time_slow) * ~schedule.together
     if isinstance(schedule, Loads):
-        return total + float(schedule.loading.sum())
+        loading = schedule.loading
+    else:
+        loading = np.zeros(instance.jobs)
+        np.maximum.at(loading, schedule.run_job, _run_delay(instance, schedule))
+    return float(running @ share + loading.sum())
+
+
+def _run_delay(instance: Instance, schedule: Schedule) -> Floats:
+    """Delta of each run's job and place, slots."""
     job, worker = schedule.run_job, schedule.run_worker
-    delay = instance.upload_delay_cloud[job]
+    delay: Floats = instance.upload_delay_cloud[job]
     edge = worker != CLOUD
     delay[edge] = instance.upload_delay_edge[job[edge], instance.worker_server[worker[edge]]]
-    length = schedule.run_end - schedule.run_start
-    work = np.bincount(job, weights=length, minlength=instance.jobs)
-    weighted = np.bincount(job, weights=length * delay, minlength=instance.jobs)
-    return total + float(np.sum(weighted[work > 0] / work[work > 0]))
+    return delay
 
 
 def chunk_flow_time(instance: Instance, schedule: Schedule) -> float:
@@ -187,7 +195,7 @@ def _runs(schedule: Schedule, key: Integers) -> Intervals:
 
 MEASURES = {
     "preemptions": preemptions,
-    "communication": communication_time,
+    "communication": communication_wall_clock,
     "utilisation": utilisation,
     "makespan": makespan,
 }

@@ -1,6 +1,7 @@
 """A_online and its baselines."""
 
 from heuristics.batch.a_online import a_online, batch_sche
+from heuristics.batch.all_cloud import all_cloud
 from heuristics.batch.drf import drf
 from heuristics.batch.fifo import fifo
 from heuristics.batch.preemptive import preemptive
@@ -40,6 +41,12 @@ HEURISTICS: dict[str, Heuristic] = {
             preemptive,
             f"Section VI, {_PAPER}; after Tiresias, NSDI 2019",
             "shortest remaining run time first, whole jobs, with or without overhead",
+        ),
+        Heuristic(
+            "all_cloud",
+            all_cloud,
+            "trivial policy",
+            "every job entirely in the cloud",
         ),
     )
 }

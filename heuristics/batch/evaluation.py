@@ -8,6 +8,7 @@ edge matters.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,21 +17,34 @@ import pandas as pd
 from formulations.batch import PROBLEM
 from formulations.batch.check import check, cost, weighted_completion
 from formulations.batch.choices import lb_alone
-from formulations.batch.metrics import completion, utilisation
+from formulations.batch.metrics import completion, makespan, utilisation
 from heuristics.batch import HEURISTICS
 from optsched.claims import Scale, Sweep
 from optsched.solvers.options import Options
+
+_OVERHEAD = {"overhead_slots": 1, "ignore_upload": False}
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "a_online": ("a_online", {}),
     "weighted": ("a_online", {"value_rule": "weight"}),
     "fifo": ("fifo", {}),
+    "fifo_completion": ("fifo", {"earliest": "completion"}),
     "drf": ("drf", {}),
     "batch_sche": ("batch_sche", {}),
+    "all_cloud": ("all_cloud", {}),
     "preemptive": ("preemptive", {}),
-    "preemptive_overhead": ("preemptive", {"overhead_slots": 1, "ignore_upload": False}),
+    "preemptive_spread": ("preemptive", {"width": "spread"}),
+    "preemptive_overhead": ("preemptive", {**_OVERHEAD}),
+    "preemptive_overhead_spread": ("preemptive", {**_OVERHEAD, "width": "spread"}),
 }
-"""What is run: name, heuristic, options."""
+"""What is run: name, heuristic, options; of a baseline that may be read in two ways, both."""
+
+ROUNDS: dict[str, dict[str, Any]] = {
+    "printed": {},
+    "any start": {"start_rule": "any", "release_test": "exact"},
+}
+"""What A_online's rounds may be: jobs begin with the window and uploads end before it, as printed,
+or whenever (2) lets them."""
 
 SETTING = ["study", "time_scale", "jobs", "servers", "price_cap", "gradient"]
 CONTENDED = 0.1
@@ -53,7 +67,7 @@ def _tasks(scale: Scale) -> list[dict[str, Any]]:
     gradients = (50, 150, 300, 450, 575) if full else (50, 300, 575)
     cells += [{**fixed, "study": "gradient", "gradient": size} for size in gradients]
     base = {"time_scale": 1.0, "price_cap": 1.0, "gradient": 0}
-    return [{**base, **cell, "seed": seed} for cell in cells for seed in range(10 if full else 2)]
+    return [{**base, **cell, "seed": seed} for cell in cells for seed in range(10 if full else 3)]
 
 
 def measure_sizes(
@@ -65,6 +79,7 @@ def measure_sizes(
     price_cap: float,
     gradient: int,
     seed: int,
+    cloud: int | str = "unlimited",
 ) -> list[dict[str, Any]]:
     """Every method on one instance.
 
@@ -76,6 +91,7 @@ def measure_sizes(
         price_cap: F.
         gradient: k_j of every job, 10^6 bytes; 0: drawn.
         seed: of the instance.
+        cloud: workers of each type there, or "unlimited".
     """
     instance = PROBLEM.generate(
         np.random.default_rng(seed),
@@ -85,8 +101,9 @@ def measure_sizes(
         price_cap=price_cap,
         gradient_size_mb=gradient or None,
         weights="uniform",
+        cloud_workers=None if cloud == "unlimited" else cloud,
     )
-    rows = []
+    rows, schedules = [], []
     for name in ("a_online", "weighted") if study == "price_cap" else METHODS:
         heuristic, options = METHODS[name]
         made = HEURISTICS[heuristic].run(instance, np.random.default_rng(seed), **options)
@@ -95,15 +112,19 @@ def measure_sizes(
         )
         if broken:
             raise ValueError(f"{name} breaks ({broken[0].constraint})")
+        schedules.append(made)
         rows.append(
             {
                 "method": name,
                 "completion": completion(instance, made),
                 "weighted": weighted_completion(instance, made),
-                "utilisation": utilisation(instance, made),
             }
         )
-    return rows
+    window = makespan(instance, schedules[0])  # the same for all: until A_online is done
+    return [
+        {**row, "utilisation": utilisation(instance, made, window)}
+        for row, made in zip(rows, schedules, strict=True)
+    ]
 
 
 def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
@@ -119,7 +140,7 @@ def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
         {**cell, "time_scale": time_scale, "seed": seed, "seconds": 60.0 if full else 5.0}
         for cell in cells
         for time_scale in (1.0, CONTENDED)
-        for seed in range(10 if full else 2)
+        for seed in range(10 if full else 3)
     ]
 
 
@@ -139,20 +160,25 @@ def measure_ratio(
     instance = PROBLEM.generate(
         np.random.default_rng(seed), jobs=jobs, servers=servers, time_scale=time_scale
     )
-    made = HEURISTICS["a_online"].run(instance, np.random.default_rng(seed))
+    run = partial(HEURISTICS["a_online"].run, instance)
+    made = {name: run(np.random.default_rng(seed), **options) for name, options in ROUNDS.items()}
+    costs = {name: cost(instance, one) for name, one in made.items()}
     answer = PROBLEM.solve(
-        "problem_2_offline", instance, options=Options(time_limit=seconds), start=made
+        "problem_2_offline",
+        instance,
+        options=Options(time_limit=seconds),
+        start=made[min(costs, key=costs.__getitem__)],
     )
     bound = lb_alone(instance) if answer.solution.bound is None else answer.solution.bound
     arrived = float(instance.release_slot.sum())
-    flow = cost(instance, made)
     return [
         {
-            "method": "a_online",
+            "method": name,
             "flow": flow / bound,
             "completion": (flow + arrived) / (bound + arrived),
             "proven": float(answer.solution.status == "optimal"),
         }
+        for name, flow in costs.items()
     ]
 
 
@@ -164,7 +190,7 @@ def by_setting(frame: pd.DataFrame) -> pd.DataFrame:
 
 def ratios_by_setting(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean ratios by setting, and how many optima were proven."""
-    index = ["study", "time_scale", "jobs", "servers"]
+    index = ["method", "study", "time_scale", "jobs", "servers"]
     return frame.groupby(index, sort=False)[["flow", "completion", "proven"]].mean().round(3)
 
 

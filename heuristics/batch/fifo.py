@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Literal, get_args
 
 import numpy as np
 
 from formulations.batch.instance import Instance, Job, System
 from formulations.batch.schedule import Schedule
 from heuristics.batch.profile import Profile
+from optsched.errors import InputError
+
+Earliest = Literal["start", "completion"]
+"""What "the server that can schedule the job earliest" may mean."""
 
 
 class FifoScheduler:
     """FIFO on one system: ``arrive`` for each job as it comes fixes all of its run."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, earliest: Earliest = "start") -> None:
         self._system = system
+        self._by_start = earliest == "start"
         self._profiles: dict[tuple[str, int, int], Profile] = {}
         self._runs: list[tuple[int, int, int, bool, int]] = []
         self._placements: list[tuple[int, int, int]] = []
@@ -29,10 +35,10 @@ class FifoScheduler:
         return self._profiles[key]
 
     def arrive(self, job: Job) -> None:
-        """Reserve min(D_j, W_su) workers and a parameter server on the server that starts first.
+        """Reserve min(D_j, W_su) workers and a parameter server on the earliest server.
 
-        Least start, then least completion, then lowest index. A job that no server can serve
-        alone takes its parameter server elsewhere, at the slow speed.
+        Least start, then least completion, then lowest index; or completion first. A job that no
+        server can serve alone takes its parameter server elsewhere, at the slow speed.
         """
         room = self._system.worker_capacity[:, job.worker_type]
         workers = np.flatnonzero(room >= 1)
@@ -41,18 +47,20 @@ class FifoScheduler:
         places = [(s, s) for s in alone.tolist()] or list(
             product(workers.tolist(), services.tolist())
         )
-        best: tuple[int, int, int, int, int] | None = None
+        best: tuple[tuple[int, int], int, int, int, int, int] | None = None
         for s, ps in places:
             release = job.release_slot + int(job.upload_delay[[s, ps]].max())
-            if best is not None and release > best[0]:
-                continue
             n = int(min(job.num_chunks, room[s]))
             length = job.duration(n, s == ps)
+            if best is not None and release + (0 if self._by_start else length) > best[0][0]:
+                continue
             start = self._earliest(job, s, ps, n, length, release)
-            option = (start, start + length, s, ps, n)
+            end = start + length
+            key = (start, end) if self._by_start else (end, start)
+            option = (key, s, ps, n, start, end)
             best = option if best is None or option < best else best
         assert best is not None  # the instance has been validated
-        start, end, s, ps, n = best
+        _, s, ps, n, start, end = best
         self._profile("workers", s, job.worker_type).reserve(start, end, n)
         self._profile("services", ps, job.ps_type).reserve(start, end, 1)
         self._placements.append((len(self._runs), s, n))
@@ -73,14 +81,20 @@ class FifoScheduler:
         return Schedule.build(runs=self._runs, placements=self._placements)
 
 
-def fifo(instance: Instance, rng: np.random.Generator) -> Schedule:
+def fifo(instance: Instance, rng: np.random.Generator, *, earliest: Earliest = "start") -> Schedule:
     """FIFO: jobs by (a_j, j), each "dispatched to the server that can schedule the job earliest".
 
     Args:
         instance: jobs and servers.
         rng: not drawn from.
+        earliest: by what: the job's start there, or its completion.
+
+    Raises:
+        InputError: ``earliest`` is neither.
     """
-    scheduler = FifoScheduler(instance.system)
+    if earliest not in get_args(Earliest):
+        raise InputError.of("earliest", earliest, "one of " + ", ".join(get_args(Earliest)))
+    scheduler = FifoScheduler(instance.system, earliest)
     for job in instance.arrivals():
         scheduler.arrive(job)
     return scheduler.schedule()

@@ -11,6 +11,7 @@ import heapq
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from formulations.batch.instance import Booleans, Instance, Job, System
 from formulations.batch.schedule import Schedule
 from heuristics.batch.free import Free, Holding, edge, edge_can_serve, in_cloud
 from optsched.errors import InputError
+
+Width = Literal["server", "spread"]
+"""How many workers a job wants: as many as one server has, or as many as all have."""
 
 
 @dataclass(eq=False)
@@ -66,12 +70,16 @@ class PreemptiveScheduler:
         system: servers.
         overhead_slots: slots held without progress after a job that has run resumes.
         ignore_upload: whether uploads are waited for.
+        width: of a job that one server can serve.
     """
 
-    def __init__(self, system: System, overhead_slots: int, ignore_upload: bool) -> None:
+    def __init__(
+        self, system: System, overhead_slots: int, ignore_upload: bool, width: Width
+    ) -> None:
         self._system = system
         self._overhead = overhead_slots
         self._ignore = ignore_upload
+        self._spread = width == "spread"
         self._free = Free(system)
         self._active: dict[int, _Active] = {}
         self._events: list[int] = []
@@ -89,6 +97,8 @@ class PreemptiveScheduler:
         there = edge(self._system, job)
         room = np.where(there, self._system.worker_capacity[:, job.worker_type], 0.0)
         alone = (room >= 1) & (self._system.ps_capacity[:, job.ps_type] >= 1)
+        if self._spread:  # alone only where one server has as many workers as all would give
+            alone &= room >= min(job.num_chunks, room.sum())
         most = room[alone].max() if alone.any() else room.sum()
         widest = int(min(job.num_chunks, most))
         self._active[job.id] = _Active(job, there, alone, widest, Fraction(1))
@@ -194,26 +204,31 @@ def preemptive(
     *,
     overhead_slots: int = 0,
     ignore_upload: bool = True,
+    width: Width = "server",
 ) -> Schedule:
     """Shortest remaining run time first, whole jobs, all or nothing.
 
     The defaults are those of Figures 7 and 8; ``overhead_slots=1, ignore_upload=False`` those of
     9 and 10: after every resumption a slot is held without progress, and a move to servers where
-    the job did not run before waits for their upload again. Edge servers only, except for jobs
-    that they can never serve.
+    the job did not run before waits for their upload again. Servers with limits only, so a cloud
+    that has some as well, except for jobs that they can never serve.
 
     Args:
         instance: jobs and servers.
         rng: not drawn from.
         overhead_slots: >= 0.
         ignore_upload: whether uploads are waited for.
+        width: "server": as many workers as the widest single server has; "spread": as many as
+            there are, D_j at most, over several servers where one has too few.
 
     Raises:
         InputError: an option out of range.
     """
+    if width not in get_args(Width):
+        raise InputError.of("width", width, "one of " + ", ".join(get_args(Width)))
     if overhead_slots < 0:
         raise InputError.of("overhead_slots", overhead_slots, "an integer >= 0")
-    scheduler = PreemptiveScheduler(instance.system, overhead_slots, ignore_upload)
+    scheduler = PreemptiveScheduler(instance.system, overhead_slots, ignore_upload, width)
     for job in instance.arrivals():
         scheduler.advance(job.release_slot)
         scheduler.arrive(job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,16 @@ from heuristics.okita import HEURISTICS
 from optsched.claims import Scale, Sweep
 from optsched.solvers.options import Options
 
-METHODS = ("okita", "fifo", "drf", "oasis")
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "okita": ("okita", {}),
+    "fifo uniform": ("fifo", {}),
+    "fifo middle": ("fifo", {"draw": "middle"}),
+    "drf": ("drf", {}),
+    "oasis 1": ("oasis", {}),
+    "oasis 100": ("oasis", {"least_price": 100.0, "largest_price": 1e5}),
+}
+"""What is run: name, heuristic, options; of a baseline that may be read in two ways, both."""
+
 LATENCIES = ("exponential", "linear", "piecewise")
 ALPHAS = ((1.0, 4.0), (1.0, 2.0), (1.0, 1.0), (2.0, 1.0), (4.0, 1.0))
 SEEDS = 6
@@ -46,9 +56,10 @@ def measure_ratios(
 ) -> list[dict[str, Any]]:
     """Cost of every method over the optimum, as an interval."""
     instance = generate(np.random.default_rng(seed), jobs=jobs, sites=sites, horizon=horizon)
+    run = partial(_schedule, instance, seed=seed)
     costs = {
-        name: PROBLEM.cost(instance, HEURISTICS[name].run(instance, np.random.default_rng(seed)))
-        for name in METHODS
+        name: PROBLEM.cost(instance, run(heuristic, options))
+        for name, (heuristic, options) in METHODS.items()
     }
     answer = PROBLEM.solve(
         PROBLEM.reference, instance, options=Options(time_limit=seconds)
@@ -93,20 +104,40 @@ def measure_time(*, jobs: int, sites: int, horizon: int, seed: int) -> list[dict
 
 def _testbed_tasks(scale: Scale) -> list[dict[str, Any]]:
     """Figures 4 and 5: nine servers, ten jobs that arrive in ten slots."""
-    seeds = 50 if scale == "full" else 10
+    seeds = 50 if scale == "full" else 30
     tasks = _cells(seeds, jobs=[10], sites=[9], horizon=[10], latency=["exponential"])
     return [{**task, "workload": "testbed"} for task in tasks]
 
 
 def measure_costs(
-    *, jobs: int, sites: int, horizon: int, latency: str, workload: str, seed: int
+    *,
+    jobs: int,
+    sites: int,
+    horizon: int,
+    latency: str,
+    workload: str,
+    seed: int,
+    site_kinds: str = "mix",
 ) -> list[dict[str, Any]]:
-    """Cost, with and without the worst job, makespan and CPU seconds of every method."""
+    """Cost, with and without the worst job, makespan and CPU seconds of every method.
+
+    Args:
+        jobs: I.
+        sites: R.
+        horizon: T.
+        latency: how lateness costs.
+        workload: of the simulations, or of the test-bed.
+        seed: of the instance and of the methods.
+        site_kinds: which kinds of sites there are.
+    """
     instance = generate(
         np.random.default_rng(seed), jobs=jobs, sites=sites, horizon=horizon, latency=latency,
-        workload=workload,
+        workload=workload, site_kinds=site_kinds,
     )  # fmt: skip
-    return [_run(instance, name, seed, method=name) for name in METHODS]
+    return [
+        _run(instance, heuristic, seed, options, method=name)
+        for name, (heuristic, options) in METHODS.items()
+    ]
 
 
 def _weight_tasks(scale: Scale) -> list[dict[str, Any]]:
@@ -129,7 +160,7 @@ def _run(
     instance: Any, name: str, seed: int, options: dict[str, Any] | None = None, **labels: str
 ) -> dict[str, Any]:
     began = time.process_time()
-    schedule = HEURISTICS[name].run(instance, np.random.default_rng(seed), **(options or {}))
+    schedule = _schedule(instance, name, options or {}, seed=seed)
     seconds = time.process_time() - began
     each = job_costs(instance, schedule)
     return {
@@ -140,6 +171,10 @@ def _run(
         "seconds": seconds,
         "violations": len(check(instance, schedule)),
     }
+
+
+def _schedule(instance: Any, name: str, options: dict[str, Any], *, seed: int) -> Any:
+    return HEURISTICS[name].run(instance, np.random.default_rng(seed), **options)
 
 
 RATIOS = Sweep("okita_ratios", _ratio_tasks, measure_ratios)

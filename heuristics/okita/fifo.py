@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
 from heuristics.okita.fixed import Fixed, most_beside_server, place
 from heuristics.okita.online import Job, Recorder, Rules, SiteCosts
+from optsched.errors import InputError
+
+Draw = Literal["uniform", "middle"]
+"""Of a number of workers: any up to the most, or one of the middle half."""
 
 
-def fifo(instance: Instance, rng: np.random.Generator, *, share: float = 0.5) -> Schedule:
+def fifo(
+    instance: Instance, rng: np.random.Generator, *, share: float = 0.5, draw: Draw = "uniform"
+) -> Schedule:
     """FIFO with head-of-line blocking.
 
     On arrival a job draws its number of workers from 1 to ``share`` of those that fit beside the
@@ -21,10 +29,13 @@ def fifo(instance: Instance, rng: np.random.Generator, *, share: float = 0.5) ->
         instance: every job trains at least a chunk per worker and slot (A2).
         rng: one draw per job, in order of arrival.
         share: of the workers available on arrival that a job may draw.
+        draw: from all numbers up to that share, or from the middle half of them.
 
     Raises:
-        InputError: a job that breaks (A2).
+        InputError: a job that breaks (A2), or no such ``draw``.
     """
+    if draw not in get_args(Draw):
+        raise InputError.of("draw", draw, "one of " + ", ".join(get_args(Draw)))
     system, recorder = SiteCosts(instance, Rules()), Recorder()
     order = np.argsort(instance.release_slot, kind="stable").tolist()
     queue: list[tuple[Job, int]] = []
@@ -36,7 +47,9 @@ def fifo(instance: Instance, rng: np.random.Generator, *, share: float = 0.5) ->
         while arrived < len(order) and instance.release_slot[order[arrived]] <= slot:
             job = Job(system, order[arrived])
             available = int(job.fits(free)[0].sum())
-            number = int(rng.integers(1, max(1, int(share * available)), endpoint=True))
+            most = max(1, int(share * available))
+            least, most = (1, most) if draw == "uniform" else (most // 4 + 1, most - most // 4)
+            number = int(rng.integers(least, max(least, most), endpoint=True))
             queue.append((job, min(number, most_beside_server(job, instance.capacity))))
             arrived += 1
         while queue:

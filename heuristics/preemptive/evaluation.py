@@ -1,9 +1,8 @@
 """The simulations of the preemptive paper's evaluation, as sweeps over instances.
 
 The printed parameter ranges overload the edge many times over, and the trace gives most jobs a
-single worker, so that schedulers of whole jobs at the edge cannot keep up. Beside that setting
-("printed") stands a light one: computing and communication take 2 % of the printed times, and a
-job asks for up to eight workers.
+single worker, so that schedulers of whole jobs at the edge cannot keep up. How long chunks are,
+over how long jobs arrive and how many workers a gang wants are readings of their claims.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,7 @@ from formulations.preemptive.generator import generate
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.metrics import (
     chunk_flow_time,
-    communication_time,
+    communication_wall_clock,
     load,
     makespan,
     preemptions,
@@ -38,17 +37,10 @@ from heuristics.preemptive.srtf import srtf
 from heuristics.preemptive.tiresias import tiresias_l
 from optsched.claims import Scale, Sweep
 
-Calibration = Literal["printed", "light"]
-
-LIGHT_TIMES = 0.02
-"""Factor of the printed computing and communication times in the light setting."""
-LIGHT_GANG = 8
-"""Most workers a job asks for in the light setting."""
-
 EPSILONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Speed augmentation of Figures 12 and 13."""
 
-SETTING = ["calibration", "jobs", "servers"]
+SETTING = ["jobs", "servers"]
 
 METHODS: dict[str, Callable[[Instance, np.random.Generator], Schedule]] = {
     "srtf": srtf,
@@ -63,27 +55,30 @@ METHODS: dict[str, Callable[[Instance, np.random.Generator], Schedule]] = {
 few workers passes both, and with one at the median of the jobs' service."""
 
 
-def instance_of(calibration: Calibration, jobs: int, servers: int, seed: int) -> Instance:
-    """An instance of Figures 7 to 11."""
-    rng = np.random.default_rng(seed)
-    if calibration == "printed":
-        return generate(rng, jobs=jobs, servers=servers)
-    instance = generate(rng, jobs=jobs, servers=servers, time_scale=LIGHT_TIMES)
-    return replace(instance, gang_size=np.minimum(instance.num_chunks, LIGHT_GANG))
-
-
 def measure_schedulers(
-    *, calibration: Calibration, jobs: int, servers: int, seed: int
+    *,
+    jobs: int,
+    servers: int,
+    seed: int,
+    span: int = 168,
+    chunks: float = 1.0,
+    gang: str = "trace",
 ) -> list[dict[str, Any]]:
-    """Every scheduler on one instance.
+    """Every scheduler on one instance of Figures 7 to 11.
 
     Args:
-        calibration: "printed" or "light".
         jobs: J.
         servers: S.
         seed: of the instance and of the schedulers.
+        span: slots over which jobs arrive.
+        chunks: factor of the printed computing and communication times.
+        gang: "trace": as many workers as a job of the trace had GPUs; "chunks": one per chunk.
     """
-    instance = instance_of(calibration, jobs, servers, seed)
+    instance = generate(
+        np.random.default_rng(seed), jobs=jobs, servers=servers, span=span, time_scale=chunks
+    )
+    if gang == "chunks":
+        instance = replace(instance, gang_size=instance.num_chunks)
     rows = []
     for name, run in METHODS.items():
         made = run(instance, np.random.default_rng(seed))
@@ -93,7 +88,7 @@ def measure_schedulers(
                 "method": name,
                 "jct": cost(instance, made),
                 "preemptions": _preemptions(instance, made),
-                "communication": communication_time(instance, made),
+                "communication": communication_wall_clock(instance, made),
                 "makespan": makespan(instance, made),
                 "peak": float(utilisation_over_time(instance, made).value.max(initial=0.0)),
                 "load": load(instance),
@@ -149,8 +144,7 @@ def _scheduler_tasks(scale: Scale) -> list[dict[str, Any]]:
     else:
         cells, seeds = [(100, 100), (200, 100), (300, 100), (300, 60), (300, 140)], 3
     return [
-        {"calibration": calibration, "jobs": jobs, "servers": servers, "seed": seed}
-        for calibration in ("printed", "light")
+        {"jobs": jobs, "servers": servers, "seed": seed}
         for jobs, servers in cells
         for seed in range(seeds)
     ]
@@ -161,7 +155,7 @@ def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
         cells = list(itertools.product((5, 10, 15, 20, 25), (5, 15, 25, 35, 45)))
         seeds = 10
     else:
-        cells, seeds = list(itertools.product((5, 25), (5, 45))), 2
+        cells, seeds = list(itertools.product((5, 25), (5, 45))), 3
     return [
         {"jobs": jobs, "servers": servers, "seed": seed}
         for jobs, servers in cells

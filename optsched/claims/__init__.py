@@ -2,7 +2,8 @@
 
 A :class:`Claim` names what the paper prints and how it is measured. Several claims may share one
 *experiment*: a function from a scale to what it measured, which is run once, or a :class:`Sweep`
-over many instances, which are measured in parallel and kept one by one. Packages announce their
+over many instances, which are measured in parallel and kept one by one. What a paper leaves open
+is a :class:`Reading`; a claim names those that can move its verdict. Packages announce their
 claims through the entry-point group ``optsched.claims`` (a sequence of :class:`Claim`, under the
 problem's name); ``optsched claims`` measures them.
 """
@@ -12,11 +13,13 @@ from optsched.claims.claim import (
     ClaimVerdict,
     Finding,
     Judged,
+    Reading,
+    Under,
     data_folder,
 )
 from optsched.claims.experiments import Result, claims, judge, measure_claims, run_experiments
 from optsched.claims.tables import latex, markdown, table
-from optsched.claims.verdicts import compared, compared_means, counted
+from optsched.claims.verdicts import compared, compared_means, counted, ordered, within
 from optsched.evaluation.runs import UnmeasuredError
 from optsched.study.sweep import Scale, Sweep
 
@@ -25,9 +28,11 @@ __all__ = [
     "ClaimVerdict",
     "Finding",
     "Judged",
+    "Reading",
     "Result",
     "Scale",
     "Sweep",
+    "Under",
     "UnmeasuredError",
     "claims",
     "compared",
@@ -38,6 +43,8 @@ __all__ = [
     "latex",
     "markdown",
     "measure_claims",
+    "ordered",
     "run_experiments",
     "table",
+    "within",
 ]

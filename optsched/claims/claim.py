@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,22 @@ from optsched.errors import InputError
 from optsched.evaluation.runs import UnmeasuredError
 from optsched.study.sweep import Scale
 
-ClaimVerdict = Literal["holds", "partly", "fails", "not measured"]
+ClaimVerdict = Literal[
+    "holds",
+    "direction holds, size does not",
+    "fails",
+    "depends on the reading",
+    "not comparable",
+    "not in the paper",
+    "not measured",
+]
+"""``not comparable``: another test-bed, another quantity. ``not measured``: out of reach, or the
+instances leave it open."""
+
+DIRECTION: ClaimVerdict = "direction holds, size does not"
+DEPENDS: ClaimVerdict = "depends on the reading"
+
+Value = str | int | float | bool
 
 DATA = "OPTSCHED_DATA"
 """Environment variable: the folder of the traces that some claims are measured on."""
@@ -37,6 +52,33 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """Something that a paper leaves open, and what it may mean."""
+
+    name: str
+    """Of an argument of the sweeps' ``measure``, or of the judge's where it is ``judged``."""
+    values: tuple[Value, ...]
+    """The default first."""
+    open: str
+    """Where in the text it is open, and how."""
+    judged: bool = False
+    """Whether what is measured holds every value already, so that only the judge need know."""
+
+    @property
+    def default(self) -> Value:
+        """What is read where nothing else is said."""
+        return self.values[0]
+
+
+@dataclass(frozen=True)
+class Under:
+    """What was found of a claim under one combination of readings."""
+
+    combination: Mapping[str, Value]
+    finding: Finding
+
+
+@dataclass(frozen=True)
 class Claim:
     """A number, or an order, that a paper's evaluation states."""
 
@@ -51,12 +93,16 @@ class Claim:
     experiment: Callable[[Scale], Any]
     """Scale -> measurements, shared between claims by being the same function or sweep; of a
     function, what JSON can say."""
-    judge: Callable[[Any], Finding]
-    """Measurements -> finding."""
+    judge: Callable[..., Finding]
+    """Measurements -> finding; with the values of readings that are only judged, by name."""
     printed: float | None = None
     """The printed number; None where the claim is an order or a trend."""
     unit: str = ""
     """Unit of ``printed`` and of what is measured; "" for a plain ratio."""
+    readings: tuple[Reading, ...] = ()
+    """What can move it."""
+    standing: Literal["not comparable", "not in the paper"] | None = None
+    """What is said of it whatever is measured."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +112,10 @@ class Judged:
     problem: str
     claim: Claim
     finding: Finding
+    scale: Scale = "full"
+    """At which it was measured; what is found at quick scale is provisional."""
+    under: tuple[Under, ...] = ()
+    """What was found under every combination of its readings, where they were measured."""
 
 
 def data_folder(*parts: str) -> Path:

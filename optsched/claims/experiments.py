@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from optsched.calls import pick
-from optsched.claims.claim import Claim, Finding, Judged
+from optsched.claims.claim import Claim, Finding, Judged, Under, Value
+from optsched.claims.readings import combinations, judge_options, measured_by, settle
 from optsched.errors import InputError, words
 from optsched.evaluation.runs import UNMEASURED, MethodRun, UnmeasuredError
 from optsched.parallel import Processes, Serial
@@ -74,6 +75,7 @@ def measure_claims(
     chosen: Mapping[str, Sequence[Claim]],
     scale: Scale,
     *,
+    readings: bool = False,
     workers: int = 1,
     progress: Callable[[Progress], None] | None = None,
     keep: Path | None = None,
@@ -83,14 +85,17 @@ def measure_claims(
     What an experiment or a judge raises is a finding that says so. For the arguments see
     ``run_experiments``; ``chosen`` is what ``claims`` gives, and what comes back is in its order.
     """
-    results = run_experiments(chosen, scale, workers=workers, progress=progress, keep=keep)
-    return judge(chosen, results)
+    results = run_experiments(
+        chosen, scale, readings=readings, workers=workers, progress=progress, keep=keep
+    )
+    return judge(chosen, results, scale, readings=readings)
 
 
 def run_experiments(
     chosen: Mapping[str, Sequence[Claim]],
     scale: Scale,
     *,
+    readings: bool = False,
     workers: int = 1,
     progress: Callable[[Progress], None] | None = None,
     keep: Path | None = None,
@@ -100,6 +105,7 @@ def run_experiments(
     Args:
         chosen: claims by problem.
         scale: how large the experiments are.
+        readings: whether under every combination of the claims' readings, too.
         workers: processes.
         progress: called at the start and after results.
         keep: store of a study, in which measurements are kept and looked for; what failed is
@@ -108,7 +114,12 @@ def run_experiments(
     Raises:
         InputError: ``keep`` is another kind of file.
     """
-    problems = {claim.experiment: name for name, of in chosen.items() for claim in of}
+    problems = {
+        measured_by(claim, combination): name
+        for name, of in chosen.items()
+        for claim in of
+        for combination in combinations(claim.readings)[: None if readings else 1]
+    }
     # those that cannot be split go first
     experiments = sorted(problems, key=lambda experiment: isinstance(experiment, Sweep))
     plan, unplanned = Plan(), dict[Experiment, Result]()
@@ -172,22 +183,50 @@ def _result(
 
 
 def judge(
-    chosen: Mapping[str, Sequence[Claim]], results: Mapping[Experiment, Result]
+    chosen: Mapping[str, Sequence[Claim]],
+    results: Mapping[Experiment, Result],
+    scale: Scale = "full",
+    *,
+    readings: bool = False,
 ) -> list[Judged]:
-    """Judge claims by what their experiments measured, in the order of ``chosen``."""
+    """Judge claims by what their experiments measured, in the order of ``chosen``.
+
+    Args:
+        chosen: claims by problem.
+        results: what ``run_experiments`` gives.
+        scale: at which it was measured.
+        readings: whether it was measured under every combination of readings.
+    """
     return [
-        Judged(name, claim, _finding(claim, results[claim.experiment]))
+        _judged(name, claim, results, scale, readings)
         for name, of in chosen.items()
         for claim in of
     ]
 
 
-def _finding(claim: Claim, result: Result) -> Finding:
+def _judged(
+    problem: str,
+    claim: Claim,
+    results: Mapping[Experiment, Result],
+    scale: Scale,
+    readings: bool,
+) -> Judged:
+    found = [
+        Under(combination, _finding(claim, results[measured_by(claim, combination)], combination))
+        for combination in combinations(claim.readings)[: None if readings else 1]
+    ]
+    finding = settle(found[0].finding, found)
+    if claim.standing is not None and finding.verdict != "not measured":
+        finding = replace(finding, verdict=claim.standing)
+    return Judged(problem, claim, finding, scale, tuple(found) if len(found) > 1 else ())
+
+
+def _finding(claim: Claim, result: Result, combination: Mapping[str, Value]) -> Finding:
     if result.value is None:
         why = result.error or result.reason or "nothing was measured"
         return Finding("not measured", note=why, failed=bool(result.error))
     try:
-        found = claim.judge(result.value)
+        found = claim.judge(result.value, **judge_options(claim, combination))
     except UnmeasuredError as out_of_reach:
         found = Finding("not measured", note=str(out_of_reach))
     except Exception as caught:  # a wrong judge must not hide the other findings

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
+from typing import get_args
 
 import pandas as pd
 
-from optsched.claims.claim import ClaimVerdict, Judged
+from optsched.claims.claim import DEPENDS, DIRECTION, ClaimVerdict, Judged, Under
+from optsched.claims.readings import best, fits, said
 
-VERDICTS: tuple[ClaimVerdict, ...] = ("holds", "partly", "fails", "not measured")
+VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
 
 HEADER = ("claim", "source", "printed", "measured", "interval", "instances", "verdict")
 
@@ -34,6 +36,7 @@ def table(judged: Sequence[Judged]) -> pd.DataFrame:
                 "printed": item.claim.printed,
                 "unit": item.claim.unit,
                 "verdict": item.finding.verdict,
+                "provisional": item.scale == "quick",
                 "measured": item.finding.value,
                 "low": item.finding.low,
                 "high": item.finding.high,
@@ -41,10 +44,24 @@ def table(judged: Sequence[Judged]) -> pd.DataFrame:
                 "how": item.claim.how,
                 "note": item.finding.note,
                 "failed": item.finding.failed,
+                "readings": [_record(one) for one in item.under],
+                "best_reading": said(chosen.combination) if (chosen := best(item)) else "",
             }
             for item in judged
         ]
     )
+
+
+def _record(one: Under) -> dict[str, object]:
+    found = one.finding
+    return {
+        **one.combination,
+        "verdict": found.verdict,
+        "measured": found.value,
+        "low": found.low,
+        "high": found.high,
+        "instances": found.instances,
+    }
 
 
 def cells(item: Judged) -> tuple[str, ...]:
@@ -57,8 +74,49 @@ def cells(item: Judged) -> tuple[str, ...]:
         _with_unit(number(found.value), claim.unit),
         interval(found.low, found.high),
         str(found.instances or ""),
-        found.verdict,
+        verdict_of(item),
     )
+
+
+def verdict_of(item: Judged) -> str:
+    """The verdict; of few instances at quick scale, that it is provisional, and how many."""
+    found = item.finding
+    if item.scale == "full" or not found.instances:
+        return found.verdict
+    return f"{found.verdict} (provisional, n = {found.instances})"
+
+
+READING = ("reading", "measured", "interval", "n", "verdict")
+
+
+def reading_cells(item: Judged) -> list[tuple[str, ...]]:
+    """A line per reading of a claim, under ``READING``; the one that fits best is marked."""
+    chosen = best(item)
+    return [
+        (
+            said(one.combination) + (" *" if one is chosen else ""),
+            _with_unit(number(one.finding.value), item.claim.unit),
+            interval(one.finding.low, one.finding.high),
+            str(one.finding.instances or ""),
+            one.finding.verdict,
+        )
+        for one in item.under
+    ]
+
+
+FIT = ("reading", "hold", "direction only", "fail", "mean distance from what is printed")
+
+
+def fit_cells(judged: Sequence[Judged], most: int = 5) -> list[tuple[str, ...]]:
+    """The readings of a problem that fit what is printed best, under ``FIT``, the best first."""
+    return [
+        (
+            said(fit.combination),
+            *map(str, (fit.holds, fit.direction, fit.fails)),
+            number(fit.distance),
+        )
+        for fit in fits(judged)[:most]
+    ]
 
 
 def number(value: float) -> str:
@@ -86,7 +144,9 @@ def tally(judged: Sequence[Judged]) -> str:
 
 
 def _verb(of: ClaimVerdict, count: int) -> str:
-    plural = {"holds": "hold", "fails": "fail"}
+    if of == DIRECTION:
+        return "in direction only"
+    plural = {"holds": "hold", "fails": "fail", DEPENDS: "depend on the reading"}
     return plural.get(of, of) if count != 1 else of
 
 
@@ -96,22 +156,43 @@ def by_problem(judged: Sequence[Judged]) -> list[tuple[str, list[Judged]]]:
 
 
 def markdown(judged: Sequence[Judged]) -> str:
-    """A table per problem, with how each claim was measured and what must be known below it."""
+    """A table per problem; below it how each claim was measured, and its readings side by side."""
     blocks = []
     for problem, items in by_problem(judged):
-        lines = [" | ".join(map(_markdown, ("name", *HEADER)))]
-        lines.append(" | ".join(["---"] * (len(HEADER) + 1)))
-        lines += [
-            " | ".join(map(_markdown, (f"`{item.claim.name}`", *cells(item)))) for item in items
-        ]
-        rows = "\n".join(f"| {line} |" for line in lines)
-        notes = "\n".join(f"- `{item.claim.name}`: {_markdown(_explained(item))}" for item in items)
-        blocks.append(f"## {problem}\n\n{tally(items)}.\n\n{rows}\n\n{notes}\n")
+        rows = _rows(("name", *HEADER), [(f"`{item.claim.name}`", *cells(item)) for item in items])
+        blocks.append(f"## {problem}\n\n{tally(items)}.\n\n{rows}\n")
+        blocks.append("\n".join(_explained(item) for item in items))
+        if any(item.under for item in items):
+            blocks.append(_open_points(items))
     return "\n".join(blocks)
 
 
+def _open_points(items: Sequence[Judged]) -> str:
+    """What a problem's paper leaves open, and the readings that fit all its claims best."""
+    moved = {r.name: r for item in items if item.under for r in item.claim.readings}
+    points = "\n".join(
+        f"- **{r.name}** ({', '.join(map(str, r.values))}): {_markdown(r.open)}"
+        for r in moved.values()
+    )
+    return (
+        "### What the paper leaves open\n\nThe default stands first; best fits, by the claims that "
+        f"they can move, below.\n\n{points}\n\n{_rows(FIT, fit_cells(items))}\n"
+    )
+
+
+def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(_markdown, line))} |" for line in lines)
+
+
 def _explained(item: Judged) -> str:
-    return ". ".join(text.rstrip(".") for text in (item.claim.how, item.finding.note) if text)
+    """How a claim was measured, what must be known, and a small table of its readings."""
+    notes = ". ".join(text.rstrip(".") for text in (item.claim.how, item.finding.note) if text)
+    said = f"- `{item.claim.name}`: {_markdown(notes)}"
+    if not item.under:
+        return said
+    rows = _rows(READING, reading_cells(item)).replace("\n", "\n  ")
+    return f"{said}\n\n  {rows}\n\n  \\* fits what is printed best\n"
 
 
 def _markdown(text: str) -> str:

@@ -1,52 +1,96 @@
-"""From measurements to a verdict: the rules, the same for every claim."""
+"""From measurements to a verdict: the rules, the same for every claim.
+
+Direction and size are judged apart, and both by intervals: what the instances leave open has no
+verdict. A gain that is several times what is printed has the direction, not the size.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from scipy import stats
 
-from optsched.claims.claim import ClaimVerdict, Finding
+from optsched.claims.claim import DIRECTION, ClaimVerdict, Finding
 from optsched.errors import InputError
-from optsched.evaluation.tables import mean_interval
+from optsched.evaluation.tables import CONFIDENCE, mean_interval
 
-Better = Literal["larger", "smaller", "equal"]
-"""Whether a printed number is a floor, a ceiling or a target."""
+Sense = Literal["about", "at least", "at most"]
+"""Whether a printed number is a target, a floor or a ceiling."""
 
 SLACK = 0.02
-"""Shortfall from a printed value that is forgiven, relative to it, and absolute below 1."""
+"""Miss of a printed value that is forgiven, relative to it, and absolute below 1."""
 
-PARTLY = 0.5
-"""Share of a printed value that must be reached for "partly"."""
+SAME_SIZE = 1.5
+"""Factor within which a mean and a printed number are the same size, if the interval has both."""
+
+LEAST = 3
+"""Fewest values whose mean decides anything."""
+
+OPEN: ClaimVerdict = "not measured"
 
 
-def verdict(measured: float, printed: float, better: Better, room: float) -> ClaimVerdict:
+def verdict(
+    value: float,
+    low: float,
+    high: float,
+    printed: float | tuple[float, float],
+    sense: Sense,
+    neutral: float | None,
+    room: float,
+) -> ClaimVerdict:
     """The rule behind every comparison with a printed number.
 
-    A claim holds where what is measured is at least (at most, as large as) printed, up to ``room``.
-    A gain, such as +30 % or, where smaller is better, -30 %, holds partly where it goes the same
-    way at least ``PARTLY`` as far. Otherwise the claim fails.
+    A floor or a ceiling holds where the whole interval keeps it. A target holds where the interval
+    lies on the printed side of ``neutral`` and the size agrees; ``not measured`` is what the
+    interval leaves open.
+
+    Args:
+        value: measured.
+        low: end of its interval.
+        high: the other end.
+        printed: what is stated; two numbers state a range.
+        sense: what the number is.
+        neutral: where there is no effect: 0 for a gain, 1 for a ratio; None: the claim has no
+            direction.
+        room: forgiven, in the unit of the value.
     """
-    distance = measured - printed
-    miss = {"larger": -distance, "smaller": distance, "equal": abs(distance)}[better]
-    if miss <= room:
-        return "holds"
-    gain = better == "equal" or (better == "larger") == (printed > 0)
-    if not printed or not gain:
-        return "fails"
-    reached = measured / printed
-    if better == "equal" and reached > 1:
-        reached = 1 / reached
-    return "partly" if reached >= PARTLY else "fails"
+    least, most = printed if isinstance(printed, tuple) else (printed, printed)
+    if sense != "about":
+        kept, broken = (
+            (low >= least - room, high < least - room)
+            if sense == "at least"
+            else (high <= most + room, low > most + room)
+        )
+        return "holds" if kept else "fails" if broken else OPEN
+    possible = low - room <= most and high + room >= least
+    agrees = least - room <= value <= most + room or (
+        possible and _same_size(value, least, most, neutral or 0.0)
+    )
+    if neutral is None:
+        return "holds" if agrees else OPEN if possible else "fails"
+    up = least + most > 2 * neutral
+    right, wrong = (low > neutral, high <= neutral) if up else (high < neutral, low >= neutral)
+    if right:
+        return "holds" if agrees else DIRECTION
+    return "fails" if wrong or not possible else OPEN
+
+
+def _same_size(value: float, least: float, most: float, neutral: float) -> bool:
+    nearest = min(max(value, least), most) - neutral
+    apart = value - neutral
+    return nearest * apart > 0 and 1 / SAME_SIZE <= apart / nearest <= SAME_SIZE
 
 
 def compared(
     values: Sequence[float],
-    printed: float,
+    printed: float | tuple[float, float],
     *,
-    better: Better = "larger",
+    sense: Sense = "about",
+    neutral: float | None = None,
     slack: float = SLACK,
     room: float | None = None,
     note: str = "",
@@ -56,35 +100,38 @@ def compared(
     Args:
         values: measured, one per instance; those that are no finite numbers are left out, and the
             note says how many.
-        printed: what the paper states.
-        better: whether the printed number is a floor, a ceiling or a target.
+        printed: what the paper states; two numbers state a range.
+        sense: whether the printed number is a target, a floor or a ceiling.
+        neutral: where there is no effect; None: the claim has no direction.
         slack: forgiven, relative to ``printed``, and absolute where that is below 1.
         room: forgiven, in the unit of the values, in place of ``slack``.
         note: what a reader must know.
 
     Example:
-        >>> compared([0.30, 0.34], 0.33).verdict, compared([0.20], 0.33).verdict
-        ('holds', 'partly')
+        >>> [compared(v, 0.33, neutral=0.0).verdict for v in ([0.30, 0.34, 0.33], [2.1, 2.2, 2.0])]
+        ['holds', 'direction holds, size does not']
     """
     numbers = [float(v) for v in values if math.isfinite(v)]
     left_out = f"{len(values) - len(numbers)} of {len(values)} instances have no value"
-    note = _joined(note, left_out if len(numbers) < len(values) else "")
+    note = joined(note, left_out if len(numbers) < len(values) else "")
     if not numbers:
-        return Finding("not measured", note=note)
+        return Finding(OPEN, note=note)
     mean = math.fsum(numbers) / len(numbers)
-    room = slack * max(1.0, abs(printed)) if room is None else room
-    judged = verdict(mean, printed, better, room)
-    return Finding(judged, mean, *mean_interval(numbers), len(numbers), note)
+    if room is None:
+        room = slack * max(1.0, *np.abs(printed).reshape(-1).tolist())
+    return _settled(
+        mean, *mean_interval(numbers), len(numbers), note, printed, sense, neutral, room
+    )
 
 
 def compared_means(
     values: Sequence[float],
     others: Sequence[float],
-    printed: float,
+    printed: float | tuple[float, float],
     *,
     gain: bool = False,
     percent: bool = False,
-    better: Better = "larger",
+    sense: Sense = "about",
     slack: float = SLACK,
     note: str = "",
 ) -> Finding:
@@ -92,15 +139,16 @@ def compared_means(
 
     Papers compare curves, which are means: the ratio of means is what they print, and it does not
     explode where a single instance leaves one method with nothing. The interval is Student's for
-    the ratio linearised at the means (the ratio estimator of survey sampling).
+    the ratio linearised at the means (the ratio estimator of survey sampling). Equal means are
+    what is neutral.
 
     Args:
         values: of the method, one per instance.
         others: of what it is compared with, on the same instances.
-        printed: what the paper states.
+        printed: what the paper states; two numbers state a range.
         gain: whether the claim is about the ratio less 1.
         percent: whether the claim is in per cent.
-        better: whether the printed number is a floor, a ceiling or a target.
+        sense: whether the printed number is a target, a floor or a ceiling.
         slack: of the ratio, absolute: 0.02 is 2 percentage points.
         note: what a reader must know.
 
@@ -112,29 +160,112 @@ def compared_means(
     pairs = np.array([values, others], dtype=float).T
     pairs = pairs[np.isfinite(pairs).all(axis=1)]
     left_out = f"{len(values) - len(pairs)} of {len(values)} instances have no value"
-    note = _joined(note, left_out if len(pairs) < len(values) else "")
+    note = joined(note, left_out if len(pairs) < len(values) else "")
     above, below = pairs.mean(axis=0) if len(pairs) else (math.nan, 0.0)
     if not below > 0:
-        return Finding("not measured", note=_joined(note, "nothing to compare with"))
+        return Finding(OPEN, note=joined(note, "nothing to compare with"))
     ratio = float(above / below)
     around = ratio + (pairs[:, 0] - ratio * pairs[:, 1]) / below
     unit = 100.0 if percent else 1.0
     found, low, high = (
         unit * (end - gain) for end in (ratio, *mean_interval([float(a) for a in around]))
     )
-    judged = verdict(found, printed, better, unit * slack)
-    return Finding(judged, found, low, high, len(pairs), note)
+    neutral = unit * (1 - gain)
+    return _settled(found, low, high, len(pairs), note, printed, sense, neutral, unit * slack)
 
 
-def counted(holds: Sequence[bool], *, note: str = "") -> Finding:
-    """Judge a claim that is true or false on each instance; the value is the share of truths."""
-    if not holds:
-        return Finding("not measured", note=note)
-    share = sum(map(bool, holds)) / len(holds)
-    low, high = mean_interval([float(h) for h in holds])
-    judged: ClaimVerdict = "holds" if share == 1 else "fails" if share == 0 else "partly"
-    return Finding(judged, share, max(low, 0.0), min(high, 1.0), len(holds), note)
+def _settled(
+    value: float,
+    low: float,
+    high: float,
+    count: int,
+    note: str,
+    printed: float | tuple[float, float],
+    sense: Sense,
+    neutral: float | None,
+    room: float,
+) -> Finding:
+    found = Finding(OPEN, value, low, high, count, note)
+    if count < LEAST:
+        return left_open(found)
+    judged = verdict(value, low, high, printed, sense, neutral, room)
+    return left_open(found) if judged == OPEN else replace(found, verdict=judged)
 
 
-def _joined(*notes: str) -> str:
+def counted(holds: Sequence[bool | None], *, note: str = "") -> Finding:
+    """Judge a claim that is true or false on each instance; the value is the share of truths.
+
+    Ties (None) count for nobody; where there is nothing else, there is no effect, and the claim
+    fails. The interval is Clopper and Pearson's. With all of it above one half the claim holds
+    where nothing contradicts it, and has the direction where something does.
+    """
+    signs = [bool(sign) for sign in holds if sign is not None]
+    count, hits = len(signs), sum(signs)
+    if len(holds) > count:
+        note = joined(note, f"{len(holds) - count} of {len(holds)} are ties")
+    if not count:
+        return Finding("fails" if len(holds) else OPEN, 0.0, instances=len(holds), note=note)
+    tail = (1 - CONFIDENCE) / 2
+    low = float(stats.beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
+    high = float(stats.beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
+    found = Finding(OPEN, hits / count, low, high, count, note)
+    if low > 0.5:
+        return replace(found, verdict="holds" if hits == count else DIRECTION)
+    return replace(found, verdict="fails") if high < 0.5 else left_open(found)
+
+
+def ordered(
+    differences: Mapping[str, Sequence[float]], *, logarithmic: bool = False, note: str = ""
+) -> Finding:
+    """Judge an order from paired differences, each of which it says to be positive.
+
+    The value is the mean difference whose interval reaches lowest. It fails with a single one that
+    is certainly not positive, and the note names those.
+
+    Args:
+        differences: one per instance, by what is compared.
+        logarithmic: they are logarithms of ratios: the value is a (geometric mean) ratio.
+        note: what a reader must know.
+    """
+    ends = {name: mean_interval([float(v) for v in of]) for name, of in differences.items()}
+    enough = all(len(of) >= LEAST for of in differences.values())
+    right = [name for name, (low, _) in ends.items() if enough and low > 0]
+    wrong = [name for name, (_, high) in ends.items() if enough and high <= 0]
+    doubt = [name for name in ends if name not in right + wrong]
+    least = min(differences, key=lambda name: np.nan_to_num(ends[name][0]))
+    values = float(np.mean(differences[least])), *ends[least]
+    value, low, high = map(math.exp, values) if logarithmic else values
+    notes = [note]
+    if wrong:
+        notes.append("not so: " + ", ".join(wrong))
+    if doubt:
+        notes.append("open: " + ", ".join(doubt))
+    found = Finding(
+        "fails" if wrong else "holds", value, low, high, min(map(len, differences.values())),
+        joined(*notes),
+    )  # fmt: skip
+    return left_open(found) if doubt and not wrong else found
+
+
+def within(deviations: Mapping[str, Sequence[float]], limit: float, *, note: str = "") -> Finding:
+    """Judge whether mean deviations are no larger than a limit; the value is the largest."""
+    ends = {name: mean_interval([float(v) for v in of]) for name, of in deviations.items()}
+    worst = max(deviations, key=lambda name: abs(float(np.mean(deviations[name]))))
+    low, high = ends[worst]
+    count = min(map(len, deviations.values()))
+    value = float(np.mean(deviations[worst]))
+    beyond = any(low > limit or high < -limit for low, high in ends.values())
+    found = Finding("fails" if beyond else "holds", value, low, high, count, note)
+    inside = all(-limit <= low and high <= limit for low, high in ends.values())
+    return found if count >= LEAST and (inside or beyond) else left_open(found)
+
+
+def left_open(found: Finding) -> Finding:
+    """The same without a verdict: its instances leave it open."""
+    said = f"{found.instances} instance{'s' * (found.instances != 1)} leave it open"
+    return replace(found, verdict=OPEN, note=joined(found.note, said))
+
+
+def joined(*notes: str) -> str:
+    """Notes in one line."""
     return "; ".join(note for note in notes if note)

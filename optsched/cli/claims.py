@@ -6,6 +6,7 @@ import json as json_text
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,7 +38,8 @@ KEEP = Path("out/claims.sqlite")
 NARROW = 110
 """Columns of a terminal below which claims are listed and not put in a table."""
 
-COLOURS = {"holds": "green", "partly": "yellow", "fails": "red", "not measured": "dim"}
+COLOURS = {"holds": "green", "fails": "red", "not measured": "dim"}
+"""Of verdicts; the others are yellow."""
 
 
 def claims(
@@ -57,6 +59,12 @@ def claims(
     ] = None,
     listing: Annotated[
         bool, typer.Option("--list", help="Say what is claimed and how it would be measured.")
+    ] = False,
+    readings: Annotated[
+        bool,
+        typer.Option(
+            "--readings", help="Under every reading of what the paper leaves open: takes longer."
+        ),
     ] = False,
     workers: Annotated[
         int | None,
@@ -90,7 +98,10 @@ def claims(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Measure what papers state: each claim holds, holds partly, fails, or was not measured.
+    """Measure what papers state: each claim holds, has the direction, fails, or was not measured.
+
+    --readings measures it under every reading of what its paper leaves open, too, and says which
+    fits what is printed best.
 
     -o writes the table as .md, .tex, .csv or .json. A run with --full that was interrupted goes on
     where it was: start it again. Exits 0 where all was measured that can be, whatever came of it,
@@ -117,11 +128,12 @@ def claims(
         results = run_experiments(
             chosen,
             scale,
+            readings=readings,
             workers=workers or cores(),
             progress=lambda p: tell(p.finished, p.planned, p.seconds_left, p.latest),
             keep=keep,
         )
-    judged = judge(chosen, results)
+    judged = judge(chosen, results, scale, readings=readings)
     write(judged)
     _write_measurements(results, measurements)
     if json:
@@ -237,9 +249,13 @@ def _list(chosen: Mapping[str, Sequence[Claim]], json: bool) -> None:
     from optsched.claims.tables import number
 
     if json:
-        fields = ("name", "source", "text", "printed", "unit", "how")
+        fields = ("name", "source", "text", "printed", "unit", "how", "standing")
         listed = [
-            {"problem": problem, **{field: getattr(claim, field) for field in fields}}
+            {
+                "problem": problem,
+                **{field: getattr(claim, field) for field in fields},
+                "readings": [asdict(reading) for reading in claim.readings],
+            }
             for problem, of in chosen.items()
             for claim in of
         ]
@@ -278,6 +294,23 @@ def _show(judged: Sequence[Judged]) -> None:
             _show_list(items, title)
         else:
             _show_table(items, title)
+        _show_readings(problem, items)
+
+
+def _show_readings(problem: str, items: Sequence[Judged]) -> None:
+    """A small table per claim that readings can move, and the readings that fit all best."""
+    from optsched.claims.tables import FIT, READING, fit_cells, reading_cells
+
+    for item in items:
+        if item.under:
+            title = f"{item.claim.name}: {item.finding.verdict} (* fits what is printed best)"
+            print_table(READING, reading_cells(item), title)
+    if any(item.under for item in items):
+        print_table(FIT, fit_cells(items), f"{problem}: readings that fit what is printed best")
+
+
+def _colour(item: Judged) -> str:
+    return COLOURS.get(item.finding.verdict, "yellow")
 
 
 def _show_table(items: Sequence[Judged], title: str) -> None:
@@ -297,7 +330,7 @@ def _show_table(items: Sequence[Judged], title: str) -> None:
         said = Text(text)
         about = ": ".join(part for part in (item.claim.name, item.finding.note) if part)
         said.append(f"\n{about}", style="dim")
-        made.add_row(said, *map(Text, rest), Text(verdict, style=COLOURS[item.finding.verdict]))
+        made.add_row(said, *map(Text, rest), Text(verdict, style=_colour(item)))
     output = console()
     output.print()
     output.print(made)
@@ -313,7 +346,7 @@ def _show_list(items: Sequence[Judged], title: str) -> None:
     output.print(f"\n{title}", style="bold", markup=False)
     for item in items:
         shown = dict(zip(HEADER, cells(item), strict=True))
-        line = Text(shown["verdict"], style=COLOURS[item.finding.verdict])
+        line = Text(shown["verdict"], style=_colour(item))
         line.append(f"  {shown['claim']} ({shown['source']})", style="not dim default")
         output.print(line)
         facts = [f"{name} {shown[name]}" for name in ("printed", "measured") if shown[name]]

@@ -9,7 +9,7 @@ from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.metrics import (
     StepFunction,
     busy_workers,
-    communication_time,
+    communication_wall_clock,
     jobs_present,
     load,
     makespan,
@@ -92,8 +92,9 @@ def test_jobs_wait_from_release_to_completion_while_nothing_of_them_runs(instanc
 def test_communication_is_upload_and_exchange_and_none_of_the_latter_in_the_cloud(
     instance, schedule
 ):
-    uploads, exchange = 1 + 10 + 1, 1 + 1
-    assert communication_time(instance, schedule) == uploads + exchange
+    # job 0 runs for 4 slots, a third of them exchange; job 2 for 2, half of them; by wall clock
+    uploads, exchange = 1 + 10 + 1, 4 / 3 + 1
+    assert communication_wall_clock(instance, schedule) == pytest.approx(uploads + exchange)
 
 
 def test_load_is_work_over_what_workers_can_do_while_jobs_arrive(instance):
@@ -109,7 +110,7 @@ def test_a_schedule_without_runs_can_be_measured(instance):
     nothing = Schedule.build(runs=[], together=[False] * 3)
     assert preemptions(instance, nothing) == 0
     assert utilisation_over_time(instance, nothing).value.size == 0
-    assert communication_time(instance, nothing) == 3  # gradients only
+    assert communication_wall_clock(instance, nothing) == 0
 
 
 @pytest.mark.parametrize("name", PROBLEM.pictures)

@@ -1,0 +1,20 @@
+"""What AerialEdge's paper leaves open, where its claims may hang on it."""
+
+from optsched.claims import Reading
+
+NODES = Reading(
+    "nodes",
+    ("own batch", "shared"),
+    "Section IV-B: Tetris places half of the tasks at a time: on nodes of their own, or on what "
+    "earlier ones left free, too",
+    judged=True,
+)
+EXECUTION = Reading(
+    "execution",
+    ("pooled", "per job", "last task"),
+    "(10) adds up mean task times job by job, Figure 9 fits them over all tasks, and a reader "
+    "takes execution for the time until the last task ends",
+    judged=True,
+)
+COLUMNS = {"pooled": "aet_pooled", "per job": "aet_per_job", "last task": "makespan"}
+"""Of the measurements, by what execution means."""

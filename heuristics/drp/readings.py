@@ -1,0 +1,30 @@
+"""What the DRP/DSRP paper leaves open, where its claims may hang on it."""
+
+from optsched.claims import Reading
+
+SHARE = Reading(
+    "comm_share",
+    (0.5, 0.1),
+    "(8) to (13) fix the share of the deadline left to communication, and Section 5.1 gives no "
+    "value of epsilon",
+)
+PROFILE = Reading(
+    "profile",
+    ("balanced", "bandwidth_bound"),
+    "Section 5.1 prints servers of 150 GFLOP/s and not the work per mini-batch: inbound bandwidth "
+    "and compute both scarce, or bandwidth alone",
+    judged=True,
+)
+NEAREST = Reading(
+    "nearest",
+    ("in turn", "literal"),
+    "Section 5.2: jobs placed one after the other, or all at once at the nearest servers, from "
+    "which jobs go while anything is violated",
+    judged=True,
+)
+DATA = Reading(
+    "data",
+    ("all", "uniform"),
+    "Section 5.4 prints one number for three figures: over all distributions of data, or uniform",
+    judged=True,
+)

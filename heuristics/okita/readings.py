@@ -1,0 +1,30 @@
+"""What Okita's paper leaves open, where its claims may hang on it."""
+
+from optsched.claims import Reading
+
+SITES = Reading(
+    "site_kinds",
+    ("mix", "largest"),
+    "Section V-B: resources as those of Amazon's P3, P2 and G3, not which sizes: a mix of all, or "
+    "the largest of each family",
+)
+FIFO = Reading(
+    "fifo",
+    ("uniform", "middle"),
+    "Section V-A: FIFO with a random fixed number of workers, without a law: any up to half of "
+    "what is free, or one of the middle half of these",
+    judged=True,
+)
+OASIS = Reading(
+    "oasis",
+    (1, 100),
+    "Section V-A runs OASiS without its prices' constants: the least price L, with U = 1000 L",
+    judged=True,
+)
+LATENCY = Reading(
+    "latency",
+    ("exponential", "linear", "piecewise"),
+    "Section V: three latency functions, and no word on the one behind the sentence; the default "
+    "is the figures', the sigmoid",
+    judged=True,
+)
