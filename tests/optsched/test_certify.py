@@ -47,6 +47,23 @@ def test_numbers_compare_up_to_a_relative_tolerance():
     assert at_most(1.0, 1.0 - 1e-8, tolerance=1e-6) == "holds"
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "verdict"),
+    [
+        (0.0, -1e-9, "holds"),  # the tolerance itself
+        (0.5, 0.5 - 0.9e-9, "holds"), (0.5, 0.5 - 1.1e-9, "fails"),
+        (4.0, 4.0 - 3.6e-9, "holds"), (4.0, 4.0 - 4.4e-9, "fails"),
+        (-4.0, -4.0 - 3.6e-9, "holds"), (-4.0, -4.0 - 4.4e-9, "fails"),
+    ],
+)  # fmt: skip
+def test_the_tolerance_is_relative_to_numbers_above_one(left, right, verdict):
+    assert at_most(left, right) == verdict
+
+
+def test_nothing_is_expected_that_is_not_said_to_be():
+    assert not Certificate("Lemma", "a test", "left <= right", "fails").refuted
+
+
 def test_the_command_exits_0_where_all_that_should_hold_does(monkeypatch, files):
     result = certified(
         monkeypatch, files, certificate("holds"), certificate("fails", expected=False)

@@ -302,6 +302,13 @@ def test_rows_whose_products_underflow_are_decided_exactly():
         assert bool(m.violations({"x": np.full(3, share * 2.0**-537)}, 0.0)) == broken
 
 
+@pytest.mark.parametrize(("x", "broken"), [(2.0**-80, True), (0.0, False), (-(2.0**-80), False)])
+def test_an_excess_far_below_the_digits_of_the_tolerance_is_seen(x, broken):
+    m = Model()
+    m.add("row", m.continuous("x", lower=-INF) <= -0.25)
+    assert bool(m.violations({"x": x}, 0.25)) == broken
+
+
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e9])
 def test_rows_that_hold_or_break_beyond_doubt_are_left_to_floating_point(size, monkeypatch):
     monkeypatch.delattr("optsched.model.evaluate._exact_excess")

@@ -233,6 +233,17 @@ def test_entries_stored_as_zero_are_none() -> None:
     assert (low.tolist(), high.tolist()) == ([0, -INF], [pytest.approx(6, rel=1e-7), INF])
 
 
+@pytest.mark.parametrize("a", [5.0, -5.0])
+def test_a_multiplier_for_a_side_that_a_row_does_not_have_proves_nothing(a):
+    m = Model()
+    x = m.continuous("x", lower=2, upper=9)
+    m.add("row", a * x >= -100)
+    m.minimize(x)
+    found = bound(m, [-0.5], 9.0)
+    assert found == pytest.approx(2.0)
+    assert found <= 2.0
+
+
 # what multipliers claim, rounding left aside
 
 
