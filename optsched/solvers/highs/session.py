@@ -18,7 +18,9 @@ from optsched.solvers.solution import Status
 _DECIDED = (Status.OPTIMAL, Status.FEASIBLE, Status.NO_SOLUTION, Status.INFEASIBLE)
 
 _FEW_ROWS = 200
-"""HiGHS changes sides and coefficients one by one; with more of them, a new hand-over is faster."""
+"""HiGHS changes sides one by one; with more rows than this, a new hand-over is faster."""
+_PER_COEFFICIENT = 20
+"""As many rows cost what one coefficient costs."""
 
 
 class HighsSession:
@@ -151,7 +153,7 @@ class HighsSession:
         if coefficients:
             before = old.matrix[kept].data if len(kept) < old.count else old.matrix.data
             entries = np.flatnonzero(rows.matrix.data[: len(before)] != before)
-        if len(other) + len(entries) > _FEW_ROWS:
+        if len(other) + _PER_COEFFICIENT * len(entries) > _FEW_ROWS:
             return False
         for row in other.tolist():
             engine.changeRowBounds(row, low[row], high[row])
