@@ -147,8 +147,8 @@ class Results:
                 trace = store.trace(step.run(digest, case.seed))
                 where = {"problem": self.layouts[case.grid].problem, "instance": case.name}
                 how = {"status": run.status, "message": run.message, "trace": trace}
-                named = {"seed": case.seed, "kind": step.kind, "method": step.label}
-                found.append(where | named | how)
+                named: dict[str, Any] = {"seed": case.seed, "kind": step.kind, "method": step.label}
+                found.append({**where, **named, **how})
         return found
 
     def steps(self) -> list[StepSummary]:
