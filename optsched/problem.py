@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from optsched.arrivals import Arrivals
 from optsched.calls import accept, call_options, check_values, parse_call, pick, read_list
 from optsched.certificate import Certificate
 from optsched.document import Documented, refusal
@@ -53,8 +54,12 @@ class Heuristic:
     source: str
     """Paper, algorithm number."""
     summary: str
-    online: bool = True
-    """Whether it sees a job only when it arrives."""
+    online: bool | Callable[..., bool] = True
+    """Whether it sees a job only when it arrives; (**options) -> that, where options decide."""
+
+    def is_online(self, options: Mapping[str, Any]) -> bool:
+        """Whether it is announced as online with these options."""
+        return self.online(**options) if callable(self.online) else self.online
 
 
 @dataclass(frozen=True)
@@ -341,6 +346,8 @@ class Problem:
     certify: Callable[[Any, Any], Sequence[Certificate]] | None = None
     """(instance, schedule) -> what the paper's lemmas and theorems come to there; None where
     there is nothing of that kind."""
+    arrivals: Arrivals | None = None
+    """How jobs arrive one by one; None where all are there from the beginning."""
 
     def solve(self, formulation: str, instance: Any, **options: Any) -> Answer:
         """Solve by a formulation or exact method, named with its options: "problem_2(horizon=20)".
@@ -432,6 +439,17 @@ class Problem:
         except ValidationError as error:
             raise refusal(error) from None
         return {name: getattr(validated, name) for name in options}
+
+
+def granted_check_options(problem: Problem, schedule: Any) -> dict[str, Any]:
+    """What the check grants a schedule beyond its defaults, such as the speed it was run at."""
+    defaults = call_options(problem.check, given=2) or {}
+    granted = problem.check_options(schedule)
+    return {
+        name: value
+        for name, value in granted.items()
+        if name not in defaults or defaults[name] != value
+    }
 
 
 def later(module: str, name: str) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,3 +22,13 @@ class Violation:
 def no_options(schedule: Any) -> Mapping[str, Any]:
     """What a check grants a schedule beyond its defaults, where it grants nothing."""
     return {}
+
+
+def describe(violations: Sequence[Violation]) -> str:
+    """The worst violation in words, and how many there are."""
+    worst = max(violations, key=lambda violation: violation.amount)
+    where = ", ".join(f"{key} {value:g}" for key, value in worst.index.items())
+    return (
+        f"breaks ({worst.constraint}){f' at {where}' if where else ''} by {worst.amount:g}"
+        f"; violations in all: {len(violations)}"
+    )

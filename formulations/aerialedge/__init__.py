@@ -14,6 +14,7 @@ from formulations.aerialedge.check import check, cost
 from formulations.aerialedge.dispatch import DISPATCH, closest
 from formulations.aerialedge.generator import GeneratorOptions, generate
 from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.online import ARRIVALS
 from formulations.aerialedge.pack import PACKING, pack
 from formulations.aerialedge.patterns import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
@@ -69,5 +70,6 @@ PROBLEM = Problem(
         "gantt": later("formulations.aerialedge.plots", "gantt_chart"),
     },
     presets=STUDIES / "aerialedge.toml",
+    arrivals=ARRIVALS,
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -5,6 +5,7 @@ time, which the paper plots. The modules beside it are meant to be read next to 
 """
 
 from dataclasses import replace
+from functools import partial
 
 from formulations import STUDIES
 from formulations.batch import (
@@ -20,6 +21,7 @@ from formulations.batch.choices import lb_alone, weighted_alone
 from formulations.batch.generator import GeneratorOptions, generate
 from formulations.batch.instance import Instance
 from formulations.batch.metrics import MEASURES
+from formulations.batch.online import ARRIVALS, replan
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
 from optsched.problem import Bound, ExactMethod, Formulation, Problem, later
@@ -58,6 +60,7 @@ PROBLEM = Problem(
     measures=MEASURES,
     pictures={name: later("formulations.batch.plots", name) for name in ("gantt", "utilisation")},
     presets=STUDIES / "batch.toml",
+    arrivals=ARRIVALS,
 )
 """(2); its heuristics come from an entry point of their own."""
 
@@ -69,5 +72,6 @@ COMPLETION = replace(
     formulations=_of_jobs("completion"),
     bounds={"alone": replace(_ALONE, compute=weighted_alone)},
     presets=STUDIES / "batch_completion.toml",
+    arrivals=replace(ARRIVALS, replan=partial(replan, objective="completion")),
 )
 """What the paper's figures plot; its heuristics come from an entry point of their own."""

@@ -106,7 +106,6 @@ def complete(
     servers = chosen.instance.servers
     y = np.zeros((len(table.job), servers), dtype=np.int64)
     y[given.placed[:, 0], given.placed[:, 1]] = given.placed[:, 2]
-    occupancy = Occupancy(chosen)
     runs = []
     for r in np.flatnonzero(given.kept).tolist():
         start = int(table.start[r])
@@ -114,13 +113,25 @@ def complete(
         runs.append(
             PlacedJob(int(table.job[r]), start, end, bool(k.fast[r]), int(given.ps[r]), y[r])
         )
-        occupancy.put(runs[-1])
+    return inserted(Occupancy(chosen), runs, order, go_on)
+
+
+def inserted(
+    occupancy: Occupancy,
+    given: Sequence[PlacedJob],
+    order: Sequence[int],
+    go_on: Callable[[], bool] = lambda: True,
+) -> list[PlacedJob]:
+    """Runs that have a place, and those of other jobs where they complete earliest beside them."""
+    runs = list(given)
+    for run in runs:
+        occupancy.put(run)
     there = {run.job for run in runs}
     for j in order:
-        run = None if j in there or not go_on() else occupancy.earliest(j)
-        if run is not None:
-            runs.append(run)
-            occupancy.put(run)
+        found = None if j in there or not go_on() else occupancy.earliest(j)
+        if found is not None:
+            runs.append(found)
+            occupancy.put(found)
     return runs
 
 

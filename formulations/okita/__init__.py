@@ -11,6 +11,7 @@ from formulations.okita.columns import LB_COLUMNS, METHOD
 from formulations.okita.encode import FORMULATIONS
 from formulations.okita.generator import GeneratorOptions, generate
 from formulations.okita.instance import Instance
+from formulations.okita.online import ARRIVALS
 from formulations.okita.relaxed_columns import LB_RELAXED_COLUMNS
 from formulations.okita.schedule import Schedule
 from optsched.problem import Problem, later
@@ -35,5 +36,6 @@ PROBLEM = Problem(
     measures=MEASURES,
     presets=STUDIES / "okita.toml",
     pictures={name: later("formulations.okita.plots", name) for name in ("gantt", "utilisation")},
+    arrivals=ARRIVALS,
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

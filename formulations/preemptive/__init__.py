@@ -27,6 +27,7 @@ from formulations.preemptive.check import check, cost
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.metrics import MEASURES
 from formulations.preemptive.offline import COMPACT, OFFLINE
+from formulations.preemptive.online import ARRIVALS
 from formulations.preemptive.price_guided import PRICE_GUIDED
 from formulations.preemptive.prices import PRICES
 from formulations.preemptive.schedule import Schedule
@@ -73,6 +74,7 @@ PROBLEM = Problem(
     },
     presets=STUDIES / "preemptive.toml",
     certify=later("formulations.preemptive.certify", "certify"),
+    arrivals=ARRIVALS,
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""
 
@@ -109,5 +111,6 @@ STORAGE = replace(
     measures={},
     presets=STUDIES / "preemptive_storage.toml",
     certify=later("formulations.preemptive.certify", "certify_with_storage"),
+    arrivals=replace(ARRIVALS, replan=None),
 )
 """(7) and its relaxations; its heuristics come from an entry point of their own."""

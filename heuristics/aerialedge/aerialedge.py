@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.aerialedge.closest import closest_feasible
 from formulations.aerialedge.fill import fill_by_knapsack
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.pack import Method, pack
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_schedule
 from heuristics.aerialedge.baselines import first_fit_decreasing
-from heuristics.aerialedge.dispatch import closest_feasible
 
 
 def aerialedge(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.aerialedge.closest import closest_feasible
 from formulations.aerialedge.instance import Booleans, Floats, Instance, Integers
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from heuristics.aerialedge import placement
 from heuristics.aerialedge.cluster import Cluster, shares
-from heuristics.aerialedge.dispatch import closest_feasible
 from heuristics.aerialedge.policy import (
     GRAPHENE_ROUNDING,
     Policy,

@@ -13,10 +13,10 @@ from math import ceil, floor
 
 import numpy as np
 
+from formulations.aerialedge.closest import closest_feasible
 from formulations.aerialedge.instance import Instance, Integers
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from heuristics.aerialedge.cluster import Cluster
-from heuristics.aerialedge.dispatch import closest_feasible
 from heuristics.aerialedge.placement import Placed, Rule
 
 Parts = Callable[[Instance, int], list[Integers]]

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from formulations.aerialedge.closest import closest_feasible
 from formulations.aerialedge.instance import Instance, Integers
 from formulations.aerialedge.schedule import Schedule
 from heuristics.aerialedge.baselines import SPEAR, bottom_level
 from heuristics.aerialedge.cluster import Cluster
-from heuristics.aerialedge.dispatch import closest_feasible
 from heuristics.aerialedge.policy import place_batches, whole
 from optsched.errors import InputError
 

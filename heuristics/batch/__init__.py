@@ -1,15 +1,17 @@
 """A_online and its baselines."""
 
+from formulations.batch import COMPLETION, PROBLEM
 from heuristics.batch.a_online import a_online, batch_sche
 from heuristics.batch.all_cloud import all_cloud
 from heuristics.batch.drf import drf
 from heuristics.batch.fifo import fifo
 from heuristics.batch.preemptive import preemptive
+from optsched.online import reoptimise_heuristic
 from optsched.problem import Heuristic
 
 _PAPER = "batch scheduling in edge-cloud networks"
 
-HEURISTICS: dict[str, Heuristic] = {
+_RULES: dict[str, Heuristic] = {
     heuristic.name: heuristic
     for heuristic in (
         Heuristic(
@@ -51,4 +53,10 @@ HEURISTICS: dict[str, Heuristic] = {
     )
 }
 
-__all__ = ["HEURISTICS"]
+HEURISTICS = _RULES | {"reoptimise": reoptimise_heuristic(PROBLEM)}
+"""For total flow time."""
+
+COMPLETION_HEURISTICS = _RULES | {"reoptimise": reoptimise_heuristic(COMPLETION)}
+"""For total weighted completion time."""
+
+__all__ = ["COMPLETION_HEURISTICS", "HEURISTICS"]

@@ -2,10 +2,12 @@
 
 from functools import partial
 
+from formulations.okita import PROBLEM
 from heuristics.okita.drf import drf
 from heuristics.okita.fifo import fifo
 from heuristics.okita.oasis import oasis
 from heuristics.okita.okita import okita
+from optsched.online import reoptimise_heuristic
 from optsched.problem import Heuristic
 
 __all__ = ["HEURISTICS"]
@@ -32,4 +34,5 @@ HEURISTICS: dict[str, Heuristic] = {
         "oasis", oasis, "Bao et al. 2018, without rejection",
         "reserves workers on arrival by prices that rise with what is reserved",
     ),
+    "reoptimise": reoptimise_heuristic(PROBLEM),
 }  # fmt: skip

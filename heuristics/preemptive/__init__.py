@@ -1,6 +1,8 @@
 """A_online, its variants, the paper's baselines, and the policy every figure needs beside them."""
 
+from formulations.preemptive import PROBLEM
 from heuristics.preemptive import a_online, all_cloud, batch_scheduler, srtf, storage, tiresias
+from optsched.online import reoptimise_heuristic
 from optsched.problem import Heuristic
 
 _PAPER = "Wang et al., Algorithms 1 to 5"
@@ -37,6 +39,7 @@ HEURISTICS: dict[str, Heuristic] = {
             tiresias.tiresias_l,
             "Wang et al., Section V-A, after Gu et al. 2019",
             "whole jobs on edge workers, queues by attained service",
+            tiresias.is_online,
         ),
         Heuristic(
             "batch_sche",
@@ -50,6 +53,7 @@ HEURISTICS: dict[str, Heuristic] = {
             "trivial policy",
             "every job entirely in the cloud",
         ),
+        reoptimise_heuristic(PROBLEM),
     )
 }
 

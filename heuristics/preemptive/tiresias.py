@@ -17,6 +17,11 @@ from heuristics.preemptive.gang import GangMode, GangRun, run_gang_scheduler
 from optsched.errors import FieldProblem, InputError
 
 
+def is_online(service_quantile: float | None = None, **_: object) -> bool:
+    """A quantile of the service of all jobs is known of later ones, too: that is offline."""
+    return service_quantile is None
+
+
 def tiresias_l(
     instance: Instance,
     rng: np.random.Generator,
@@ -33,8 +38,9 @@ def tiresias_l(
         rng: never drawn from.
         thresholds_gpu_slots: service at which a job leaves each queue but the last, worker-slots;
             by default 3,250 and 7,200 worker-seconds, the limits of the released simulator.
-        service_quantile: in their place one threshold, this quantile of the jobs' total service
-            D_j p^0_j: what an operator would set from experience with such jobs.
+        service_quantile: in their place one threshold, this quantile of the total service
+            D_j p^0_j of all jobs, later ones included: offline, it stands for an operator's
+            experience with such jobs.
         promote_knob: a job below the first queue returns to it once it has waited this many times
             as long as it has held workers; None: never.
         gang_mode: how the chunks of a job share its gang.

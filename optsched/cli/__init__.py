@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from optsched.cli import catalogue, certify, claims, ratio, single, study, worst
+from optsched.cli import catalogue, certify, claims, online, ratio, single, study, worst
 from optsched.cli.console import BAD_INPUT, INTERRUPTED, print_table, say
 from optsched.cli.names import option_lines
 from optsched.errors import InputError, ModelError
@@ -112,6 +112,7 @@ def _add(
     """Register a command under its function's name."""
     open_ended = {"allow_extra_args": True, "ignore_unknown_options": True}
     group.command(
+        function.__name__.replace("_", "-"),
         help=_unwrapped(function.__doc__),
         epilog=_listed("Examples:", *examples),
         rich_help_panel=part,
@@ -163,6 +164,13 @@ _add(
     "optsched certify preemptive inst.json schedule.json",
     "optsched certify preemptive inst.json schedule.json --json > certificates.json",
     part=ONE,
+)
+_add(
+    online.check_online,
+    "optsched check-online preemptive.a_online",
+    'optsched check-online "batch.a_online(selection=earliest)" --jobs 8 --servers 4 --types 1',
+    part=MANY,
+    generator=True,
 )
 _add(
     ratio.ratio,

@@ -72,7 +72,7 @@ def _card(problem: Problem) -> dict[str, Any]:
                 "name": key,
                 "source": h.source,
                 "summary": h.summary,
-                "online": h.online,
+                "online": h.is_online({}),
                 "options": _texts(call_options(h.run, given=2)),
             }
             for key, h in problem.heuristics.items()

@@ -329,8 +329,7 @@ def check(
     """
     from optsched.calls import call_options
     from optsched.document import load
-    from optsched.evaluation.runs import granted_check_options
-    from optsched.problem import problem
+    from optsched.problem import granted_check_options, problem
 
     found = problem(problem_name)
     granted = {} if speed is None else {"speed": speed}

@@ -46,7 +46,8 @@ def measure(
         problem: what is being solved.
         instance: on what.
         heuristics: names with options, ``"a_online(epsilon=0.5)"``; heuristics; functions
-            (instance, rng) -> schedule.
+            (instance, rng) -> schedule; classes of policies, which are handed the jobs one by
+            one (``optsched.online.Policy``).
         seed: of every heuristic's random generator.
         name: what to call the instance.
         reference: formulation ratios refer to; None: the problem's reference.

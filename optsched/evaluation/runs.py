@@ -13,19 +13,22 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from optsched.calls import call_options, pick
+from optsched.calls import pick
 from optsched.document import dumps
 from optsched.errors import InputError, words
 from optsched.jit import Stopwatch, stopwatch
-from optsched.problem import Answer, Heuristic, Problem
+from optsched.online.anticipation import anticipation
+from optsched.online.simulator import is_policy, policy_heuristic
+from optsched.problem import Answer, Heuristic, Problem, granted_check_options
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
 from optsched.solvers.solution import Limit, Solution, Status
-from optsched.violation import Violation
+from optsched.violation import Violation, describe
 
 VIOLATED = "violated"
 """Status of a run whose schedule fails the checker."""
@@ -179,25 +182,30 @@ def traced(error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, frames))
 
 
-def granted_check_options(problem: Problem, schedule: Any) -> dict[str, Any]:
-    """What the check grants a schedule beyond its defaults, such as the speed it was run at."""
-    defaults = call_options(problem.check, given=2) or {}
-    granted = problem.check_options(schedule)
-    return {
-        name: value
-        for name, value in granted.items()
-        if name not in defaults or defaults[name] != value
-    }
+FORESEES = "sees the future"
+"""Status of a heuristic announced as online whose decisions change with jobs that come later."""
+
+SPOT_CHECK = 0.5
+"""Longest run, wall seconds, that is repeated to see whether it looks ahead."""
 
 
-def describe(violations: Sequence[Violation]) -> str:
-    """The worst violation in words, and how many there are."""
-    worst = max(violations, key=lambda violation: violation.amount)
-    where = ", ".join(f"{key} {value:g}" for key, value in worst.index.items())
-    return (
-        f"breaks ({worst.constraint}){f' at {where}' if where else ''} by {worst.amount:g}"
-        f"; violations in all: {len(violations)}"
-    )
+def foresight(problem: Problem, instance: Any, trial: HeuristicRun, seed: int) -> str:
+    """What an online heuristic was found to know too early, in words; empty where nothing was.
+
+    A spot check on two moments: ``optsched check-online`` looks at all.
+    """
+    chosen, options = problem.heuristic(trial.heuristic)
+    quick = trial.time.seconds <= SPOT_CHECK
+    if problem.arrivals is None or not chosen.is_online(options) or trial.error or not quick:
+        return ""
+    run = partial(chosen.run, **options)
+    try:
+        found = anticipation(
+            problem, run, instance, seed=seed, cuts=2, changes=1, schedule=trial.schedule
+        )
+    except Exception:  # it does not run on a part of the instance: nothing is found
+        return ""
+    return str(found or "")
 
 
 MethodKind = Literal["heuristic", "exact", "bound", "proof", "sweep"]
@@ -377,13 +385,14 @@ class InstanceRunner:
         }
         measures, complaints = self._evaluate(self.problem.measures, schedule)
         quantities, more = self._evaluate(sources, schedule)
+        ahead = "" if trial.status else foresight(self.problem, self.instance, trial, self.seed)
         return MethodRun(
-            trial.status or DONE,
+            FORESEES if ahead else trial.status or DONE,
             cost=trial.cost,
             offline=trial.offline,
             may_beat=trial.may_beat,
             **vars(trial.time),
-            message="; ".join(filter(None, (trial.message, *complaints, *more))),
+            message="; ".join(filter(None, (trial.message, ahead, *complaints, *more))),
             trace=trial.trace,
             measures=measures,
             quantities=quantities,
@@ -450,7 +459,8 @@ def with_heuristics(
     Args:
         problem: what is being solved.
         heuristics: names with options; heuristics; functions (instance, rng, **options) ->
-            schedule, which go by their own names and are taken to see the whole instance.
+            schedule, which go by their own names and are taken to see the whole instance;
+            classes of policies, which see what has arrived.
 
     Raises:
         InputError: two of one name, or what is none of these.
@@ -461,6 +471,8 @@ def with_heuristics(
         if isinstance(one, str):
             names.append(one)
             continue
+        if is_policy(one):
+            one = policy_heuristic(problem, one)
         if not isinstance(one, Heuristic):
             if not callable(one) or not hasattr(one, "__name__"):
                 raise InputError.of("heuristics", one, "a name, a Heuristic or a named function")

@@ -17,6 +17,7 @@ from optsched.testing.conformance import (
 )
 from optsched.testing.endings import ENDINGS, LimitCase, check_ending, check_endings
 from optsched.testing.enumeration import Optimum, enumerate_optimum
+from optsched.testing.online import check_online
 from optsched.testing.projection import Projection, project
 from optsched.testing.random_models import RANDOM_KINDS, random_model, random_recipe
 from optsched.testing.recipe import Recipe, build
@@ -42,6 +43,7 @@ __all__ = [
     "check_case",
     "check_ending",
     "check_endings",
+    "check_online",
     "complaint",
     "conformance_cases",
     "counted_case",

@@ -20,9 +20,9 @@ from pydantic import Field
 from optsched.document import Document, dumps, parse
 from optsched.errors import InputError, ModelError, words
 from optsched.evaluation.proofs import check_proof, prove
-from optsched.evaluation.runs import describe
 from optsched.problem import COST_TOLERANCE, Heuristic, Problem, problem
 from optsched.proof import NotProvenError, ProofError
+from optsched.violation import describe
 from optsched.worst.judging import Judge, Score, quotient
 from optsched.worst.space import Space
 from optsched.worst.why import spelled

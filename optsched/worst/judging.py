@@ -9,16 +9,11 @@ from typing import Any
 
 from optsched.document import parse, validated
 from optsched.errors import InputError, words
-from optsched.evaluation.runs import (
-    HeuristicRun,
-    describe,
-    granted_check_options,
-    heuristic_rng,
-    run_heuristic,
-)
-from optsched.problem import Problem
+from optsched.evaluation.runs import HeuristicRun, heuristic_rng, run_heuristic
+from optsched.problem import Problem, granted_check_options
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
+from optsched.violation import describe
 from optsched.worst.space import Space
 
 SEEDS = 5

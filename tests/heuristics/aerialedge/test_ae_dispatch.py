@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from formulations.aerialedge.closest import closest_feasible, dispatch
 from formulations.aerialedge.generator import make_table3
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.tables import fleet
-from heuristics.aerialedge.dispatch import closest_feasible, dispatch
 
 
 def test_the_printed_dispatch_picks_a_drone_on_which_the_tasks_do_not_fit() -> None:

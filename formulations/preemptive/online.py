@@ -1,0 +1,217 @@
+"""Jobs that arrive one by one: what a policy sees and decides, and how (2) is planned anew.
+
+(2) lets work migrate, so a job that has begun is a job with less work left: what is left at a
+moment is again an instance of (2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from formulations.preemptive.check import completion_times, cost
+from formulations.preemptive.decode import cloud_services
+from formulations.preemptive.instance import (
+    CLOUD,
+    ROUNDING,
+    Floats,
+    Instance,
+    Integers,
+    Job,
+    whole_slots,
+)
+from formulations.preemptive.offline import OFFLINE
+from formulations.preemptive.schedule import NO_CHUNK, Schedule
+from formulations.preemptive.sweep import Intervals, count_open
+from optsched.arrivals import Arrivals
+from optsched.online import State as Base
+from optsched.problem import Answer
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution, Status
+
+
+def nothing(instance: Instance) -> Schedule:
+    """The schedule in which nothing runs."""
+    return Schedule.build(runs=(), together=np.zeros(instance.jobs, dtype=bool))
+
+
+def relabel(instance: Instance, schedule: Schedule, jobs: Integers) -> Schedule:
+    """The schedule as one of ``instance``, where its job i is jobs[i]."""
+    together = np.zeros(instance.jobs, dtype=bool)
+    together[jobs] = schedule.together
+    return Schedule(
+        jobs[schedule.run_job], schedule.run_chunk, schedule.run_worker,
+        schedule.run_start, schedule.run_end,
+        jobs[schedule.service_job], schedule.service_ps,
+        schedule.service_start, schedule.service_end,
+        together, schedule.speed,
+    )  # fmt: skip
+
+
+def before(schedule: Schedule, moment: float) -> Schedule:
+    """What of a schedule happens before a moment (slots)."""
+    run = moment - schedule.run_start > ROUNDING
+    service = moment - schedule.service_start > ROUNDING
+    return Schedule(
+        schedule.run_job[run], schedule.run_chunk[run], schedule.run_worker[run],
+        schedule.run_start[run], np.minimum(schedule.run_end[run], moment),
+        schedule.service_job[service], schedule.service_ps[service],
+        schedule.service_start[service], np.minimum(schedule.service_end[service], moment),
+        schedule.together, schedule.speed,
+    )  # fmt: skip
+
+
+def decisions(instance: Instance, schedule: Schedule, moment: float) -> list[tuple[int, str]]:
+    """Who ran where, and which parameter servers served whom, before a moment."""
+    past = before(schedule, moment)
+    runs = np.column_stack([past.run_job, past.run_chunk, past.run_worker])
+    services = np.column_stack([past.service_job, past.service_ps])
+    found = []
+    for (job, chunk, worker), start, end, count in _pieces(runs, past.run_start, past.run_end):
+        what = "" if chunk == NO_CHUNK else f" with chunk {chunk}"
+        where = f"{count} workers of the cloud" if worker == CLOUD else f"worker {worker}"
+        found.append((job, f"runs on {where}{what} in {start:.9g} to {end:.9g}"))
+    for (job, ps), start, end, _ in _pieces(services, past.service_start, past.service_end):
+        server = "the cloud's parameter server" if ps == CLOUD else f"parameter server {ps}"
+        found.append((job, f"is served by {server} in {start:.9g} to {end:.9g}"))
+    return found
+
+
+def _pieces(rows: Integers, start: Floats, end: Floats) -> list[tuple[list[int], Any, Any, Any]]:
+    """Stretches of time in which equal rows are open so many times, touching ones joined."""
+    if not len(rows):
+        return []
+    named, key = np.unique(rows, axis=0, return_inverse=True)
+    steps = count_open(Intervals(key.reshape(-1), start, end))
+    steps = steps.take(steps.counts[0] > 0).merged()
+    pieces = steps.pieces
+    columns = (named[pieces.key], pieces.start, pieces.end, steps.counts[0])
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def rest(instance: Instance, past: Schedule, now: int) -> tuple[Instance, Integers]:
+    """What is left to do from a slot on, as an instance, and which jobs these are.
+
+    Args:
+        instance: all jobs known.
+        past: what they did before ``now``.
+        now: first slot that is free to decide on.
+    """
+    length = past.run_end - past.run_start
+    done = np.round(np.bincount(past.run_job, weights=length, minlength=instance.jobs))
+    at_edge = np.zeros(instance.jobs, dtype=bool)
+    at_edge[past.run_job[past.run_worker != CLOUD]] = True
+    at_edge[past.service_job[past.service_ps != CLOUD]] = True
+    slow = instance.work_slow - done
+    fast = np.where(at_edge, slow, instance.work_fast - done)
+    left = np.flatnonzero(fast > 0)
+    part = instance.select_jobs(left)
+    release = np.maximum(part.release_time, now)
+    arrival = part.release_time + part.upload_delay_cloud
+    at_servers = part.release_time[:, None] + part.upload_delay_edge
+    part = replace(
+        part,
+        release_time=release,
+        upload_delay_cloud=np.maximum(arrival, release) - release,
+        upload_delay_edge=np.maximum(at_servers, release[:, None]) - release[:, None],
+        chunk_time_slow=slow[left] / part.num_chunks,
+        chunk_time_fast=fast[left] / part.num_chunks,
+        jobs_document=None,
+    )
+    return part, left
+
+
+def replan(instance: Instance, schedule: Schedule, now: float, options: Options) -> Answer:
+    """(2) with what was done before ``now`` (slots) as it is; a slot that has begun is done."""
+    slot = int(whole_slots(now))
+    past = before(schedule, slot)
+    part, left = rest(instance, past, slot)
+    if not len(left):
+        value = cost(instance, past)
+        return Answer(Solution(Status.OPTIMAL, objective=value, bound=value, checked=True), past)
+    answer = OFFLINE.solve(part, options=options)
+    solution = answer.solution
+    if answer.schedule is None or solution.objective is None:
+        return answer
+    together = past.together.copy()
+    together[left] = answer.schedule.together
+    together[past.run_job[past.run_worker != CLOUD]] = False
+    future = relabel(instance, answer.schedule, left)
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(past, name), getattr(future, name)])
+        for name in (
+            "run_job", "run_chunk", "run_worker", "run_start", "run_end",
+            "service_job", "service_ps", "service_start", "service_end",
+        )
+    }  # fmt: skip
+    joined = Schedule(**columns, together=together)
+    value = cost(instance, joined)
+    bound = None if solution.bound is None else solution.bound + value - solution.objective
+    return Answer(replace(solution, objective=value, bound=bound), joined)
+
+
+class State(Base):
+    """What a policy sees, and the verbs it decides with; ``known`` is an ``Instance``."""
+
+    known: Instance
+
+    def free_from(self, worker: int) -> float:
+        """From when on nothing is planned on a worker, slots; one of the cloud is always free."""
+        mine = self.plan.run_worker == worker
+        last = self.plan.run_end[mine].max(initial=self.now)
+        return self.now if worker == CLOUD else float(last)
+
+    def start(self, job: Job, worker: int) -> float:
+        """When a chunk sent to a worker now would start, slots."""
+        delay = job.upload_delay_cloud
+        if worker != CLOUD:
+            delay = float(job.upload_delay_edge[self.known.worker_server[worker]])
+        return max(self.free_from(worker), job.release_time + delay)
+
+    def end(self, job: Job, worker: int) -> float:
+        """When a chunk sent to a worker now, beside others at the edge, would be done, slots."""
+        return self.start(job, worker) + job.chunk_time_slow
+
+    def send(self, job: Job, worker: int, *, start: float | None = None) -> None:
+        """Let a worker, or ``CLOUD``, train the next chunk of a job, after all it has to do.
+
+        Args:
+            job: which job.
+            worker: an edge worker, or ``CLOUD``.
+            start: when, slots; None: as soon as it can.
+        """
+        start = self.start(job, worker) if start is None else start
+        chunk = int((self.plan.run_job == job.id).sum())
+        self._extend([(job.id, chunk, worker, start, start + job.chunk_time_slow)], False)
+
+    def send_to_cloud(self, job: Job) -> None:
+        """Run a whole job in the cloud, each chunk on a worker of its own, at the fast speed."""
+        start = self.now + max(0.0, job.release_time + job.upload_delay_cloud - self.now)
+        end = start + job.chunk_time_fast
+        self._extend([(job.id, d, CLOUD, start, end) for d in range(job.num_chunks)], True)
+
+    def _extend(self, rows: list[tuple[float, ...]], together: bool) -> None:
+        """Add runs of one job; the cloud's parameter servers serve."""
+        plan, job = self.plan, int(rows[0][0])
+        columns = (plan.run_job, plan.run_chunk, plan.run_worker, plan.run_start, plan.run_end)
+        runs = np.concatenate([np.column_stack(columns), np.array(rows, dtype=float)])
+        zeta = plan.together.copy()
+        zeta[job] = together or bool((runs[runs[:, 0] == job, 2] == CLOUD).all())
+        services = cloud_services(runs)
+        self.follow(Schedule.build(runs=runs, services=services, together=zeta))
+
+
+ARRIVALS = Arrivals(
+    times=lambda instance: instance.release_time,
+    select=lambda instance, jobs: instance.select_jobs(jobs),
+    job=lambda instance, j: instance.job(j),
+    nothing=nothing,
+    relabel=relabel,
+    decisions=decisions,
+    done=completion_times,
+    unfinished=frozenset({"2b", "2j", "4a"}),
+    state=State,
+    replan=replan,
+)

@@ -1,0 +1,115 @@
+"""Non-anticipation, checked: what is decided by a moment must not depend on what comes later.
+
+The algorithm runs on the whole instance, on the instance cut off before a moment of arrival, and
+on some with other jobs from then on. What it decided before that moment must be the same in all.
+A pass says that no difference was found on these futures; a difference is a proof.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError
+from optsched.online.state import arrivals_of
+from optsched.problem import Problem
+
+
+@dataclass(frozen=True)
+class Anticipation:
+    """A decision that depends on jobs that had not arrived by then."""
+
+    before: float
+    """Moment of the first arrival that was changed; the decision is earlier."""
+    future: str
+    """What was done to the jobs that arrive from then on."""
+    job: int
+    """On which the decision is, numbered as in the instance."""
+    was: str
+    """What the algorithm decides on the job before then, on the instance as it is."""
+    became: str
+    """What it decides with the other future."""
+
+    def __str__(self) -> str:
+        return (
+            f"sees the future: with the jobs that arrive from {self.before:g} on {self.future}, "
+            f"job {self.job} {self.became or 'does nothing'} before then, "
+            f"instead of: {self.was or 'nothing'}"
+        )
+
+
+def anticipation(
+    problem: Problem,
+    run: Callable[[Any, np.random.Generator], Any],
+    instance: Any,
+    *,
+    seed: int = 0,
+    cuts: int | None = None,
+    changes: int = 2,
+    schedule: Any = None,
+) -> Anticipation | None:
+    """A decision that depends on the future, or None if none is found.
+
+    Args:
+        problem: whose instance it is.
+        run: (instance, rng) -> schedule.
+        instance: on which, and on other futures of which, it is tried.
+        seed: of the algorithm's generator, the same in every run, and of the futures.
+        cuts: most moments of arrival tried, spread evenly; None: all.
+        changes: other futures tried at each moment, beside none at all.
+        schedule: of the algorithm on the whole instance, where it is known.
+
+    Raises:
+        InputError: the problem has no arrivals, or the algorithm refuses the instance.
+    """
+    arrivals = arrivals_of(problem)
+    times = np.asarray(arrivals.times(instance), dtype=float)
+    order = np.lexsort((np.arange(len(times)), times))
+    fresh = np.flatnonzero(np.diff(times[order]) > 0) + 1
+    if cuts is not None and len(fresh) > cuts:
+        fresh = fresh[np.linspace(0, len(fresh) - 1, cuts).round().astype(np.int64)]
+    draw = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
+    if schedule is None and len(fresh):
+        schedule = run(instance, _rng(seed))
+    for k in fresh.tolist():
+        moment, kept, later = float(times[order[k]]), np.sort(order[:k]), order[k:]
+        own = Counter(arrivals.decisions(instance, schedule, moment))
+        for number in range(1 + changes):
+            tail = later[draw.integers(0, len(later), draw.integers(1, len(later) + 1))]
+            tail = tail if number else later[:0]
+            other = arrivals.select(instance, np.concatenate([kept, tail]))
+            try:
+                made = run(other, _rng(seed))
+            except InputError:
+                if number:  # it refuses that future, which is no decision on the present
+                    continue
+                raise
+            found = Counter(
+                (int(kept[job]) if job < k else -1, said)
+                for job, said in arrivals.decisions(other, made, moment)
+            )
+            if found != own:
+                future = f"replaced by {len(tail)} drawn from them" if number else "left out"
+                return _difference(own, found, moment, future)
+    return None
+
+
+def _rng(seed: int) -> np.random.Generator:
+    """The generator that a heuristic gets everywhere in optsched."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
+
+
+def _difference(
+    own: Counter[tuple[int, str]], found: Counter[tuple[int, str]], moment: float, future: str
+) -> Anticipation:
+    """The first job on which decisions differ."""
+    job = min(job for job, _ in ((own - found) + (found - own)))
+    was, became = (
+        "; ".join(sorted(said for j, said in rows if j == job))
+        for rows in (own - found, found - own)
+    )
+    return Anticipation(moment, future, job, was, became)

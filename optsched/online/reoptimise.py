@@ -1,0 +1,118 @@
+"""The strongest practical rival: the exact model of all that is known, anew on every arrival."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from optsched.errors import FieldProblem, InputError
+from optsched.online.state import arrivals_of
+from optsched.problem import Heuristic, Problem
+from optsched.solvers.options import Options
+
+Lookahead = int | Literal["all"]
+"""How many of the next arrivals are known at each arrival."""
+
+
+def reoptimise(
+    problem: Problem,
+    instance: Any,
+    *,
+    lookahead: Lookahead = 0,
+    window: int | None = None,
+    time_limit: float = 10.0,
+) -> Any:
+    """Follow an optimal schedule of the jobs known until the next arrival; then make a new one.
+
+    What was done before an arrival stays as it is. A plan is made of what is known only: it does
+    not keep room for jobs that may come.
+
+    Args:
+        problem: whose jobs arrive, with a model for replanning.
+        instance: unfolds job by job.
+        lookahead: how many of the next arrivals are known at each arrival, to show what knowing
+            them is worth; "all" makes the schedule offline optimal.
+        window: rolling horizon: most unfinished jobs planned at once, those that arrived first;
+            the others wait until one is done. None: all.
+        time_limit: wall seconds of each solve, after which its best schedule is followed.
+
+    Raises:
+        InputError: an option out of range, a problem without such a model, or a solve that finds
+            no schedule within its limit.
+    """
+    arrivals = arrivals_of(problem)
+    _refuse(problem, lookahead, window)
+    options = Options(time_limit=time_limit)
+    times = np.asarray(arrivals.times(instance), dtype=float)
+    order = np.lexsort((np.arange(len(times)), times))
+    unfolding, times, jobs = arrivals.select(instance, order), times[order], len(times)
+    ahead = jobs if lookahead == "all" else lookahead
+    now, planned, done = float(times[0]), 0, np.zeros(0)
+    plan: Any = None
+    while planned < jobs:
+        arrived = int(np.searchsorted(times, now, side="right"))
+        wanted = seen = min(arrived + ahead, jobs)
+        if window is not None:
+            seen = min(seen, planned + max(0, window - int((done > now).sum())))
+        if seen > planned:
+            part = arrivals.select(unfolding, np.arange(seen))
+            kept = arrivals.nothing(part)
+            if planned:
+                kept = arrivals.relabel(part, plan, np.arange(planned))
+            plan, planned = _replanned(problem, part, kept, now, options), seen
+            done = np.asarray(arrivals.done(part, plan), dtype=float)
+        moments = times[arrived : arrived + 1]
+        if seen < wanted:  # somebody waits for a place in the window
+            moments = np.append(moments, done[done > now].min())
+        now = float(moments.min(initial=np.inf))
+    return arrivals.relabel(instance, plan, order)
+
+
+def _refuse(problem: Problem, lookahead: Lookahead, window: int | None) -> None:
+    wrong = []
+    if arrivals_of(problem).replan is None:
+        wrong.append(FieldProblem("problem", problem.name, "one with a model for replanning"))
+    if lookahead != "all" and not (isinstance(lookahead, int) and lookahead >= 0):
+        wrong.append(FieldProblem("lookahead", lookahead, 'an integer >= 0, or "all"'))
+    if window is not None and window < 1:
+        wrong.append(FieldProblem("window", window, "an integer >= 1, or None for all"))
+    if wrong:
+        raise InputError(wrong)
+
+
+def _replanned(problem: Problem, part: Any, plan: Any, now: float, options: Options) -> Any:
+    """The best schedule found of the jobs known that keeps to a plan before now."""
+    replan = arrivals_of(problem).replan
+    assert replan is not None
+    answer = problem.verify(part, replan(part, plan, now, options))
+    if answer.schedule is None:
+        found = f"{answer.solution.status} at {now:g} {answer.solution.message}".strip()
+        allowed = f"enough for a schedule, which was not found ({found})"
+        raise InputError.of("time_limit", options.time_limit, allowed)
+    return answer.schedule
+
+
+def reoptimise_heuristic(problem: Problem) -> Heuristic:
+    """``reoptimise`` as a heuristic of a problem; with a lookahead it is not online."""
+    return Heuristic(
+        "reoptimise", partial(_run, problem), "rolling horizon, with the exact model",
+        "follows an optimal schedule of the jobs known, made anew on every arrival", _is_online,
+    )  # fmt: skip
+
+
+def _is_online(lookahead: Lookahead = 0, **_: Any) -> bool:
+    return lookahead == 0
+
+
+def _run(
+    problem: Problem,
+    instance: Any,
+    rng: np.random.Generator,
+    *,
+    lookahead: Lookahead = 0,
+    window: int | None = None,
+    time_limit: float = 10.0,
+) -> Any:
+    return reoptimise(problem, instance, lookahead=lookahead, window=window, time_limit=time_limit)

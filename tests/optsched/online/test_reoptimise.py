@@ -1,0 +1,71 @@
+"""The exact model anew on every arrival: never below the optimum, and it with all foresight."""
+
+import numpy as np
+import online_cases
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched.errors import InputError
+from optsched.online import anticipation, reoptimise
+from optsched.problem import problem
+
+NAMES = tuple(online_cases.OPTIONS)
+
+
+def costs(name, instance, **options):
+    found = problem(name)
+    schedule = reoptimise(found, instance, **options)
+    strict = {**found.reference_check}
+    assert not found.check(instance, schedule, **strict)
+    return found.cost(instance, schedule)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 1_000))
+def test_it_lies_above_the_optimum_and_that_above_its_bound(name, seed):
+    found, instance = problem(name), online_cases.instance_of(name, seed)
+    answer = found.solve(found.reference, instance)
+    best = answer.solution.objective
+    assert answer.solution.status == "optimal"
+    assert answer.solution.bound <= best + 1e-6
+    assert costs(name, instance) >= best - 1e-6 * max(1.0, best)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_with_all_foresight_it_is_the_optimum(name, seed):
+    found, instance = problem(name), online_cases.instance_of(name, seed)
+    best = found.solve(found.reference, instance).solution.objective
+    assert costs(name, instance, lookahead="all") == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_does_not_look_ahead_unless_told_to(name):
+    found, instance = problem(name), online_cases.instance_of(name, 2)
+    run = lambda one, rng: reoptimise(found, one)  # noqa: E731
+    assert anticipation(found, run, instance, cuts=2, changes=1) is None
+    announced = found.heuristics["reoptimise"]
+    assert announced.is_online({})
+    assert announced.is_online({"window": 2})
+    assert not announced.is_online({"lookahead": 1})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_rolling_horizon_plans_so_many_jobs_at_a_time(name):
+    found, instance = problem(name), online_cases.instance_of(name, 0)
+    best = found.solve(found.reference, instance).solution.objective
+    assert costs(name, instance, window=1) >= best - 1e-6 * max(1.0, best)
+    jobs = len(np.asarray(found.arrivals.times(instance)))
+    assert costs(name, instance, window=jobs) == pytest.approx(costs(name, instance))
+
+
+def test_options_out_of_range_are_refused_before_anything_runs():
+    found, instance = problem("batch"), online_cases.instance_of("batch", 0)
+    with pytest.raises(InputError, match=r'lookahead = -1: an integer >= 0, or "all"'):
+        reoptimise(found, instance, lookahead=-1)
+    with pytest.raises(InputError, match=r"window = 0: an integer >= 1"):
+        reoptimise(found, instance, window=0)
+    with pytest.raises(InputError, match="one with a model for replanning"):
+        reoptimise(problem("preemptive_storage"), online_cases.instance_of("preemptive", 0))
