@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 
 
+_SPARSE = 100
+"""Keys are counted one by one where there are fewer than one in so many."""
+
+
 def ranges(start: NDArray[Any], end: NDArray[Any]) -> tuple[Integers, Integers]:
     """All integers of every interval [start, end), one interval after the other.
 
@@ -31,7 +35,11 @@ def compress(keys: NDArray[np.integer[Any]]) -> tuple[Integers, Integers]:
     """
     if len(keys) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    used = np.zeros(int(keys.max()) + 1, dtype=bool)
+    size = int(keys.max()) + 1
+    if size > _SPARSE * len(keys):  # memory follows the keys, not their size
+        found, place = np.unique(keys, return_inverse=True)
+        return place.astype(np.int64), found.astype(np.int64)
+    used = np.zeros(size, dtype=bool)
     used[keys] = True
     return (np.cumsum(used) - 1)[keys], np.flatnonzero(used)
 

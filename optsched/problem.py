@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from optsched.arrivals import Arrivals
+from optsched.calendar import Calendar
 from optsched.calls import accept, call_options, check_values, parse_call, pick, read_list
 from optsched.certificate import Certificate
 from optsched.document import Documented, refusal
@@ -343,11 +344,26 @@ class Problem:
     repair: Callable[[Any], Any] | None = None
     """Decoded JSON -> the same with what must hold between its numbers restored, such as a matrix
     that is symmetric; for searches that change one number at a time."""
+    calendar: Calendar | None = None
+    """How instances and schedules are moved in time, where jobs have releases: models, searches,
+    bounds and heuristics then work near slot 0."""
     certify: Callable[[Any, Any], Sequence[Certificate]] | None = None
     """(instance, schedule) -> what the paper's lemmas and theorems come to there; None where
     there is nothing of that kind."""
     arrivals: Arrivals | None = None
     """How jobs arrive one by one; None where all are there from the beginning."""
+
+    def __post_init__(self) -> None:
+        if self.calendar is None:
+            return
+        parts = {
+            "formulations": self.calendar.formulation,
+            "bounds": self.calendar.bound,
+            "heuristics": self.calendar.heuristic,
+        }
+        for name, near in parts.items():
+            cards = {key: near(card) for key, card in getattr(self, name).items()}  # type: ignore[operator]
+            object.__setattr__(self, name, cards)
 
     def solve(self, formulation: str, instance: Any, **options: Any) -> Answer:
         """Solve by a formulation or exact method, named with its options: "problem_2(horizon=20)".

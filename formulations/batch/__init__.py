@@ -17,13 +17,14 @@ from formulations.batch import (
     problem_4,
 )
 from formulations.batch.check import check, cost, weighted_completion
-from formulations.batch.choices import lb_alone, weighted_alone
+from formulations.batch.choices import lb_alone, longest, weighted_alone
 from formulations.batch.generator import GeneratorOptions, generate
 from formulations.batch.instance import Instance
 from formulations.batch.metrics import MEASURES
 from formulations.batch.online import ARRIVALS, replan
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
+from optsched.calendar import Calendar
 from optsched.problem import Bound, ExactMethod, Formulation, Problem, later
 
 __all__ = ["COMPLETION", "PROBLEM", "Instance", "Schedule"]
@@ -37,6 +38,16 @@ def _of_jobs(objective: Objective) -> dict[str, Formulation | ExactMethod]:
 
 _ROUND = (problem_3, intervals, problem_4)
 _ALONE = Bound("alone", lb_alone, "closed form", "every job as if it were the only one", quick=True)
+
+
+_CALENDAR = Calendar(
+    release=lambda instance: instance.release_slot,
+    span=longest,
+    moved=lambda instance, slots: replace(instance, release_slot=instance.release_slot + slots),
+    rescheduled=Schedule.later,
+    schedule_type=Schedule,
+    absolute=frozenset({"tau"}),
+)
 
 PROBLEM = Problem(
     name="batch",
@@ -61,6 +72,7 @@ PROBLEM = Problem(
     pictures={name: later("formulations.batch.plots", name) for name in ("gantt", "utilisation")},
     presets=STUDIES / "batch.toml",
     arrivals=ARRIVALS,
+    calendar=_CALENDAR,
 )
 """(2); its heuristics come from an entry point of their own."""
 
@@ -73,5 +85,6 @@ COMPLETION = replace(
     bounds={"alone": replace(_ALONE, compute=weighted_alone)},
     presets=STUDIES / "batch_completion.toml",
     arrivals=replace(ARRIVALS, replan=partial(replan, objective="completion")),
+    calendar=replace(_CALENDAR, added=lambda instance, slots: float(instance.weight @ slots)),
 )
 """What the paper's figures plot; its heuristics come from an entry point of their own."""

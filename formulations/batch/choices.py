@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -162,6 +162,12 @@ def cloud_ends(instance: Instance) -> Integers:
     delay = np.where(instance.unlimited, instance.upload_delay, never).min(axis=1)
     duration = -(-instance.work_fast // instance.num_chunks)
     return np.where(delay == never, -1, instance.release_slot + delay + duration - 1)
+
+
+def longest(instance: Instance) -> int:
+    """Slots after the last release in which all jobs are done in some optimum of (2)."""
+    at_once = replace(instance, release_slot=np.ones_like(instance.release_slot))
+    return int(last_slots(at_once).max(initial=0))
 
 
 def last_slots(instance: Instance) -> Integers:

@@ -31,6 +31,9 @@ Booleans = NDArray[np.bool_]
 
 LARGEST_WORK = 10**9
 """Worker-slots of a job."""
+LATEST = 10**12
+"""Slots: Unix time stamps in milliseconds are below."""
+
 MOST = 1_000_000
 """Chunks, epochs, mini-batches of a job; slots of a horizon."""
 
@@ -154,7 +157,7 @@ class Instance(System):
     filled: ClassVar[tuple[str, ...]] = ("servers", "jobs")
 
     release_slot: Integers = declare(
-        "jobs", at_least=1, symbol="a_j", unit="slots", meaning="arrival"
+        "jobs", at_least=1, at_most=LATEST, symbol="a_j", unit="slots", meaning="arrival"
     )
     num_chunks: Integers = declare(
         "jobs", at_least=1, at_most=MOST, symbol="D_j", meaning="data chunks, and most workers"

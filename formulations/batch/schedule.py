@@ -5,7 +5,7 @@ A schedule of (2) has one run per job. A preemptive baseline may have several.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -136,6 +136,11 @@ class Schedule:
         return np.bincount(self.place_run, weights=self.place_workers, minlength=self.runs).astype(
             np.int64
         )
+
+    def later(self, slots: Integers) -> Schedule:
+        """Every job run so many slots later, shape (jobs,)."""
+        by = slots[np.minimum(self.run_job, len(slots) - 1)]
+        return replace(self, run_start=self.run_start + by, run_end=self.run_end + by)
 
     @classmethod
     def from_document(cls, document: ScheduleDocument) -> Schedule:

@@ -4,19 +4,45 @@
 read next to the paper, one per numbered problem.
 """
 
+from dataclasses import replace
+
+import numpy as np
+
 from formulations import STUDIES
 from formulations.okita.bounds import BOUNDS
 from formulations.okita.check import MEASURES, check, cost
 from formulations.okita.columns import LB_COLUMNS, METHOD
 from formulations.okita.encode import FORMULATIONS
 from formulations.okita.generator import GeneratorOptions, generate
-from formulations.okita.instance import Instance
+from formulations.okita.instance import Instance, Integers
 from formulations.okita.online import ARRIVALS
 from formulations.okita.relaxed_columns import LB_RELAXED_COLUMNS
 from formulations.okita.schedule import Schedule
+from formulations.okita.windows import safe_horizon
+from optsched.calendar import Calendar
 from optsched.problem import Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
+
+
+def _later(instance: Instance, slots: Integers) -> Instance:
+    end = instance.horizon + int(slots[np.abs(slots).argmax()])
+    release = instance.release_slot + slots
+    return replace(instance, release_slot=release, horizon=max(end, int(release.max())))
+
+
+def _longest(instance: Instance) -> int:
+    """Slots after the last release in which all jobs are done in some optimum of (2)."""
+    return safe_horizon(replace(instance, release_slot=np.ones_like(instance.release_slot)))
+
+
+_CALENDAR = Calendar(
+    release=lambda instance: instance.release_slot,
+    span=_longest,
+    moved=_later,
+    rescheduled=Schedule.later,
+    schedule_type=Schedule,
+)
 
 PROBLEM = Problem(
     name="okita",
@@ -35,6 +61,7 @@ PROBLEM = Problem(
     bounds={bound.name: bound for bound in (LB_COLUMNS, LB_RELAXED_COLUMNS, *BOUNDS)},
     measures=MEASURES,
     presets=STUDIES / "okita.toml",
+    calendar=_CALENDAR,
     pictures={name: later("formulations.okita.plots", name) for name in ("gantt", "utilisation")},
     arrivals=ARRIVALS,
 )

@@ -24,6 +24,9 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
+LATEST = 10**12
+"""Slots: Unix time stamps in milliseconds are below."""
+
 LARGEST = 1e9
 """Largest size (MB) and bandwidth cost (money per MB): products with counts stay exact enough."""
 Count = Annotated[int, Field(ge=1, le=LARGEST_WHOLE)]
@@ -48,8 +51,9 @@ class Instance(Declared):
     filled: ClassVar[tuple[str, ...]] = ("jobs", "sites", "resources")
 
     horizon: int = declare(
-        at_least=1, symbol="T", unit="slots", meaning="last slot in which a job may arrive"
-    )
+        at_least=1, at_most=LATEST, symbol="T", unit="slots",
+        meaning="last slot in which a job may arrive",
+    )  # fmt: skip
     capacity: Integers = declare(
         "sites", "resources", at_least=0, symbol="C_r^k", unit="units per slot",
         meaning="units of each resource at each site",
@@ -60,8 +64,9 @@ class Instance(Declared):
         note="neither symmetry nor the triangle inequality is assumed",
     )  # fmt: skip
     release_slot: Integers = declare(
-        "jobs", at_least=1, symbol="a_i", unit="slots", meaning="arrival, at most the horizon"
-    )
+        "jobs", at_least=1, at_most=LATEST, symbol="a_i", unit="slots",
+        meaning="arrival, at most the horizon",
+    )  # fmt: skip
     num_chunks: Integers = declare(
         "jobs", "sites", at_least=0, symbol="D_i^r", meaning="data chunks at each site"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -117,6 +117,16 @@ class Schedule:
             for item in fields(cls)
         }
         return cls(**columns)
+
+    def later(self, slots: Integers) -> Schedule:
+        """Every job served so many slots later, shape (jobs,)."""
+        last = len(slots) - 1
+        return replace(
+            self,
+            worker_slot=self.worker_slot + slots[np.minimum(self.worker_job, last)],
+            server_slot=self.server_slot + slots[np.minimum(self.server_job, last)],
+            move_slot=self.move_slot + slots[np.minimum(self.move_job, last)],
+        )
 
     @classmethod
     def from_document(cls, document: ScheduleDocument) -> Schedule:

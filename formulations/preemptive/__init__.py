@@ -8,6 +8,8 @@ problem.
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from formulations import STUDIES
 from formulations.preemptive import (
     lp_kappa,
@@ -24,7 +26,8 @@ from formulations.preemptive import (
 )
 from formulations.preemptive.bounds import ALONE, BOUNDS
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.instance import Instance
+from formulations.preemptive.grid import longest
+from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.metrics import MEASURES
 from formulations.preemptive.offline import COMPACT, OFFLINE
 from formulations.preemptive.online import ARRIVALS
@@ -33,6 +36,7 @@ from formulations.preemptive.prices import PRICES
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage_generator import StorageOptions, generate_with_storage
 from formulations.preemptive.workload import WorkloadOptions, generate
+from optsched.calendar import Calendar
 from optsched.problem import Problem, later
 
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
@@ -41,6 +45,22 @@ _MODULES = (
     problem_2, problem_2_no_migration, problem_4, network, problem_6, lp_kappa, problem_10,
     problem_11,
 )  # fmt: skip
+
+
+def _later(instance: Instance, slots: Integers) -> Instance:
+    release, end = instance.release_time + slots, instance.horizon
+    if end is not None:
+        end = max(1, end + int(slots[np.abs(slots).argmax()]))
+    return replace(instance, release_time=release, horizon=end)
+
+
+_CALENDAR = Calendar(
+    release=lambda instance: instance.release_time,
+    span=longest,
+    moved=_later,
+    rescheduled=Schedule.later,
+    schedule_type=Schedule,
+)
 
 PROBLEM = Problem(
     name="preemptive",
@@ -73,6 +93,7 @@ PROBLEM = Problem(
         for name in ("gantt", "utilisation", "queue")
     },
     presets=STUDIES / "preemptive.toml",
+    calendar=_CALENDAR,
     certify=later("formulations.preemptive.certify", "certify"),
     arrivals=ARRIVALS,
 )

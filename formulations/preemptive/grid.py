@@ -8,7 +8,7 @@ its group apart any more, and its work there goes to the group as a whole: the *
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -207,6 +207,12 @@ def arrivals(instance: Instance, classes: WorkerClasses) -> Integers:
     """First slot after each job's upload to each class of workers or parameter servers."""
     delay = instance.upload_delay_edge[:, classes.server]
     return whole_slots(instance.release_time[:, None] + delay)
+
+
+def longest(instance: Instance) -> int:
+    """Slots after the last release in which all jobs can be done, one worker at a time."""
+    at_once = replace(instance, release_time=np.zeros(instance.jobs), horizon=None)
+    return int(_end_slots(at_once, True, True).max(initial=0))
 
 
 def _end_slots(instance: Instance, slow_cloud: bool, ps_delay_applies: bool) -> Integers:

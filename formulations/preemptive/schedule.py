@@ -6,7 +6,7 @@ its chunks, and the event-driven schedule of an online algorithm, which names th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -154,6 +154,19 @@ class Schedule:
             together=np.array(together, dtype=bool),
             speed=speed,
             alpha=None if alpha is None else np.array(alpha, dtype=float),
+        )
+
+    def later(self, slots: NDArray[np.int64]) -> Schedule:
+        """Every job served so many slots later, shape (jobs,)."""
+        last = len(slots) - 1
+        run = slots[np.minimum(self.run_job, last)]
+        service = slots[np.minimum(self.service_job, last)]
+        return replace(
+            self,
+            run_start=self.run_start + run,
+            run_end=self.run_end + run,
+            service_start=self.service_start + service,
+            service_end=self.service_end + service,
         )
 
     @classmethod

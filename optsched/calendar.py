@@ -1,0 +1,135 @@
+"""Time without a calendar: what is computed depends on durations, never on dates.
+
+Releases may be Unix time stamps, or years apart. Slots are indices in many a model, so a problem
+that has releases says how its instances and schedules are moved in time, job by job; models,
+searches, bounds and heuristics then see the first release near slot 0, and models also gaps no
+longer than all work could take. Schedules are moved back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.model import Model
+
+if TYPE_CHECKING:
+    from optsched.problem import Answer, Bound, ExactMethod, Formulation, Heuristic
+
+NEAR = 10_000
+"""Slots: releases before it, and gaps shorter than it, are left as they are."""
+
+Slots = NDArray[np.int64]
+
+
+def _nothing(_instance: Any, _off: Slots) -> float:
+    return 0.0
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """How a problem's time is moved; ``slots`` are whole and given by job."""
+
+    release: Callable[[Any], NDArray[Any]]
+    """(instance) -> release of each job, slots."""
+    span: Callable[[Any], float]
+    """(instance) -> slots after the last release in which some optimum has done everything."""
+    moved: Callable[[Any, Slots], Any]
+    """(instance, slots) -> the same with jobs released so much later."""
+    rescheduled: Callable[[Any, Slots], Any]
+    """(schedule, slots) -> the same with jobs served so much later."""
+    schedule_type: type
+    absolute: frozenset[str] = frozenset()
+    """Options that are dates: a function that takes one is left as it is."""
+    added: Callable[[Any, Slots], float] = _nothing
+    """(instance, slots) -> what moving it adds to the cost of every schedule."""
+
+    def off(self, instance: Any, *, gaps: bool) -> Slots:
+        """Slots that each job may be earlier without any difference.
+
+        Args:
+            instance: any.
+            gaps: whether gaps in which nothing is left to do are shortened as well.
+        """
+        release = np.floor(np.asarray(self.release(instance), dtype=float)).astype(np.int64)
+        order = np.argsort(release, kind="stable")
+        first = int(release[order[0]]) if len(order) else 0
+        cut = np.zeros(len(order), dtype=np.int64)
+        if first > NEAR:
+            cut[:1] = first - 1
+        if gaps and len(order):
+            gap = np.diff(release[order])
+            kept = int(max(NEAR, np.ceil(2.0 * self.span(instance))))
+            cut[1:] = np.maximum(gap - kept, 0)
+        off = np.empty_like(cut)
+        off[order] = np.cumsum(cut)
+        return off
+
+    def free(self, function: Callable[..., Any], *, gaps: bool = True) -> Callable[..., Any]:
+        """A function of an instance, and of schedules perhaps, that sees no calendar."""
+        takes = signature(function).parameters
+        if hasattr(function, "without_calendar") or not self.absolute.isdisjoint(takes):
+            return function
+
+        @wraps(function)
+        def call(instance: Any, *rest: Any, **options: Any) -> Any:
+            off = self.off(instance, gaps=gaps)
+            if not off.any():
+                return function(instance, *rest, **options)
+
+            def earlier(value: Any) -> Any:
+                is_schedule = isinstance(value, self.schedule_type)
+                return self.rescheduled(value, -off) if is_schedule else value
+
+            near = self.moved(instance, -off)
+            told = {name: earlier(value) for name, value in options.items()}
+            found = function(near, *map(earlier, rest), **told)
+            return self._back(found, off, self.added(near, off))
+
+        call.without_calendar = True  # type: ignore[attr-defined]
+        return call
+
+    def _back(self, found: Any, off: Slots, added: float) -> Any:
+        """What was found, at the instance's own dates."""
+        from optsched.problem import Answer
+
+        if isinstance(found, self.schedule_type):
+            return self.rescheduled(found, off)
+        if isinstance(found, float):
+            return found + added
+        if isinstance(found, Model) and added and found.objective is not None:
+            found._set_objective(found.objective + added, maximise=found.maximise)
+        if isinstance(found, Answer):
+            return self._answer(found, off, added)
+        return found
+
+    def _answer(self, found: Answer, off: Slots, added: float) -> Answer:
+        one = found.solution
+        value = None if one.objective is None else one.objective + added
+        bound = None if one.bound is None else one.bound + added
+        made = None if found.schedule is None else self.rescheduled(found.schedule, off)
+        solution = replace(one, objective=value, bound=bound)
+        return replace(found, solution=solution, schedule=made)
+
+    def formulation(self, card: Formulation | ExactMethod) -> Formulation | ExactMethod:
+        """The same without a calendar."""
+        from optsched.problem import ExactMethod
+
+        if isinstance(card, ExactMethod):
+            return replace(card, search=self.free(card.search))
+        parts = {"build": card.build, "decode": card.decode, "encode": card.encode}
+        return replace(card, **{k: self.free(f) for k, f in parts.items() if f is not None})  # type: ignore[arg-type]
+
+    def bound(self, card: Bound) -> Bound:
+        """The same without a calendar."""
+        return replace(card, compute=self.free(card.compute))
+
+    def heuristic(self, card: Heuristic) -> Heuristic:
+        """The same from the first release on; what it does in a gap is its own affair."""
+        return replace(card, run=self.free(card.run, gaps=False))
