@@ -12,15 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.model import Model
-
-if TYPE_CHECKING:
-    from optsched.problem import Answer, Bound, ExactMethod, Formulation, Heuristic
 
 NEAR = 10_000
 """Slots: releases before it, and gaps shorter than it, are left as they are."""
@@ -97,19 +94,18 @@ class Calendar:
 
     def _back(self, found: Any, off: Slots, added: float) -> Any:
         """What was found, at the instance's own dates."""
-        from optsched.problem import Answer
-
         if isinstance(found, self.schedule_type):
             return self.rescheduled(found, off)
         if isinstance(found, float):
             return found + added
         if isinstance(found, Model) and added and found.objective is not None:
             found._set_objective(found.objective + added, maximise=found.maximise)
-        if isinstance(found, Answer):
+        if hasattr(found, "solution"):
             return self._answer(found, off, added)
         return found
 
-    def _answer(self, found: Answer, off: Slots, added: float) -> Answer:
+    def _answer(self, found: Any, off: Slots, added: float) -> Any:
+        """A solution and its schedule, at the instance's own dates."""
         one = found.solution
         value = None if one.objective is None else one.objective + added
         bound = None if one.bound is None else one.bound + added
@@ -117,19 +113,19 @@ class Calendar:
         solution = replace(one, objective=value, bound=bound)
         return replace(found, solution=solution, schedule=made)
 
-    def formulation(self, card: Formulation | ExactMethod) -> Formulation | ExactMethod:
-        """The same without a calendar."""
-        from optsched.problem import ExactMethod
+    # what ``optsched.problem``, which stands on this module, keeps functions in
 
-        if isinstance(card, ExactMethod):
+    def formulation(self, card: Any) -> Any:
+        """A formulation or exact method without a calendar."""
+        if hasattr(card, "search"):
             return replace(card, search=self.free(card.search))
         parts = {"build": card.build, "decode": card.decode, "encode": card.encode}
-        return replace(card, **{k: self.free(f) for k, f in parts.items() if f is not None})  # type: ignore[arg-type]
+        return replace(card, **{k: self.free(f) for k, f in parts.items() if f is not None})
 
-    def bound(self, card: Bound) -> Bound:
-        """The same without a calendar."""
+    def bound(self, card: Any) -> Any:
+        """A bound without a calendar."""
         return replace(card, compute=self.free(card.compute))
 
-    def heuristic(self, card: Heuristic) -> Heuristic:
-        """The same from the first release on; what it does in a gap is its own affair."""
+    def heuristic(self, card: Any) -> Any:
+        """A heuristic from the first release on; what it does in a gap is its own affair."""
         return replace(card, run=self.free(card.run, gaps=False))

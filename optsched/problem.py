@@ -362,7 +362,7 @@ class Problem:
             "heuristics": self.calendar.heuristic,
         }
         for name, near in parts.items():
-            cards = {key: near(card) for key, card in getattr(self, name).items()}  # type: ignore[operator]
+            cards = {key: near(card) for key, card in getattr(self, name).items()}
             object.__setattr__(self, name, cards)
 
     def solve(self, formulation: str, instance: Any, **options: Any) -> Answer:
