@@ -1,0 +1,74 @@
+"""Worst instances found within a time, and random ones judged in the same time.
+
+For each heuristic: the worst of as many generated instances as a search of that time judges, what
+the search finds, and how many candidates a second it judges. The instances of both are made by the
+same options of the generator.
+
+    python benchmarks/worst.py                       # some minutes
+    python benchmarks/worst.py --seconds 60 --seeds 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from optsched.evaluation.runs import instance_rng
+from optsched.parallel import cores
+from optsched.problem import problem
+from optsched.worst import worst
+from optsched.worst.search import Hunt
+
+HUNTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    (
+        "preemptive",
+        "a_online",
+        {"jobs": 5, "servers": 5, "types": 2, "span": 10, "time_scale": 0.03},
+    ),
+    ("batch", "a_online", {"jobs": 5, "servers": 6, "types": 2, "time_scale": 0.05}),
+    ("okita", "okita", {"jobs": 2, "sites": 3, "horizon": 20}),
+    ("aerialedge", "tetris", {"kind": "hard", "tasks": 16}),
+    ("drp", "r_dr", {"jobs": 3, "profile": "physical"}),
+)  # fmt: skip
+"""(problem, heuristic, options of the generator)."""
+
+
+def worst_random(name: str, call: str, options: Mapping[str, Any], seconds: float) -> float:
+    """The worst ratio of generated instances, one after the other, in one process."""
+    chosen, judge = problem(name), Hunt(name, call, options).judge((0,))
+    began, seed, most = time.monotonic(), 0, 0.0
+    while time.monotonic() - began < seconds:
+        instance = chosen.generate(instance_rng(seed), **chosen.generator_call(options))
+        score = judge.instance(instance, most)
+        most = max(most, score.low if score is not None else 0.0)
+        seed += 1
+    return most
+
+
+def main() -> None:
+    """Print a line per heuristic and seed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each search")
+    parser.add_argument("--seeds", type=int, default=1, help="searches per heuristic")
+    parser.add_argument("--only", help="one problem")
+    arguments = parser.parse_args()
+    print("problem.heuristic          seed  random worst   found  candidates  per second")
+    for name, call, options in HUNTS:
+        if arguments.only not in (None, name):
+            continue
+        random = worst_random(name, call, options, arguments.seconds)
+        for seed in range(arguments.seeds):
+            found = worst(
+                name, call, options, seconds=arguments.seconds, seed=seed, workers=cores()
+            )
+            print(
+                f"{name + '.' + call:<26} {seed:>4}  {random:>12.3f}  {found.score.low:>6.3f}"
+                f"  {found.evaluated:>10}  {found.evaluated / found.seconds:>10.1f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
