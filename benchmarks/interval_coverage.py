@@ -5,7 +5,7 @@ of a problem with at least 10 of them that are not all alike, and lognormal exce
 three widths. Samples are drawn with replacement; those whose values are all equal are left out, as
 no method claims an interval for them. Wanted: 90 to 97 % of the samples hold the mean.
 
-    python benchmarks/coverage.py [ratios.csv]
+    python benchmarks/interval_coverage.py [ratios.csv]
 """
 
 from __future__ import annotations
