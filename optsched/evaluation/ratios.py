@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from optsched.calls import call_options, pick
+from optsched.errors import InputError
 from optsched.evaluation.runs import DONE, PROVEN, MethodKind, MethodRun
 from optsched.problem import COST_TOLERANCE, Problem, Sense
+from optsched.solvers.registry import family
 from optsched.solvers.solution import Status
 
 PROOF_TOLERANCE = 1e-9
@@ -373,9 +375,12 @@ def _known_by(
 
 
 def _family(solver: str) -> str:
-    """Solvers that share code, and so their faults."""
-    name = solver.partition(" ")[0].lower()
-    return "highs" if "highs" in name or name == "scipy" else name
+    """Whose code a solver of a record runs; its own where it is not known here."""
+    name = solver.partition(" ")[0]
+    try:
+        return family(name)
+    except InputError:
+        return name
 
 
 def _joined(*messages: str) -> str:
