@@ -70,14 +70,14 @@ class StudyGrid:
     """One instance each in every cell; heuristics run on a file once per seed."""
     heuristics: Sequence[str | Heuristic | Callable[..., Any]] | None = None
     """Names with options, functions, heuristics; None: all the problem has."""
-    heuristic_limits: Options | None = None
-    """Limits of every run of a heuristic; see ``optsched.evaluation.runs.heuristic_limits``."""
     exact: Sequence[Exact | str] | None = None
     """Exact methods; None: the problem's reference."""
     bounds: Sequence[str] = ()
     """Further bounds; the best one counts, and each has columns of its own."""
     reference: str | None = None
     """Formulation ratios refer to, as written in ``exact``; None: the first one there."""
+    heuristic_limits: Options | None = None
+    """Limits of every run of a heuristic; see ``optsched.evaluation.runs.heuristic_limits``."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,9 @@ def ratio_study(
         raise InputError.of("workers", workers, "an integer >= 1")
     start = starts(chosen, reference, names)
     exact = Exact(reference, solver, options or Options(), start, prove=prove)
-    asked = StudyGrid(given, grid, (), seeds, names, heuristic_limits, exact=[exact], bounds=bounds)
+    asked = StudyGrid(
+        given, grid, (), seeds, names, [exact], bounds, heuristic_limits=heuristic_limits
+    )
     planned = plan([asked])
     rows: dict[int, list[Row]] = {}
     try:
