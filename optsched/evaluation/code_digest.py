@@ -161,11 +161,10 @@ def _roots(function: Any) -> tuple[list[str], dict[str, bytes]]:
     if isinstance(function, functools.partial):
         modules, own = _roots(inspect.unwrap(function.func))
         arguments = [*enumerate(function.args), *sorted(function.keywords.items())]
-        for _, value in arguments:
-            if callable(value):
-                more, texts = _roots(inspect.unwrap(value))
-                modules, own = [*modules, *more], own | texts
-        given = repr([(k, "" if callable(value) else value) for k, value in arguments]).encode()
+        for part in (part for _, value in arguments for part in _functions(value)):
+            more, texts = _roots(inspect.unwrap(part))
+            modules, own = [*modules, *more], own | texts
+        given = repr([(k, "" if _functions(value) else value) for k, value in arguments]).encode()
         return modules, own | {f"arguments {_short(given)}": given}
     if not inspect.isfunction(function):
         return [getattr(function, "__module__", None) or type(function).__module__], {}
@@ -196,6 +195,20 @@ def _roots(function: Any) -> tuple[list[str], dict[str, bytes]]:
     ]
     own = {f"{module}:{function.__qualname__}:{_short(text)}": text}
     return [*modules, *([module] if in_file else [])], own
+
+
+def _functions(value: Any) -> list[Callable[..., Any]]:
+    """The functions that an argument stands for: itself, or those by which a problem is solved."""
+    if isinstance(value, Problem):
+        exact, _ = value.formulation(value.reference)
+        parts = [value.check, value.cost, *exact.code, *_fields(value.arrivals)]
+        return [part for part in parts if callable(part)]
+    return [value] if callable(value) else []
+
+
+def _fields(thing: Any) -> list[Any]:
+    """What a record holds; nothing of None."""
+    return [] if thing is None else list(vars(thing).values())
 
 
 def _instructions(code: CodeType) -> tuple[Any, ...]:

@@ -1,5 +1,9 @@
 """What counts as already computed: a digest of all the code that a result comes from."""
 
+import json
+import os
+import subprocess
+import sys
 import time
 from functools import partial
 from importlib.metadata import EntryPoint
@@ -197,3 +201,38 @@ def test_versions_name_the_solver_that_is_used():
     versions = method_versions(problem("covering"), MethodSpec("exact", "knapsack"))
     assert versions["solver"].startswith("highs 1.")
     assert "solver" not in method_versions(problem("covering"), MethodSpec("bound", "fractional"))
+
+
+DIGESTS = """
+import json
+from optsched.evaluation.code_digest import method_versions
+from optsched.evaluation.runs import MethodSpec
+from optsched.problem import problems
+
+print(json.dumps({
+    f"{name}.{call}": method_versions(problem, MethodSpec(kind, call))["code"]
+    for name, problem in problems().items()
+    for kind, calls in (
+        ("heuristic", problem.heuristics),
+        ("exact", problem.formulations),
+        ("bound", problem.bounds),
+    )
+    for call in calls
+}))
+"""
+
+
+def test_every_announced_method_has_the_same_digest_in_every_process():
+    def told(seed):
+        done = subprocess.run(
+            [sys.executable, "-c", DIGESTS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+    first = told("1")
+    assert "preemptive.reoptimise" in first
+    assert first == told("2")
