@@ -138,8 +138,10 @@ def test_help_teaches_the_format_by_an_example(cli):
 @pytest.mark.parametrize("name", ["ratios.toml", "small_edge_clouds.toml"])
 def test_the_example_studies_prove_every_optimum(cli, name, tmp_path):
     pytest.importorskip("formulations.preemptive")
-    arguments = ["--store", tmp_path / "store.sqlite", "--json"]
-    result = cli("study", "run", EXAMPLES / name, *arguments)
+    fewer = (EXAMPLES / name).read_text().replace("seeds = 10", "seeds = 2")
+    study = tmp_path / name
+    study.write_text(fewer)
+    result = cli("study", "run", study, "--store", tmp_path / "store.sqlite", "--json")
     assert result.exit_code == 0, result.stderr + result.stdout
     told = json.loads(result.stdout)
     assert all(
