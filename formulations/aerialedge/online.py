@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from formulations.aerialedge.check import cost, served_units
-from formulations.aerialedge.closest import closest_feasible
+from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers
 from formulations.aerialedge.pack import pack
 from formulations.aerialedge.schedule import NOWHERE, Schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.aerialedge.closest import closest_feasible
+from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.fill import fill_by_knapsack
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.pack import Method, pack

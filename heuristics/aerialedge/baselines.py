@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.aerialedge.closest import closest_feasible
+from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.instance import Booleans, Floats, Instance, Integers
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from heuristics.aerialedge import placement

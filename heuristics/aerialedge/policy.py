@@ -13,7 +13,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from formulations.aerialedge.closest import closest_feasible
+from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.instance import Instance, Integers
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from heuristics.aerialedge.cluster import Cluster

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from formulations.aerialedge.closest import closest_feasible
+from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.instance import Instance, Integers
 from formulations.aerialedge.schedule import Schedule
 from heuristics.aerialedge.baselines import SPEAR, bottom_level

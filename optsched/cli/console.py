@@ -18,7 +18,7 @@ from optsched.errors import InputError
 YES, NO, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses."""
 
-WIDE = 160
+WIDE = 200
 """Columns of text that goes to a file or a pipe."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from formulations.aerialedge.closest import closest_feasible, dispatch
+from formulations.aerialedge.closest_deployment import closest_feasible, dispatch
 from formulations.aerialedge.generator import make_table3
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.tables import fleet
