@@ -281,6 +281,10 @@ def test_every_kind_of_block_is_kept_as_it_is_for_a_solver_that_takes_it():
     m.maximum(x)
     m.rotated_cone(x, x, x)
     m.cumulative(m.interval(x, 1, x + 1), 1, 2)
+    m.all_different(x)
+    m.circuit(b, [0, 1, 2], [1, 2, 0])
+    m.element(x, m.integer("at", upper=2))
+    m.piecewise(m.continuous("amount", upper=2), [0, 1, 2], [0, 1, 4])
     kept = m.compile(m.kinds)
     assert {block.kind for block in kept.nonlinear} | {"indicator"} == EVERY_KIND
     assert len(kept.cost) == m.columns

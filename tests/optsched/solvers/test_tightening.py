@@ -83,7 +83,7 @@ def test_structured_models_agree_with_enumeration(family, solver):
 def test_structured_models_once_answered_wrongly_are_right(seed):
     """HiGHS, SciPy's HiGHS and CBC: broken rows, false bounds, lost optima, false infeasibility."""
     assert all(verdict.word is Word.RIGHT for verdict in examine(
-        seed, MIXED, structured_recipe_of).verdicts)  # fmt: skip
+        seed, MIXED, structured_recipe_of).results)  # fmt: skip
 
 
 def test_structured_models_can_be_built_and_are_told_by_their_seed():
