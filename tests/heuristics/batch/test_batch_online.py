@@ -89,7 +89,7 @@ def test_a_round_accepts_at_most_the_optimum_of_problem_3(
     accepted = scheduler.hold(tau)
     best = solve(problem_3_intervals(instance, tau=tau), "cpsat").objective
     assert best is not None
-    assert 1 <= len(accepted) <= best
+    assert min(1, best) <= len(accepted) <= best
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_all_cloud_takes_upload_and_fast_chunk_time(rng):
 
 def test_every_heuristic_is_listed_under_its_name_with_keyword_options():
     paper = ["a_online", "a_online_e", "srtf", "tiresias_l", "batch_sche"]
-    assert set(HEURISTICS) == {*paper, "a_online_ns", "all_cloud"}
+    assert set(HEURISTICS) == {*paper, "a_online_ns", "all_cloud", "reoptimise"}
     for name, heuristic in HEURISTICS.items():
         assert heuristic.name == name
         assert heuristic.online
