@@ -42,7 +42,8 @@ def ran(cli, study):
     return study
 
 
-def test_run_tells_how_far_it_is_and_what_came_of_it(cli, ran):
+def test_run_tells_how_far_it_is_and_what_came_of_it(cli, ran, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     again = cli("study", "run", ran, "--workers", 1)
     assert again.exit_code == 0
     assert "16 of 16 runs" in again.stderr
