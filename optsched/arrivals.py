@@ -38,5 +38,5 @@ class Arrivals:
     state: Callable[..., Any]
     """What a policy decides with: a class derived from ``optsched.online.State``."""
     replan: Callable[[Any, Any, float, Options], Any] | None = None
-    """(instance, schedule, now, options) -> the answer (``optsched.problem.Answer``) of the exact
+    """(instance, schedule, now, options) -> the answer (``optsched.methods.Answer``) of the exact
     model whose decisions before now are those of the schedule; None where there is no model."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.methods import Answer
 from optsched.model import Model
 
 NEAR = 10_000
@@ -100,11 +101,11 @@ class Calendar:
             return found + added
         if isinstance(found, Model) and added and found.objective is not None:
             found._set_objective(found.objective + added, maximise=found.maximise)
-        if hasattr(found, "solution"):
+        if isinstance(found, Answer):
             return self._answer(found, off, added)
         return found
 
-    def _answer(self, found: Any, off: Slots, added: float) -> Any:
+    def _answer(self, found: Answer, off: Slots, added: float) -> Answer:
         """A solution and its schedule, at the instance's own dates."""
         one = found.solution
         value = None if one.objective is None else one.objective + added
@@ -112,20 +113,3 @@ class Calendar:
         made = None if found.schedule is None else self.rescheduled(found.schedule, off)
         solution = replace(one, objective=value, bound=bound)
         return replace(found, solution=solution, schedule=made)
-
-    # what ``optsched.problem``, which stands on this module, keeps functions in
-
-    def formulation(self, card: Any) -> Any:
-        """A formulation or exact method without a calendar."""
-        if hasattr(card, "search"):
-            return replace(card, search=self.free(card.search))
-        parts = {"build": card.build, "decode": card.decode, "encode": card.encode}
-        return replace(card, **{k: self.free(f) for k, f in parts.items() if f is not None})
-
-    def bound(self, card: Any) -> Any:
-        """A bound without a calendar."""
-        return replace(card, compute=self.free(card.compute))
-
-    def heuristic(self, card: Any) -> Any:
-        """A heuristic from the first release on; what it does in a gap is its own affair."""
-        return replace(card, run=self.free(card.run, gaps=False))

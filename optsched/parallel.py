@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future
@@ -48,8 +49,8 @@ def cores() -> int:
     return int(cpu_count())
 
 
-class Executor:
-    """Where tasks run; by itself it runs none.
+class Executor(ABC):
+    """Where tasks run.
 
     Args:
         workers: how many tasks run at a time.
@@ -58,24 +59,17 @@ class Executor:
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
 
+    @abstractmethod
     def start(self) -> FuturesExecutor:
         """A working executor; asked again after the one before broke.
 
         Raises:
             ExecutorLostError: there is no other.
         """
-        raise NotImplementedError
 
     def size(self) -> int:
         """How many tasks run at a time, at this moment."""
         return self.workers
-
-    def check(self) -> None:
-        """Look whether it still works; asked every few seconds while nothing comes back.
-
-        Raises:
-            ExecutorLostError: it does not.
-        """
 
     def window(self) -> int:
         """How many tasks to hand over at a time, so that no worker waits for the way back and
@@ -85,6 +79,20 @@ class Executor:
 
     def end(self, abandoned: Collection[Future[Any]]) -> None:
         """Let go of the executor; ``abandoned`` is what is under way and no longer wanted."""
+        for future in abandoned:
+            future.cancel()
+
+
+class Remote(Executor):
+    """One that may be gone without a word."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Look whether it still works; asked every few seconds while nothing comes back.
+
+        Raises:
+            ExecutorLostError: it does not.
+        """
 
 
 class Serial(Executor):
@@ -156,8 +164,7 @@ class External(Executor):
         return self.given
 
     def end(self, abandoned: Collection[Future[Any]]) -> None:
-        for future in abandoned:
-            future.cancel()
+        super().end(abandoned)
         if self._started is not None and not isinstance(self.given, FuturesExecutor):
             self._started.shutdown(wait=not abandoned)
 
@@ -262,7 +269,8 @@ class InFlight(Generic[Task, Result]):
             try:
                 future = self.landed.get(timeout=_LOOK)
             except Empty:
-                self.executor.check()
+                if isinstance(self.executor, Remote):
+                    self.executor.check()
                 continue
             if future is None:
                 raise KeyboardInterrupt

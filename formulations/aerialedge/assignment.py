@@ -12,8 +12,8 @@ from formulations.aerialedge.instance import Booleans, Instance, Integers
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import weights
 from optsched.errors import InputError
+from optsched.methods import Formulation
 from optsched.model import Model
-from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 

@@ -11,8 +11,8 @@ from formulations.aerialedge.check import order_of_travel, within_reach
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.metrics import gang_times
 from optsched.errors import InputError
+from optsched.methods import Formulation
 from optsched.model import Model
-from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 Horizon = Literal["sum", "dag"]

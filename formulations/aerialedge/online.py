@@ -19,8 +19,8 @@ from formulations.aerialedge.schedule import NOWHERE, Schedule
 from formulations.aerialedge.vector_packing import weights
 from optsched.arrays import ranges
 from optsched.arrivals import Arrivals
+from optsched.methods import Answer
 from optsched.online import State as Base
-from optsched.problem import Answer
 from optsched.solvers.options import Options
 
 

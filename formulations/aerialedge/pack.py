@@ -42,7 +42,7 @@ from formulations.aerialedge.vector_packing import (
     total_weight,
 )
 from optsched.errors import InputError, ModelError
-from optsched.problem import LIMITS, Answer, ExactMethod
+from optsched.methods import LIMITS, Answer, ExactMethod
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status

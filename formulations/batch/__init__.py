@@ -25,7 +25,8 @@ from formulations.batch.online import ARRIVALS, replan
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
 from optsched.calendar import Calendar
-from optsched.problem import Bound, ExactMethod, Formulation, Problem, later
+from optsched.methods import ExactMethod, Formulation
+from optsched.problem import Bound, Problem, later
 
 __all__ = ["COMPLETION", "PROBLEM", "Instance", "Schedule"]
 

@@ -16,9 +16,9 @@ from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects, round_prospects
 from formulations.batch.schedule import Schedule
 from optsched.arrays import rank_within
+from optsched.methods import Formulation
 from optsched.model import Model
 from optsched.model.blocks import Intervals
-from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 

@@ -29,8 +29,8 @@ from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
 from formulations.batch.split import Split, Timetable, split
 from optsched.decomposition import GenerationOptions
+from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.model import Model
-from optsched.problem import GAPS, LIMITS, Answer, ExactMethod
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend

@@ -24,9 +24,9 @@ from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import Layout, build, decode, encode
 from optsched.arrivals import Arrivals
 from optsched.errors import InputError
+from optsched.methods import Answer
 from optsched.model import Model
 from optsched.online import State as Base
-from optsched.problem import Answer
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status

@@ -26,7 +26,8 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.decomposition.columns import Feature
-from optsched.problem import LIMITS, Answer, Bound, ExactMethod
+from optsched.methods import LIMITS, Answer, ExactMethod
+from optsched.problem import Bound
 from optsched.solvers.options import Options
 
 

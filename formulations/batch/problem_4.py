@@ -25,8 +25,8 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.errors import InputError
+from optsched.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.model import Model
-from optsched.problem import LIMITS, Answer, ExactMethod, Formulation
 from optsched.solvers.options import Options
 
 MOST_SCHEDULES = 200_000

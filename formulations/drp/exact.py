@@ -29,8 +29,8 @@ from formulations.drp.projected import (
     whole_jobs,
 )
 from formulations.drp.schedule import Schedule
+from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.model import Model
-from optsched.problem import GAPS, LIMITS, Answer, ExactMethod
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend

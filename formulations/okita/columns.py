@@ -37,7 +37,8 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.decomposition.columns import Feature
-from optsched.problem import GAPS, LIMITS, Answer, Bound, ExactMethod
+from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
+from optsched.problem import Bound
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Solution, Status

@@ -35,7 +35,7 @@ from formulations.okita.tightening import (
 )
 from formulations.okita.transport import cheapest_transport
 from formulations.okita.windows import HorizonMode, Windows
-from optsched.problem import Formulation
+from optsched.methods import Formulation
 
 
 @dataclass(frozen=True, eq=False)

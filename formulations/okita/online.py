@@ -19,8 +19,8 @@ from formulations.okita.problem_7 import exact_transport
 from formulations.okita.schedule import Schedule
 from optsched.arrivals import Arrivals
 from optsched.errors import InputError
+from optsched.methods import Answer
 from optsched.online import State as Base
-from optsched.problem import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

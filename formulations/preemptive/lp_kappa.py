@@ -15,8 +15,8 @@ from formulations.preemptive.grid import arrivals
 from formulations.preemptive.instance import Instance, whole_slots
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError
+from optsched.methods import Formulation
 from optsched.model import Model
-from optsched.problem import Formulation
 
 
 def lp_kappa(instance: Instance, *, epsilon: float = 1.0) -> Model:

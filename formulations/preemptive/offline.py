@@ -11,7 +11,7 @@ from formulations.preemptive.problem_2 import (
     problem_2_compact,
 )
 from formulations.preemptive.schedule import Schedule
-from optsched.problem import HONOURED_BY_MODELS, Answer, ExactMethod, Formulation
+from optsched.methods import HONOURED_BY_MODELS, Answer, ExactMethod, Formulation
 from optsched.solvers.options import Options
 
 LARGEST = 200_000

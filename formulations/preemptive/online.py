@@ -26,8 +26,8 @@ from formulations.preemptive.offline import OFFLINE
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from formulations.preemptive.sweep import Intervals, count_open
 from optsched.arrivals import Arrivals
+from optsched.methods import Answer
 from optsched.online import State as Base
-from optsched.problem import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

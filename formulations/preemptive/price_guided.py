@@ -20,8 +20,8 @@ from formulations.preemptive.markets import Market
 from formulations.preemptive.prices import STEPS, PriceProof, price
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from formulations.preemptive.shortest_first import shortest_first
+from optsched.methods import Answer, ExactMethod
 from optsched.parallel import Processes
-from optsched.problem import Answer, ExactMethod
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

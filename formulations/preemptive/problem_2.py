@@ -20,8 +20,8 @@ from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, 
 from formulations.preemptive.network import whole_flow
 from formulations.preemptive.schedule import Schedule
 from optsched.arrays import compress, ranges, rank_within
+from optsched.methods import Formulation
 from optsched.model import Model
-from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 

@@ -23,8 +23,8 @@ from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, 
 from formulations.preemptive.problem_4 import worker_cells
 from formulations.preemptive.schedule import Schedule
 from optsched.arrays import compress, ranges
+from optsched.methods import Formulation
 from optsched.model import Model, Variable
-from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 

@@ -22,8 +22,8 @@ from formulations.preemptive.grid import Grid, add_capacity, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError
+from optsched.methods import Formulation
 from optsched.model import Model
-from optsched.problem import Formulation
 
 Rates = Literal["exact", "fast", "slow"]
 

@@ -12,8 +12,8 @@ from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import CLOUD, Instance, Integers
 from formulations.preemptive.problem_4 import Rates, refuse_unknown, worker_cells
 from optsched.arrays import compress, ranges
+from optsched.methods import Formulation
 from optsched.model import Model
-from optsched.problem import Formulation
 
 
 def problem_6(

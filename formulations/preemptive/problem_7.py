@@ -41,8 +41,8 @@ from formulations.preemptive.stored_chunks import (
 )
 from optsched.arrays import compress, ranges, rank_within
 from optsched.errors import ModelError
+from optsched.methods import Formulation
 from optsched.model import Model
-from optsched.problem import Formulation
 from optsched.solvers.solution import Solution
 
 

@@ -38,7 +38,8 @@ from optsched.cli.progress import progress
 from optsched.errors import InputError, ModelError
 
 if TYPE_CHECKING:
-    from optsched.problem import Answer, Problem
+    from optsched.methods import Answer
+    from optsched.problem import Problem
     from optsched.violation import Violation
 
 SHOWN = 20
@@ -279,7 +280,7 @@ def run(
     Exits 0 where the schedule is feasible, 1 where it is not.
     """
     from optsched.document import load, save
-    from optsched.evaluation.runs import run_heuristic
+    from optsched.evaluation.heuristic_run import run_heuristic
     from optsched.progress import heard_by
 
     found, call = target(name)

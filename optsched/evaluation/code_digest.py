@@ -36,7 +36,12 @@ LIBRARIES = ("numpy", "scipy", "numba", "highspy", "ortools", "pulp")
 GROUPS = ("optsched.problems", "optsched.heuristics", "optsched.claims", "optsched.solvers")
 """Entry points whose packages are followed."""
 
-RUNNER = ("optsched.evaluation.runs", "optsched.calls")
+RUNNER = (
+    "optsched.evaluation.runs",
+    "optsched.evaluation.heuristic_run",
+    "optsched.calls",
+    "optsched.calendar",
+)
 """By what any method is run. The solvers that these know are no part of a heuristic."""
 
 _PLAIN = (bool, int, float, str, bytes, tuple)

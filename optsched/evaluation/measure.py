@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.ratios import ComparisonSpec, Row, best_start, ratio_rows
 from optsched.evaluation.runs import (
     InstanceRunner,
@@ -18,7 +19,6 @@ from optsched.evaluation.runs import (
     MethodSpec,
     check_names,
     starts,
-    with_heuristics,
 )
 from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
@@ -55,7 +55,7 @@ def measure(
         options: limits of the reference formulation.
         bounds: further bounds; the best one counts, and each has columns of its own.
         parameters: columns to carry along, such as the generator's options.
-        heuristic_limits: of each heuristic's run; see ``optsched.evaluation.runs``.
+        heuristic_limits: of each heuristic's run; see ``optsched.evaluation.heuristic_run``.
 
     Raises:
         InputError: a name or option that is not known.

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from optsched.document import dumps, parse
 from optsched.errors import InputError
+from optsched.methods import Answer, Formulation
 from optsched.model import Model
-from optsched.problem import COST_TOLERANCE, Answer, Formulation, Problem
+from optsched.problem import COST_TOLERANCE, Problem
 from optsched.proof import NotProvenError, find, verify
 from optsched.solvers.solution import Status
 from optsched.violation import Violation

@@ -6,14 +6,10 @@ without the code that made it.
 
 from __future__ import annotations
 
-import faulthandler
 import math
-import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -21,191 +17,27 @@ import numpy as np
 from optsched.calls import pick
 from optsched.document import dumps
 from optsched.errors import InputError, words
-from optsched.jit import Stopwatch, stopwatch
-from optsched.online.anticipation import anticipation
-from optsched.online.simulator import is_policy, policy_heuristic
-from optsched.problem import Answer, Heuristic, Problem, granted_check_options
+from optsched.evaluation.heuristic_run import (
+    FORESEES,
+    OUT_OF_MEMORY,
+    TIMEOUT,
+    VIOLATED,
+    HeuristicRun,
+    foresight,
+    run_heuristic,
+    traced,
+)
+from optsched.jit import stopwatch
+from optsched.methods import Answer
+from optsched.problem import Problem
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
-from optsched.solvers.solution import Limit, Solution, Status
-from optsched.violation import Violation, describe
-
-VIOLATED = "violated"
-"""Status of a run whose schedule fails the checker."""
-
-TIMEOUT, OUT_OF_MEMORY = "timeout", "out of memory"
-"""Statuses of a heuristic's run that was ended at its limits."""
+from optsched.solvers.solution import Solution, Status
 
 
 def instance_rng(seed: int) -> np.random.Generator:
     """The generator that makes the instance of that seed, everywhere in optsched."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
-
-
-def heuristic_rng(seed: int) -> np.random.Generator:
-    """The generator a heuristic gets, everywhere in optsched, whatever else runs beside it."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
-
-
-@dataclass(frozen=True, eq=False)
-class HeuristicRun:
-    """What came of one heuristic on one instance."""
-
-    heuristic: str
-    time: Stopwatch = field(default_factory=Stopwatch)
-    """What the heuristic alone took."""
-    schedule: Any = None
-    cost: float | None = None
-    violations: Sequence[Violation] = ()
-    offline: bool = False
-    """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
-    may_beat: bool = False
-    """Whether it was granted more than they grant, and may cost less than the optimum."""
-    status: str = ""
-    """Set where there is no schedule to compare: "violated" or "error"."""
-    message: str = ""
-    error: Exception | None = None
-    """What the heuristic, the checker or the cost raised; None where that was in a process that
-    has ended."""
-    trace: str = ""
-    """Its traceback, from where the heuristic's own frames begin."""
-
-
-@dataclass(frozen=True)
-class _Attempt:
-    """A run of a heuristic, as it goes to a process of its own."""
-
-    problem: Problem
-    instance: Any
-    heuristic: str
-    seed: int
-
-    seconds: float | None
-
-    def __call__(self, stop: threading.Event | None, time_limit: float | None) -> HeuristicRun:
-        if self.seconds is not None:
-            faulthandler.dump_traceback_later(self.seconds, exit=True)
-        run = run_heuristic(self.problem, self.instance, self.heuristic, self.seed)
-        return replace(run, error=None)  # not every exception survives the way
-
-
-def run_heuristic(
-    problem: Problem, instance: Any, heuristic: str, seed: int, limits: Options | None = None
-) -> HeuristicRun:
-    """Run a heuristic, named with its options, and check its schedule at the speed it ran at.
-
-    Whatever the heuristic raises is part of the answer. Under limits it runs in a process of its
-    own, which costs about a second: one that hangs, crashes or takes too much memory is ended, and
-    that is the answer.
-
-    Args:
-        problem: what is being solved.
-        instance: on what.
-        heuristic: name with options.
-        seed: of its random generator.
-        limits: ``time_limit`` and ``memory_limit`` count; see ``heuristic_limits``.
-
-    Raises:
-        InputError: no such heuristic or option.
-    """
-    if limits is not None:
-        return _run_apart(_Attempt(problem, instance, heuristic, seed, limits.time_limit), limits)
-    chosen, options = problem.heuristic(heuristic)
-    trial = HeuristicRun(heuristic)
-    try:
-        with stopwatch() as watch:
-            trial = replace(trial, time=watch)
-            schedule = chosen.run(instance, heuristic_rng(seed), **options)
-        trial = replace(trial, schedule=schedule)
-        entitled = granted_check_options(problem, schedule)
-        violations = problem.check(instance, schedule, **entitled)
-        cost = float(problem.cost(instance, schedule))
-        strict = problem.reference_check
-        offline = not violations and (
-            not (entitled or strict) or not problem.check(instance, schedule, **strict)
-        )
-    except Exception as error:  # a heuristic under test may do anything
-        status = OUT_OF_MEMORY if isinstance(error, MemoryError) else Status.ERROR.value
-        said = words(error)
-        return replace(trial, status=status, message=said, error=error, trace=traced(error))
-    beats = bool(entitled) or not (violations or offline)
-    trial = replace(
-        trial, cost=cost if math.isfinite(cost) else None, offline=offline, may_beat=beats
-    )
-    if violations:
-        message = describe(violations)
-        return replace(trial, violations=violations, status=VIOLATED, message=message)
-    if trial.cost is None:
-        message = f"the schedule passes the checker and costs {cost}"
-        return replace(trial, offline=False, status=Status.ERROR.value, message=message)
-    return trial
-
-
-def heuristic_limits(
-    time_limit: float | None = None, memory_limit: float | None = None
-) -> Options | None:
-    """Limits of single runs of heuristics: wall seconds, and GiB; None where there is neither.
-
-    Raises:
-        InputError: a value out of range.
-    """
-    if time_limit is None and memory_limit is None:
-        return None
-    return Options(time_limit=time_limit, memory_limit=memory_limit, isolate=True)
-
-
-def _run_apart(attempt: _Attempt, limits: Options) -> HeuristicRun:
-    """A run in a process that is ended at its limits."""
-    from optsched.solvers.isolation import run_isolated
-
-    attempt.problem.heuristic(attempt.heuristic)
-    # the process ends itself where it can; starting it is not the heuristic's time
-    patience = None if attempt.seconds is None else attempt.seconds + _TO_START
-    with stopwatch() as watch:
-        outcome = run_isolated(attempt, replace(limits, time_limit=patience), heeds_stop=False)
-    if isinstance(outcome, HeuristicRun):
-        return outcome
-    ended = HeuristicRun(attempt.heuristic, time=watch)
-    said, _, trace = outcome.message.replace("the solver's process", "its process").partition(": ")
-    if outcome.limit == Limit.TIME or trace.startswith("Timeout ("):
-        said = f"ended at its time limit of {attempt.seconds:g} s"
-        return replace(ended, status=TIMEOUT, message=said, trace=trace)
-    status = OUT_OF_MEMORY if outcome.limit == Limit.MEMORY else outcome.status.value
-    return replace(ended, status=status, message=said, trace=trace)
-
-
-def traced(error: BaseException) -> str:
-    """A traceback without the frames that called the method."""
-    frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
-        frames = frames.tb_next
-    return "".join(traceback.format_exception(type(error), error, frames))
-
-
-FORESEES = "sees the future"
-"""Status of a heuristic announced as online whose decisions change with jobs that come later."""
-
-SPOT_CHECK = 0.5
-"""Longest run, wall seconds, that is repeated to see whether it looks ahead."""
-
-
-def foresight(problem: Problem, instance: Any, trial: HeuristicRun, seed: int) -> str:
-    """What an online heuristic was found to know too early, in words; empty where nothing was.
-
-    A spot check on two moments: ``optsched check-online`` looks at all.
-    """
-    chosen, options = problem.heuristic(trial.heuristic)
-    quick = trial.time.seconds <= SPOT_CHECK
-    if problem.arrivals is None or not chosen.is_online(options) or trial.error or not quick:
-        return ""
-    run = partial(chosen.run, **options)
-    try:
-        found = anticipation(
-            problem, run, instance, seed=seed, cuts=2, changes=1, schedule=trial.schedule
-        )
-    except Exception:  # it does not run on a part of the instance: nothing is found
-        return ""
-    return str(found or "")
 
 
 MethodKind = Literal["heuristic", "exact", "bound", "proof", "sweep"]
@@ -224,8 +56,6 @@ what was measured."""
 
 UNMEASURED = "not measured"
 """Status of a measurement for which there is nothing to measure."""
-
-_TO_START = 60.0  # seconds that a process may take to start, before it counts as hanging
 
 ENDS = (
     *(DONE, VIOLATED, TIMEOUT, OUT_OF_MEMORY, UNMEASURED, PROVEN, UNPROVEN),
@@ -449,43 +279,6 @@ class InstanceRunner:
             if math.isfinite(value):
                 values[name] = value
         return values, complaints
-
-
-def with_heuristics(
-    problem: Problem, heuristics: Sequence[str | Heuristic | Callable[..., Any]]
-) -> tuple[Problem, list[str]]:
-    """The problem with heuristics of the caller's among its own, and all of them by name.
-
-    Args:
-        problem: what is being solved.
-        heuristics: names with options; heuristics; functions (instance, rng, **options) ->
-            schedule, which go by their own names and are taken to see the whole instance;
-            classes of policies, which see what has arrived.
-
-    Raises:
-        InputError: two of one name, or what is none of these.
-    """
-    names: list[str] = []
-    own: dict[str, Heuristic] = {}
-    for one in heuristics:
-        if isinstance(one, str):
-            names.append(one)
-            continue
-        if is_policy(one):
-            one = policy_heuristic(problem, one)
-        if not isinstance(one, Heuristic):
-            if not callable(one) or not hasattr(one, "__name__"):
-                raise InputError.of("heuristics", one, "a name, a Heuristic or a named function")
-            said = (one.__doc__ or "").strip().partition("\n")[0]
-            one = Heuristic(one.__name__, one, source="", summary=said, online=False)
-        known = {**problem.heuristics, **own}.get(one.name)
-        if known is not None and known.run is not one.run:
-            raise InputError.of("heuristics", one.name, "a name that no other heuristic has")
-        own[one.name] = one
-        names.append(one.name)
-    if own:
-        problem = replace(problem, heuristics={**problem.heuristics, **own})
-    return problem, list(dict.fromkeys(names))
 
 
 def check_names(

@@ -11,9 +11,10 @@ import pandas as pd
 from optsched.evaluation.comparison import compare
 from optsched.evaluation.ratios import UNBOUNDED_RATIO
 from optsched.evaluation.tables import CONFIDENCE, interval_cell, share, span, summarise
+from optsched.methods import Formulation
 from optsched.page.formulas import mathml
 from optsched.page.pictures import example_pictures, ratio_pictures
-from optsched.problem import Formulation, Problem
+from optsched.problem import Problem
 
 UNPROVEN_SHOWN = 40
 """Most lines of the table of what was not proven."""

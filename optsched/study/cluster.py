@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from optsched.errors import InputError
-from optsched.parallel import Executor, ExecutorLostError
+from optsched.parallel import ExecutorLostError, Remote
 
 PATIENCE = 30.0
 """Seconds for which a cluster may be without workers, or silent, before a study stops."""
@@ -20,7 +20,7 @@ _HAS_US = "__import__('importlib.util').util.find_spec('optsched') is not None"
 _LOOK = 5.0  # seconds between two looks at how many workers there are
 
 
-class Cluster(Executor):
+class Cluster(Remote):
     """A cluster, by the address of its scheduler; its workers need optsched as it is here.
 
     A worker's process takes one task per thread; ``dask worker --nthreads 1`` keeps a crash to one

@@ -10,7 +10,7 @@ from typing import Any
 from optsched import __version__
 from optsched.document import load, parse
 from optsched.errors import InputError
-from optsched.evaluation.runs import run_heuristic
+from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.tables import frame, span, varying
 from optsched.page import Example, Section, page
 from optsched.problem import Problem

@@ -21,8 +21,9 @@ from optsched.calls import parse_call, pick
 from optsched.document import dumps, load, parse
 from optsched.errors import FieldProblem, InputError
 from optsched.evaluation.code_digest import generator_versions, method_versions
+from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.ratios import ComparisonSpec
-from optsched.evaluation.runs import MethodSpec, check_exact, instance_rng, with_heuristics
+from optsched.evaluation.runs import MethodSpec, check_exact, instance_rng
 from optsched.problem import Heuristic, Problem
 from optsched.problem import problem as find_problem
 from optsched.solvers.options import Options
@@ -77,7 +78,7 @@ class StudyGrid:
     reference: str | None = None
     """Formulation ratios refer to, as written in ``exact``; None: the first one there."""
     heuristic_limits: Options | None = None
-    """Limits of every run of a heuristic; see ``optsched.evaluation.runs.heuristic_limits``."""
+    """Limits of every run of a heuristic; see ``heuristic_run.heuristic_limits``."""
 
 
 @dataclass(frozen=True)

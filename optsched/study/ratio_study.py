@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from optsched.errors import InputError
+from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.ratios import Row
-from optsched.evaluation.runs import check_names, starts, with_heuristics
+from optsched.evaluation.runs import check_names, starts
 from optsched.parallel import Processes, Serial
 from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
@@ -72,7 +73,7 @@ def ratio_study(
         options: limits of the reference formulation, per instance.
         bounds: further bounds; the best one counts, and each has columns of its own.
         prove: seconds a proof of each optimum in exact arithmetic may take; 0: none.
-        heuristic_limits: of each heuristic's run; see ``optsched.evaluation.runs``.
+        heuristic_limits: of each heuristic's run; see ``optsched.evaluation.heuristic_run``.
         workers: processes; 1 stays in this one.
         progress: called with (instances finished, instances planned, their new rows).
 

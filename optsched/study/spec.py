@@ -59,7 +59,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from optsched.calls import pick
 from optsched.document import Document, refusal
 from optsched.errors import FieldProblem, InputError
-from optsched.evaluation.runs import heuristic_limits
+from optsched.evaluation.heuristic_run import heuristic_limits
 from optsched.problem import Problem
 from optsched.solvers.options import Options
 from optsched.study.engine import Keep

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from typing import Any, ClassVar, Literal, Self
@@ -19,11 +19,13 @@ from pydantic import Field
 
 from optsched.document import Document, dumps, parse
 from optsched.errors import InputError, ModelError, words
+from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.proofs import check_proof, prove
-from optsched.problem import COST_TOLERANCE, Heuristic, Problem, problem
+from optsched.evaluation.ratios import ratio
+from optsched.problem import COST_TOLERANCE, Heuristic, problem
 from optsched.proof import NotProvenError, ProofError
 from optsched.violation import describe
-from optsched.worst.judging import Judge, Score, quotient
+from optsched.worst.judging import Judge, Score, scored
 from optsched.worst.space import Space
 from optsched.worst.why import spelled
 
@@ -118,24 +120,20 @@ def make_case(
         InputError: there is no ratio on it.
     """
     chosen = judge.problem
-    repaired = chosen.repair(document) if chosen.repair else document
-    instance = parse(chosen.instance_type, repaired)
+    instance = parse(chosen.instance_type, document)
     seeds = judge.seeds if len(judge.seeds) == 1 else range(1000, 1000 + FRESH)
-    fresh = Judge(
-        chosen, judge.heuristic, reference=judge.reference, options=judge.options, seeds=seeds
-    )
-    score = fresh.instance(instance)
-    if score is None or score.incumbent is None:
-        raise InputError.of("instance", fresh.failure or "no schedule", "one that has a ratio")
+    trials = [judge.run(instance, seed) for seed in seeds]
+    failed = [f"{trial.status}: {trial.message}" for trial in trials if trial.status]
     answer = chosen.solve(judge.reference, instance, options=judge.options)
-    trials = [fresh.run(instance, seed) for seed in seeds]
-    schedules = [
-        (trial.cost, trial.schedule) for trial in trials if trial.offline and trial.cost is not None
-    ]
+    schedules = [(trial.cost, trial.schedule) for trial in trials if trial.offline]
     if answer.schedule is not None:
         schedules.insert(0, (float(chosen.cost(instance, answer.schedule)), answer.schedule))
-    best = min if chosen.sense == "minimise" else max
-    incumbent, better = best(schedules, key=lambda pair: pair[0])
+    cost = math.fsum(trial.cost or 0.0 for trial in trials) / len(trials)
+    score = scored(chosen, cost, answer, [known for known, _ in schedules if known is not None])
+    if failed or score is None:
+        said = failed[0] if failed else answer.solution.message or "no schedule"
+        raise InputError.of("instance", said, "one that has a ratio")
+    better = next(schedule for known, schedule in schedules if known == score.incumbent)
     proof = None
     # without a proof the bound rests on the solver, as the case says
     with suppress(NotProvenError, ProofError, InputError, ModelError):
@@ -146,17 +144,17 @@ def make_case(
         generator=dict(generator),
         instance=json.loads(dumps(instance)),
         seeds=list(seeds),
-        cost=score.cost,
+        cost=cost,
         schedule=json.loads(dumps(trials[0].schedule)),
         better=json.loads(dumps(better)),
-        incumbent=incumbent,
+        incumbent=score.incumbent,
         reference=judge.reference,
         bound=score.bound,
         status=score.status,
-        ratio_low=_finite(quotient(chosen, score.cost, incumbent)),
+        ratio_low=_finite(score.low),
         ratio_high=_finite(score.high),
         proof=proof,
-        outside=[spelled(path) for path in space.outside(repaired)],
+        outside=[spelled(path) for path in space.outside(document)],
         search=search,
         optsched=version("optsched"),
     )
@@ -180,7 +178,7 @@ class Checked(Document):
     optimum: Literal["proven", "not proven here"]
 
 
-def check_case(case: Case, heuristic: Heuristic | None = None) -> Checked:
+def check_case(case: Case, heuristic: Heuristic | Callable[..., Any] | None = None) -> Checked:
     """Derive a case again, trusting nothing but the code of problem and heuristic that is here.
 
     Args:
@@ -192,8 +190,7 @@ def check_case(case: Case, heuristic: Heuristic | None = None) -> Checked:
     """
     chosen = problem(case.problem)
     if heuristic is not None:
-        added = {**chosen.heuristics, heuristic.name: heuristic}
-        chosen = Problem(**{**vars(chosen), "heuristics": added})
+        chosen, _ = with_heuristics(chosen, [heuristic])
     instance = parse(chosen.instance_type, case.instance)
     better = parse(chosen.schedule_type, case.better)
     judge = Judge(chosen, case.heuristic, reference=case.reference, seeds=case.seeds)
@@ -212,9 +209,11 @@ def check_case(case: Case, heuristic: Heuristic | None = None) -> Checked:
         complaints.append(f"the better schedule {describe(violations)}")
     incumbent = float(chosen.cost(instance, better))
     _expect(complaints, "the better schedule's cost", incumbent, case.incumbent)
-    low = quotient(chosen, cost, incumbent)
+    low = ratio(chosen.sense, cost, incumbent)
+    low = math.nan if low is None else low
     _expect(complaints, "the ratio", low, math.inf if case.ratio_low is None else case.ratio_low)
-    high, optimum = None, "not proven here"
+    high: float | None = None
+    optimum: Literal["proven", "not proven here"] = "not proven here"
     if case.proof is not None:
         try:
             verdict = check_proof(chosen, instance, case.proof)
@@ -222,12 +221,12 @@ def check_case(case: Case, heuristic: Heuristic | None = None) -> Checked:
             complaints.append(f"the proof: {words(error)}")
         else:
             if verdict.of_the_problem:
-                high, optimum = _finite(quotient(chosen, cost, float(verdict.bound))), "proven"
+                high, optimum = ratio(chosen.sense, cost, float(verdict.bound)), "proven"
     return Checked(
         holds=not complaints,
         complaints=complaints,
         ratio_low=_finite(low),
-        ratio_high=high,
+        ratio_high=None if high is None else _finite(high),
         optimum=optimum,
     )
 

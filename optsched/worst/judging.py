@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from optsched.document import parse, validated
 from optsched.errors import InputError, words
-from optsched.evaluation.runs import HeuristicRun, heuristic_rng, run_heuristic
+from optsched.evaluation.heuristic_run import HeuristicRun, heuristic_rng, run_heuristic
+from optsched.evaluation.ratios import ratio
+from optsched.methods import Answer
 from optsched.problem import Problem, granted_check_options
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -18,7 +20,6 @@ from optsched.worst.space import Space
 
 SEEDS = 5
 """Runs of a heuristic that draws lots, of which the mean counts."""
-
 
 UNSOLVED = "not solved"
 """Status of a candidate that a bound, or what is claimed of it, has ruled out."""
@@ -83,11 +84,9 @@ class Judge:
             need: a ratio; a candidate that is certain to be below is not worth a solve, nor the
                 checking of schedules: its score says so, and its low end is 0.
         """
+        kind = self.problem.instance_type
         try:
-            repair = self.problem.repair
-            kind = self.problem.instance_type
-            read = validated(kind.document_type, repair(document) if repair else document)
-            instance = kind.from_document(read)
+            instance = kind.from_document(validated(kind.document_type, document))
         except (InputError, ValueError, OverflowError):
             self.refused += 1
             return None
@@ -106,7 +105,9 @@ class Judge:
                 value = float(one.compute(instance))
             except Exception:  # the solve decides
                 continue
-            against = quotient(self.problem, cost, value)
+            against = ratio(self.problem.sense, cost, value)
+            if against is None:
+                continue
             second = second or (against if math.isfinite(against) else 0.0)
             if against < high:
                 high, bound = against, value
@@ -156,36 +157,50 @@ class Judge:
         method, own = self.problem.formulation(self.reference)
         try:
             answer = method.solve(instance, options=self.options, **own)
-            claimed = answer.solution.objective
-            if claimed is not None and quotient(self.problem, cost, claimed) < need:
-                return Score(0.0, math.inf, cost, claimed, None, UNSOLVED, second)
+            claimed = ratio(self.problem.sense, cost, answer.solution.objective)
+            if claimed is not None and claimed < need:
+                incumbent = answer.solution.objective
+                return Score(0.0, math.inf, cost, incumbent, None, UNSOLVED, second)
             answer = self.problem.verify(instance, answer)
+            known = (
+                [] if answer.schedule is None else [self.problem.cost(instance, answer.schedule)]
+            )
         except Exception as error:  # a candidate less
             self._fail(f"{self.reference}: {words(error)}")
             return None
-        solution, incumbent = answer.solution, None
-        if solution.status == Status.ERROR:
-            self._fail(f"{self.reference}: {solution.message}")
+        if not known:
+            trial = self.run(instance, self.seeds[0])
+            known = [trial.cost] if trial.offline and trial.cost is not None else []
+        score = scored(self.problem, cost, answer, known)
+        if score is None:
+            said = answer.solution.message or "no schedule"
+            self._fail(f"{self.reference}: {answer.solution.status.value}, {said}")
             return None
-        if answer.schedule is not None:
-            incumbent = float(self.problem.cost(instance, answer.schedule))
-        elif (trial := self.run(instance, self.seeds[0])).offline:
-            incumbent = trial.cost
-        if incumbent is None:
-            self._fail(f"{self.reference}: {solution.status.value}, no schedule")
-            return None
-        bound = incumbent if solution.status == Status.OPTIMAL else solution.bound
-        low = quotient(self.problem, cost, incumbent)
-        high = math.inf if bound is None else max(low, quotient(self.problem, cost, bound))
-        return Score(low, high, cost, incumbent, bound, solution.status.value, second)
+        return replace(score, second=second)
 
 
-def quotient(problem: Problem, cost: float, reference: float) -> float:
-    """Cost against a reference value, 1 where they are equal, infinite against nothing."""
-    above, below = (cost, reference) if problem.sense == "minimise" else (reference, cost)
-    if above == below:
-        return 1.0
-    return above / below if below > 0 else math.inf
+def scored(problem: Problem, cost: float, answer: Answer, known: Sequence[float]) -> Score | None:
+    """The score of a heuristic's cost by what is known of the optimum.
+
+    Args:
+        problem: whose.
+        cost: of the heuristic.
+        answer: of the exact method, verified; its bound counts.
+        known: costs of schedules that are solutions of the exact models.
+
+    Returns:
+        None where there is no ratio: nothing is known, or the answer contradicts itself.
+    """
+    solution = answer.solution
+    if not known or solution.status == Status.ERROR:
+        return None
+    incumbent = (min if problem.sense == "minimise" else max)(known)
+    bound = incumbent if solution.status == Status.OPTIMAL else solution.bound
+    low, high = ratio(problem.sense, cost, incumbent), ratio(problem.sense, cost, bound)
+    if low is None:
+        return None
+    top = math.inf if high is None else max(low, high)
+    return Score(low, top, cost, incumbent, bound, solution.status.value)
 
 
 def draws_lots(problem: Problem, heuristic: str, space: Space) -> bool:

@@ -13,15 +13,15 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from optsched.document import dumps, parse
 from optsched.errors import InputError
 from optsched.evaluation.code_digest import generator_versions, method_versions
+from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.runs import MethodSpec, check_exact
 from optsched.parallel import Processes, Serial
 from optsched.problem import Heuristic, Problem
@@ -103,6 +103,7 @@ class Hunt:
         methods = [
             MethodSpec("heuristic", self.heuristic),
             MethodSpec("exact", self.reference or chosen.reference),
+            *(MethodSpec("bound", one.name) for one in chosen.bounds.values() if one.quick),
         ]
         versions = [method_versions(chosen, method) for method in methods]
         return fingerprint([generator_versions(chosen), versions])
@@ -128,7 +129,8 @@ def worst(
 
     Args:
         problem: its name, or the problem itself.
-        heuristic: name with options; a ``Heuristic``, or a function (instance, rng) -> schedule.
+        heuristic: name with options, a ``Heuristic``, a function (instance, rng) -> schedule, or
+            a class of policies.
         generator: options of the problem's generator, whose instances span the space.
         evaluations: candidates to judge; results are then the same for any number of workers.
         seconds: wall time to spend, where no evaluations are given.
@@ -168,18 +170,13 @@ def _hunt(
     reference: str | None,
     time_limit: float,
 ) -> Hunt:
-    chosen = found(problem)
-    if not isinstance(heuristic, str):
-        if not isinstance(heuristic, Heuristic):
-            name = getattr(heuristic, "__name__", "function").strip("<>")
-            heuristic = Heuristic(name, heuristic, "", "")
-        added = {**chosen.heuristics, heuristic.name: heuristic}
-        problem = chosen = replace(chosen, heuristics=added)
-        heuristic = heuristic.name
-    chosen.heuristic(heuristic)
+    announced = found(problem)
+    chosen, (call,) = with_heuristics(announced, [heuristic])
+    chosen.heuristic(call)
     chosen.generator_call(generator)
     check_exact(chosen, reference or chosen.reference, None, None)
-    return Hunt(problem, heuristic, dict(generator), reference, time_limit)
+    where = problem if chosen is announced else chosen
+    return Hunt(where, call, dict(generator), reference, time_limit)
 
 
 def _generations(
@@ -391,9 +388,3 @@ def _energy(score: Score) -> float:
     if not (0 < score.second < math.inf):
         return math.log(score.low)
     return math.log(score.low) + max(-_MOST_TIE, min(_MOST_TIE, _TIE * math.log(score.second)))
-
-
-def as_text(problem: Problem, document: Any) -> str:
-    """A candidate as the file of an instance."""
-    repaired = problem.repair(document) if problem.repair else document
-    return dumps(parse(problem.instance_type, repaired))

@@ -1,6 +1,5 @@
 """What the papers' exact methods declare to heed, they heed; everything else is refused by name."""
 
-import sys
 import threading
 from functools import cache
 
@@ -11,7 +10,8 @@ from typer.testing import CliRunner
 from optsched.cli import app
 from optsched.document import save
 from optsched.errors import InputError
-from optsched.problem import HONOURED_BY_MODELS, ExactMethod, Formulation, problem
+from optsched.methods import HONOURED_BY_MODELS, ExactMethod, Formulation
+from optsched.problem import problem
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -193,7 +193,6 @@ def test_an_exact_method_is_solved_by_name_under_a_limit_it_honours(command, cal
     assert there is written
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits are Linux's")
 def test_a_memory_limit_too_low_ends_without_a_schedule_and_says_why(command):
     result, there = command("preemptive.problem_4_flow", "--memory-limit", "0.05")
     assert (result.exit_code, there) == (1, False)

@@ -4,7 +4,8 @@ import pytest
 
 from optsched import jit
 from optsched.document import dumps
-from optsched.evaluation.runs import instance_rng, run_heuristic
+from optsched.evaluation.heuristic_run import run_heuristic
+from optsched.evaluation.runs import instance_rng
 from optsched.problem import problem
 
 SMALL = {

@@ -1,11 +1,8 @@
 """Ctrl-C ends a solve with a status, on every back end that listens through the same loop."""
 
-import os
 import subprocess
 import sys
 from importlib.util import find_spec
-
-import pytest
 
 from optsched.solvers.registry import available
 
@@ -31,7 +28,6 @@ os._exit(0)
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_ends_a_solve_with_a_status():
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *LISTENING],

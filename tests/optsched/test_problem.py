@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from optsched.errors import InputError
-from optsched.problem import Answer, problem, problems
+from optsched.methods import Answer
+from optsched.problem import problem, problems
 from optsched.solvers.solution import Solution, Status
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7

@@ -17,7 +17,8 @@ from formulations.drp.projected import (
     problem_22_projected,
 )
 from optsched.errors import InputError
-from optsched.problem import Formulation, Problem
+from optsched.methods import Formulation
+from optsched.problem import Problem
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

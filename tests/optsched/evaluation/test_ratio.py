@@ -13,18 +13,13 @@ from hypothesis import strategies as st
 from untimed import untimed
 
 from optsched.errors import InputError
+from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.measure import measure
 from optsched.evaluation.ratios import FIELDS, ComparisonSpec, optimum_interval, ratio, ratio_rows
-from optsched.evaluation.runs import MethodRun, instance_rng, run_heuristic
+from optsched.evaluation.runs import MethodRun, instance_rng
 from optsched.evaluation.tables import frame, in_words, interval_cell, plain, span, summarise
-from optsched.problem import (
-    Answer,
-    Bound,
-    Formulation,
-    Heuristic,
-    granted_check_options,
-    problem,
-)
+from optsched.methods import Answer, Formulation
+from optsched.problem import Bound, Heuristic, granted_check_options, problem
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 from optsched.study import ratio_study

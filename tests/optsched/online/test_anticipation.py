@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.preemptive import Instance
-from optsched.evaluation.runs import heuristic_rng
+from optsched.evaluation.heuristic_run import heuristic_rng
 from optsched.online import anticipation
 from optsched.problem import problem
 from optsched.testing import check_online

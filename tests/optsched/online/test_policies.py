@@ -5,8 +5,8 @@ import online_cases
 import pytest
 
 from optsched.errors import InputError
+from optsched.evaluation.heuristic_run import FORESEES, heuristic_rng
 from optsched.evaluation.measure import measure
-from optsched.evaluation.runs import FORESEES, heuristic_rng
 from optsched.online import Rerun, simulate
 from optsched.problem import Heuristic, problem
 

@@ -13,8 +13,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from optsched.document import Document
+from optsched.methods import Answer, ExactMethod, Formulation
 from optsched.model import Model
-from optsched.problem import Answer, Bound, ExactMethod, Formulation, Heuristic, Problem
+from optsched.problem import Bound, Heuristic, Problem
 from optsched.solvers.solution import Solution, Status
 from optsched.violation import Violation
 

@@ -151,7 +151,6 @@ def test_a_stop_set_beforehand_still_ends_the_solve():
     assert run(market_split(), stop=stop, time_limit=60).status is Status.INTERRUPTED
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals reach the main thread late")
 def test_ctrl_c_ends_with_the_incumbent():
     m = market_split()
     timer = threading.Timer(0.7, signal.raise_signal, [signal.SIGINT])

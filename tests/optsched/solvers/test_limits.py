@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from optsched import InputError, Model, solve
-from optsched.problem import Answer, ExactMethod, Formulation, problem
+from optsched.methods import Answer, ExactMethod, Formulation
+from optsched.problem import problem
 from optsched.solvers import watchdog
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
@@ -101,7 +102,6 @@ def test_a_solver_that_ignores_its_limit_is_left_or_killed_in_time(model):
     assert "overran its time limit of" in solution.message
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the process table")
 def test_a_solver_of_a_large_model_does_not_run_on(tmp_path, monkeypatch):
     monkeypatch.setattr(watchdog, "RESERVE", 5.0)  # the process may be slow to start
     solve(many(), sleeps(), time_limit=LIMIT)
@@ -192,7 +192,6 @@ def test_a_second_solve_for_the_same_point_has_only_the_time_that_is_left():
 # whole methods
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits are Linux's")
 @pytest.mark.parametrize("method", ["DEVOURS", "LOADS"])
 def test_a_method_above_its_memory_limit_ends_with_a_status(method):
     method = getattr(import_module("sleeping_engines"), method)

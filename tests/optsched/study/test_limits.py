@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from optsched.errors import InputError
+from optsched.evaluation.heuristic_run import heuristic_limits, run_heuristic, with_heuristics
 from optsched.evaluation.measure import measure
-from optsched.evaluation.runs import heuristic_limits, instance_rng, run_heuristic, with_heuristics
+from optsched.evaluation.runs import instance_rng
 from optsched.problem import Heuristic
 from optsched.study import Store, StudyGrid, run_study
 from optsched.study.reading import Results

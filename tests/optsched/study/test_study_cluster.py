@@ -11,7 +11,7 @@ from untimed import untimed
 
 from optsched.cli import app
 from optsched.errors import InputError
-from optsched.evaluation.runs import heuristic_limits
+from optsched.evaluation.heuristic_run import heuristic_limits
 from optsched.parallel import ExecutorLostError
 from optsched.study import StudyGrid, read, run_study
 from optsched.study.cluster import Cluster

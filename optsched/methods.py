@@ -1,0 +1,253 @@
+"""How a problem is solved: models with their decoding, and exact searches of their own.
+
+Both declare what of a solve they heed; what would not be heeded is refused by name.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from optsched.calls import call_options
+from optsched.errors import FieldProblem, InputError
+from optsched.jit import stopwatch
+from optsched.model import Model
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution, Status
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an exact method found on one instance."""
+
+    solution: Solution
+    schedule: Any | None = None
+    """The decoded schedule; None without a point, or where the problem is only a relaxation."""
+    check: Mapping[str, Any] | None = None
+    """Options of ``check`` under which the schedule counts; None: the problem's own."""
+
+
+Function = Callable[..., Any]
+
+HONOURED_BY_MODELS = frozenset({"solver", "start", *Options.__dataclass_fields__})
+"""What may be asked of a solve: a back end, a schedule to start from, limits and tolerances."""
+
+
+PROCESS = frozenset({"isolate", "memory_limit"})
+"""What is heeded by a process of its own, whatever works in it."""
+LIMITS = frozenset({"time_limit", "stop"})
+GAPS = frozenset({"gap", "absolute_gap"})
+
+
+class _Solvable(ABC):
+    """Answers for an instance; refuses what is asked of a solve and would not be heeded."""
+
+    name: str
+    solver: str
+
+    @property
+    @abstractmethod
+    def honours(self) -> frozenset[str]:
+        """What of ``HONOURED_BY_MODELS`` it heeds."""
+
+    def check_honoured(
+        self, solver: str | None = None, options: Options | None = None, start: Any | None = None
+    ) -> None:
+        """Refuse what it does not heed.
+
+        Raises:
+            InputError: naming each such option and what it does heed.
+        """
+        usual = vars(Options())
+        asked = {"solver": solver, "start": start, **(vars(options) if options else {})}
+        there = ", ".join(sorted(self.honours)) or "nothing of the kind"
+        problems = [
+            FieldProblem(option, value, f"{self.name} does not honour {option}; it honours {there}")
+            for option, value in asked.items()
+            if option not in self.honours and value != usual.get(option)
+        ]
+        if problems:
+            raise InputError(problems)
+
+    def solve(
+        self,
+        instance: Any,
+        *,
+        solver: str | None = None,
+        options: Options | None = None,
+        start: Any | None = None,
+        **own_options: Any,
+    ) -> Answer:
+        """Solve, or search.
+
+        Args:
+            instance: what to solve.
+            solver: back end; None for the one that suits best.
+            options: limits and tolerances.
+            start: a schedule to start from.
+            own_options: of the formulation's ``build`` or of the search.
+
+        Raises:
+            InputError: something is asked for that would not be honoured.
+        """
+        self.check_honoured(solver, options, start)
+        options = options or Options()
+        with stopwatch() as watch:
+            if options.isolate:
+                asked = {"solver": solver, "start": start, **own_options}
+                answer = self._elsewhere(instance, options, asked)
+            else:
+                answer = self._answer(instance, options, solver, start, own_options)
+        return replace(answer, solution=replace(answer.solution, seconds=watch.seconds))
+
+    def _elsewhere(self, instance: Any, options: Options, asked: Mapping[str, Any]) -> Answer:
+        """The answer of a process of its own, which builds, searches and decodes."""
+        from optsched.solvers.isolation import here, run_isolated
+
+        call = _Call(self, instance, asked, here(options))
+        try:
+            answer = run_isolated(call, options, heeds_stop="stop" in self.honours)
+        except pickle.PicklingError as failure:
+            return Answer(Solution(Status.ERROR, message=f"PicklingError: {failure}"))
+        if isinstance(answer, Answer):
+            return answer
+        said = Solution(answer.status, limit=answer.limit, message=answer.message)
+        return Answer(replace(said, solver=asked["solver"] or self.solver))
+
+    @abstractmethod
+    def _answer(
+        self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
+    ) -> Answer:
+        """What is found, without its time."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A solve as a task for a process of its own."""
+
+    method: _Solvable
+    instance: Any
+    asked: Mapping[str, Any]
+    options: Options
+
+    def __call__(self, stop: threading.Event | None, time_limit: float | None) -> Answer:
+        options = replace(self.options, stop=stop, time_limit=time_limit)
+        return self.method.solve(self.instance, options=options, **self.asked)
+
+
+@dataclass(frozen=True)
+class Formulation(_Solvable):
+    """A model of a problem, or of a relaxation of it, and how its points are read."""
+
+    name: str
+    build: Callable[..., Model]
+    """(instance, **options) -> model."""
+    source: str
+    """Paper, problem number."""
+    summary: str
+    decode: Callable[[Any, Solution], Any] | None = None
+    """(instance, solution, **options) -> schedule whose cost is the objective.
+
+    None for a relaxation.
+    """
+    encode: Callable[[Any, Any], Mapping[str, Any]] | None = None
+    """(instance, schedule, **options) -> values to start from; it is told those of the build
+    options that it takes."""
+    solver: str = "highs"
+    """The back end that suits it best."""
+
+    @property
+    def honours(self) -> frozenset[str]:
+        """All that ``solve`` takes; a schedule to start from where it can be encoded."""
+        return HONOURED_BY_MODELS - ({"start"} if self.encode is None else set())
+
+    @property
+    def relaxation(self) -> bool:
+        """Whether it bounds the optimum only."""
+        return self.decode is None
+
+    @property
+    def code(self) -> tuple[Callable[..., Any], ...]:
+        """The functions it consists of."""
+        return tuple(f for f in (self.build, self.decode, self.encode) if f is not None)
+
+    def changed(self, change: Callable[[Function], Function]) -> Formulation:
+        """The same, each of its functions as ``change`` makes it."""
+        parts = {"build": self.build, "decode": self.decode, "encode": self.encode}
+        changed: dict[str, Any] = {k: change(f) for k, f in parts.items() if f is not None}
+        return replace(self, **changed)
+
+    def takes(self) -> dict[str, Any] | None:
+        """The build options, with their defaults; see ``call_options``."""
+        return call_options(self.build, given=1)
+
+    def _answer(
+        self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
+    ) -> Answer:
+        began = time.perf_counter()
+        model = self.build(instance, **own)
+        if start is not None and self.encode is not None:
+            known = call_options(self.encode, given=2)
+            told = {k: v for k, v in own.items() if known is None or k in known}
+            options = replace(options, warm_start=self.encode(instance, start, **told))
+        if options.time_limit is not None:
+            left = options.time_limit - (time.perf_counter() - began)
+            options = replace(options, time_limit=max(left, 1e-3))
+        solution = solve(model, solver=solver or self.solver, options=options)
+        if solution.has_point and self.decode is not None:
+            return Answer(solution, self.decode(instance, solution, **own))
+        return Answer(solution)
+
+
+@dataclass(frozen=True)
+class ExactMethod(_Solvable):
+    """A search of its own for the optimum of a problem, or of a relaxation of it."""
+
+    name: str
+    search: Callable[..., Answer]
+    """(instance, options, **options of its own) -> answer; it is told ``solver`` and ``start``,
+    None where they are not given, if it honours them."""
+    source: str
+    """Paper, problem number."""
+    summary: str
+    honours: frozenset[str] = frozenset()
+    """Fields of ``Options`` that the search heeds, and "solver" and "start" where it does; what a
+    process of its own heeds comes by itself."""
+    relaxation: bool = False
+    """Whether it bounds the optimum only."""
+    solver: str = "highs"
+    """The back end that it uses most."""
+
+    def __post_init__(self) -> None:
+        unknown = sorted(self.honours - HONOURED_BY_MODELS)
+        if unknown:
+            allowed = "some of " + ", ".join(sorted(HONOURED_BY_MODELS))
+            raise InputError.of(f"{self.name}.honours", unknown, allowed)
+        object.__setattr__(self, "honours", self.honours | PROCESS)
+
+    @property
+    def code(self) -> tuple[Callable[..., Any], ...]:
+        """The functions it consists of."""
+        return (self.search,)
+
+    def changed(self, change: Callable[[Function], Function]) -> ExactMethod:
+        """The same, its search as ``change`` makes it."""
+        return replace(self, search=change(self.search))
+
+    def takes(self) -> dict[str, Any] | None:
+        """The options of its own, with their defaults; see ``call_options``."""
+        known = call_options(self.search, given=2)
+        return known and {k: v for k, v in known.items() if k not in ("solver", "start")}
+
+    def _answer(
+        self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
+    ) -> Answer:
+        asked = {"solver": solver, "start": start}
+        told = {name: value for name, value in asked.items() if name in self.honours}
+        return self.search(instance, options, **told, **own)
