@@ -13,11 +13,27 @@ from optsched.errors import NoMeaningError
 from optsched.model.terms import Shape
 
 E = TypeVar("E")
+F = TypeVar("F", bound=Callable[..., Any])
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """What numpy's functions are of expressions; see :mod:`optsched.model.numpy_functions`."""
 UFUNCS: dict[Any, Callable[..., Any]] = {}
 """The same of its universal functions."""
+
+
+def implements(*names: str) -> Callable[[F], F]:
+    """Put a function into the tables, under those names that this numpy has."""
+
+    def put(function: F) -> F:
+        for name in names:
+            original = getattr(np, name, None)
+            if original is not None:
+                table = UFUNCS if isinstance(original, np.ufunc) else FUNCTIONS
+                table[original] = function
+        return function
+
+    return put
+
 
 _INSTEAD = {
     "np.square": "m.product(x, x) gives a variable that equals a square of whole numbers",
