@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, Self, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_args
 
 import numpy as np
 import pydantic
@@ -23,6 +23,8 @@ from optsched.fields import (
     problems_of,
     singular,
 )
+
+R = TypeVar("R")
 
 
 class _DocumentType:
@@ -107,6 +109,19 @@ class Declared(Declares):
             else:
                 changes[item.name] = value[index]
         return cast("Self", dataclasses.replace(cast("Any", self), **changes))
+
+    def entry(self, index: int, kind: type[R], **more: Any) -> R:
+        """One entry of a list, of all jobs say, as a record of the fields that both classes have.
+
+        Args:
+            index: which entry.
+            kind: the record, a dataclass.
+            more: its other fields.
+        """
+        own, asked = (cast("Any", one).__dataclass_fields__ for one in (self, kind))
+        row = {name: getattr(self, name)[index] for name in asked if name in own}
+        plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in row.items()}
+        return kind(**plain, **more)
 
     @classmethod
     def from_document(cls, document: Any) -> Self:

@@ -124,8 +124,10 @@ class Job:
     """a_j."""
     num_chunks: int
     """D_j."""
-    exact_work: tuple[Fraction, Fraction]
-    """(Omega_j / p^0_j, Omega_j / p^1_j), worker-slots."""
+    exact_work_slow: Fraction
+    """Omega_j / p^0_j, worker-slots."""
+    exact_work_fast: Fraction
+    """Omega_j / p^1_j, worker-slots."""
     worker_type: int
     """u_j."""
     ps_type: int
@@ -135,10 +137,15 @@ class Job:
     weight: float = 1.0
     """w_j."""
 
+    @property
+    def exact_work(self) -> tuple[Fraction, Fraction]:
+        """(Omega_j / p^0_j, Omega_j / p^1_j), worker-slots, by mode xi."""
+        return self.exact_work_slow, self.exact_work_fast
+
     @cached_property
     def work(self) -> tuple[int, int]:
-        """(ceil(Omega_j / p^0_j), ceil(Omega_j / p^1_j)), worker-slots, by mode xi."""
-        return ceil(self.exact_work[0]), ceil(self.exact_work[1])
+        """The same, rounded up."""
+        return ceil(self.exact_work_slow), ceil(self.exact_work_fast)
 
     def duration(self, workers: int, fast: bool) -> int:
         """d_j(N, xi), slots, by (1)."""
@@ -290,16 +297,7 @@ class Instance(System):
 
     def job(self, j: int) -> Job:
         """Job ``j`` with all that is known of it on arrival."""
-        return Job(
-            id=j,
-            release_slot=int(self.release_slot[j]),
-            num_chunks=int(self.num_chunks[j]),
-            exact_work=(self.exact_work_slow[j], self.exact_work_fast[j]),
-            worker_type=int(self.worker_type[j]),
-            ps_type=int(self.ps_type[j]),
-            upload_delay=self.upload_delay[j],
-            weight=float(self.weight[j]),
-        )
+        return self.entry(j, Job, id=j)
 
     @cached_property
     def arrival_order(self) -> Integers:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 import numpy as np
 
@@ -56,12 +57,8 @@ class Job:
 
 def job_of(instance: Instance, i: int) -> Job:
     """Job ``i`` with all that is known of it on arrival."""
-    return Job(
-        i, int(instance.release_slot[i]), instance.num_chunks[i],
-        (int(instance.rate_numerator[i]), int(instance.work_per_chunk[i])),
-        float(instance.chunk_size_mb[i]), float(instance.exchange_size_mb[i]),
-        instance.worker_demand[i], instance.ps_demand[i], instance.select_jobs([i]),
-    )  # fmt: skip
+    rate = int(instance.rate_numerator[i]), int(instance.work_per_chunk[i])
+    return instance.entry(i, Job, id=i, rate=rate, instance=instance.select_jobs([i]))
 
 
 def relabel(instance: Instance, schedule: Schedule, jobs: Integers) -> Schedule:
@@ -134,14 +131,10 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
         release_slot=release,
         latency=later(part.latency, release - part.release_slot),
     )
-    answer = METHOD.solve(part, options=options)
-    solution = answer.solution
-    if answer.schedule is None or solution.objective is None:
-        return answer
-    made = Schedule.merged([past, relabel(instance, answer.schedule, jobs)])
-    value = cost(instance, made)
-    bound = None if solution.bound is None else solution.bound + value - solution.objective
-    return Answer(replace(solution, objective=value, bound=bound), made)
+    return METHOD.solve(part, options=options).completed(
+        lambda made: Schedule.merged([past, relabel(instance, made, jobs)]),
+        partial(cost, instance),
+    )
 
 
 class State(Base):
@@ -213,7 +206,7 @@ def _done(instance: Instance, schedule: Schedule) -> Floats:
 
 ARRIVALS = Arrivals(
     times=lambda instance: instance.release_slot,
-    select=lambda instance, jobs: instance.select_jobs(jobs),
+    select=Instance.select_jobs,
     job=job_of,
     nothing=lambda instance: Schedule.build(),
     relabel=relabel,

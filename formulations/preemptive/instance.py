@@ -6,7 +6,7 @@ completion time is the right end of the last slot used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -373,41 +373,36 @@ class Instance(Declared):
         return np.lexsort((np.arange(self.jobs), self.release_time))
 
     @cached_property
-    def _workers_by_type(self) -> Callable[[int], Integers]:
-        table = {int(t): np.flatnonzero(self.worker_type == t) for t in set(self.worker_type)}
-        nothing = np.zeros(0, dtype=np.int64)
-        return lambda kind: table.get(kind, nothing)
+    def _workers_by_type(self) -> dict[int, Integers]:
+        return _by_type(self.worker_type, self.job_worker_type)
 
     @cached_property
-    def _ps_by_type(self) -> Callable[[int], Integers]:
-        table = {int(t): np.flatnonzero(self.ps_type == t) for t in set(self.ps_type)}
-        nothing = np.zeros(0, dtype=np.int64)
-        return lambda kind: table.get(kind, nothing)
+    def _ps_by_type(self) -> dict[int, Integers]:
+        return _by_type(self.ps_type, self.job_ps_type)
 
     def job(self, j: int) -> Job:
         """Job ``j`` with all that is known of it on arrival."""
         by_worker, by_ps = self.explicit_worker_eligible, self.explicit_ps_eligible
-        return Job(
+        return self.entry(
+            j,
+            Job,
             id=j,
-            release_time=float(self.release_time[j]),
-            num_chunks=int(self.num_chunks[j]),
-            chunk_time_slow=float(self.chunk_time_slow[j]),
-            chunk_time_fast=float(self.chunk_time_fast[j]),
-            upload_delay_edge=self.upload_delay_edge[j],
-            upload_delay_cloud=float(self.upload_delay_cloud[j]),
-            eligible_workers=self._workers_by_type(int(self.job_worker_type[j]))
+            eligible_workers=self._workers_by_type[int(self.job_worker_type[j])]
             if by_worker is None
             else np.flatnonzero(by_worker[j]),
-            eligible_parameter_servers=self._ps_by_type(int(self.job_ps_type[j]))
+            eligible_parameter_servers=self._ps_by_type[int(self.job_ps_type[j])]
             if by_ps is None
             else np.flatnonzero(by_ps[j]),
-            chunk_storage=float(self.chunk_storage[j]),
-            gang_size=int(self.gang_size[j]),
         )
 
     def arrivals(self) -> Iterator[Job]:
         """The jobs in order of (release time, index), one at a time."""
         return (self.job(int(j)) for j in self._arrival_order)
+
+
+def _by_type(there: Integers, asked: Integers) -> dict[int, Integers]:
+    """Positions of each type that is asked for."""
+    return {int(kind): np.flatnonzero(there == kind) for kind in np.unique(asked)}
 
 
 def _chunk_times(job: Any, slot_hours: float) -> tuple[float, float]:

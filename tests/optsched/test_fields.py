@@ -227,3 +227,18 @@ def test_a_copy_with_a_field_changed_is_checked_again():
         replace(shop(), size=np.array([1.0, -1.0]))
     (problem,) = caught.value.problems
     assert problem == FieldProblem("jobs[1].size", -1.0, problem.allowed)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a record shares with a shop."""
+
+    number: int
+    size: float
+    wait: NDArray[np.int64]
+
+
+def test_an_entry_of_a_list_is_a_record_of_what_both_declare():
+    order = shop().entry(1, Order, number=8)
+    assert (order.number, order.size, order.wait.tolist()) == (8, 5.0, [1, 2, 3])
+    assert type(order.size) is float

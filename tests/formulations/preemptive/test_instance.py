@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -381,3 +382,9 @@ def test_rounded_chunk_times_are_whole_slots_and_never_shorter() -> None:
 
 def test_the_cloud_is_no_worker() -> None:
     assert CLOUD not in range(parse(Instance, good()).workers)
+
+
+def test_an_instance_that_handed_out_a_job_still_goes_to_another_process() -> None:
+    instance = generate(np.random.default_rng(0), jobs=3)
+    instance.job(0)
+    assert_same(pickle.loads(pickle.dumps(instance)), instance)
