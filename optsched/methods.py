@@ -32,6 +32,26 @@ class Answer:
     check: Mapping[str, Any] | None = None
     """Options of ``check`` under which the schedule counts; None: the problem's own."""
 
+    def completed(
+        self, whole: Callable[[Any], Any], cost: Callable[[Any], float], *, unit: float = 1.0
+    ) -> Answer:
+        """The answer to a problem of which this one answers what is left, the rest being decided.
+
+        Without a schedule nothing is known of the whole, its bound included.
+
+        Args:
+            whole: (schedule of what is left) -> the schedule of all.
+            cost: (schedule of all) -> its objective, a constant more than that of what is left.
+            unit: what 1 of the objective of what is left counts in that of all.
+        """
+        found = self.solution
+        if self.schedule is None or found.objective is None:
+            return Answer(replace(found, objective=None, bound=None))
+        schedule = whole(self.schedule)
+        value = cost(schedule)
+        bound = None if found.bound is None else value + (found.bound - found.objective) * unit
+        return Answer(replace(found, objective=value, bound=bound), schedule)
+
 
 Function = Callable[..., Any]
 

@@ -8,6 +8,7 @@ problem on nodes that are partly filled, of which those opened cost nothing more
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -124,7 +125,7 @@ def decisions(instance: Instance, schedule: Schedule, moment: float) -> list[tup
 
 def replan(instance: Instance, schedule: Schedule, now: float, options: Options) -> Answer:
     """[AE2] with the tasks that are placed where they are."""
-    placed, i = schedule.placed, schedule.deployment
+    placed = schedule.placed
     load = np.zeros_like(instance.capacity_units)
     np.add.at(load, schedule.node[placed], served_units(instance, schedule)[placed])
     weight, unit = weights(instance)
@@ -140,22 +141,17 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
         ),
         left,
     )
+
+    def joined(packed: Schedule) -> Schedule:
+        made = relabel(instance, packed, left)
+        return replace(
+            schedule,
+            node=np.where(placed, schedule.node, made.node),
+            option=np.where(placed, schedule.option, made.option),
+        )
+
     answer = pack(part, deployment=0, time_limit=options.time_limit, stop=options.stop)
-    solution = answer.solution
-    if answer.schedule is None or solution.objective is None:
-        return answer
-    made = relabel(instance, answer.schedule, left)
-    joined = replace(
-        schedule,
-        node=np.where(placed, schedule.node, made.node),
-        option=np.where(placed, schedule.option, made.option),
-        deployment=i,
-    )
-    value = cost(instance, joined)
-    bound = solution.bound
-    if bound is not None:
-        bound = value + (bound - solution.objective) * unit
-    return Answer(replace(solution, objective=value, bound=bound), joined)
+    return answer.completed(joined, partial(cost, instance), unit=unit)
 
 
 class State(Base):

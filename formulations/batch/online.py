@@ -240,15 +240,11 @@ def replan(
 ) -> Answer:
     """(2) with the runs that began before slot ``now`` as they are."""
     rest = _Rest(instance, schedule, int(np.ceil(now)), objective)
-    answer = rest.best(options)
-    solution = answer.solution
-    if answer.schedule is None or solution.objective is None:
-        return answer
-    made = joined(rest.past, relabel(instance, answer.schedule, rest.waiting))
     weight, constant = objective_terms(instance, objective)
-    value = float(completion_slots(instance, made) @ weight) + constant
-    bound = None if solution.bound is None else solution.bound + value - solution.objective
-    return Answer(replace(solution, objective=value, bound=bound), made)
+    return rest.best(options).completed(
+        lambda made: joined(rest.past, relabel(instance, made, rest.waiting)),
+        lambda made: float(completion_slots(instance, made) @ weight) + constant,
+    )
 
 
 def _runs(schedule: Schedule, servers: int) -> list[PlacedJob]:
@@ -314,8 +310,8 @@ def _done(instance: Instance, schedule: Schedule) -> Floats:
 
 ARRIVALS = Arrivals(
     times=lambda instance: instance.release_slot,
-    select=lambda instance, jobs: instance.select_jobs(jobs),
-    job=lambda instance, j: instance.job(j),
+    select=Instance.select_jobs,
+    job=Instance.job,
     nothing=nothing,
     relabel=relabel,
     decisions=decisions,

@@ -7,6 +7,7 @@ moment is again an instance of (2).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,12 @@ def relabel(instance: Instance, schedule: Schedule, jobs: Integers) -> Schedule:
     """The schedule as one of ``instance``, where its job i is jobs[i]."""
     together = np.zeros(instance.jobs, dtype=bool)
     together[jobs] = schedule.together
-    return Schedule(
-        jobs[schedule.run_job], schedule.run_chunk, schedule.run_worker,
-        schedule.run_start, schedule.run_end,
-        jobs[schedule.service_job], schedule.service_ps,
-        schedule.service_start, schedule.service_end,
-        together, schedule.speed,
-    )  # fmt: skip
+    return replace(
+        schedule,
+        run_job=jobs[schedule.run_job],
+        service_job=jobs[schedule.service_job],
+        together=together,
+    )
 
 
 def before(schedule: Schedule, moment: float) -> Schedule:
@@ -131,14 +131,16 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
     if not len(left):
         value = cost(instance, past)
         return Answer(Solution(Status.OPTIMAL, objective=value, bound=value, checked=True), past)
-    answer = OFFLINE.solve(part, options=options)
-    solution = answer.solution
-    if answer.schedule is None or solution.objective is None:
-        return answer
+    return OFFLINE.solve(part, options=options).completed(
+        lambda made: _joined(past, relabel(instance, made, left), left), partial(cost, instance)
+    )
+
+
+def _joined(past: Schedule, future: Schedule, jobs: Integers) -> Schedule:
+    """What was done, and what will be done of some jobs."""
     together = past.together.copy()
-    together[left] = answer.schedule.together
+    together[jobs] = future.together[jobs]
     together[past.run_job[past.run_worker != CLOUD]] = False
-    future = relabel(instance, answer.schedule, left)
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(past, name), getattr(future, name)])
         for name in (
@@ -146,10 +148,7 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
             "service_job", "service_ps", "service_start", "service_end",
         )
     }  # fmt: skip
-    joined = Schedule(**columns, together=together)
-    value = cost(instance, joined)
-    bound = None if solution.bound is None else solution.bound + value - solution.objective
-    return Answer(replace(solution, objective=value, bound=bound), joined)
+    return Schedule(**columns, together=together)
 
 
 class State(Base):
@@ -205,8 +204,8 @@ class State(Base):
 
 ARRIVALS = Arrivals(
     times=lambda instance: instance.release_time,
-    select=lambda instance, jobs: instance.select_jobs(jobs),
-    job=lambda instance, j: instance.job(j),
+    select=Instance.select_jobs,
+    job=Instance.job,
     nothing=nothing,
     relabel=relabel,
     decisions=decisions,

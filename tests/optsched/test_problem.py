@@ -128,3 +128,20 @@ def test_a_schedule_may_cost_a_millionth_more_or_less_than_the_solver_says(off, 
     said = Solution(Status.OPTIMAL, objective=7.0 * (1 + sign * off), bound=7.0)
     judged = problem("covering").verify(instance, Answer(said, schedule))
     assert judged.solution.status is status
+
+
+def test_what_is_left_answers_the_whole_at_its_own_cost_and_with_a_bound_as_far_below():
+    left = Answer(Solution(Status.FEASIBLE, objective=5.0, bound=4.0), schedule=[1])
+    whole = left.completed(lambda made: [0, *made], lambda made: 10.0 * len(made), unit=2.0)
+    assert whole.schedule == [0, 1]
+    assert (whole.solution.status, whole.solution.objective) == (Status.FEASIBLE, 20.0)
+    assert whole.solution.bound == 18.0
+
+
+def test_what_is_left_unsolved_says_nothing_of_the_whole():
+    left = Answer(Solution(Status.NO_SOLUTION, bound=4.0))
+    whole = left.completed(lambda made: made, lambda made: 0.0)
+    assert whole.schedule is None
+    assert whole.solution.status is Status.NO_SOLUTION
+    assert whole.solution.objective is None
+    assert whole.solution.bound is None
