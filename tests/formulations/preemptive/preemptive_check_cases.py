@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
+from preemptive_cases import worked_example
 
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.schedule import Schedule
@@ -33,17 +35,13 @@ def two_servers() -> Instance:
     """Two servers with a worker and a parameter server each; on the second one a worker and a
     parameter server of a type that no job asks for stand idle.
     """
-    return Instance.build(
-        release_time=[1, 1, 2],
-        num_chunks=[3, 3, 1],
-        chunk_time_slow=[4, 3, 2],
-        chunk_time_fast=[2, 2, 1],
-        upload_delay_edge=np.ones((3, 2)),
-        upload_delay_cloud=4,
-        worker_server=[0, 1, 1],
-        worker_type=[0, 0, 1],
-        ps_server=[0, 1, 1],
-        ps_type=[0, 0, 1],
+    servers, types = np.array([0, 1, 1]), np.array([0, 0, 1])
+    return replace(
+        worked_example(),
+        worker_server=servers,
+        worker_type=types,
+        ps_server=servers,
+        ps_type=types,
     )
 
 

@@ -1,12 +1,18 @@
 """Small random instances of the preemptive problem, as a hypothesis strategy."""
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 from formulations.preemptive.instance import Instance
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "formulations" / "preemptive"))
+
+import preemptive_cases
 
 InstanceStrategy = Callable[..., st.SearchStrategy[Instance]]
 
@@ -67,13 +73,4 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def worked_example() -> Instance:
     """Two servers with one worker and one parameter server each; jobs A, B, C."""
-    return Instance.build(
-        release_time=[1, 1, 2],
-        num_chunks=[3, 3, 1],
-        chunk_time_slow=[4, 3, 2],
-        chunk_time_fast=[2, 2, 1],
-        upload_delay_edge=np.ones((3, 2)),
-        upload_delay_cloud=4,
-        worker_server=[0, 1],
-        ps_server=[0, 1],
-    )
+    return preemptive_cases.worked_example()

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from preemptive_check_cases import RUNS, SERVICES, TOGETHER
 
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.instance import CLOUD, Instance
 from heuristics.preemptive.a_online import a_online, a_online_e, a_online_ns
 from heuristics.preemptive.all_cloud import all_cloud
 from heuristics.preemptive.online_run import OnlineRun
-
-A, B, C = 0, 1, 2
 
 
 def runs_of(run: OnlineRun) -> set[tuple[int, int, int, float, float]]:
@@ -34,20 +33,11 @@ def test_prices_of_the_worked_example(run: OnlineRun) -> None:
 
 def test_dispatch_of_the_worked_example(run: OnlineRun) -> None:
     assert run.dispatch.tolist() == [0, 1, CLOUD, CLOUD, CLOUD, CLOUD, 0]
-    assert run.together.tolist() == [False, True, False]
+    assert run.together.tolist() == list(TOGETHER)
 
 
 def test_run_intervals_of_the_worked_example(run: OnlineRun) -> None:
-    assert runs_of(run) == {
-        (A, 0, 0, 2, 3),
-        (C, 0, 0, 3, 5),
-        (A, 0, 0, 5, 8),
-        (A, 1, 1, 2, 6),
-        (A, 2, CLOUD, 5, 9),
-        (B, 0, CLOUD, 5, 7),
-        (B, 1, CLOUD, 5, 7),
-        (B, 2, CLOUD, 5, 7),
-    }
+    assert runs_of(run) == set(RUNS)
     assert run.preemptions == 1
 
 
@@ -60,7 +50,7 @@ def test_completions_of_the_worked_example(worked_example: Instance, run: Online
 
 
 def test_parameter_servers_of_the_worked_example(run: OnlineRun) -> None:
-    assert services_of(run) == {(A, 0, 2, 9), (C, 1, 3, 5), (B, CLOUD, 5, 7)}
+    assert services_of(run) == set(SERVICES)
 
 
 def test_betas_of_the_worked_example(run: OnlineRun) -> None:
