@@ -1,0 +1,89 @@
+"""Readings of the paper: claims measured and judged under every one that can move them."""
+
+from claims_cases import DIRECTION, claim, tasks
+
+from optsched.claims import Judged, Reading, Sweep, compared, markdown, measure_claims
+from optsched.claims.readings import best, fits
+
+WIDE = Reading("wide", (False, True), "Section 2 does not say")
+ROUNDED = Reading("rounded", ("down", "up"), "a table in whole numbers", judged=True)
+
+
+def lengths(calls=None):
+    """A sweep whose lengths hang on a reading."""
+
+    def length(size, wide=False):
+        if calls is not None:
+            calls.append((size, wide))
+        return [{"length": 10.0 * (1 + wide)}]
+
+    return Sweep("lengths", tasks, length)
+
+
+def twenty(frame, rounded="down"):
+    return compared((frame["length"] + (rounded == "up")).tolist(), 20.0, neutral=0.0, room=0.5)
+
+
+def judged_under(of, readings=True, **options):
+    (item,) = measure_claims({"covering": [of]}, "quick", readings=readings, **options)
+    return item
+
+
+def test_a_claim_that_holds_under_one_reading_alone_depends_on_it():
+    item = judged_under(claim("length", lengths(), twenty, printed=20.0, readings=(WIDE, ROUNDED)))
+    verdicts = {tuple(one.combination.values()): one.finding.verdict for one in item.under}
+    assert verdicts == {
+        (False, "down"): DIRECTION,
+        (False, "up"): DIRECTION,
+        (True, "down"): "holds",
+        (True, "up"): "holds" if abs(21 - 20) <= 0.5 else DIRECTION,
+    }
+    assert item.finding.verdict == "depends on the reading"
+    assert item.finding.value == 10.0  # of the default, which stands first
+    assert "holds under 1 of 4 readings: wide True, rounded down" in item.finding.note
+
+
+def test_the_default_alone_is_measured_unless_readings_are_asked_for():
+    calls = []
+    of = claim("length", lengths(calls), twenty, readings=(WIDE, ROUNDED))
+    assert judged_under(of, readings=False).under == ()
+    assert {wide for _, wide in calls} == {False}
+    calls.clear()
+    judged_under(of)
+    assert len(calls) == 2 * 4  # a reading that is only judged measures nothing anew
+
+
+def test_a_reading_that_moves_no_verdict_leaves_the_claim_alone():
+    item = judged_under(claim("length", lengths(), at_least, readings=(WIDE,)))
+    assert item.finding.verdict == "holds"
+    assert len(item.under) == 2
+
+
+def at_least(frame):
+    return compared(frame["length"].tolist(), 5.0, sense="at least")
+
+
+def test_the_reading_that_fits_best_has_the_best_verdict_and_then_the_least_distance():
+    item = judged_under(claim("length", lengths(), twenty, printed=20.0, readings=(WIDE, ROUNDED)))
+    assert best(item).combination == {"wide": True, "rounded": "down"}
+    (first, *_) = fits([item])
+    assert (first.combination, first.holds) == ({"wide": True, "rounded": "down"}, 1)
+    assert first.distance == 0.0
+
+
+def test_readings_stand_beside_their_claim_on_the_page():
+    item = judged_under(claim("length", lengths(), twenty, printed=20.0, readings=(WIDE, ROUNDED)))
+    page = markdown([item])
+    assert "| wide True, rounded down * | 20 | 20 to 20 | 4 | holds |" in page
+    assert "**wide** (False, True): Section 2 does not say" in page
+
+
+def test_what_is_no_claim_of_the_paper_is_measured_and_says_so():
+    item = judged_under(claim("length", lengths(), at_least, standing="not in the paper"))
+    assert (item.finding.verdict, item.finding.value) == ("not in the paper", 10.0)
+
+
+def test_quick_verdicts_are_provisional_and_say_of_how_many():
+    item = judged_under(claim("length", lengths(), at_least))
+    assert "holds (provisional, n = 4)" in markdown([item])
+    assert "provisional" not in markdown([Judged("covering", item.claim, item.finding)])
