@@ -176,6 +176,9 @@ class Generator:
             if limits.upper[b] <= 0:
                 answers.append(Priced(bound=math.inf))
                 continue
+            if self.budget.spent:
+                answers.append(Priced())
+                continue
             question = Duals(
                 rows=duals[: master.pool.coupling],
                 weight=master.weight,

@@ -24,7 +24,8 @@ class GenerationOptions:
     """
 
     time_limit: float | None = None
-    """Wall seconds; None: no limit. A pricing call under way is not cut short."""
+    """Wall seconds; None: no limit. It is looked at before each block is priced; pricing of one
+    that is under way is not cut short."""
     node_limit: int | None = None
     iteration_limit: int | None = None
     """Rounds of pricing, over all nodes."""

@@ -309,6 +309,19 @@ def test_the_stop_event_ends_the_search_with_what_is_known():
     assert solution.bound is None or solution.bound <= 3
 
 
+def test_no_block_is_priced_once_the_search_is_to_end():
+    stop, asked = threading.Event(), []
+
+    def price(block: int, duals: Duals) -> Priced:
+        asked.append(block)
+        stop.set()
+        return Priced(bound=0.0)
+
+    solution = ColumnGeneration([1], [1], [ColumnBlock() for _ in range(5)], price).solve(stop=stop)
+    assert asked == [0]
+    assert solution.status is Status.INTERRUPTED
+
+
 def test_a_time_limit_is_kept_between_pricing_calls():
     def price(block: int, duals: Duals) -> Priced:
         assert duals.seconds <= 0.5
