@@ -83,6 +83,11 @@ class _Clock(threading.local):
 _clock = _Clock()
 
 
+def working() -> float:
+    """Seconds of a clock that stands still while this thread waits for machine code."""
+    return time.perf_counter() - _clock.compiling
+
+
 @contextmanager
 def stopwatch() -> Iterator[Stopwatch]:
     """Measure a run; its seconds are there at the end, however that comes.
@@ -97,14 +102,14 @@ def stopwatch() -> Iterator[Stopwatch]:
     if not _clock.watches:
         _clock.tried_before = _clock.tried
     _clock.watches += 1
-    began, compiling, interpreted = time.perf_counter(), _clock.compiling, _clock.interpreted
+    began, compiling, interpreted = working(), _clock.compiling, _clock.interpreted
     try:
         yield watch
     finally:
         _clock.watches -= 1
         watch.compile_seconds = _clock.compiling - compiling
         watch.interpreted_seconds = _clock.interpreted - interpreted
-        watch.seconds = max(0.0, time.perf_counter() - began - watch.compile_seconds)
+        watch.seconds = max(0.0, working() - began)
 
 
 class _LateError(BaseException):

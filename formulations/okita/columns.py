@@ -7,9 +7,9 @@ Lagrangian bound. Branching is on the workers at a site and on the site of the s
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -37,17 +37,22 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.decomposition.columns import Feature
+from optsched.jit import working
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.problem import Bound
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
-from optsched.solvers.solution import Solution, Status
+from optsched.solvers.solution import Limit, Solution, Status
 
 OFFERED = 4
 """Most columns that pricing offers at a time for one job."""
 
 REMEMBERED = 200
 """Columns per job by whose prices the search for cheaper ones is limited."""
+
+_PATIENCE = 0.5
+"""Seconds beyond 1.2 times the limit for making a first schedule; as many again and one are
+promised, and left for what is made of it."""
 
 _MET = 1e-9  # relative distance at which a cost and a bound have met
 _WORKERS, _SERVER = "y", "s"  # kinds of feature
@@ -163,9 +168,23 @@ class _Start:
     schedule: Schedule | None
     """The best schedule known that is allowed."""
     cost: float
-    bound: float
-    """Every job alone."""
-    windows: Windows
+    """Infinite where there is no such schedule."""
+    job_bounds: Floats
+    """What each job costs at least, shape (jobs,), money."""
+    mode: HorizonMode
+    exact: bool
+    """Whether that is each job's optimum alone: schedules are few enough, and there was time."""
+
+    @property
+    def bound(self) -> float:
+        """Every job alone."""
+        return float(self.job_bounds.sum())
+
+    @cached_property
+    def windows(self) -> Windows:
+        """The slots that a schedule as cheap as the one known keeps to."""
+        instance = self.planner.instance
+        return windows(instance, mode=self.mode, known_cost=self.cost, job_bounds=self.job_bounds)
 
     @property
     def met(self) -> bool:
@@ -184,27 +203,25 @@ def problem_2_columns(
 
     Args:
         instance: the system and its jobs.
-        options: time limit, gaps and ``stop``.
+        options: time limit, gaps and ``stop``. They are looked at job by job; a schedule is made
+            until 1.2 times the limit and half a second are over, then there is none but ``start``.
         start: a schedule that bounds the optimum from above.
         horizon_mode: see ``windows``.
 
     Raises:
         InputError: an unknown mode.
     """
-    began = time.perf_counter()
-    known = _known(instance, start, horizon_mode)
-    if not known.planner.exact:
-        left = None if options.time_limit is None else options.time_limit - _since(began)
-        return _answer(instance, replace(known, bound=_relaxed(known, left, options.stop)), None)
+    clock = _Clock(options.time_limit, options.stop)
+    known = _known(instance, start, horizon_mode, clock)
     if known.met and known.schedule is not None:
         return _answer(instance, known, None)
-    generation = _generation(known)
-    left = None
-    if options.time_limit is not None:
-        left = max(1e-3, options.time_limit - _since(began))
+    if not known.exact:
+        bound = _relaxed(known, clock)
+        return _ended(_answer(instance, known, None, bound), clock)
+    generation = _generation(known, clock)
     found = generation.solve(
         GenerationOptions(
-            time_limit=left,
+            time_limit=clock.at_least,
             gap=options.gap,
             absolute_gap=options.absolute_gap,
             stop=options.stop,
@@ -224,45 +241,76 @@ def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
         instance: the system and its jobs.
         seconds: wall time after which the best bound so far is returned; None: to the end.
     """
-    began = time.perf_counter()
-    known = _known(instance, None, "safe")
-    if not known.planner.exact:
-        return _relaxed(known, None if seconds is None else seconds - _since(began))
+    clock = _Clock(seconds)
+    known = _known(instance, None, "safe", clock)
     if known.met:
         return known.bound
-    found = _generation(known).solve_relaxation(time_limit=seconds)
+    if not known.exact:
+        return _relaxed(known, clock)
+    generation = _generation(known, clock)
+    found = generation.solve_relaxation(time_limit=clock.at_least)
     return known.bound if found.bound is None else max(known.bound, found.bound)
 
 
-def _since(began: float) -> float:
-    return time.perf_counter() - began
+class _Clock:
+    """What is left of a time limit, waiting for machine code apart."""
+
+    def __init__(self, seconds: float | None, stop: Event | None = None) -> None:
+        self.seconds, self.stop, self._began = seconds, stop, working()
+
+    @property
+    def left(self) -> float | None:
+        """Seconds, below nought once the limit is passed; None: there is no limit."""
+        return None if self.seconds is None else self.seconds - self._spent
+
+    @property
+    def at_least(self) -> float | None:
+        """The same for who needs some time, even if it is none."""
+        return None if self.left is None else max(1e-3, self.left)
+
+    @property
+    def _spent(self) -> float:
+        return working() - self._began
+
+    @property
+    def stopped(self) -> bool:
+        return self.stop is not None and self.stop.is_set()
+
+    def over(self) -> bool:
+        """Whether to begin nothing more."""
+        return self.stopped or (self.left is not None and self.left <= 0)
+
+    def late(self) -> bool:
+        """Whether to give up what there would be no answer without."""
+        late = self.seconds is not None and self._spent >= 1.2 * self.seconds + _PATIENCE
+        return self.stopped or late
 
 
-def _relaxed(known: _Start, seconds: float | None, stop: Event | None = None) -> float:
+def _relaxed(known: _Start, clock: _Clock) -> float:
     """What can be proven where schedules of a job are too many to be searched."""
-    if not np.isfinite(known.cost):
+    if clock.over() or not np.isfinite(known.cost):
         return known.bound
-    return max(known.bound, relaxed_bound(known.windows, known.cost, seconds=seconds, stop=stop))
+    found = relaxed_bound(known.windows, known.cost, seconds=clock.left, stop=clock.stop)
+    return max(known.bound, found)
 
 
-def _known(instance: Instance, start: Schedule | None, mode: HorizonMode) -> _Start:
-    planner = Planner(instance)
+def _known(instance: Instance, start: Schedule | None, mode: HorizonMode, clock: _Clock) -> _Start:
+    planner = Planner(instance, clock.late)
     end = last_slot(instance, mode)
     horizon = end if mode == "given" else None
-    schedules = [planner.best_insertion()]
-    if start is not None and not check(instance, start):
-        schedules.append(start)
+    schedules = [] if start is None or check(instance, start) else [start]
+    alone = None
+    with suppress(TimeoutError):
+        schedules.insert(0, planner.best_insertion(clock.over))
+        alone = planner.alone if planner.exact else None
     costs = [known_cost(instance, schedule, horizon=horizon) for schedule in schedules]
-    best = int(np.argmin(costs))
-    bounds = (
-        np.array([path.price for path in planner.alone]) if planner.exact else site_bounds(instance)
-    )
-    allowed = windows(instance, mode=mode, known_cost=costs[best], job_bounds=bounds)
-    schedule = schedules[best] if np.isfinite(costs[best]) else None
-    return _Start(planner, schedule, costs[best], float(bounds.sum()), allowed)
+    value = min(costs, default=np.inf)
+    schedule = schedules[costs.index(value)] if np.isfinite(value) else None
+    bounds = site_bounds(instance) if alone is None else np.array([path.price for path in alone])
+    return _Start(planner, schedule, value, bounds, mode, alone is not None)
 
 
-def _generation(known: _Start) -> ColumnGeneration:
+def _generation(known: _Start, clock: _Clock) -> ColumnGeneration:
     instance = known.planner.instance
     lattices = [lattice for lattice in known.planner.lattices if lattice is not None]
     pricing = Pricing(instance, lattices, known.windows)
@@ -273,13 +321,13 @@ def _generation(known: _Start) -> ColumnGeneration:
         capacities,
         blocks,
         pricing,
-        initial=list(_first_columns(pricing, known)),
+        initial=list(_first_columns(pricing, known, clock)),
         branching=1,
     )
 
 
-def _first_columns(pricing: Pricing, known: _Start) -> Iterator[Column]:
-    """Each job alone, and its part of the best schedule known without idle workers."""
+def _first_columns(pricing: Pricing, known: _Start, clock: _Clock) -> Iterator[Column]:
+    """Each job alone, and its part of the best schedule known without idle workers, in time."""
     instance = pricing.instance
     length = known.windows.last - instance.release_slot + 1
     for i, path in enumerate(known.planner.alone):
@@ -288,6 +336,8 @@ def _first_columns(pricing: Pricing, known: _Start) -> Iterator[Column]:
     if known.schedule is None:
         return
     for i, lattice in enumerate(pricing.lattices):
+        if clock.over():
+            return
         terms = free_terms(instance, i, int(length[i]))
         limited = _within(instance, i, terms, known.schedule)
         for path in islice(cheapest_paths(instance, lattice, limited), 1):
@@ -316,12 +366,22 @@ def _padded(path: Path, slots: int) -> Path:
     return replace(path, workers=workers, server=server)
 
 
-def _answer(instance: Instance, known: _Start, found: ColumnSolution | None) -> Answer:
+def _ended(answer: Answer, clock: _Clock) -> Answer:
+    """The answer, with what has cut it short."""
+    if answer.solution.status is Status.OPTIMAL or not clock.over():
+        return answer
+    ended = {"status": Status.INTERRUPTED} if clock.stopped else {"limit": Limit.TIME}
+    return replace(answer, solution=replace(answer.solution, **ended))
+
+
+def _answer(
+    instance: Instance, known: _Start, found: ColumnSolution | None, bound: float = -np.inf
+) -> Answer:
     """The better of what was known and what was found, with the better bound."""
-    schedule, value, bound = known.schedule, known.cost, known.bound
+    schedule, value, bound = known.schedule, known.cost, max(known.bound, bound)
     status = Status.NO_SOLUTION if schedule is None else Status.FEASIBLE
     limit, message, nodes = None, "", None
-    if found is None and not known.planner.exact:
+    if found is None and not known.exact:
         message = "schedules of a job are too many to be searched: a relaxation bounds them"
     if found is not None:
         limit, message, nodes = found.limit, found.message, found.nodes

@@ -5,7 +5,8 @@ They give the costs by which slots are cut off, and the columns a decomposition 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,14 +55,26 @@ class FreeCapacity:
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Plans jobs of one instance one at a time, exactly where their lattices are small enough."""
+    """Plans jobs of one instance one at a time, exactly where their lattices are small enough.
+
+    Whatever is asked of it raises TimeoutError once it is too late.
+    """
 
     instance: Instance
+    late: Callable[[], bool] = lambda: False
+    """Asked before each job."""
+
+    def _in_time(self, jobs: Iterable[int]) -> Iterator[int]:
+        for i in jobs:
+            if self.late():
+                raise TimeoutError("planning was cut short")
+            yield i
 
     @cached_property
     def lattices(self) -> tuple[Lattice | None, ...]:
         """Of each job."""
-        return tuple(build_lattice(self.instance, i) for i in range(self.instance.jobs))
+        jobs = self._in_time(range(self.instance.jobs))
+        return tuple(build_lattice(self.instance, i) for i in jobs)
 
     @property
     def exact(self) -> bool:
@@ -75,11 +88,9 @@ class Planner:
         Only where ``exact``.
         """
         needed = slots_needed(self.instance)
-        return tuple(
-            self._optimum(lattice, int(needed[i]), None)
-            for i, lattice in enumerate(self.lattices)
-            if lattice is not None
-        )
+        lattices = [lattice for lattice in self.lattices if lattice is not None]
+        jobs = self._in_time(range(len(lattices)))
+        return tuple(self._optimum(lattices[i], int(needed[i]), None) for i in jobs)
 
     def _optimum(self, lattice: Lattice, limit: int, room: FreeCapacity | None) -> Path:
         """The cheapest schedule in so many slots; as few are looked at as prove it."""
@@ -111,7 +122,7 @@ class Planner:
     def insert(self, order: Sequence[int]) -> Schedule:
         """Jobs in this order, each as cheaply as what the earlier ones leave allows."""
         room, parts = FreeCapacity(self.instance), []
-        for i in order:
+        for i in self._in_time(order):
             part = self._inserted(i, room)
             room.take(part)
             parts.append(part)
@@ -125,8 +136,12 @@ class Planner:
         limit = max(0, room.end - first + 1) + int(self._needed[i])
         return path_schedule(self.instance, i, self._optimum(lattice, limit, room))
 
-    def best_insertion(self) -> Schedule:
-        """The best of a few orders: of arrival, of latency weight, of size."""
+    def best_insertion(self, enough: Callable[[], bool] = lambda: False) -> Schedule:
+        """The best of a few orders: of arrival, of latency weight, of size.
+
+        Args:
+            enough: asked before each order but the first.
+        """
         instance = self.instance
         keys = (
             instance.release_slot,
@@ -138,7 +153,12 @@ class Planner:
         orders = [np.lexsort((index, instance.release_slot, key)) for key in keys]
         if not self.exact:
             orders = orders[:1]
-        found = [self.insert(order.tolist()) for order in orders]
+        found = [self.insert(orders[0].tolist())]
+        with suppress(TimeoutError):
+            for order in orders[1:]:
+                if enough():
+                    break
+                found.append(self.insert(order.tolist()))
         return min(found, key=lambda schedule: cost(instance, schedule))
 
 

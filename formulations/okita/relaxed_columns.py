@@ -50,11 +50,15 @@ def relaxed_column_bound(instance: Instance, *, seconds: float | None = None) ->
 
     Args:
         instance: the system and its jobs.
-        seconds: wall time after which the best so far is returned; None: all steps.
+        seconds: wall time after which the best so far is returned, once a schedule is made; None:
+            all steps.
     """
-    known = known_cost(instance, Planner(instance).best_insertion())
+    until = np.inf if seconds is None else time.perf_counter() + seconds
+    made = Planner(instance).best_insertion(lambda: time.perf_counter() >= until)
+    known = known_cost(instance, made)
     span = windows(instance, known_cost=known, job_bounds=site_bounds(instance))
-    return relaxed_bound(span, known, seconds=seconds)
+    left = None if seconds is None else until - time.perf_counter()
+    return relaxed_bound(span, known, seconds=left)
 
 
 def relaxed_bound(

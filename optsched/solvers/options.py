@@ -26,8 +26,12 @@ class Options:
     """
 
     time_limit: float | None = None
-    """Wall seconds; None: no limit. The answer is there by 1.2 times as many and 2 more: large
-    models are solved in a process of their own, which is killed where the solver overruns."""
+    """Wall seconds; None: no limit. A model's answer is there by 1.2 times as many and 2 more,
+    whatever the solver does: a large model is solved in a process of its own, which is killed where
+    the solver overruns; a small one on a thread, which is left running behind then. An exact method
+    looks at the clock between its steps: with ``isolate`` it is killed by that time, without it
+    ends after the step under way. Building a model and, once on a machine, compiling come on top
+    of what is not isolated."""
     gap: float = 0.0
     """Relative gap |objective - bound| / |objective| at which the solver may stop."""
     absolute_gap: float = 0.0

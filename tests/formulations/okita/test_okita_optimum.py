@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import listed_optimum, tiny, worked_example
 
-from formulations.okita import PROBLEM, Instance, relaxed_columns
+from formulations.okita import PROBLEM, Instance, columns, relaxed_columns
 from formulations.okita.bounds import lb_alone, lb_sites
 from formulations.okita.check import check, completion_slots, cost
 from formulations.okita.columns import column_bound
+from formulations.okita.construct import Planner
 from formulations.okita.latency import Latencies
 from formulations.okita.problem_2 import problem_2
 from formulations.okita.problem_2_aggregated import problem_2_aggregated, problem_2_logical
@@ -20,7 +21,7 @@ from formulations.okita.windows import LARGEST_COEFFICIENT, safe_horizon, window
 from optsched.errors import InputError
 from optsched.solve import solve
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Status
+from optsched.solvers.solution import Limit, Status
 
 MODELS = (
     ("problem_2_aggregated", "highs"),
@@ -200,6 +201,52 @@ def test_a_size_beyond_exact_pricing_still_has_a_bound_and_a_schedule():
     assert column_bound(instance) == pytest.approx(answer.solution.bound)
     hurried = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=1e-3))
     assert lb_sites(instance) <= hurried.solution.bound <= answer.solution.bound
+
+
+class Turns:
+    """A clock that is a second later whenever it is looked at."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        self.now += 1.0
+        return self.now
+
+
+@pytest.mark.parametrize(("sites", "jobs"), [(20, 12), (4, 12)])
+def test_planning_ends_with_the_time_limit_between_two_jobs(monkeypatch, sites, jobs):
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=jobs, sites=sites, horizon=3)
+    clock = Turns()
+    monkeypatch.setattr(columns, "working", clock)
+    answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=2.0))
+    assert clock.now <= 8
+    assert (answer.solution.status, answer.solution.limit) == (Status.NO_SOLUTION, Limit.TIME)
+    assert answer.solution.bound == pytest.approx(lb_sites(instance))
+    assert answer.schedule is None
+
+
+def test_a_start_is_what_planning_that_was_cut_short_ends_with(monkeypatch):
+    instance = worked_example()
+    start = PROBLEM.solve("problem_2_columns", instance).schedule
+    monkeypatch.setattr(columns, "working", Turns())
+    limits = Options(time_limit=0.1)
+    solution = PROBLEM.solve("problem_2_columns", instance, start=start, options=limits).solution
+    assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.TIME)
+    assert solution.objective == pytest.approx(12.0)
+    assert lb_sites(instance) <= solution.bound <= 12.0
+
+
+def test_the_first_order_that_was_planned_is_the_schedule_where_time_ends_in_the_next():
+    instance = PROBLEM.generate(np.random.default_rng(6), jobs=5, sites=4, horizon=20)
+    looks = Turns()
+    planner = Planner(instance, lambda: looks() > 2 * instance.jobs + 1)  # lattices, one order, one
+    made = planner.best_insertion()
+    assert check(instance, made) == []
+    by_release = np.lexsort((np.arange(5), instance.release_slot)).tolist()
+    assert cost(instance, made) == cost(instance, Planner(instance).insert(by_release))
+    with pytest.raises(TimeoutError):
+        _ = planner.alone
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
