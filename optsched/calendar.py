@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import signature
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,13 @@ NEAR = 10_000
 """Slots: releases before it, and gaps shorter than it, are left as they are."""
 
 Slots = NDArray[np.int64]
+
+
+class Reschedulable(Protocol):
+    """A schedule that can be moved in time."""
+
+    def later(self, slots: Slots) -> Any:
+        """The same with jobs served so much later."""
 
 
 def _nothing(_instance: Any, _off: Slots) -> float:
@@ -40,9 +47,7 @@ class Calendar:
     """(instance) -> slots after the last release in which some optimum has done everything."""
     moved: Callable[[Any, Slots], Any]
     """(instance, slots) -> the same with jobs released so much later."""
-    rescheduled: Callable[[Any, Slots], Any]
-    """(schedule, slots) -> the same with jobs served so much later."""
-    schedule_type: type
+    schedule_type: type[Reschedulable]
     absolute: frozenset[str] = frozenset()
     """Options that are dates: a function that takes one is left as it is."""
     added: Callable[[Any, Slots], float] = _nothing
@@ -82,8 +87,7 @@ class Calendar:
                 return function(instance, *rest, **options)
 
             def earlier(value: Any) -> Any:
-                is_schedule = isinstance(value, self.schedule_type)
-                return self.rescheduled(value, -off) if is_schedule else value
+                return value.later(-off) if isinstance(value, self.schedule_type) else value
 
             near = self.moved(instance, -off)
             told = {name: earlier(value) for name, value in options.items()}
@@ -96,7 +100,7 @@ class Calendar:
     def _back(self, found: Any, off: Slots, added: float) -> Any:
         """What was found, at the instance's own dates."""
         if isinstance(found, self.schedule_type):
-            return self.rescheduled(found, off)
+            return found.later(off)
         if isinstance(found, float):
             return found + added
         if isinstance(found, Model) and added and found.objective is not None:
@@ -110,6 +114,6 @@ class Calendar:
         one = found.solution
         value = None if one.objective is None else one.objective + added
         bound = None if one.bound is None else one.bound + added
-        made = None if found.schedule is None else self.rescheduled(found.schedule, off)
+        made = None if found.schedule is None else found.schedule.later(off)
         solution = replace(one, objective=value, bound=bound)
         return replace(found, solution=solution, schedule=made)

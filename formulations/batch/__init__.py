@@ -45,7 +45,6 @@ _CALENDAR = Calendar(
     release=lambda instance: instance.release_slot,
     span=longest,
     moved=lambda instance, slots: replace(instance, release_slot=instance.release_slot + slots),
-    rescheduled=Schedule.later,
     schedule_type=Schedule,
     absolute=frozenset({"tau"}),
 )

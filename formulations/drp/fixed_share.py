@@ -6,6 +6,8 @@ on (5) and (22) nor feasible for them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from formulations.drp.instance import Booleans, Instance
@@ -122,10 +124,10 @@ def optimum(model: Model) -> float:
     return solution.objective
 
 
-LP2 = Bound(
-    "lp2",
-    lambda instance: optimum(lp2(instance)),
-    "LP2, (23) to (31)",
-    "the paper's yardstick; no bound on (22)",
-    proven=False,
-)
+def yardstick(model: Callable[[Instance], Model], source: str, summary: str) -> Bound:
+    """The value of a linear program with which the paper compares, and which bounds nothing."""
+    name = model.__name__
+    return Bound(name, lambda instance: optimum(model(instance)), source, summary, proven=False)
+
+
+LP2 = yardstick(lp2, "LP2, (23) to (31)", "the paper's yardstick; no bound on (22)")

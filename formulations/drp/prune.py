@@ -11,12 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from formulations.drp.fixed_share import fixed_share, optimum
+from formulations.drp.fixed_share import fixed_share, yardstick
 from formulations.drp.instance import Booleans, Instance, Integers
 from formulations.drp.loads import Loads
 from formulations.drp.residual_capacity import Mode, Room, fits, share_of
 from optsched.model import Model
-from optsched.problem import Bound
 
 Prune = Literal["paper", "safe"]
 
@@ -106,10 +105,6 @@ def lp1_first(instance: Instance, *, comm_share: float | None = None) -> Model:
     return fixed_share(instance, comm_share=share, allowed=allowed).relax()
 
 
-LP1_FIRST = Bound(
-    "lp1_first",
-    lambda instance: optimum(lp1_first(instance)),
-    "LP1 after PRUNE",
-    "what the paper's evaluation calls optimal; no bound on (5)",
-    proven=False,
+LP1_FIRST = yardstick(
+    lp1_first, "LP1 after PRUNE", "what the paper's evaluation calls optimal; no bound on (5)"
 )

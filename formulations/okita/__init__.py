@@ -40,7 +40,6 @@ _CALENDAR = Calendar(
     release=lambda instance: instance.release_slot,
     span=_longest,
     moved=_later,
-    rescheduled=Schedule.later,
     schedule_type=Schedule,
 )
 

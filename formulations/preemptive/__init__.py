@@ -58,7 +58,6 @@ _CALENDAR = Calendar(
     release=lambda instance: instance.release_time,
     span=longest,
     moved=_later,
-    rescheduled=Schedule.later,
     schedule_type=Schedule,
 )
 
