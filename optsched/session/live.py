@@ -152,8 +152,9 @@ class Session:
             dict(coefficients or {}),
         )  # fmt: skip
         # first of all: what is refused half-way has changed something, too
-        self._changed |= given.parts()
-        self._unchecked |= given.parts()
+        parts = given.parts()
+        self._changed |= parts
+        self._unchecked |= parts
         self._apply(given)
         for compiled in self._both():
             check_finite(compiled, self._unchecked)
@@ -221,9 +222,7 @@ class Session:
             UnsupportedError: the solver cannot take the numbers.
         """
         began = time.perf_counter()
-        self._follow()
-        if changes or self._unchecked:
-            self.update(**changes)
+        self.update(**changes)
         solution = self._finish(self._answered(), began)
         if solution.status is Status.ERROR and self._session is not None:
             self._session.forget()  # perhaps it is the kept engine that failed
@@ -257,14 +256,14 @@ class Session:
 
     def _start(self, compiled: MatrixForm) -> Floats | None:
         """The last point, new columns as near to 0 as they go, where it is still feasible."""
-        if self._point is None or not compiled.has_integers:
+        if self._point is None:
             return None
         x = np.clip(0.0, compiled.lower, compiled.upper)
         x[: len(self._point)] = self._point
         return None if evaluate(compiled, x, FEASIBILITY) else x
 
     def _finish(self, result: SolverResult, began: float) -> Solution:
-        if result.x is not None:
+        if result.x is not None and self._compiled.has_integers:
             self._point = np.where(self._compiled.integer, np.rint(result.x), result.x)
         original = with_whole_bounds(self._original)
         return checked_solution(

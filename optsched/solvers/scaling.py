@@ -115,6 +115,8 @@ def integer_bounds(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
 
 def with_whole_bounds(compiled: MatrixForm) -> MatrixForm:
     """The model with its integers' bounds rounded to the integers within, if there are any."""
+    if not compiled.has_integers:
+        return compiled
     chosen = compiled.integer
     given = compiled.lower[chosen], compiled.upper[chosen]
     rounded = integer_bounds(*given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -56,7 +57,7 @@ class HighsSession:
         Raises:
             UnsupportedError: numbers HiGHS would change without a word.
         """
-        held = self._held
+        held, same = self._held, False
         if held is not None and compiled.integer[len(held.cost) :].any():
             self.forget()  # the options depend on what is integer
         if self._engine is None or held is None:
@@ -64,13 +65,13 @@ class HighsSession:
             self._engine = load(compiled, self._options)
         else:
             rows = np.arange(held.rows.count) if kept is None else kept
-            if len(rows) < max(held.rows.count, compiled.rows.count):
-                changed = changed | {"matrix"}
-            if len(held.cost) < len(compiled.cost) or "matrix" in changed:
+            same = len(rows) == held.rows.count == compiled.rows.count
+            same = same and len(held.cost) == len(compiled.cost)
+            if not same or "matrix" in changed:
                 changed = changed | EVERY_PART
             refuse(compiled, changed)
             self._change(held, compiled, changed, rows)
-        self._held = _copied(compiled, self._held, changed)
+        self._held = _copied(compiled, held if same else None, changed)
         if start is not None:
             places = np.arange(len(start), dtype=np.int32)
             self._engine.setSolution(len(places), places, start)
@@ -164,11 +165,21 @@ class HighsSession:
         return True
 
 
-def _copied(compiled: MatrixForm, held: MatrixForm | None, changed: set[str]) -> MatrixForm:
-    """What later changes in place do not reach."""
+def _copied(compiled: MatrixForm, held: MatrixForm | None, changed: Collection[str]) -> MatrixForm:
+    """What later changes in place do not reach.
+
+    Args:
+        compiled: what the engine has now.
+        held: what it had, of the same structure, whose matrix may be written over; None: nothing.
+        changed: parts that differ.
+    """
     rows = compiled.rows
-    same = held is not None and "matrix" not in changed and held.rows.count == rows.count
-    matrix = held.rows.matrix if same and held is not None else rows.matrix.copy()
+    if held is None:
+        matrix = rows.matrix.copy()
+    else:
+        matrix = held.rows.matrix  # a copy by scipy costs what a small solve does
+        if "matrix" in changed:
+            matrix.data[:] = rows.matrix.data
     return replace(
         compiled,
         cost=compiled.cost.copy(),
