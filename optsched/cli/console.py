@@ -21,6 +21,9 @@ YES, NO, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 WIDE = 200
 """Columns of text that goes to a file or a pipe."""
 
+PICTURES = (".png", ".pdf", ".svg")
+"""Endings of pictures that can be drawn."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write.", show_default=False)
@@ -112,3 +115,14 @@ def check_target(path: Path | None) -> None:
     existing = next(folder for folder in path.absolute().parents if folder.exists())
     if path.is_dir() or not existing.is_dir() or not os.access(existing, os.W_OK):
         raise InputError.of("file", str(path), "a file in a folder that can be written")
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture that could not be drawn before anything runs.
+
+    Raises:
+        InputError: another ending, or a file that cannot be written.
+    """
+    check_target(path)
+    if path is not None and path.suffix not in PICTURES:
+        raise InputError.of("--plot", str(path), "a file ending in " + ", ".join(PICTURES))

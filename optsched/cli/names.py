@@ -55,6 +55,17 @@ ProblemName = Annotated[
 ]
 
 
+HeuristicName = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROBLEM.HEURISTIC",
+        help='An algorithm; options in brackets: "preemptive.a_online(epsilon=0.5)".',
+        show_default=False,
+        autocompletion=complete_heuristic,
+    ),
+]
+
+
 def target(text: str) -> tuple[Problem, str]:
     """The problem and the rest of ``problem.name(option=value)``.
 

@@ -8,21 +8,13 @@ from typing import Annotated
 import typer
 
 from optsched.cli.console import NO, YES, Json, Seed, print_facts, print_json
-from optsched.cli.names import complete_heuristic, extra_options, target
+from optsched.cli.names import HeuristicName, extra_options, target
 from optsched.cli.progress import progress
 
 
 def check_online(
     context: typer.Context,
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROBLEM.HEURISTIC",
-            help='What to check; options in brackets: "preemptive.a_online(epsilon=0.5)".',
-            show_default=False,
-            autocompletion=complete_heuristic,
-        ),
-    ],
+    name: HeuristicName,
     instance_file: Annotated[
         Path | None,
         typer.Option("--instance", help="On this instance only, not on generated ones."),

@@ -15,6 +15,7 @@ from optsched.cli.console import (
     Json,
     Output,
     Solver,
+    check_picture,
     check_target,
     print_json,
     print_table,
@@ -22,15 +23,11 @@ from optsched.cli.console import (
 )
 from optsched.cli.names import ProblemName, extra_options, split_list
 from optsched.cli.progress import progress
-from optsched.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from optsched.problem import Sense
-
-PICTURES = (".png", ".pdf", ".svg")
-"""Endings of pictures that can be drawn."""
 
 SEEDS = 10
 """Instances per cell where nothing else is said."""
@@ -171,13 +168,11 @@ def _names(typed: str | None, otherwise: Sequence[str]) -> list[str]:
 
 def _check_files(output: Path | None, plot: Path | None) -> None:
     check_target(output)
-    check_target(plot)
+    check_picture(plot)
     if output is not None:
         from optsched.study.export import check_table_file
 
         check_table_file(output)
-    if plot is not None and plot.suffix not in PICTURES:
-        raise InputError.of("--plot", str(plot), "a file ending in " + ", ".join(PICTURES))
 
 
 def _write(table: pd.DataFrame, x: str | None, output: Path | None, plot: Path | None) -> None:

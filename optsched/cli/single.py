@@ -28,9 +28,9 @@ from optsched.cli.console import (
     say,
 )
 from optsched.cli.names import (
+    HeuristicName,
     ProblemName,
     complete_formulation,
-    complete_heuristic,
     extra_options,
     target,
 )
@@ -260,15 +260,7 @@ def _stoppable(work: Callable[[], T], stop: threading.Event | None, title: str) 
 
 
 def run(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROBLEM.HEURISTIC",
-            help='What to run; options in brackets: "preemptive.a_online(epsilon=0.5)".',
-            show_default=False,
-            autocompletion=complete_heuristic,
-        ),
-    ],
+    name: HeuristicName,
     instance_file: InstanceFile,
     seed: Seed = 0,
     output: Output = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +15,14 @@ from optsched.cli.console import (
     Output,
     Seed,
     cell,
+    check_picture,
     check_target,
     print_facts,
     print_json,
     print_table,
     say,
 )
-from optsched.cli.names import complete_heuristic, extra_options, target
+from optsched.cli.names import HeuristicName, extra_options, target
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,15 +44,7 @@ CaseFile = Annotated[
 
 def find(
     context: typer.Context,
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROBLEM.HEURISTIC",
-            help="Whom to search against.",
-            show_default=False,
-            autocompletion=complete_heuristic,
-        ),
-    ],
+    name: HeuristicName,
     seconds: Annotated[
         float | None,
         typer.Option(help=f"Wall time of the search; default {SECONDS:g}.", show_default=False),
@@ -69,7 +63,8 @@ def find(
         typer.Option(help="Formulation ratios refer to; default: the problem's own."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes; default: one per core.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Processes; default: one per core.", show_default=False),
     ] = None,
     store: Annotated[
         Path | None,
@@ -104,8 +99,7 @@ def find(
     def tell(search: Search) -> None:
         say(f"{search.evaluated} candidates, worst so far {cell(search.score.low)}")
 
-    kept = None if store is None else Store.open(store)
-    try:
+    with nullcontext() if store is None else Store.open(store) as kept:
         search = worst(
             found.name,
             call,
@@ -118,9 +112,6 @@ def find(
             store=kept,
             progress=tell,
         )
-    finally:
-        if kept is not None:
-            kept.close()
     judge, space = _judge(found.name, call, options, reference)
     document, score = search.document, search.score
     if shrink:
@@ -172,7 +163,7 @@ def why(
     """What the loss of a case hangs on: options flipped, entries left out, values made typical."""
     from optsched.worst.why import why as changes_of
 
-    check_target(plot)
+    check_picture(plot)
     case = _load(case_file)
     judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
     changes = changes_of(judge, space, case.instance)
@@ -203,15 +194,10 @@ def _load(path: Path) -> Case:
 def _judge(
     problem: str, call: str, generator: Any, reference: str | None, seeds: Any = None
 ) -> tuple[Judge, Space]:
-    from optsched.problem import problem as find_problem
-    from optsched.worst.judging import SEEDS, draws_lots
     from optsched.worst.search import Hunt
 
     hunt = Hunt(problem, call, generator, reference)
-    space = hunt.space()
-    if seeds is None:
-        seeds = range(SEEDS if draws_lots(find_problem(problem), call, space) else 1)
-    return hunt.judge(seeds), space
+    return hunt.judge(hunt.seeds() if seeds is None else seeds), hunt.space()
 
 
 def _shrunk(judge: Judge, space: Space, document: Any, score: Score) -> tuple[Any, Score]:

@@ -91,6 +91,11 @@ class Hunt:
         limits = Options(**heeded)
         return Judge(chosen, self.heuristic, reference=self.reference, options=limits, seeds=seeds)
 
+    def seeds(self) -> range:
+        """Of the heuristic's runs on a candidate: several where it draws lots."""
+        lots = draws_lots(found(self.problem), self.heuristic, self.space())
+        return range(SEEDS if lots else 1)
+
     def space(self) -> Space:
         """Where it looks."""
         if isinstance(self.problem, str):
@@ -191,13 +196,12 @@ def _generations(
     """Search on; what is known after each generation."""
     executor = Serial() if workers == 1 else Processes(workers)
     measure = chain if isinstance(hunt.problem, str) else partial(chain_of, hunt.problem)
-    lots = draws_lots(found(hunt.problem), hunt.heuristic, hunt.space())
     common = {
         "heuristic": hunt.heuristic,
         "generator": json.dumps(hunt.generator, sort_keys=True),
         "reference": hunt.reference or "",
         "time_limit": hunt.time_limit,
-        "runs": SEEDS if lots else 1,
+        "runs": len(hunt.seeds()),
         "seed": seed,
         "code": hunt.code(),
     }

@@ -72,10 +72,10 @@ def _as_bad(judge: Judge, candidate: Any, score: Score) -> Score | None:
 
 def _shorter(space: Space, document: Any) -> Iterator[Any]:
     """With one entry less of some list."""
-    for dim in space.dims:
-        count = space.size(document, dim)
+    for dim in space.entries.dims:
+        count = space.entries.size(document, dim)
         for i in reversed(range(count)) if count > 1 else ():
-            yield space.without(document, dim, i)
+            yield space.entries.without(document, dim, i)
 
 
 def _rounder(space: Space, document: Any) -> Iterator[Any]:

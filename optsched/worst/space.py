@@ -8,7 +8,6 @@ something, such as a server's own delay.
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 from collections import deque
@@ -22,8 +21,8 @@ import numpy as np
 
 from optsched.document import dumps
 from optsched.evaluation.runs import instance_rng
-from optsched.fields import Declares, Field, fields_of
 from optsched.problem import Problem
+from optsched.worst.entries import Entries
 
 SAMPLES = 60
 """Generated instances that tell the ranges."""
@@ -164,9 +163,6 @@ class Space:
         self.problem = problem
         self._keys: dict[Path, Key] = {}
         self._walked: deque[tuple[Any, list[Path]]] = deque(maxlen=4)
-        kind: type[Any] = problem.instance_type
-        fields = fields_of(kind) if issubclass(kind, Declares) else ()
-        self.fields = [one for one in fields if one.file and not one.derived]
         self.documents = list(_generated(problem, options))
         lengths: dict[Path, set[int]] = {}
         for document in self.documents:
@@ -179,10 +175,11 @@ class Space:
             for path, value in leaves(document):
                 seen.setdefault(self.key(path), {})[value] = None
         self.pools = {key: Pool(tuple(values)) for key, values in seen.items()}
-        self.dims = self._dims()
-        """Dimensions that a list of the file counts."""
-        self.lists = [dim for dim in self.dims if self._lists(dim)[0] in self._alike]
-        """Those whose entries are alike."""
+        self.entries = Entries(problem.instance_type, self.documents)
+        self.lists = [
+            dim for dim in self.entries.dims if (self.entries.lists(dim)[0],) in self._alike
+        ]
+        """Dimensions whose entries are alike."""
 
     def key(self, path: Path) -> Key:
         """The like places that a place belongs to."""
@@ -281,110 +278,16 @@ class Space:
         if not self.lists:
             return document
         dim = self.lists[rng.integers(len(self.lists))]
-        count = self.size(document, dim)
+        count = self.entries.size(document, dim)
         what, i = rng.random(), int(rng.integers(count))
         if what < 0.2:
-            return self.without(document, dim, i) if count > 1 else document
+            return self.entries.without(document, dim, i) if count > 1 else document
         if what < 0.4:
-            return self._longer(document, dim, i)
+            room = count < self.most[(self.entries.lists(dim)[0],)]
+            return self.entries.repeat(document, dim, i) if room else document
         donor = document if what < 0.7 else self.documents[rng.integers(len(self.documents))]
-        k = int(rng.integers(self.size(donor, dim)))
-        for path, axis in self._places(dim):
-            if axis == 0:
-                entry = copy.deepcopy(at(donor, (*path, k)))
-                document = replaced(document, (*path, i), entry)
-        return document
-
-    # lists
-
-    def _dims(self) -> list[str]:
-        dims = dict.fromkeys(f.dims[0] for f in self.fields if f.dims)
-        return [dim for dim in dims if self._lists(dim)]
-
-    def _lists(self, dim: str) -> list[Path]:
-        """The lists of a file that have an entry per entry of a dimension."""
-        return [path for path, axis in self._places(dim) if axis == 0 and LIKE not in path]
-
-    def _places(self, dim: str) -> list[tuple[Path, int]]:
-        """Lists of a file that have an entry per entry of a dimension, and at which depth."""
-        found: dict[tuple[Path, int], None] = {}
-        for field in self.fields:
-            prefix = field.file.split("[]")[0]
-            present = any(prefix in document for document in self.documents)
-            if "." in prefix or field.file.count("[]") > 1 or not present:
-                continue
-            for axis, name in enumerate(field.dims):
-                if name == dim and "[]" in field.file and axis == 0:
-                    found[(prefix,), 0] = None
-                elif name == dim and "[]" in field.file:
-                    inner = tuple(field.file.split("[]")[1].lstrip(".").split("."))
-                    found[(prefix, LIKE, *inner), axis - 1] = None
-                elif name == dim:
-                    found[(prefix,), axis] = None
-        return list(found)
-
-    def size(self, document: Any, dim: str) -> int:
-        """Entries of a dimension."""
-        return len(at(document, self._lists(dim)[0]))
-
-    def without(self, document: Any, dim: str, i: int) -> Any:
-        """The document without an entry of a dimension, and without what names it by position."""
-        document = copy.deepcopy(document)
-        for field in self.fields:
-            if field.index_of == dim and field.dims:
-                document = self._renumbered(document, field, i)
-        for path, axis in self._places(dim):
-            if LIKE in path:
-                for entry in document[path[0]]:
-                    if _has(entry, path[2:]):
-                        _drop(at(entry, path[2:]), axis, i)
-            elif path[0] in document:
-                _drop(document[path[0]], axis, i)
-        return document
-
-    def _renumbered(self, document: Any, field: Field, i: int) -> Any:
-        """Positions after an entry that goes, one less; entries that name it go too."""
-        prefix, _, key = field.file.partition("[].")
-        if prefix not in document:
-            return document
-        listed = document[prefix]
-        named = [entry.get(key) for entry in listed] if key else list(listed)
-        for k, position in enumerate(named):
-            if isinstance(position, int) and position > i:
-                if key:
-                    listed[k][key] = position - 1
-                else:
-                    listed[k] = position - 1
-        for k in reversed([k for k, position in enumerate(named) if position == i]):
-            document = self.without(document, field.dims[0], k)
-        return document
-
-    def _longer(self, document: Any, dim: str, i: int) -> Any:
-        """The document with an entry twice, where so many may be."""
-        for path, axis in self._places(dim):
-            if axis == 0 and LIKE not in path:
-                listed = at(document, path)
-                if len(listed) >= self.most.get(path, 0):
-                    return document
-                twice = [*listed, copy.deepcopy(listed[i])]
-                document = replaced(document, path, twice)
-        return document
-
-
-def _has(entry: Any, path: Path) -> bool:
-    for place in path:
-        if not isinstance(entry, dict) or entry.get(str(place)) is None:
-            return False
-        entry = entry[place]
-    return True
-
-
-def _drop(listed: Any, axis: int, i: int) -> None:
-    if axis == 0:
-        del listed[i]
-        return
-    for inner in listed:
-        _drop(inner, axis - 1, i)
+        k = int(rng.integers(self.entries.size(donor, dim)))
+        return self.entries.put(document, dim, i, donor, k)
 
 
 def _measure(document: Any, path: Path, lengths: dict[Path, set[int]]) -> None:

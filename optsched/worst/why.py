@@ -94,10 +94,10 @@ def _few(hint: Any) -> tuple[Any, ...]:
 
 
 def _entries(judge: Judge, space: Space, document: Any) -> Iterator[Change]:
-    for dim in space.dims:
-        count = space.size(document, dim)
+    for dim in space.entries.dims:
+        count = space.entries.size(document, dim)
         for i in range(count) if count > 1 else ():
-            score = judge.document(space.without(document, dim, i))
+            score = judge.document(space.entries.without(document, dim, i))
             yield _change("entry", f"without {dim.removesuffix('s')} {i}", score)
 
 

@@ -55,14 +55,14 @@ def test_what_never_varies_is_structure(space):
 def test_a_job_less_is_an_instance_with_a_job_less():
     space = Space(problem("preemptive"), OPTIONS["preemptive"])
     document = space.documents[0]
-    smaller = parse(space.problem.instance_type, space.without(document, "jobs", 1))
+    smaller = parse(space.problem.instance_type, space.entries.without(document, "jobs", 1))
     assert smaller.jobs == len(document["jobs"]) - 1
 
 
 def test_a_server_less_takes_its_workers_along_and_renumbers_the_others():
     space = Space(problem("preemptive"), OPTIONS["preemptive"])
     document = space.documents[0]
-    smaller = parse(space.problem.instance_type, space.without(document, "edge_servers", 0))
+    smaller = parse(space.problem.instance_type, space.entries.without(document, "edge_servers", 0))
     kept = [w["server"] for w in document["workers"] if w["server"] != 0]
     assert smaller.edge_servers == len(document["edge_servers"]) - 1
     assert smaller.worker_server.tolist() == [server - 1 for server in kept]
