@@ -34,7 +34,8 @@ class SolverResult:
 class Backend(Protocol):
     """One solver.
 
-    Whatever it cannot honour it refuses with ``UnsupportedError`` before solving. An attribute
+    Whatever it cannot honour it refuses with ``UnsupportedError`` before solving; by a method
+    ``refuse(compiled)``, if it has one, before a process is started for it. An attribute
     ``family`` names whose code it runs, where that is not its own.
     """
 

@@ -234,7 +234,12 @@ def answer(
 def _asked(
     engine: Backend, compiled: MatrixForm, options: Options, start: Floats | None
 ) -> SolverResult:
-    """What the solver says, on a thread or in a process that a limit can end."""
+    """What the solver says, on a thread or in a process that a limit can end.
+
+    What it can refuse at once it refuses here, before anything can overrun.
+    """
+    if refuse := getattr(engine, "refuse", None):
+        refuse(compiled)
     limit = options.time_limit
     if limit is not None and limit < _TOO_SHORT and is_large(compiled):
         return SolverResult(Status.NO_SOLUTION, limit=Limit.TIME, message="no time was left")

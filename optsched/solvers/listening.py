@@ -1,7 +1,8 @@
-"""A solver's call on a thread of its own, so that the stop event and Ctrl-C are heard."""
+"""A solver's call on a thread of its own, so that clocks, the stop event and Ctrl-C are heard."""
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,45 @@ from typing import Generic, TypeVar
 Result = TypeVar("Result")
 
 _POLL = 0.02  # seconds between two looks at the keyboard and the stop event
+
+
+class Call(Generic[Result]):
+    """Work that has begun on a thread, which cannot be killed: what is not waited for goes on."""
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self._results: list[Result] = []
+        self._failures: list[BaseException] = []
+        self._done = threading.Event()
+
+        def body() -> None:
+            try:
+                self._results.append(work())
+            except BaseException as failure:
+                self._failures.append(failure)
+            finally:
+                self._done.set()
+
+        self._thread = threading.Thread(target=body, daemon=True)
+        self._thread.start()
+
+    def ended(self, seconds: float = 0.0) -> bool:
+        """Whether it has come to its end, after waiting for at most so long."""
+        return self._done.wait(seconds)
+
+    def result(self) -> Result:
+        """What it returned, once it has ended.
+
+        Raises:
+            Exception: whatever it raised.
+        """
+        if self._failures:
+            raise self._failures[0]
+        return self._results[0]
+
+    def interrupt(self) -> None:
+        """Raise KeyboardInterrupt in it, once it is back in Python."""
+        ident = ctypes.c_ulong(self._thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(KeyboardInterrupt))
 
 
 @dataclass(frozen=True)
@@ -39,30 +79,16 @@ def run(
     Raises:
         Exception: whatever ``work`` raised.
     """
-    results: list[Result] = []
-    failures: list[BaseException] = []
-    done = threading.Event()
-
-    def body() -> None:
-        try:
-            results.append(work())
-        except BaseException as failure:
-            failures.append(failure)
-        finally:
-            done.set()
-
     stopped = False
-    threading.Thread(target=body, daemon=True).start()
-    while not done.is_set():
+    call = Call(work)
+    while not call.ended():
         try:
             if stopped and ask_to_stop is not None:  # again: the first may have come too early
                 ask_to_stop()
-            done.wait(_POLL)
+            call.ended(_POLL)
             stopped = stopped or (stop is not None and stop.is_set())
         except KeyboardInterrupt:
             if stopped or ask_to_stop is None:
                 return Heard(None, True)
             stopped = True
-    if failures:
-        raise failures[0]
-    return Heard(results[0], stopped)
+    return Heard(call.result(), stopped)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
-import threading
 import time
 from collections.abc import Callable
 
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
+from optsched.solvers.listening import Call
 from optsched.solvers.solution import Limit, Status
 
 LARGE = 100_000
@@ -35,45 +34,23 @@ def is_large(compiled: MatrixForm) -> bool:
 def watched(work: Callable[[], SolverResult], time_limit: float) -> SolverResult:
     """What ``work`` returns, or the status of one that does not end in time.
 
-    It runs on a thread, which cannot be killed: work that overruns is left behind, and goes on.
-    Ctrl-C is passed on to it.
+    Overrunning, it is left behind and goes on. Ctrl-C is passed on to it.
 
     Args:
-        work: to be done.
+        work: to be done; where it keeps Python's global lock, it is not left before it lets go.
         time_limit: seconds.
 
     Raises:
         Exception: whatever ``work`` raised.
     """
-    results: list[SolverResult] = []
-    failures: list[BaseException] = []
-    done = threading.Event()
-
-    def body() -> None:
-        try:
-            results.append(work())
-        except BaseException as failure:
-            failures.append(failure)
-        finally:
-            done.set()
-
     end = time.perf_counter() + latest(time_limit)
-    thread = threading.Thread(target=body, daemon=True)
-    thread.start()
-    while not done.is_set() and (left := end - time.perf_counter()) > 0:
+    call = Call(work)
+    while not call.ended() and (left := end - time.perf_counter()) > 0:
         try:
-            done.wait(min(left, _POLL))
+            call.ended(min(left, _POLL))
         except KeyboardInterrupt:
-            _interrupt(thread)
-    if failures:
-        raise failures[0]
-    if results:
-        return results[0]
+            call.interrupt()
+    if call.ended():
+        return call.result()
     said = f"overran its time limit of {time_limit:.3g} s and runs on behind; isolate=True ends it"
     return SolverResult(Status.NO_SOLUTION, limit=Limit.TIME, message=said)
-
-
-def _interrupt(thread: threading.Thread) -> None:
-    """Raise KeyboardInterrupt in a thread, once it is back in Python."""
-    ident = ctypes.c_ulong(thread.ident or 0)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(KeyboardInterrupt))

@@ -114,8 +114,7 @@ def check_ending(
         # an option that cannot be honoured may be refused, as a model may
         word = Word.REFUSED if foreign or set(settings) - {"time_limit"} else Word.WRONG
         return ConformanceResult(ending.name, name, word, str(refused))
-    # a process that is ended in time may not have come to refusing, and says nothing false
-    if foreign and (answer.status is not Status.NO_SOLUTION or answer.limit is not Limit.TIME):
+    if foreign:
         return ConformanceResult(
             ending.name, name, Word.WRONG, f"ended {answer.status}, should refuse"
         )

@@ -15,7 +15,7 @@ from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.cpsat.blocks import NATIVE
-from optsched.solvers.cpsat.integer import IntegerModel, integer_model
+from optsched.solvers.cpsat.integer import IntegerModel, integer_model, refuse_columns
 from optsched.solvers.cpsat.proto import build
 from optsched.solvers.listening import Heard, run
 from optsched.solvers.options import Options
@@ -55,6 +55,14 @@ class CpSat:
             return version("ortools")
         except PackageNotFoundError as missing:
             raise ImportError("cpsat needs the package ortools") from missing
+
+    def refuse(self, compiled: MatrixForm) -> None:
+        """Refuse at once what takes no counting.
+
+        Raises:
+            UnsupportedError: a variable is continuous or lacks a finite bound.
+        """
+        refuse_columns(compiled, self.name)
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` holds a value per column, NaN where there is none.

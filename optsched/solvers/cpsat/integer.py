@@ -54,6 +54,17 @@ def integer_model(compiled: MatrixForm, solver: str = "cpsat") -> IntegerModel:
         UnsupportedError: a variable is continuous or lacks a finite bound, or the objective does
             not fit 64-bit integers.
     """
+    refuse_columns(compiled, solver)
+    lower, upper = integer_bounds(compiled.lower, compiled.upper)
+    return IntegerModel(compiled, lower, upper, _objective(compiled, lower, upper, solver))
+
+
+def refuse_columns(compiled: MatrixForm, solver: str) -> None:
+    """Refuse columns that are no bounded integers.
+
+    Raises:
+        UnsupportedError: naming one.
+    """
     if not compiled.integer.all():
         _refuse_continuous(compiled, int(np.argmin(compiled.integer)), solver)
     for side in (compiled.lower, compiled.upper):
@@ -65,8 +76,6 @@ def integer_model(compiled: MatrixForm, solver: str = "cpsat") -> IntegerModel:
                 f"{compiled.column_name(column)} lies in "
                 f"[{compiled.lower[column]:g}, {compiled.upper[column]:g}]"
             )
-    lower, upper = integer_bounds(compiled.lower, compiled.upper)
-    return IntegerModel(compiled, lower, upper, _objective(compiled, lower, upper, solver))
 
 
 def _refuse_continuous(compiled: MatrixForm, column: int, solver: str) -> None:

@@ -18,7 +18,7 @@ from optsched.errors import InputError, UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
-from optsched.solvers.cpsat.integer import IntegerModel, integer_model
+from optsched.solvers.cpsat.integer import IntegerModel, integer_model, refuse_columns
 from optsched.solvers.cpsat.writer import scaled_rows
 from optsched.solvers.numbers import refuse_options
 from optsched.solvers.options import Options
@@ -34,6 +34,7 @@ class Exact:
 
     name = "exact"
     native: frozenset[str] = frozenset()
+    heeds_stop = False
     exact_costs = True
     """Costs are scaled here, at a certified error."""
 
@@ -43,6 +44,14 @@ class Exact:
             return version("exact")
         except PackageNotFoundError as missing:
             raise ImportError("exact needs the package exact (extra: exact, AGPL)") from missing
+
+    def refuse(self, compiled: MatrixForm) -> None:
+        """Refuse at once what takes no counting.
+
+        Raises:
+            UnsupportedError: a variable is continuous or lacks a finite bound.
+        """
+        refuse_columns(compiled, self.name)
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` holds a value per column, NaN where there is none.
