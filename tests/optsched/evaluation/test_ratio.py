@@ -15,7 +15,8 @@ from untimed import untimed
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.measure import measure
-from optsched.evaluation.ratios import FIELDS, ComparisonSpec, optimum_interval, ratio, ratio_rows
+from optsched.evaluation.optimum import optimum_interval
+from optsched.evaluation.ratios import FIELDS, ComparisonSpec, ratio, ratio_rows
 from optsched.evaluation.runs import MethodRun, instance_rng
 from optsched.evaluation.tables import frame, in_words, interval_cell, plain, span, summarise
 from optsched.methods import Answer, Formulation
