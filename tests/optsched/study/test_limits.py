@@ -98,7 +98,7 @@ def test_functions_and_heuristics_stand_beside_names(instance):
     with pytest.raises(InputError, match="a name that no other heuristic has"):
         measure(covering.PROBLEM, instance, [everything])
     problem, _ = with_heuristics(covering.PROBLEM, [lambda instance, rng: None])
-    assert not problem.heuristics["<lambda>"].online
+    assert not problem.heuristics["lambda"].online
 
 
 def test_what_is_no_heuristic_is_refused(instance):
