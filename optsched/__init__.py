@@ -3,6 +3,7 @@
 from typing import Any
 
 from optsched import exports
+from optsched.conditioning import Conditioning, conditioning
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.explain import Explanation, explain
 from optsched.explain_lowering import explain_lowering
@@ -16,6 +17,7 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 
 __all__ = [
+    "Conditioning",
     "Explanation",
     "GivenUp",
     "InputError",
@@ -26,6 +28,7 @@ __all__ = [
     "Solution",
     "Status",
     "UnsupportedError",
+    "conditioning",
     "explain",
     "explain_lowering",
     "from_mps",

@@ -18,7 +18,8 @@ from optsched.model.matrix_form import MatrixForm, Rows
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # eight times what one operation loses
 _TINY = float(np.finfo(np.float64).tiny)
 _HUGE = float(np.finfo(np.float64).max)
-_WHOLE = 2.0**-10  # of the tolerance, in rows where nothing but the decimals of data is rounded
+WHOLE = 2.0**-10
+"""Of the tolerance, in rows of integers alone: nothing but the decimals of data is rounded."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def row_excess(
         for side, sign in ((rows.lower, -1.0), (rows.upper, 1.0)):
             bounded = np.flatnonzero(np.isfinite(side))
             value = side[bounded]
-            left = np.abs(np.where(alone[bounded], _WHOLE * value, value - fixed[bounded]))
+            left = np.abs(np.where(alone[bounded], WHOLE * value, value - fixed[bounded]))
             allowed = tolerance * np.maximum(1.0, left)
             over = sign * (activity[bounded] - value)
             margin = (1.0 + tolerance) * error[bounded] + _ROUNDING * (np.abs(over) + allowed)
@@ -142,7 +143,7 @@ def _exact_excess(
         term = Fraction(float(a)) * Fraction(float(x[column]))
         total += term
         fixed += term if whole[column] else 0
-    left = Fraction(_WHOLE) * side if whole[columns].all() else side - fixed
+    left = Fraction(WHOLE) * side if whole[columns].all() else side - fixed
     over = Fraction(sign) * (total - side)
     if over <= Fraction(tolerance) * max(Fraction(1), abs(left)):
         return 0.0

@@ -42,6 +42,7 @@ from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Solution, Status
+from optsched.solvers.tolerances import with_warning
 
 
 class Session:
@@ -266,9 +267,10 @@ class Session:
         if result.x is not None and self._compiled.has_integers:
             self._point = np.where(self._compiled.integer, np.rint(result.x), result.x)
         original = with_whole_bounds(self._original)
-        return checked_solution(
+        solution = checked_solution(
             result, self._compiled, original, self._engine.name, self._version, began
         )
+        return with_warning(solution, self._compiled, result.x)
 
     # the model and what is compiled of it
 

@@ -26,6 +26,7 @@ from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.splitting import Judged, split_solve
 from optsched.solvers.tightening import bounded_by, is_bounded, tightened
+from optsched.solvers.tolerances import with_warning
 from optsched.solvers.watchdog import is_large, watched
 
 AGREEMENT = 1e-6
@@ -59,18 +60,19 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     result = answer(engine, given, _left(options, began), start)
     if result.limit is not None and result.status is Status.NO_SOLUTION:
         result = _as_started(original, result, start)
-    solution = checked_solution(result, *told)
-    if solution.status is Status.ERROR and result.x is not None:
-        mended = _mended(engine, compiled, result, result.x, _left(options, began))
+    solution, x = checked_solution(result, *told), result.x
+    if solution.status is Status.ERROR and x is not None:
+        mended = _mended(engine, compiled, result, x, _left(options, began))
         second = checked_solution(mended, *told)
-        solution = second if second.checked else solution
+        solution, x = (second, mended.x) if second.checked else (solution, x)
     if _was_rounded(compiled, result, solution):
         split = _split(engine, given, original, result, options, began)
         settled = None if split is None else checked_solution(split, *told)
-        return settled if settled and settled.status in _SETTLED else solution
-    if solution.status is Status.OPTIMAL and largest_switch(given) >= _SWITCH:
-        return _second_look(solution, engine, given, _left(options, began), told)
-    return solution
+        if settled and settled.status in _SETTLED:
+            return settled
+    elif x is not None and solution.status is Status.OPTIMAL and largest_switch(given) >= _SWITCH:
+        return _second_look(solution, x, engine, given, _left(options, began), told)
+    return with_warning(solution, given, x)
 
 
 def _left(options: Options, began: float) -> Options:
@@ -89,7 +91,12 @@ def _as_started(original: MatrixForm, result: SolverResult, start: Floats | None
 
 
 def _second_look(
-    solution: Solution, engine: Backend, given: MatrixForm, options: Options, told: tuple[Any, ...]
+    solution: Solution,
+    x: Floats,
+    engine: Backend,
+    given: MatrixForm,
+    options: Options,
+    told: tuple[Any, ...],
 ) -> Solution:
     """An optimum of a model with large constants, unless a look around it finds a better one.
 
@@ -99,12 +106,14 @@ def _second_look(
     assert solution.objective is not None
     around = bounded_by(given, solution.objective)
     if around is given:
-        return solution
-    again = checked_solution(answer(engine, around, options, None), *told)
+        return with_warning(solution, given, x)
+    result = answer(engine, around, options, None)
+    again = checked_solution(result, *told)
     if again.status is not Status.OPTIMAL or again.objective is None:
-        return solution
+        return with_warning(solution, given, x)
     over = again.objective - solution.objective
-    return again if (over > 0 if given.maximise else over < 0) else solution
+    better = over > 0 if given.maximise else over < 0
+    return with_warning(again if better else solution, around, result.x if better else x)
 
 
 def _was_rounded(compiled: MatrixForm, result: SolverResult, solution: Solution) -> bool:

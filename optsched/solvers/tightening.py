@@ -16,7 +16,9 @@ from optsched.model.matrix_form import MatrixForm, Rows
 from optsched.solvers.dual_bound import derived_bounds
 from optsched.solvers.numbers import largest_switch
 
-_LARGE = 1e3  # coefficients of integer columns from here on are made smaller
+LARGE = 1e3
+"""Coefficients of integer columns from here on are made smaller."""
+
 _PASSES = 4  # one coefficient of a row in each
 _WORSE = 1e-6  # relative; how much worse than a value is still no worse
 _LOOSE = 1e-9  # relative; far more than rounding costs
@@ -24,14 +26,14 @@ _LOOSE = 1e-9  # relative; far more than rounding costs
 
 def tightened(compiled: MatrixForm) -> MatrixForm:
     """The model with smaller constants in rows that have large ones and a single side."""
-    if largest_switch(compiled) < _LARGE:
+    if largest_switch(compiled) < LARGE:
         return compiled
     matrix = compiled.rows.matrix
     row = np.repeat(np.arange(compiled.rows.count), compiled.rows.lengths)
     above = np.isinf(compiled.rows.lower)
     single = above != np.isinf(compiled.rows.upper)
     whole = compiled.integer[matrix.indices]
-    large = whole & single[row] & (np.abs(matrix.data) >= _LARGE)
+    large = whole & single[row] & (np.abs(matrix.data) >= LARGE)
     if not large.any():
         return compiled
     lower, upper = derived_bounds(compiled.rows, compiled.lower, compiled.upper)
@@ -44,7 +46,7 @@ def tightened(compiled: MatrixForm) -> MatrixForm:
     low, high = lower[matrix.indices], upper[matrix.indices]
     changed = False
     for _ in range(_PASSES):
-        large = whole & single[row] & (np.abs(a) >= _LARGE) & np.isfinite(low) & np.isfinite(high)
+        large = whole & single[row] & (np.abs(a) >= LARGE) & np.isfinite(low) & np.isfinite(high)
         entry = _largest(np.where(large, np.abs(a), 0.0), row)
         if not _tighten(a, side, low, high, row, entry):
             break
