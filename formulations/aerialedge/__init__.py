@@ -1,4 +1,4 @@
-"""Closest dispatch and variable-sized vector bin packing on drone-carried clusters (AerialEdge).
+"""Closest dispatch and variable-sized vector bin packing on drone-carried clusters (Awada et al.).
 
 ``PROBLEM`` is what ``optsched`` finds by its entry point; the modules beside it are meant to be
 read next to the paper.
@@ -50,8 +50,9 @@ _BOUNDS = (
 PROBLEM = Problem(
     name="aerialedge",
     summary="closest dispatch and vector bin packing of tasks on drone-carried clusters",
-    source="Air-to-Air Collaborative Learning: A Multi-Task Orchestration in Federated Aerial "
-    "Computing",
+    source="U. Awada, J. Zhang, S. Chen, S. Li: Air-to-Air Collaborative Learning: A Multi-Task "
+    "Orchestration in Federated Aerial Computing. IEEE International Conference on Cloud Computing "
+    "(CLOUD), 671-680, 2021",
     instance_type=Instance,
     schedule_type=Schedule,
     check=check,

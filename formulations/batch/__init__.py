@@ -1,4 +1,4 @@
-"""Batch scheduling of machine-learning jobs in edge-cloud networks.
+"""Batch scheduling of machine-learning jobs in edge-cloud networks (She et al.).
 
 ``PROBLEM`` is (2), total flow time; ``COMPLETION`` the same system with total weighted completion
 time, which the paper plots. The modules beside it are meant to be read next to the paper.
@@ -52,7 +52,8 @@ _CALENDAR = Calendar(
 PROBLEM = Problem(
     name="batch",
     summary="batch scheduling of machine-learning jobs in edge-cloud networks",
-    source="Batch scheduling of machine-learning jobs in edge-cloud networks",
+    source="J. She, N. Wang, R. Zhou, C. Tian: Online Scheduling of Machine Learning Jobs in "
+    "Edge-Cloud Networks",
     instance_type=Instance,
     schedule_type=Schedule,
     check=check,

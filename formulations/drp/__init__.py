@@ -23,8 +23,9 @@ __all__ = ["DSRP", "PROBLEM", "Instance", "Schedule"]
 PROBLEM = Problem(
     name="drp",
     summary="data collection and resource allocation for training at the edge",
-    source="Chen et al., Joint Data Collection and Resource Allocation for Distributed Machine "
-    "Learning at the Edge",
+    source="M. Chen, H. Wang, Z. Meng, H. Xu, Y. Xu, J. Liu, H. Huang: Joint Data Collection and "
+    "Resource Allocation for Distributed Machine Learning at the Edge. IEEE Transactions on Mobile "
+    "Computing, 2020, doi:10.1109/TMC.2020.3045436",
     instance_type=Instance,
     schedule_type=Schedule,
     check=check,

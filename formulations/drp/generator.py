@@ -73,7 +73,7 @@ Size = Annotated[int, Field(ge=1, le=1_000_000)]
 class GeneratorOptions(Document):
     """Options of ``generate``."""
 
-    jobs: Size = Field(20, description="jobs, a service each")
+    jobs: Size = Field(20, description="jobs")
     topology: Topology = Field("hexagon", description="where servers and nodes stand")
     distribution: Distribution = Field("uniform", description="of the data amount per node")
     profile: Profile = Field(
@@ -85,6 +85,9 @@ class GeneratorOptions(Document):
     nodes_per_job: Size = Field(15, description="data nodes of a job")
     comm_share: Annotated[float, Field(gt=0, lt=1)] = Field(
         0.5, description="epsilon of LP1 and LP2"
+    )
+    services: Literal["jobs", "networks"] = Field(
+        "jobs", description="one for each job, or one for each neural network that jobs train"
     )
 
 
@@ -116,6 +119,7 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     rate = next(own).uniform(*RATE, nodes)
     data = _data(next(own), chosen.distribution, nodes)
     model = next(own).integers(0, len(MODELS), jobs)
+    service = model if chosen.services == "networks" else np.arange(jobs)
     factor = chosen.flops_factor or FLOPS_FACTOR[chosen.profile]
     return Instance.build(
         node_job=np.repeat(np.arange(jobs), chosen.nodes_per_job),
@@ -131,7 +135,8 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
         server_compute_flops=COMPUTE,
         server_outbound_bps=OUTBOUND,
         server_storage_bytes=next(own).uniform(*STORAGE, servers),
-        service_size_bytes=next(own).uniform(*SERVICE_SIZE, jobs),
+        job_service=service,
+        service_size_bytes=next(own).uniform(*SERVICE_SIZE, int(service.max()) + 1),
         comm_share=chosen.comm_share,
         node_xy=layout.node_xy,
         server_xy=layout.server_xy,

@@ -1,4 +1,4 @@
-"""Online scheduling of unbiased distributed learning over edge sites (Okita).
+"""Online scheduling of unbiased distributed learning over edge sites (Han et al.: Okita).
 
 ``PROBLEM`` is what ``optsched`` finds by its entry point; the modules beside it are meant to be
 read next to the paper, one per numbered problem.
@@ -46,7 +46,8 @@ _CALENDAR = Calendar(
 PROBLEM = Problem(
     name="okita",
     summary="unbiased distributed learning over edge sites: latency, data and exchange costs",
-    source="Online Scheduling of Unbiased Distributed Learning Jobs over Edge Networks (Okita)",
+    source="Z. Han, R. Zhou, J. Pang, H. Tan, Y. Cao: Online Scheduling Unbiased Distributed "
+    "Learning over Wireless Edge Networks",
     instance_type=Instance,
     schedule_type=Schedule,
     check=check,

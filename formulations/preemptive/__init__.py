@@ -64,7 +64,9 @@ _CALENDAR = Calendar(
 PROBLEM = Problem(
     name="preemptive",
     summary="preemptive scheduling of distributed training jobs in an edge-cloud",
-    source="Wang et al., Preemptive Scheduling for Distributed ML Jobs in Edge-Cloud Networks",
+    source="N. Wang, R. Zhou, L. Jiao, R. Zhang, B. Li, Z. Li: Preemptive Scheduling for "
+    "Distributed Machine Learning Jobs in Edge-Cloud Networks. IEEE Journal on Selected Areas in "
+    "Communications 40(8), 2411-2425, 2022, doi:10.1109/JSAC.2022.3180772",
     instance_type=Instance,
     schedule_type=Schedule,
     check=check,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from optsched.arrays import compress, ranges
-from optsched.model import Model
+from optsched.model import Model, Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,3 +260,63 @@ def add_capacity(model: Model, name: str, grid: Grid) -> None:
             y.sum_by(row, len(capacity)) <= capacity,
             formula=r"\sum_j \sum_{k \in \tau} y_{jk}(t) \le C_\tau",
         )
+
+
+def add_parameter_servers(
+    model: Model,
+    grid: Grid,
+    *,
+    together: Variable | None,
+    ps_delay_applies: bool,
+    rows: Literal["2", "4"],
+) -> None:
+    """One parameter server for each job in each slot it runs in: (2e), (2f), (2h) and (2i).
+
+    Args:
+        model: has the block "running", a binary per window of the grid.
+        grid: the windows.
+        together: zeta_j, shape (jobs,); None: no job is bound to the cloud.
+        ps_delay_applies: a parameter server serves only once an upload to it would be done.
+        rows: whose numbers the rows have: (4) prints them as (4c), (4d), (4g) and (4h).
+    """
+    names = {"2": ("2e", "2f", "2h", "2i"), "4": ("4c", "4d", "4g", "4h")}[rows]
+    instance = grid.instance
+    window_job = grid.windows[0]
+    window, klass = service_cells(grid, ps_delay_applies)
+    size = instance.ps_classes.size
+    z = model.binary("z", len(window), formula="z_{jq}(t)")
+    cloud = model.binary("z_cloud", len(window_job), formula="z_{jc}(t)")
+    model.add(
+        names[0],
+        z.sum_by(window, len(window_job)) + cloud == model["running"],
+        formula=r"\sum_q z_{jq}(t) = \rho_j(t)",
+    )
+    slots = int(grid.end_slot.max(initial=0)) + 1
+    row, key = compress(klass * slots + grid.windows[1][window])
+    model.add(
+        names[1],
+        z.sum_by(row, len(key)) <= size[key // slots],
+        formula=r"\sum_j z_{jq}(t) \le R_q",
+    )
+    if together is not None:
+        model.add(
+            f"{names[2]}:parameter servers",
+            z + together[window_job[window]] <= 1,
+            formula=r"z_{jq}(t) \le 1 - \zeta_j",
+        )
+    if ps_delay_applies:
+        arrival = instance.release_time + instance.upload_delay_cloud
+        early = np.flatnonzero(grid.windows[1] < arrival[window_job])
+        model.add(names[3], cloud[early] <= 0)
+
+
+def service_cells(grid: Grid, ps_delay_applies: bool) -> tuple[Integers, Integers]:
+    """Window and class of every parameter-server variable."""
+    instance = grid.instance
+    classes = instance.ps_classes
+    job, klass = np.nonzero(classes.eligible)
+    start = grid.first_slot[job]
+    if ps_delay_applies:
+        start = arrivals(instance, classes)[job, klass]
+    pair, slot = ranges(start, grid.end_slot[job])
+    return grid.window(job[pair], slot), klass[pair]

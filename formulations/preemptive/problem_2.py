@@ -15,11 +15,17 @@ import numpy as np
 
 from formulations.preemptive.check import completion_times
 from formulations.preemptive.decode import fast_cloud_runs, slot_schedule, whole_units
-from formulations.preemptive.grid import Grid, add_capacity, arrivals, build_grid
+from formulations.preemptive.grid import (
+    Grid,
+    add_capacity,
+    add_parameter_servers,
+    build_grid,
+    service_cells,
+)
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from formulations.preemptive.network import whole_flow
 from formulations.preemptive.schedule import Schedule
-from optsched.arrays import compress, ranges, rank_within
+from optsched.arrays import rank_within
 from optsched.methods import Formulation
 from optsched.model import Model
 from optsched.solvers.solution import Solution
@@ -64,7 +70,9 @@ def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:
     )
     model.add("running:edge", y <= running[grid.cell_window] * grid.cell_limit)
     model.add("running:cloud", x <= running[grid.cloud_window] * chunks[grid.cloud_job])
-    _add_parameter_servers(model, grid, ps_delay_applies)
+    add_parameter_servers(
+        model, grid, together=together, ps_delay_applies=ps_delay_applies, rows="2"
+    )
     model.add(
         "2j",
         completion[window_job] >= running * (window_slot + 1),
@@ -73,54 +81,13 @@ def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:
     return model
 
 
-def _add_parameter_servers(model: Model, grid: Grid, ps_delay_applies: bool) -> None:
-    """(2e), (2f) and the parameter servers' part of (2h)."""
-    instance = grid.instance
-    window_job = grid.windows[0]
-    window, klass = _service_cells(grid, ps_delay_applies)
-    size = instance.ps_classes.size
-    z = model.binary("z", len(window), formula="z_{jq}(t)")
-    cloud = model.binary("z_cloud", len(window_job), formula="z_{jc}(t)")
-    model.add(
-        "2e",
-        z.sum_by(window, len(window_job)) + cloud == model["running"],
-        formula=r"\sum_q z_{jq}(t) = \rho_j(t)",
-    )
-    slots = int(grid.end_slot.max(initial=0)) + 1
-    row, key = compress(klass * slots + grid.windows[1][window])
-    model.add(
-        "2f", z.sum_by(row, len(key)) <= size[key // slots], formula=r"\sum_j z_{jq}(t) \le R_q"
-    )
-    model.add(
-        "2h:parameter servers",
-        z + model["together"][window_job[window]] <= 1,
-        formula=r"z_{jq}(t) \le 1 - \zeta_j",
-    )
-    if ps_delay_applies:
-        arrival = instance.release_time + instance.upload_delay_cloud
-        early = np.flatnonzero(grid.windows[1] < arrival[window_job])
-        model.add("2i", cloud[early] <= 0)
-
-
-def _service_cells(grid: Grid, ps_delay_applies: bool) -> tuple[Integers, Integers]:
-    """Window and class of every parameter-server variable."""
-    instance = grid.instance
-    classes = instance.ps_classes
-    job, klass = np.nonzero(classes.eligible)
-    start = grid.first_slot[job]
-    if ps_delay_applies:
-        start = arrivals(instance, classes)[job, klass]
-    pair, slot = ranges(start, grid.end_slot[job])
-    return grid.window(job[pair], slot), klass[pair]
-
-
 def decode_problem_2(
     instance: Instance, solution: Solution, *, ps_delay_applies: bool = False
 ) -> Schedule:
     """The schedule a solution of ``problem_2`` stands for, surplus work included."""
     grid = build_grid(instance, hub=False, ps_delay_applies=ps_delay_applies)
     window_job, window_slot = grid.windows
-    window, klass = _service_cells(grid, ps_delay_applies)
+    window, klass = service_cells(grid, ps_delay_applies)
     used = np.flatnonzero(whole_units(solution["z"], "z"))
     window, klass = window[used], klass[used]
     classes = instance.ps_classes

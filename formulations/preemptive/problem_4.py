@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from formulations.preemptive.grid import Grid, add_capacity, build_grid
+from formulations.preemptive.grid import Grid, add_capacity, add_parameter_servers, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError
@@ -124,11 +124,12 @@ def problem_4(
     weights: Literal["rounded", "printed"] = "rounded",
     chunk_parallelism: bool = True,
     integer: bool = True,
+    ps_delay_applies: bool = False,
 ) -> Model:
     """(4) as printed: one variable per (job, chunk, worker, slot).
 
-    Parameter servers are left out: with the cloud's unlimited ones, (4c) and (4d) never bind
-    and the objective does not see them.
+    Parameter servers are left out where those of the cloud, of which there are enough, may be
+    used from release on: (4c) and (4d) then never bind, and the objective does not see them.
 
     Args:
         instance: times are taken up to whole slots.
@@ -139,6 +140,8 @@ def problem_4(
         chunk_parallelism: keep (4e); without it, a chunk may have as many workers of the cloud
             in a slot as it can use.
         integer: whole numbers; False for the linear relaxation.
+        ps_delay_applies: (4h) as printed: a parameter server, too, serves only once the data
+            would have arrived at its server (E6); (4c), (4d) and (4g) are then rows, and bind.
 
     Raises:
         InputError: ``rates`` or ``weights`` is none of those named.
@@ -147,7 +150,9 @@ def problem_4(
     if weights not in ("rounded", "printed"):
         raise InputError.of("weights", weights, "must be one of rounded, printed")
     model = Model(f"problem (4), {rates} rates")
-    grid = build_grid(instance, hub=False, slow_cloud=rates != "fast")
+    grid = build_grid(
+        instance, hub=False, slow_cloud=rates != "fast", ps_delay_applies=ps_delay_applies
+    )
     job, worker, slot = worker_cells(grid)
     owner, chunk = ranges(np.zeros(len(job)), instance.num_chunks[job])
     job, worker, slot = job[owner], worker[owner], slot[owner]
@@ -167,6 +172,7 @@ def problem_4(
     horizon = int(grid.end_slot.max())
     row, key = compress(chunk_of * horizon + slot)
     together = variable.sum_by(row, len(key))
+    fast = None
     if rates == "exact":
         fast = domain("fast", instance.jobs, upper=1, formula=r"\zeta_j")
         model.add("barred", fast <= (grid.fast_end <= grid.end_slot).astype(float))
@@ -182,6 +188,10 @@ def problem_4(
     edge = np.flatnonzero(worker != CLOUD)
     row, key = compress(worker[edge] * horizon + slot[edge])
     model.add("4b", variable[edge].sum_by(row, len(key)) <= 1)
+    if ps_delay_applies:
+        running = domain("running", len(grid.windows[0]), upper=1, formula=r"\rho_j(t)")
+        model.add("running", variable <= running[grid.window(job, slot)] * most)
+        add_parameter_servers(model, grid, together=fast, ps_delay_applies=True, rows="4")
     model.minimize(objective)
     return model
 

@@ -5,14 +5,15 @@ from heuristics.aerialedge import aerialedge, baselines, spear_mcts
 from optsched.online import reoptimise_heuristic
 from optsched.problem import Heuristic
 
-_PAPER = "Air-to-Air Collaborative Learning, Section IV-B"
+_PAPER = "Awada et al., Section IV-B"
 
 HEURISTICS: dict[str, Heuristic] = {
     heuristic.name: heuristic
     for heuristic in (
-        Heuristic("aerialedge", aerialedge.aerialedge, "Algorithms 2 and 3, corrected",
+        Heuristic("aerialedge", aerialedge.aerialedge,
+                  "Awada et al., Algorithms 2 and 3, corrected",
                   "closest dispatch, exact packing, all tasks reserved at once", online=False),
-        Heuristic("pack_greedy", aerialedge.pack_greedy, "Algorithm 3, by its text",
+        Heuristic("pack_greedy", aerialedge.pack_greedy, "Awada et al., Algorithm 3, by its text",
                   "largest node first, each filled by an exact knapsack", online=False),
         Heuristic("tetris", baselines.tetris, _PAPER,
                   "half of the tasks at a time, by alignment of demand and free space",

@@ -9,39 +9,37 @@ from heuristics.batch.preemptive import preemptive
 from optsched.online import reoptimise_heuristic
 from optsched.problem import Heuristic
 
-_PAPER = "batch scheduling in edge-cloud networks"
-
 _RULES: dict[str, Heuristic] = {
     heuristic.name: heuristic
     for heuristic in (
         Heuristic(
             "a_online",
             a_online,
-            f"Algorithms 1 to 4, {_PAPER}",
+            "She et al., Algorithms 1 to 4",
             "rounds at doubling times, each a packing by dual prices",
         ),
         Heuristic(
             "batch_sche",
             batch_sche,
-            f"Section VI, {_PAPER}; Zhang et al., MobiHoc 2020",
+            "She et al., Section VI; Zhang et al., MobiHoc 2020",
             "the same rounds and prices, blind to location",
         ),
         Heuristic(
             "fifo",
             fifo,
-            f"Section VI, {_PAPER}",
+            "She et al., Section VI",
             "in order of arrival, each on the server that starts it earliest",
         ),
         Heuristic(
             "drf",
             drf,
-            f"Section VI, {_PAPER}; Ghodsi et al., NSDI 2011",
+            "She et al., Section VI; Ghodsi et al., NSDI 2011",
             "progressive filling over workers and parameter servers, fixed to completion",
         ),
         Heuristic(
             "preemptive",
             preemptive,
-            f"Section VI, {_PAPER}; after Tiresias, NSDI 2019",
+            "She et al., Section VI; after Tiresias, NSDI 2019",
             "shortest remaining run time first, whole jobs, with or without overhead",
         ),
         Heuristic(

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from heuristics.drp.evaluation import DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
-from heuristics.drp.readings import DATA, NEAREST, PROFILE, SHARE
+from heuristics.drp.readings import DATA, NEAREST, PROFILE, SERVICES, SHARE
 from optsched.claims import (
     Claim,
     ClaimVerdict,
@@ -161,17 +161,22 @@ def _claim(
     sweep: Sweep = DRP_SWEEP,
     setting: str = "",
     unit: str = "%",
-    readings: tuple[Reading, ...] = (SHARE,),
+    readings: tuple[Reading, ...] | None = None,
+    remark: str = "",
     **options: Any,
 ) -> Claim:
     """A claim with a printed number; ``arguments`` and ``options`` are the judge's."""
     sizes = DRP_SIZES if sweep is DRP_SWEEP else DSRP_SIZES
+    if readings is None:
+        readings = (SHARE,) if sweep is DRP_SWEEP else (SERVICES,)
     how = "; ".join(part for part in (setting, sizes) if part)
 
     def rule(frame: pd.DataFrame, **read: Any) -> Finding:
         return judge(frame, printed, *arguments, **options, **read)
 
-    return Claim(name, source, text, how, sweep, rule, float(printed), unit, readings)
+    return Claim(
+        name, source, text, how, sweep, rule, float(printed), unit, readings, remark=remark
+    )
 
 
 def _throughput() -> Iterator[Claim]:
@@ -284,8 +289,12 @@ def _bandwidth() -> Iterator[Claim]:
 
 
 def _services() -> Iterator[Claim]:
-    """Figures 15 to 26: R-DSR, as printed (which breaks capacities) and repaired."""
-    for method, word in (("r_dsr_raw", "as printed"), ("r_dsr", "repaired")):
+    """Figures 15 to 26: R-DSR, rounded (which breaks capacities), as printed, and repaired."""
+    for method, word in (
+        ("r_dsr_raw", "not repaired"),
+        ("r_dsr_printed", "as printed"),
+        ("r_dsr", "repaired"),
+    ):
         for topology, first, gains, share, less, more in (
             ("hexagon", 15, {"uniform": 63, "normal": 69}, 89, 9, 4),
             ("grid", 21, {"uniform": 67, "normal": 69}, 88, 10, 6),
@@ -332,7 +341,7 @@ def _services() -> Iterator[Claim]:
     for topology in ("hexagon", "grid"):
         yield _claim(
             f"factor_4_{topology}", "Section 4, approximation",
-            f"R-DSR as printed exceeds no capacity more than fourfold ({topology})",
+            f"R-DSR without repair exceeds no capacity more than fourfold ({topology})",
             excess, printed=4, sweep=DSRP_SWEEP, topology=topology, unit="",
             setting="largest load over capacity of any resource and server",
         )  # fmt: skip

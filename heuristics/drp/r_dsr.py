@@ -1,7 +1,8 @@
 """R-DSR (Algorithm 2): relax, admit at random, round each job's nodes around few servers.
 
-As printed its decision may exceed capacities and storage; ``utilisation`` says by how much. The
-repaired variant makes it feasible and fills what is left.
+Without repair its decision may exceed capacities and storage; ``utilisation`` says by how much.
+The repaired variant makes it feasible and fills what is left. As printed, it also admits jobs by
+the wrong side of the number drawn.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def r_dsr(
     comm_share: float | None = None,
     lam: float = 1 / 3,
     repair: bool = True,
+    printed: bool = False,
 ) -> PlacementRun:
     """Run R-DSR.
 
@@ -69,8 +71,11 @@ def r_dsr(
         mode: "eps", the paper's LP2; "exact", the second-order-cone relaxation.
         comm_share: epsilon of mode "eps"; None: the instance's.
         lam: lambda of (28), > 0.
-        repair: move what does not fit and fill up; False gives the printed algorithm, whose
-            decision in general breaks capacities.
+        repair: move what does not fit and fill up; False keeps the rounded decision, which in
+            general breaks capacities.
+        printed: line by line, errors included: a job is admitted where the number drawn is above
+            y_k, so with probability 1 - y_k (a job with y_k = 0, by which (26) divides, is not),
+            and nodes follow a centre to servers out of their reach.
 
     Raises:
         InputError: an option out of range.
@@ -80,8 +85,24 @@ def r_dsr(
     if not (lam > 0 and math.isfinite(lam)):
         raise InputError.of("lam", lam, "a finite number > 0")
     relaxed = relax(instance, mode, share)
-    admitted = np.flatnonzero(rng.random(instance.num_jobs) < relaxed.admit)
-    assoc = round_jobs(instance, relaxed, admitted, lam)
+    return place(instance, rng, relaxed, mode, share, lam=lam, repair=repair, printed=printed)
+
+
+def place(
+    instance: Instance,
+    rng: np.random.Generator,
+    relaxed: PricedRelaxation,
+    mode: Mode,
+    share: float,
+    *,
+    lam: float = 1 / 3,
+    repair: bool = True,
+    printed: bool = False,
+) -> PlacementRun:
+    """R-DSR from its relaxation on; arguments and errors are those of ``r_dsr``."""
+    drawn = rng.random(instance.num_jobs)
+    admit = (drawn > relaxed.admit) & (relaxed.admit > 0) if printed else drawn < relaxed.admit
+    assoc = round_jobs(instance, relaxed, np.flatnonzero(admit), lam, literal=printed)
     raw = schedule_of(instance, assoc, services=True, mode=mode, comm_share=share)
     made = raw
     if repair:
@@ -102,9 +123,12 @@ def r_dsr_raw(
     mode: Mode = "eps",
     comm_share: float | None = None,
     lam: float = 1 / 3,
+    printed: bool = False,
 ) -> PlacementRun:
-    """R-DSR as printed: its decision in general breaks capacities, and the checker says so."""
-    return r_dsr(instance, rng, mode=mode, comm_share=comm_share, lam=lam, repair=False)
+    """R-DSR without repair: its decision in general breaks capacities, and the checker says so."""
+    return r_dsr(
+        instance, rng, mode=mode, comm_share=comm_share, lam=lam, repair=False, printed=printed
+    )
 
 
 def relax(instance: Instance, mode: Mode, comm_share: float) -> PricedRelaxation:
@@ -139,16 +163,25 @@ def relax(instance: Instance, mode: Mode, comm_share: float) -> PricedRelaxation
 
 
 def round_jobs(
-    instance: Instance, relaxed: PricedRelaxation, jobs: Integers, lam: float
+    instance: Instance,
+    relaxed: PricedRelaxation,
+    jobs: Integers,
+    lam: float,
+    *,
+    literal: bool = False,
 ) -> Integers:
-    """Server of each node of the admitted jobs, ``NO_SERVER`` for all others; shape (nodes,)."""
+    """Server of each node of the admitted jobs, ``NO_SERVER`` for all others; shape (nodes,).
+
+    ``literal``: see ``around_centres``.
+    """
     assoc = np.full(instance.num_data_nodes, NO_SERVER)
     for job in jobs.tolist():
         x, cost, reach = job_tables(instance, relaxed, job)
         part = filtered(x / x.sum(axis=1, keepdims=True), cost, lam)
         size = instance.service_load[instance.job_service[job]]
         price = relaxed.service_price * size
-        assoc[instance.job_nodes[job]] = around_centres(part.theta, part.near, reach, price)
+        servers = around_centres(part.theta, part.near, reach, price, literal=literal)
+        assoc[instance.job_nodes[job]] = servers
     return assoc
 
 

@@ -4,7 +4,7 @@ from optsched.claims import Reading
 
 SHARE = Reading(
     "comm_share",
-    (0.5, 0.1),
+    (0.5, 0.1, 0.08),
     "(8) to (13) fix the share of the deadline left to communication, and Section 5.1 gives no "
     "value of epsilon",
 )
@@ -14,6 +14,12 @@ PROFILE = Reading(
     "Section 5.1 prints servers of 150 GFLOP/s and not the work per mini-batch: inbound bandwidth "
     "and compute both scarce, or bandwidth alone",
     judged=True,
+)
+SERVICES = Reading(
+    "services",
+    ("jobs", "networks"),
+    "Section 4 places services that jobs may share, Section 5.1 gives their sizes and not how many "
+    "there are: one for each job, or one for each of the neural networks that jobs train",
 )
 NEAREST = Reading(
     "nearest",

@@ -14,24 +14,24 @@ __all__ = ["HEURISTICS"]
 
 HEURISTICS: dict[str, Heuristic] = {
     "okita": Heuristic(
-        "okita", okita, "Okita, Algorithms 1 to 3",
+        "okita", okita, "Han et al., Algorithms 1 to 3",
         "plans every job alone, deploys by priority, migrates or delays; errata as options",
     ),
     "okita_exact": Heuristic(
         "okita_exact", partial(okita, placement="exact", transport="exact"),
-        "Okita, Algorithm 1 with (5) and (7')",
+        "Han et al., Algorithm 1 with (5) and (7')",
         "the same with exact placement and transport in every step",
     ),
     "fifo": Heuristic(
-        "fifo", fifo, "Okita, Section V-A",
+        "fifo", fifo, "Han et al., Section V-A",
         "first come, first served, with a random fixed number of workers",
     ),
     "drf": Heuristic(
-        "drf", drf, "Okita, Section V-A; Ghodsi et al. 2011",
+        "drf", drf, "Han et al., Section V-A; Ghodsi et al., NSDI 2011",
         "dominant-resource fairness among waiting jobs, then fixed",
     ),
     "oasis": Heuristic(
-        "oasis", oasis, "Bao et al. 2018, without rejection",
+        "oasis", oasis, "Bao et al., INFOCOM 2018, without rejection",
         "reserves workers on arrival by prices that rise with what is reserved",
     ),
     "reoptimise": reoptimise_heuristic(PROBLEM),

@@ -37,14 +37,14 @@ HEURISTICS: dict[str, Heuristic] = {
         Heuristic(
             "tiresias_l",
             tiresias.tiresias_l,
-            "Wang et al., Section V-A, after Gu et al. 2019",
+            "Wang et al., Section V-A, after Gu et al., NSDI 2019",
             "whole jobs on edge workers, queues by attained service",
             tiresias.is_online,
         ),
         Heuristic(
             "batch_sche",
             batch_scheduler.batch_sche,
-            "Wang et al., Section V-A, after Zhang et al. 2020",
+            "Wang et al., Section V-A, after Zhang et al., MobiHoc 2020",
             "doubling batches, the cheapest place for each job, no preemption",
         ),
         Heuristic(

@@ -103,6 +103,8 @@ class Claim:
     """What can move it."""
     standing: Literal["not comparable", "not in the paper"] | None = None
     """What is said of it whatever is measured."""
+    remark: str = ""
+    """Why it comes out as it does, in a line; settled by measurement, which the line names."""
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ def table(judged: Sequence[Judged]) -> pd.DataFrame:
                 "instances": item.finding.instances,
                 "how": item.claim.how,
                 "note": item.finding.note,
+                "remark": item.claim.remark,
                 "failed": item.finding.failed,
                 "readings": [_record(one) for one in item.under],
                 "best_reading": said(chosen.combination) if (chosen := best(item)) else "",
@@ -155,9 +156,14 @@ def by_problem(judged: Sequence[Judged]) -> list[tuple[str, list[Judged]]]:
     return [(name, list(of)) for name, of in groupby(judged, key=lambda item: item.problem)]
 
 
-def markdown(judged: Sequence[Judged]) -> str:
-    """A table per problem; below it how each claim was measured, and its readings side by side."""
-    blocks = []
+def markdown(judged: Sequence[Judged], heading: str = "") -> str:
+    """A table per problem; below it how each claim was measured, and its readings side by side.
+
+    Args:
+        judged: the claims.
+        heading: what stands above all: how the page was made.
+    """
+    blocks = [heading] if heading else []
     for problem, items in by_problem(judged):
         rows = _rows(("name", *HEADER), [(f"`{item.claim.name}`", *cells(item)) for item in items])
         blocks.append(f"## {problem}\n\n{tally(items)}.\n\n{rows}\n")
@@ -187,7 +193,8 @@ def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _explained(item: Judged) -> str:
     """How a claim was measured, what must be known, and a small table of its readings."""
-    notes = ". ".join(text.rstrip(".") for text in (item.claim.how, item.finding.note) if text)
+    parts = (item.claim.remark, item.claim.how, item.finding.note)
+    notes = ". ".join(text.rstrip(".") for text in parts if text)
     said = f"- `{item.claim.name}`: {_markdown(notes)}"
     if not item.under:
         return said

@@ -134,7 +134,7 @@ def claims(
             keep=keep,
         )
     judged = judge(chosen, results, scale, readings=readings)
-    write(judged)
+    write(judged, results)
     _write_measurements(results, measurements)
     if json:
         _print_json(judged, scale)
@@ -181,7 +181,9 @@ def _chosen(problem: str | None, names: Sequence[str]) -> dict[str, tuple[Claim,
     }
 
 
-def _writer(output: Path | None) -> Callable[[Sequence[Judged]], None]:
+def _writer(
+    output: Path | None,
+) -> Callable[[Sequence[Judged], Mapping[Experiment, Result]], None]:
     """What writes the table, by the file's ending.
 
     Raises:
@@ -192,21 +194,40 @@ def _writer(output: Path | None) -> Callable[[Sequence[Judged]], None]:
 
     check_target(output)
     if output is None:
-        return lambda judged: None
-    makers: dict[str, Callable[[Sequence[Judged]], str]] = {
-        ".md": markdown,
-        ".tex": latex,
-        ".csv": lambda judged: table(judged).to_csv(index=False),
-        ".json": lambda judged: json_text.dumps(_records(judged), indent=1, allow_nan=False) + "\n",
+        return lambda judged, results: None
+    makers: dict[str, Callable[[Sequence[Judged], Mapping[Experiment, Result]], str]] = {
+        ".md": lambda judged, results: markdown(judged, _heading(judged, results)),
+        ".tex": lambda judged, _: latex(judged),
+        ".csv": lambda judged, _: table(judged).to_csv(index=False),
+        ".json": lambda judged, _: (
+            json_text.dumps(_records(judged), indent=1, allow_nan=False) + "\n"
+        ),
     }
     if output.suffix not in makers:
         raise InputError.of("--output", str(output), "a file ending in " + ", ".join(makers))
 
-    def write(judged: Sequence[Judged]) -> None:
-        write_text(output, makers[output.suffix](judged))
+    def write(judged: Sequence[Judged], results: Mapping[Experiment, Result]) -> None:
+        write_text(output, makers[output.suffix](judged, results))
         say(f"wrote {output}")
 
     return write
+
+
+def _heading(judged: Sequence[Judged], results: Mapping[Experiment, Result]) -> str:
+    """How a page came about: of what scale it is, and how long its measurements took."""
+    from optsched import __version__
+
+    full = all(item.scale == "full" for item in judged)
+    readings = ", every reading of what the papers leave open" * any(i.under for i in judged)
+    hours = sum(result.seconds for result in results.values()) / 3600
+    return (
+        "# What the papers state, measured\n\n"
+        f"Made by `optsched claims` (optsched {__version__}), {'full' if full else 'quick'} scale"
+        f"{readings}: {len(results)} experiments, {hours:.2f} hours of computing. Sizes and seeds "
+        "are beside each claim."
+        + ("" if full else " Verdicts at quick scale are provisional.")
+        + ' "not measured" is also what the instances leave open; the note says which.\n'
+    )
 
 
 def _write_measurements(results: Mapping[Experiment, Result], path: Path | None) -> None:
@@ -249,7 +270,7 @@ def _list(chosen: Mapping[str, Sequence[Claim]], json: bool) -> None:
     from optsched.claims.tables import number
 
     if json:
-        fields = ("name", "source", "text", "printed", "unit", "how", "standing")
+        fields = ("name", "source", "text", "printed", "unit", "how", "standing", "remark")
         listed = [
             {
                 "problem": problem,
@@ -328,7 +349,8 @@ def _show_table(items: Sequence[Judged], title: str) -> None:
     for item in items:
         text, *rest, verdict = cells(item)
         said = Text(text)
-        about = ": ".join(part for part in (item.claim.name, item.finding.note) if part)
+        notes = "; ".join(part for part in (item.claim.remark, item.finding.note) if part)
+        about = ": ".join(part for part in (item.claim.name, notes) if part)
         said.append(f"\n{about}", style="dim")
         made.add_row(said, *map(Text, rest), Text(verdict, style=_colour(item)))
     output = console()
@@ -354,6 +376,6 @@ def _show_list(items: Sequence[Judged], title: str) -> None:
             facts.append(f"interval {shown['interval']}")
         if shown["instances"]:
             facts.append(f"{shown['instances']} instances")
-        for text in (item.claim.name, ", ".join(facts), item.finding.note):
+        for text in (item.claim.name, ", ".join(facts), item.claim.remark, item.finding.note):
             if text:
                 output.print(Padding(Text(text, style="dim"), (0, 0, 0, 4)))

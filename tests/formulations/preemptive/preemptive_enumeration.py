@@ -210,12 +210,17 @@ def _by_priority(instance: Instance, w: int, counts: Counts, order: Counts) -> t
     return tuple(finish)
 
 
-def problem_4(instance: Instance, rates: Literal["exact", "fast", "slow"]) -> float:
-    """Least average fractional flow time (3) under (4a), (4b), (4e) and (4h), whole chunk times."""
+def problem_4(
+    instance: Instance,
+    rates: Literal["exact", "fast", "slow"],
+    *,
+    ps_delay_applies: bool = False,
+) -> float:
+    """Least average fractional flow time (3) under (4), whole chunk times."""
     jobs = range(instance.jobs)
     if rates != "exact":
         duration = instance.chunk_time_fast if rates == "fast" else instance.chunk_time_slow
-        return _flow_time(instance, list(jobs), duration.astype(int).tolist())
+        return _flow_time(instance, list(jobs), duration.astype(int).tolist(), ps_delay_applies)
     best = inf
     for together in product([False, True], repeat=instance.jobs):
         total = 0.0
@@ -227,12 +232,15 @@ def problem_4(instance: Instance, rates: Literal["exact", "fast", "slow"]) -> fl
                 total += sum(delay + i for i in range(fast)) / fast
         if total < best:
             rest = [j for j in jobs if not together[j]]
-            total += _flow_time(instance, rest, instance.chunk_time_slow.astype(int).tolist())
+            slow = instance.chunk_time_slow.astype(int).tolist()
+            total += _flow_time(instance, rest, slow, ps_delay_applies)
             best = min(best, total)
     return best
 
 
-def _flow_time(instance: Instance, jobs: Sequence[int], duration: Sequence[int]) -> float:
+def _flow_time(
+    instance: Instance, jobs: Sequence[int], duration: Sequence[int], ps_delay: bool
+) -> float:
     """Least cost of these jobs, chunk by chunk: the state is what is left of every chunk."""
     end = _horizon(instance)
 
@@ -242,6 +250,7 @@ def _flow_time(instance: Instance, jobs: Sequence[int], duration: Sequence[int])
         found = {
             tuple(min(units.get(j, 0), n) for j, n in zip(jobs, open_chunks, strict=True))
             for units in _slot_units(instance, active, t)
+            if _served(instance, [j for j in active if units[j]], t, ps_delay)
         }
         return _maximal(found)
 

@@ -60,6 +60,27 @@ def test_every_model_of_problem_4_has_the_enumerated_optimum(rates, data):
 
 
 @pytest.mark.parametrize("rates", RATES)
+@given(data=st.data())
+@examples(25)
+def test_problem_4_knows_parameter_servers_that_wait_for_the_upload(rates, data):
+    instance = data.draw(instances(chunk_states=1000, tables=data.draw(st.booleans())))
+    waiting = brute_force.problem_4(instance, rates, ps_delay_applies=True)
+    model = problem_4(instance, rates=rates, ps_delay_applies=True)
+    if waiting == np.inf:
+        assert solve(model).status is Status.INFEASIBLE
+    else:
+        assert optimum(model) == pytest.approx(waiting, rel=1e-7, abs=1e-9)
+        assert waiting >= brute_force.problem_4(instance, rates) - 1e-9
+
+
+def test_rows_of_parameter_servers_bind_where_they_wait_for_the_upload() -> None:
+    drawn = [tiny(np.random.default_rng(seed), jobs=3) for seed in range(12)]
+    gaps = [optimum(problem_4(i, ps_delay_applies=True)) - optimum(problem_4(i)) for i in drawn]
+    assert min(gaps) >= -1e-6
+    assert sum(gap > 1e-6 for gap in gaps) >= 3
+
+
+@pytest.mark.parametrize("rates", RATES)
 @pytest.mark.parametrize("seed", range(4))
 def test_cpsat_solves_problem_4_to_the_enumerated_optimum(rates: str, seed: int) -> None:
     instance = tiny(np.random.default_rng(seed), jobs=2)

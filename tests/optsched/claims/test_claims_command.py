@@ -28,10 +28,13 @@ def test_the_command_says_what_holds_and_writes_every_kind_of_table(announce, cl
     assert said["scale"] == "quick"
     assert [c["verdict"] for c in said["claims"]] == ["holds", "holds"]
     assert [c["printed"] for c in said["claims"]] == [3.0, None]
-    for ending, beginning in ((".md", "## cov"), (".tex", "%"), (".csv", "prob"), (".json", "[")):
+    for ending, beginning in ((".md", "# What"), (".tex", "%"), (".csv", "prob"), (".json", "[")):
         file = tmp_path / f"table{ending}"
         cli("covering", "--workers", 1, "-o", file)
         assert file.read_text().startswith(beginning)
+    page = (tmp_path / "table.md").read_text()
+    assert "quick scale: 2 experiments, 0.00 hours of computing" in page
+    assert "## covering" in page
     file = tmp_path / "rows.csv"
     cli("--workers", 1, "--measurements", file)
     assert file.read_text().splitlines()[:2] == ["sweep,size,double", "doubles,0,0"]
