@@ -44,6 +44,7 @@ CAPABILITIES: dict[str, Capabilities] = {
     "scipy": Capabilities(smallest=1e-9),
     "cpsat": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED})),
     "exact": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED})),
+    "gurobi": Capabilities(smallest=1e-13),
     "glop": Capabilities(frozenset({Feature.INTEGER})),
     "pdlp": Capabilities(frozenset({Feature.INTEGER}), proves=False, tolerance=1e-4),
 }

@@ -1,0 +1,1 @@
+"""Gurobi, with a licence of one's own or the small one in its wheel."""
