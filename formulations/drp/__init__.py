@@ -41,6 +41,7 @@ PROBLEM = Problem(
     measures=MEASURES,
     pictures={"map": later("formulations.drp.plots", "draw_map")},
     presets=STUDIES / "drp.toml",
+    certify=later("formulations.drp.certify", "certify"),
 )
 """DRP; its heuristics come from an entry point of their own."""
 
@@ -54,5 +55,6 @@ DSRP = replace(
     proof_model="problem_22_oa(angles=2, covers=False)",
     bounds={bound.name: bound for bound in (SOC_SERVICES_BOUND, LP2)},
     presets=STUDIES / "dsrp.toml",
+    certify=later("formulations.drp.certify", "certify_dsrp"),
 )
 """DSRP; its heuristics come from an entry point of their own."""

@@ -19,10 +19,11 @@ from formulations.drp import DSRP, PROBLEM
 from formulations.drp.check import BandwidthCost, bandwidth_cost
 from formulations.drp.generator import generate
 from formulations.drp.instance import Floats, Instance
+from formulations.drp.priced_relaxation import relax
 from formulations.drp.prune import lp1_first
 from formulations.drp.schedule import Schedule
 from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
-from heuristics.drp.r_dsr import PlacementRun, place, relax
+from heuristics.drp.r_dsr import PlacementRun, place
 from optsched.claims import Scale, Sweep
 from optsched.problem import Problem
 from optsched.solve import solve

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import NamedTuple
 
 import numpy as np
 
+from formulations.drp.centres import around_centres, filtered
 from formulations.drp.check import utilisation
 from formulations.drp.decode import schedule_of
-from formulations.drp.fixed_share import lp2
-from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
-from formulations.drp.projected import COARSE, soc_relaxation
+from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
+from formulations.drp.priced_relaxation import PricedRelaxation, job_tables, relax
 from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
-from heuristics.drp.centres import around_centres, filtered
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Servers
-from optsched.errors import InputError, ModelError
-from optsched.solve import solve
+from optsched.errors import InputError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,20 +34,6 @@ class PlacementRun(Schedule):
     """Jobs admitted before the repair."""
     raw_load: dict[str, float]
     """Largest load over capacity before the repair: inbound, compute, outbound, storage."""
-
-
-class PricedRelaxation(NamedTuple):
-    """The relaxation's point and the costs it implies."""
-
-    value: float
-    x: Floats
-    """Shape (pairs,)."""
-    admit: Floats
-    """Shape (jobs,)."""
-    cost: Floats
-    """c_ij, shape (pairs,)."""
-    service_price: Floats
-    """price_o_j, shape (servers,)."""
 
 
 def r_dsr(
@@ -131,37 +114,6 @@ def r_dsr_raw(
     )
 
 
-def relax(instance: Instance, mode: Mode, comm_share: float) -> PricedRelaxation:
-    """Solve the relaxation and price every resource by its utilisation there.
-
-    Raises:
-        ModelError: the relaxation fails.
-    """
-    if mode == "eps":
-        solution = solve(lp2(instance, comm_share=comm_share), "highs")
-        parts = (1 - comm_share, comm_share)
-    else:
-        solution = soc_relaxation(instance, services=True, tolerance=COARSE)
-        parts = (1.0, 1.0)
-    if not solution.has_point:
-        raise ModelError(f"the relaxation ended {solution.status}: {solution.message}")
-    x, admit = solution["x"], solution["y"]
-    server, servers = instance.pair_server, instance.num_servers
-    cost = np.zeros(instance.num_pairs)
-    for load in (
-        instance.inbound_load,
-        instance.compute_load / parts[0],
-        instance.comm_load / parts[1],
-    ):
-        price = np.bincount(server, weights=load * x, minlength=servers)
-        cost += price[server] * load
-    placed = np.zeros((instance.num_services, servers))
-    np.maximum.at(placed, (instance.job_service[instance.pair_job], server), x)
-    return PricedRelaxation(
-        float(admit.sum()), x, admit, cost, (placed * instance.service_load).sum(axis=0)
-    )
-
-
 def round_jobs(
     instance: Instance,
     relaxed: PricedRelaxation,
@@ -180,24 +132,9 @@ def round_jobs(
         part = filtered(x / x.sum(axis=1, keepdims=True), cost, lam)
         size = instance.service_load[instance.job_service[job]]
         price = relaxed.service_price * size
-        servers = around_centres(part.theta, part.near, reach, price, literal=literal)
+        servers, _ = around_centres(part.theta, part.near, reach, price, literal=literal)
         assoc[instance.job_nodes[job]] = servers
     return assoc
-
-
-def job_tables(
-    instance: Instance, relaxed: PricedRelaxation, job: int
-) -> tuple[Floats, Floats, Booleans]:
-    """x_ij, c_ij and whether j is in V_i, each of shape (nodes of the job, servers)."""
-    pairs, nodes = instance.job_pairs[job], instance.job_nodes[job]
-    row = np.searchsorted(nodes, instance.pair_node[pairs])
-    at = (row, instance.pair_server[pairs])
-    shape = (len(nodes), instance.num_servers)
-    x, cost, reach = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=bool)
-    x[at] = np.maximum(relaxed.x[pairs], 0.0)
-    cost[at] = relaxed.cost[pairs]
-    reach[at] = True
-    return x, cost, reach
 
 
 def repaired(

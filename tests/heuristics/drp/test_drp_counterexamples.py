@@ -7,14 +7,15 @@ import pytest
 from drp_cases import system, x2, x3, x4, x5, x7
 
 from formulations.drp import PROBLEM
+from formulations.drp.centres import around_centres, filtered
 from formulations.drp.check import check, utilisation
 from formulations.drp.decode import schedule_of
 from formulations.drp.fixed_share import fixed_share, lp1
+from formulations.drp.priced_relaxation import PricedRelaxation, relax
 from formulations.drp.prune import prune
 from formulations.drp.residual_capacity import Room
-from heuristics.drp.centres import around_centres, filtered
 from heuristics.drp.r_dr import r_dr
-from heuristics.drp.r_dsr import PricedRelaxation, relax, round_jobs
+from heuristics.drp.r_dsr import round_jobs
 from optsched.solve import solve
 
 
@@ -119,7 +120,7 @@ def test_x6_theorem_6_fails_by_a_node_that_drags_its_neighbours():
     assert part.theta[1] == pytest.approx(1.5008, abs=1e-4)
     assert part.near.tolist() == [[True, True]] + [[False, True]] * 14
     # storage is cheaper on server 1, the dear one to associate with
-    server = around_centres(part.theta, part.near, np.ones_like(part.near), np.array([0.1, 0.2]))
+    server, _ = around_centres(part.theta, part.near, np.ones_like(part.near), np.array([0.1, 0.2]))
     assert (server == 0).all()
     rounded = cost[np.arange(15), server].sum()
     assert rounded == pytest.approx(114)
@@ -160,10 +161,10 @@ def test_x8_the_printed_rule_sends_a_node_where_it_cannot_go():
     x = np.where(reach, 0.5, 0.0)
     part = filtered(x, np.where(reach, 1.0, 0.0), 1 / 3)
     price = np.array([0.1, 0.2, 0.3])
-    printed = around_centres(part.theta, part.near, reach, price, literal=True)
+    printed, _ = around_centres(part.theta, part.near, reach, price, literal=True)
     assert printed.tolist() == [0, 0]
     assert not reach[1, printed[1]]
-    mended = around_centres(part.theta, part.near, reach, price)
+    mended, _ = around_centres(part.theta, part.near, reach, price)
     assert mended.tolist() == [0, 1]
 
 

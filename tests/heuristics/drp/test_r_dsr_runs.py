@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import DSRP
+from formulations.drp.centres import around_centres, filtered
 from formulations.drp.check import check_dsrp
 from formulations.drp.generator import generate
-from heuristics.drp.centres import around_centres, filtered
+from formulations.drp.priced_relaxation import relax
 from heuristics.drp.r_dr_storage import r_dr_storage
-from heuristics.drp.r_dsr import r_dsr, r_dsr_raw, relax
+from heuristics.drp.r_dsr import r_dsr, r_dsr_raw
 from optsched.errors import InputError
 
 
@@ -51,7 +52,7 @@ def test_corrected_lemma_rounding_costs_at_most_1_plus_lambda_times_kappa(seed, 
     x, cost, reach, price, kappa = random_job(seed)
     part = filtered(x, cost, lam)
     for literal in (False, True):
-        server = around_centres(part.theta, part.near, reach, price, literal=literal)
+        server, _ = around_centres(part.theta, part.near, reach, price, literal=literal)
         rows = np.arange(len(server))
         assert literal or reach[rows, server].all()
         if reach[rows, server].all():
@@ -67,7 +68,7 @@ def test_corrected_lemma_rounding_costs_at_most_1_plus_lambda_times_kappa(seed, 
 def test_proposition_2_the_printed_rule_opens_one_server_of_each_centres_near_set(seed):
     x, cost, reach, price, _ = random_job(seed)
     part = filtered(x, cost, 1 / 3)
-    server = around_centres(part.theta, part.near, reach, price, literal=True)
+    server, _ = around_centres(part.theta, part.near, reach, price, literal=True)
     opened = np.unique(server)
     centres = [i for i in np.lexsort((np.arange(len(x)), part.theta)) if part.near[i, server[i]]]
     first = centres[0]

@@ -48,7 +48,7 @@ def filtered(x: Floats, cost: Floats, lam: float) -> Filtered:
 
 def around_centres(
     theta: Floats, near: Booleans, reach: Booleans, price: Floats, *, literal: bool = False
-) -> Integers:
+) -> tuple[Integers, Integers]:
     """One server per node: centres by ascending Theta, their neighbours follow where they can.
 
     Args:
@@ -59,9 +59,10 @@ def around_centres(
         literal: as printed, neighbours follow even to a server outside their V_i.
 
     Returns:
-        Server of each node, shape (nodes,).
+        Server of each node, and the node it follows there (a centre follows itself); each of
+        shape (nodes,).
     """
-    server = np.full(len(theta), -1)
+    server, followed = np.full(len(theta), -1), np.arange(len(theta))
     for centre in np.lexsort((np.arange(len(theta)), theta)).tolist():
         if server[centre] >= 0:
             continue
@@ -71,5 +72,5 @@ def around_centres(
         follows = (server < 0) & (near & near[centre]).any(axis=1)
         if not literal:
             follows &= reach[:, chosen]
-        server[follows] = chosen
-    return server
+        server[follows], followed[follows] = chosen, centre
+    return server, followed
