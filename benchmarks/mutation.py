@@ -35,6 +35,8 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.operators.number_replacer import NumberReplacer
 from cosmic_ray.plugins import get_operator, operator_names
 
+from optsched import jit
+
 PLAN = Path(__file__).with_name("mutation.toml")
 MEMORY = 8 << 30  # bytes a mutant may map
 # each operator of arithmetic against one other, each comparison against its neighbours
@@ -115,6 +117,7 @@ def _decides_nothing(node: Any) -> bool:
 
 def exchange(module: ModuleType, source: str) -> None:
     """Give the functions and constants of a loaded module the meaning that a source gives them."""
+    jit.PATIENCE = jit.PATIENCE_IN_ALL = float("inf")
     new: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__}
     exec(compile(source, str(module.__file__), "exec", dont_inherit=True), new)
     for name, old in list(vars(module).items()):
@@ -127,6 +130,8 @@ def exchange(module: ModuleType, source: str) -> None:
 
 
 def _exchange(old: Any, new: Any) -> None:
+    if isinstance(old, jit.Dispatcher):  # interpreted, without asking the clock
+        vars(old).update(_interpretable=old.py_func, _on_disk=False, _compiled=False)
     if isinstance(old, FunctionType):
         old.__code__, old.__defaults__ = new.__code__, new.__defaults__
         old.__kwdefaults__ = new.__kwdefaults__

@@ -6,12 +6,18 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from optsched.errors import InputError
+
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+"""Finite numbers from 0, above 0, and between 0 and 1: ranges that an option states as its type, so
+that a value beyond is refused before anything runs. Those of whole numbers are pydantic's."""
 
 
 def parse_call(text: str) -> tuple[str, dict[str, Any]]:
@@ -79,7 +85,7 @@ def accept(known: Mapping[str, Any] | None, options: Mapping[str, Any], text: st
 
 
 def check_values(function: Callable[..., Any], options: Mapping[str, Any], text: str) -> None:
-    """Refuse options whose values are not of the type that the function states for them.
+    """Refuse options whose values are not of the type, or range, that the function states for them.
 
     Where it states none, a default that is a number asks for a number. A type that cannot be
     looked up here, or that pydantic does not know, allows anything.
@@ -87,7 +93,9 @@ def check_values(function: Callable[..., Any], options: Mapping[str, Any], text:
     Raises:
         InputError: naming the option and its value.
     """
-    written = inspect.unwrap(getattr(function, "func", function))
+    written: Any = function
+    while inner := getattr(written, "__wrapped__", getattr(written, "func", None)):
+        written = inner
     stated = dict(getattr(written, "__annotations__", {}))
     for name, default in (call_options(written, given=0) or {}).items():
         if isinstance(default, int | float) and not isinstance(default, bool):

@@ -14,6 +14,7 @@ from formulations.drp.instance import Booleans, Instance
 from formulations.drp.problem_5 import PROBLEM_5, association, per_server
 from formulations.drp.problem_22 import PROBLEM_22, add_services
 from formulations.drp.residual_capacity import Room, share_of
+from optsched.calls import Share
 from optsched.errors import ModelError
 from optsched.model import Model
 from optsched.problem import Bound
@@ -25,7 +26,7 @@ def fixed_share(
     instance: Instance,
     *,
     services: bool = False,
-    comm_share: float | None = None,
+    comm_share: Share | None = None,
     allowed: Booleans | None = None,
     room: Room | None = None,
 ) -> Model:
@@ -61,22 +62,22 @@ def fixed_share(
     return model
 
 
-def drp_eps(instance: Instance, *, comm_share: float | None = None) -> Model:
+def drp_eps(instance: Instance, *, comm_share: Share | None = None) -> Model:
     """(5) with one communication share: what R-DR approximates."""
     return fixed_share(instance, comm_share=comm_share)
 
 
-def dsrp_eps(instance: Instance, *, comm_share: float | None = None) -> Model:
+def dsrp_eps(instance: Instance, *, comm_share: Share | None = None) -> Model:
     """(22) with one communication share."""
     return fixed_share(instance, services=True, comm_share=comm_share)
 
 
-def lp1(instance: Instance, *, comm_share: float | None = None) -> Model:
+def lp1(instance: Instance, *, comm_share: Share | None = None) -> Model:
     """LP1, (6) to (13)."""
     return drp_eps(instance, comm_share=comm_share).relax()
 
 
-def lp2(instance: Instance, *, comm_share: float | None = None) -> Model:
+def lp2(instance: Instance, *, comm_share: Share | None = None) -> Model:
     """LP2, (23) to (31)."""
     return dsrp_eps(instance, comm_share=comm_share).relax()
 

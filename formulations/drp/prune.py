@@ -15,6 +15,7 @@ from formulations.drp.fixed_share import fixed_share, yardstick
 from formulations.drp.instance import Booleans, Instance, Integers
 from formulations.drp.loads import Loads
 from formulations.drp.residual_capacity import Mode, Room, fits, share_of
+from optsched.calls import Share
 from optsched.model import Model
 
 Prune = Literal["paper", "safe"]
@@ -85,7 +86,7 @@ def _beyond_prefix(
     return pairs[~fits(totals[0], Loads(*totals[1:]), mode, comm_share)]
 
 
-def lp1_first(instance: Instance, *, comm_share: float | None = None) -> Model:
+def lp1_first(instance: Instance, *, comm_share: Share | None = None) -> Model:
     """LP1 of what PRUNE leaves: what the paper's evaluation calls optimal.
 
     It is no bound on (5): a fixed epsilon and PRUNE both cut off solutions.

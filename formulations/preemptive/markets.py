@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from formulations.preemptive.ages import BITS, JOB, NEVER, STEP, cheapest_ages
 from formulations.preemptive.instance import (
@@ -83,6 +82,8 @@ def markets(instance: Instance, *, slotted: bool = True, by_server: bool = False
         by_server: a pool for the workers of each server, not one for all that serve the same
             jobs: more prices, which may prove more.
     """
+    from scipy.sparse.csgraph import connected_components  # takes long to load
+
     group, may = _groups(instance)
     linked = may.T.astype(np.int64) @ may.astype(np.int64) > 0
     market_of_group = connected_components(linked)[1] if len(linked) else np.zeros(0, np.int64)

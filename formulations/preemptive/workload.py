@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from pydantic import Field, model_validator
 
 from formulations.preemptive.generator import (
@@ -34,7 +33,7 @@ from formulations.preemptive.generator import generate as draw
 from formulations.preemptive.instance import Floats, Instance, Integers
 from optsched.document import validated
 from optsched.errors import InputError
-from optsched.traces import Machines, TraceJobs, alibaba_gpu, philly
+from optsched.traces import Machines, TraceJobs
 
 PHILLY_SIZE = 117_325
 """Jobs of the full trace."""
@@ -148,6 +147,10 @@ def philly_workload(
 
 def _read(path: str | Path) -> tuple[TraceJobs, Machines]:
     """Jobs and the machines of their cluster; Alibaba's are known by their columns."""
+    import pandas as pd  # takes long to load, and only traces need it
+
+    from optsched.traces import alibaba_gpu, philly
+
     columns: Sequence[str] = ()
     with suppress(OSError, EOFError, ValueError):  # Philly's loader says what is wrong
         columns = list(pd.read_csv(path, nrows=0).columns)

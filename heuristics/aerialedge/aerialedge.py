@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from pydantic import PositiveInt
 
 from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.fill import fill_by_knapsack
@@ -11,6 +12,7 @@ from formulations.aerialedge.pack import Method, pack
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_schedule
 from heuristics.aerialedge.baselines import first_fit_decreasing
+from optsched.calls import Positive
 
 
 def aerialedge(
@@ -18,7 +20,7 @@ def aerialedge(
     rng: np.random.Generator,
     *,
     method: Method = "auto",
-    time_limit: float = 10.0,
+    time_limit: Positive = 10.0,
 ) -> Schedule:
     """Algorithms 2 and 3: gang reservation on the nodes an exact packing opens.
 
@@ -37,7 +39,7 @@ def aerialedge(
 
 
 def pack_greedy(
-    instance: Instance, rng: np.random.Generator, *, offered: int | None = 60
+    instance: Instance, rng: np.random.Generator, *, offered: PositiveInt | None = 60
 ) -> Schedule:
     """PACK_GREEDY: the largest node first, each with the set of tasks that fills it best.
 

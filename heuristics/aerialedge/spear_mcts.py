@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from pydantic import PositiveInt
 
 from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.instance import Instance, Integers
@@ -174,7 +175,7 @@ def spear_mcts(
     instance: Instance,
     rng: np.random.Generator,
     *,
-    budget: int = 64,
+    budget: PositiveInt = 64,
     share_nodes_across_batches: bool = False,
 ) -> Schedule:
     """Spear's batches in the order a tree search finds.

@@ -14,6 +14,7 @@ from math import ceil
 from typing import Literal, get_args
 
 import numpy as np
+from pydantic import NonNegativeInt
 
 from formulations.batch.instance import Booleans, Instance, Job, System
 from formulations.batch.schedule import Schedule
@@ -202,7 +203,7 @@ def preemptive(
     instance: Instance,
     rng: np.random.Generator,
     *,
-    overhead_slots: int = 0,
+    overhead_slots: NonNegativeInt = 0,
     ignore_upload: bool = True,
     width: Width = "server",
 ) -> Schedule:

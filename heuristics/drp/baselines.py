@@ -17,6 +17,7 @@ from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Servers
+from optsched.calls import Share
 from optsched.errors import InputError
 
 Rule: TypeAlias = Callable[[Servers, int], Integers]
@@ -28,7 +29,7 @@ def random(
     rng: np.random.Generator,
     *,
     mode: Mode = "eps",
-    comm_share: float | None = None,
+    comm_share: Share | None = None,
     stop_at_first_failure: bool = False,
     services: bool = False,
 ) -> Schedule:
@@ -59,7 +60,7 @@ def greedy(
     rng: np.random.Generator,
     *,
     mode: Mode = "eps",
-    comm_share: float | None = None,
+    comm_share: Share | None = None,
     stop_at_first_failure: bool = False,
     services: bool = False,
 ) -> Schedule:
@@ -88,7 +89,7 @@ def nearest(
     rng: np.random.Generator,
     *,
     mode: Mode = "eps",
-    comm_share: float | None = None,
+    comm_share: Share | None = None,
     stop_at_first_failure: bool = False,
     services: bool = False,
 ) -> Schedule:
@@ -109,7 +110,7 @@ def nearest_literal(
     rng: np.random.Generator,
     *,
     mode: Mode = "eps",
-    comm_share: float | None = None,
+    comm_share: Share | None = None,
     services: bool = False,
 ) -> Schedule:
     """Nearest, literal: all jobs at their nearest servers; while anything is violated, the job of

@@ -21,6 +21,7 @@ from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share, require
 from heuristics.drp.rounding import NO_PAIR, draw_pairs, keep_prefix
+from optsched.calls import Share
 from optsched.errors import ModelError
 from optsched.solve import solve
 from optsched.solvers.solution import Solution
@@ -75,7 +76,7 @@ def r_dr(
     *,
     mode: Mode = "eps",
     prune: Prune = "paper",
-    comm_share: float | None = None,
+    comm_share: Share | None = None,
     safeguard: bool = True,
 ) -> AdmissionRun:
     """Run R-DR.

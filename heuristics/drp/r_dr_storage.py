@@ -11,6 +11,7 @@ from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.r_dr import r_dr
+from optsched.calls import Share
 
 
 def r_dr_storage(
@@ -19,7 +20,7 @@ def r_dr_storage(
     *,
     mode: Mode = "eps",
     prune: Prune = "paper",
-    comm_share: float | None = None,
+    comm_share: Share | None = None,
 ) -> Schedule:
     """R-DR ignoring storage; then, in order of admission, jobs whose services do not fit go.
 

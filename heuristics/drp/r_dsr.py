@@ -21,6 +21,7 @@ from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Servers
+from optsched.calls import Positive, Share
 from optsched.errors import InputError
 
 
@@ -41,8 +42,8 @@ def r_dsr(
     rng: np.random.Generator,
     *,
     mode: Mode = "eps",
-    comm_share: float | None = None,
-    lam: float = 1 / 3,
+    comm_share: Share | None = None,
+    lam: Positive = 1 / 3,
     repair: bool = True,
     printed: bool = False,
 ) -> PlacementRun:
@@ -104,8 +105,8 @@ def r_dsr_raw(
     rng: np.random.Generator,
     *,
     mode: Mode = "eps",
-    comm_share: float | None = None,
-    lam: float = 1 / 3,
+    comm_share: Share | None = None,
+    lam: Positive = 1 / 3,
     printed: bool = False,
 ) -> PlacementRun:
     """R-DSR without repair: its decision in general breaks capacities, and the checker says so."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
+from pydantic import Field
 
 from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
@@ -17,7 +18,11 @@ Draw = Literal["uniform", "middle"]
 
 
 def fifo(
-    instance: Instance, rng: np.random.Generator, *, share: float = 0.5, draw: Draw = "uniform"
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    share: Annotated[float, Field(gt=0, le=1)] = 0.5,
+    draw: Draw = "uniform",
 ) -> Schedule:
     """FIFO with head-of-line blocking.
 

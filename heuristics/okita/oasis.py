@@ -16,6 +16,7 @@ from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
 from heuristics.okita.kernels import split, transport
 from heuristics.okita.online import Job, Recorder, Rules, SiteCosts
+from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
 from optsched.jit import njit_cached
 
@@ -27,8 +28,8 @@ def oasis(
     instance: Instance,
     rng: np.random.Generator,
     *,
-    least_price: float = 1.0,
-    largest_price: float = 1000.0,
+    least_price: Positive = 1.0,
+    largest_price: Positive = 1000.0,
 ) -> Schedule:
     """On arrival each job reserves the workers, slot by slot, that are cheapest with its latency.
 

@@ -19,6 +19,7 @@ from heuristics.okita.online import (
     WindowOptions,
 )
 from heuristics.okita.priority import PiecewisePriority, priorities
+from optsched.calls import NonNegative
 from optsched.errors import FieldProblem, InputError
 
 MigrateSearch = Literal["same_n", "any_n"]
@@ -72,9 +73,9 @@ def okita(
     instance: Instance,
     rng: np.random.Generator,
     *,
-    alpha: tuple[float, float] = (1.0, 1.0),
-    beta: tuple[float, float, float] = (1.0, 1.0, 1.0),
-    latency_offset: int = -1,
+    alpha: tuple[NonNegative, NonNegative] = (1.0, 1.0),
+    beta: tuple[NonNegative, NonNegative, NonNegative] = (1.0, 1.0, 1.0),
+    latency_offset: Literal[-1, 0] = -1,
     placement: PlacementRule = "pa",
     transport: TransportRule = "dta",
     migrate_search: MigrateSearch = "same_n",

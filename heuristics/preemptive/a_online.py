@@ -16,6 +16,7 @@ from heuristics.preemptive.dispatch import Dispatch, greedy
 from heuristics.preemptive.online_run import OnlineRun, assemble
 from heuristics.preemptive.rules import PendingRule, Priority, PsPolicy, Rules
 from heuristics.preemptive.workers import WorkerPool
+from optsched.calls import NonNegative
 from optsched.errors import InputError
 from optsched.progress import tell
 
@@ -114,7 +115,7 @@ def a_online(
     *,
     priority: Priority = "static",
     pending_rule: PendingRule = "arrived",
-    epsilon: float = 0.0,
+    epsilon: NonNegative = 0.0,
     edge_only: bool = False,
     no_spill: bool = False,
     ps_policy: PsPolicy = "lowest_index",
@@ -144,7 +145,7 @@ def a_online_e(
     *,
     priority: Priority = "static",
     pending_rule: PendingRule = "arrived",
-    epsilon: float = 0.0,
+    epsilon: NonNegative = 0.0,
     ps_policy: PsPolicy = "lowest_index",
 ) -> OnlineRun:
     """A_online-E: edge workers only.
@@ -162,7 +163,7 @@ def a_online_ns(
     *,
     priority: Priority = "static",
     pending_rule: PendingRule = "arrived",
-    epsilon: float = 0.0,
+    epsilon: NonNegative = 0.0,
     ps_policy: PsPolicy = "lowest_index",
 ) -> OnlineRun:
     """A_online-NS, beyond the paper: a job goes wholly to the edge or wholly to the cloud.

@@ -9,10 +9,13 @@ from heuristics.preemptive.dispatch import all_in_cloud
 from heuristics.preemptive.online_run import OnlineRun, assemble
 from heuristics.preemptive.rules import Rules
 from heuristics.preemptive.workers import WorkerPool
+from optsched.calls import NonNegative
 from optsched.errors import FieldProblem, InputError
 
 
-def all_cloud(instance: Instance, rng: np.random.Generator, *, epsilon: float = 0.0) -> OnlineRun:
+def all_cloud(
+    instance: Instance, rng: np.random.Generator, *, epsilon: NonNegative = 0.0
+) -> OnlineRun:
     """Every job entirely in the cloud: c_j - r_j = Delta_jc + p^1_j / (1 + epsilon).
 
     Args:

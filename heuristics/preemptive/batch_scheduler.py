@@ -16,6 +16,7 @@ import numpy as np
 from formulations.preemptive.instance import CLOUD, ROUNDING, Floats, Instance, Integers, Job
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from heuristics.preemptive.gang import gang_sizes, serve
+from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
 
 MISSES = 2
@@ -126,10 +127,10 @@ def batch_sche(
     instance: Instance,
     rng: np.random.Generator,
     *,
-    first_batch: float = 1.0,
-    cloud_price: float = 1.0,
-    least_price: float = 1.0,
-    greatest_price: float = 10.0,
+    first_batch: Positive = 1.0,
+    cloud_price: Positive = 1.0,
+    least_price: Positive = 1.0,
+    greatest_price: Positive = 10.0,
 ) -> Schedule:
     """BatchSche: doubling batches, the cheapest place for each job, nothing is ever moved.
 

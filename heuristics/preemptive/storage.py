@@ -19,6 +19,7 @@ from heuristics.preemptive.dispatch import Dispatch, all_in_cloud, greedy
 from heuristics.preemptive.online_run import OnlineRun
 from heuristics.preemptive.rules import PendingRule, Priority, PsPolicy, Rules
 from heuristics.preemptive.ties import TIE
+from optsched.calls import NonNegative
 from optsched.errors import InputError
 
 _Owner = tuple[int, int]  # job, and chunk or -1 for all of them
@@ -215,7 +216,7 @@ def a_online_storage(
     *,
     priority: Priority = "static",
     pending_rule: PendingRule = "arrived",
-    epsilon: float = 0.0,
+    epsilon: NonNegative = 0.0,
     edge_only: bool = False,
     ps_policy: PsPolicy = "lowest_index",
     storage_release: StorageRelease = "job",

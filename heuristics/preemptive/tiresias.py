@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from formulations.preemptive.instance import Instance
 from heuristics.common.count_placement import THRESHOLDS
 from heuristics.preemptive.gang import GangMode, GangRun, run_gang_scheduler
+from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
 
 
@@ -26,9 +29,9 @@ def tiresias_l(
     instance: Instance,
     rng: np.random.Generator,
     *,
-    thresholds_gpu_slots: Sequence[float] | None = None,
-    service_quantile: float | None = None,
-    promote_knob: float | None = None,
+    thresholds_gpu_slots: Sequence[Positive] | None = None,
+    service_quantile: Annotated[float, Field(ge=0, le=1)] | None = None,
+    promote_knob: Annotated[float, Field(gt=0)] | None = None,
     gang_mode: GangMode = "fluid",
 ) -> GangRun:
     """Discretised least attained service among whole jobs on edge workers.

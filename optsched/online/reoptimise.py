@@ -6,13 +6,15 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import NonNegativeInt, PositiveInt
 
+from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
 from optsched.online.state import arrivals_of
 from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
 
-Lookahead = int | Literal["all"]
+Lookahead = NonNegativeInt | Literal["all"]
 """How many of the next arrivals are known at each arrival."""
 
 
@@ -21,8 +23,8 @@ def reoptimise(
     instance: Any,
     *,
     lookahead: Lookahead = 0,
-    window: int | None = None,
-    time_limit: float = 10.0,
+    window: PositiveInt | None = None,
+    time_limit: Positive = 10.0,
 ) -> Any:
     """Follow an optimal schedule of the jobs known until the next arrival; then make a new one.
 
@@ -112,7 +114,7 @@ def _run(
     rng: np.random.Generator,
     *,
     lookahead: Lookahead = 0,
-    window: int | None = None,
-    time_limit: float = 10.0,
+    window: PositiveInt | None = None,
+    time_limit: Positive = 10.0,
 ) -> Any:
     return reoptimise(problem, instance, lookahead=lookahead, window=window, time_limit=time_limit)

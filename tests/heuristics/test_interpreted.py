@@ -1,11 +1,17 @@
-"""Loops give the same schedules interpreted and compiled, on instances of every kind."""
+"""Loops give the same interpreted and compiled: schedules, and what every function does."""
 
+import copy
+import math
+import sys
+from collections import Counter
+
+import numpy as np
 import pytest
 
 from optsched import jit
 from optsched.document import dumps
 from optsched.evaluation.heuristic_run import run_heuristic
-from optsched.evaluation.runs import instance_rng
+from optsched.evaluation.runs import InstanceRunner, MethodSpec, instance_rng
 from optsched.problem import problem
 
 SMALL = {
@@ -35,3 +41,66 @@ def schedules(monkeypatch, patience, name, seed):
 def test_both_ways_give_the_same_schedules(monkeypatch, name, seed):
     interpreted = schedules(monkeypatch, 1e9, name, seed)
     assert interpreted == schedules(monkeypatch, 0, name, seed)
+
+
+TINY = {
+    "preemptive": {"jobs": 60, "servers": 4, "types": 2, "span": 20, "time_scale": 0.03},
+    "okita": {"jobs": 2, "sites": 3, "horizon": 20},
+}
+
+CALLS = {
+    "preemptive": ["exact price_guided"],
+    "okita": ["exact problem_2_columns", "bound lb_relaxed_columns"],
+}
+"""What has compiled loops beside heuristics."""
+
+LOOKED_AT = 8
+"""Calls of each function that are made both ways; the rest runs compiled."""
+
+
+def same(one, other):
+    """Whether two results are, numbers bit by bit except that all "not a number" are one."""
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.ndarray | np.void) and one.dtype.names:
+        return all(same(one[field], other[field]) for field in one.dtype.names)
+    return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
+
+
+def test_every_function_does_the_same_both_ways(monkeypatch):
+    calls, reached, differing = Counter(), set(), set()
+
+    def both(function, *args):
+        if jit._clock.deadline is not None:  # it is called by one that is interpreted
+            reached.add(function)
+            return function._interpretable(*args)
+        calls[function] += 1
+        if calls[function] > LOOKED_AT:
+            return function.machine(*args)
+        reached.add(function)
+        before = jit._copied(args)
+        expected = copy.deepcopy((function.machine(*args), args))
+        jit._put_back(args, before)
+        result = function._interpret(args, math.inf)[1]
+        if not same((result, args), expected):
+            differing.add(function.__name__)
+        return result
+
+    monkeypatch.setattr(jit.Dispatcher, "__call__", both)
+    for name, others in CALLS.items():
+        found = problem(name)
+        for seed in range(3):
+            runner = InstanceRunner(found, found.generate(instance_rng(seed), **TINY[name]), seed)
+            own = [f"heuristic {call}" for call in found.heuristics if call != "reoptimise"]
+            for kind, call in map(str.split, [*own, *others]):
+                run = runner.run(MethodSpec(kind, call))
+                assert run.status in ("done", "optimal"), (call, run.message)
+    assert differing == set()
+    there = {
+        value
+        for module in list(sys.modules.values())
+        if module.__name__.startswith(("heuristics.", "formulations."))
+        for value in vars(module).values()
+        if isinstance(value, jit.Dispatcher)
+    }
+    assert " ".join(sorted(function.__name__ for function in there - reached)) == ""

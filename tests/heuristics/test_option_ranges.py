@@ -1,0 +1,61 @@
+"""Numbers among the options of every algorithm have a range, held before anything runs."""
+
+import pytest
+
+from optsched.calls import call_options
+from optsched.errors import InputError
+from optsched.problem import problems
+
+NUMBERS = [
+    (name, heuristic, option)
+    for name, found in problems().items()
+    for heuristic, card in found.heuristics.items()
+    for option, default in (call_options(card.run, given=2) or {}).items()
+    if isinstance(default, int | float) and not isinstance(default, bool)
+]
+
+
+@pytest.fixture(scope="module")
+def problem_of():
+    """Problems by name."""
+    return problems().__getitem__
+
+
+@pytest.mark.parametrize(("name", "heuristic", "option"), NUMBERS)
+def test_a_number_out_of_range_is_refused(name, heuristic, option, problem_of):
+    with pytest.raises(InputError, match=f"option {option} = -7: input should be"):
+        problem_of(name).heuristic(f"{heuristic}({option}=-7)")
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "allowed"),
+    [
+        ("preemptive", "a_online(epsilon=inf)", "a valid number"),
+        ("preemptive", "tiresias_l(service_quantile=1.5)", "less than or equal to 1"),
+        ("preemptive", "tiresias_l(promote_knob=0)", "greater than 0"),
+        ("preemptive", "tiresias_l(thresholds_gpu_slots=[0])", "greater than 0"),
+        ("preemptive", "reoptimise(window=0)", "greater than 0"),
+        ("batch", "reoptimise(time_limit=0)", "greater than 0"),
+        ("okita", "okita(alpha=[1, -1])", "greater than or equal to 0"),
+        ("okita", "okita_exact(latency_offset=1)", "-1 or 0"),
+        ("okita", "fifo(share=1.5)", "less than or equal to 1"),
+        ("drp", "r_dr(comm_share=1)", "less than 1"),
+    ],
+)
+def test_ranges_have_both_ends(name, call, allowed, problem_of):
+    with pytest.raises(InputError, match=f"input should be {allowed}"):
+        problem_of(name).heuristic(call)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("preemptive", "a_online(epsilon=1)"),
+        ("preemptive", "tiresias_l(thresholds_gpu_slots=[1, 2.5])"),
+        ("preemptive", "reoptimise(lookahead=all, window=None)"),
+        ("okita", "okita(alpha=[1, 0], latency_offset=0)"),
+        ("drp", "r_dr(comm_share=None)"),
+    ],
+)
+def test_what_is_in_range_is_taken(name, call, problem_of):
+    problem_of(name).heuristic(call)
