@@ -9,6 +9,7 @@ from optsched.problem import problems
 NUMBERS = [
     (name, heuristic, option)
     for name, found in problems().items()
+    if found.instance_type.__module__.startswith("formulations.")
     for heuristic, card in found.heuristics.items()
     for option, default in (call_options(card.run, given=2) or {}).items()
     if isinstance(default, int | float) and not isinstance(default, bool)
