@@ -48,8 +48,10 @@ def _field(location: tuple[int | str, ...]) -> str:
     return name or "document"
 
 
-def _allowed(message: str) -> str:
-    return message.removeprefix("Value error, ").removeprefix("Input ").strip()
+def allowed(message: str) -> str:
+    """What pydantic says of a value, in the middle of a sentence of ours."""
+    said = message.removeprefix("Value error, ").removeprefix("Input ").strip()
+    return said.rstrip(".")
 
 
 def refusal(error: ValidationError) -> InputError:
@@ -59,7 +61,7 @@ def refusal(error: ValidationError) -> InputError:
             FieldProblem(
                 _field(e["loc"]),
                 "(missing)" if e["type"] == "missing" else e["input"],
-                _allowed(e["msg"]),
+                allowed(e["msg"]),
             )
             for e in error.errors()
         ]
@@ -116,6 +118,10 @@ def load(cls: type[T], path: str | Path) -> T:
     """
     data = read_json(path)
     known = cls.document_type.model_fields
+    if isinstance(data, dict) and "format" in known and "format" in data:
+        says, meant = data["format"], known["format"].default
+        if says != meant:
+            raise InputError.of("format", says, f"must be {meant!r}: {path} holds something else")
     missing = [
         FieldProblem(name, "(missing)", f"must be {known[name].default!r}")
         for name in ("format", "version")

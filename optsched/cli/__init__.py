@@ -8,50 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from optsched.cli import catalogue, certify, claims, online, ratio, single, study, worst
-from optsched.cli.console import BAD_INPUT, INTERRUPTED, print_table, say
-from optsched.cli.names import option_lines
-from optsched.errors import InputError, ModelError
-
-
-class Commands(TyperGroup):
-    """Turns what a user can mend into a message and exit status 2, without a traceback."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except (InputError, ModelError) as error:
-            for line in str(error).splitlines():
-                say(f"error: {line}")
-            raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt:
-            say("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            raise  # the reader has left, and the frame around us ends in silence
-        except OSError as error:
-            say(f"error: {error}")
-            raise typer.Exit(BAD_INPUT) from None
-
-
-class WithGeneratorOptions(TyperCommand):
-    """Its help ends with the options of every problem's generator."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        super().format_help(ctx, formatter)
-        from optsched.problem import problems
-
-        for name, problem in problems().items():
-            print_table(
-                ["option", "type", "default", "meaning"],
-                option_lines(problem),
-                f"generator of {name}",
-            )
+from optsched.cli.commands import Command, Commands, FindByDefault, WithGeneratorOptions
 
 
 def _listed(*lines: str) -> str:
@@ -116,7 +78,7 @@ def _add(
         help=_unwrapped(function.__doc__),
         epilog=_listed("Examples:", *examples),
         rich_help_panel=part,
-        cls=WithGeneratorOptions if generator else TyperCommand,
+        cls=WithGeneratorOptions if generator else Command,
         context_settings=open_ended if generator else None,
     )(function)
 
@@ -124,6 +86,7 @@ def _add(
 _add(
     catalogue.problems,
     "optsched problems",
+    "optsched problems preemptive",
     "optsched problems preemptive --json",
     part=LOOK,
 )
@@ -210,15 +173,6 @@ _add(
     group=studies,
 )
 _add(study.report, "optsched study report study.toml -o study.html", group=studies)
-
-
-class FindByDefault(TyperGroup):
-    """A first word that is none of its commands is whom to search against."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        named = bool(args) and (args[0] in self.commands or args[0].startswith("-"))
-        return super().resolve_command(ctx, args if named else ["find", *args])
-
 
 worst_cases = typer.Typer(cls=FindByDefault, no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(

@@ -24,7 +24,10 @@ def problems(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List problems with their formulations, bounds and heuristics, and the solvers found."""
+    """List the problems and the solvers found; of one problem, every name it has.
+
+    JSON says all of every problem.
+    """
     from optsched.problem import problem
     from optsched.problem import problems as all_problems
     from optsched.solvers.registry import available
@@ -35,9 +38,22 @@ def problems(
         listed = [{"name": solver, "version": version} for solver, version in solvers.items()]
         print_json({"problems": [_card(p) for p in found.values()], "solvers": listed})
         return
-    for one in found.values():
-        _show(one)
-    print_table(["solver", "version"], list(solvers.items()), title="solvers found")
+    if name is not None:
+        _show(found[name])
+        return
+    kinds = ("formulations", "bounds", "heuristics")
+    rows = [
+        (key, f"{p.summary} ({', '.join(f'{len(getattr(p, k))} {k}' for k in kinds)})")
+        for key, p in found.items()
+    ]
+    print_table(["problem", "what it is"], rows)
+    typer.echo()
+    print_facts(
+        {
+            "solvers": ", ".join(f"{key} {one}" for key, one in solvers.items()),
+            "further": "one problem's methods, generator and presets: optsched problems PROBLEM",
+        }
+    )
 
 
 def _card(problem: Problem) -> dict[str, Any]:
@@ -98,14 +114,14 @@ def _show(problem: Problem) -> None:
     print_facts(
         {key: card[key] for key in ("name", "summary", "source", "sense", "unit", "reference")}
     )
-    lines = []
     for kind in ("formulations", "bounds", "heuristics"):
+        lines = []
         for entry in card[kind]:
             options = ", ".join(f"{k}={v}" for k, v in entry.get("options", {}).items())
-            lines.append(
-                (kind[:-1], entry["name"], options, f"{entry['summary']} ({entry['source']})")
-            )
-    print_table(["kind", "name", "options", "what it is"], lines)
+            asks = f" [{options}]" if options else ""
+            lines.append((entry["name"], f"{entry['summary']} ({entry['source']}){asks}"))
+        if lines:
+            print_table([kind[:-1], "what it is, (where it stands), [its options]"], lines)
     print_table(
         ["option", "type", "default", "meaning"], option_lines(problem), "options of its generator"
     )

@@ -20,6 +20,7 @@ from optsched.cli.console import (
     print_table,
 )
 from optsched.cli.names import ProblemName
+from optsched.cli.progress import waiting
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def certify(
         raise InputError.of("PROBLEM", problem_name, "knows no lemmas or theorems to certify")
     instance = load(found.instance_type, instance_file)
     schedule = load(found.schedule_type, schedule_file)
-    certificates = found.certify(instance, schedule)
+    with waiting(f"evaluating the statements on {problem_name}"):
+        certificates = found.certify(instance, schedule)
     sound = all_expected_hold(certificates)
     if json:
         print_json({"sound": sound, "certificates": [asdict(one) for one in certificates]})

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from textwrap import wrap
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
@@ -61,28 +64,95 @@ def print_json(data: Any) -> None:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    title: str | None = None,
+    keys: int = 1,
 ) -> None:
-    """A table on standard output; numbers to the right."""
-    rows = [[cell(value) for value in row] for row in rows]
-    table = Table()
-    for index, name in enumerate(columns):
-        numeric = bool(rows) and all(_is_number(row[index]) for row in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
+    """A table on standard output; numbers to the right.
+
+    Names and numbers stay whole: where the screen is too narrow for all columns, those left over
+    follow in a second table under the same keys.
+
+    Args:
+        columns: their headings.
+        rows: a cell for each column.
+        title: above the table.
+        keys: first columns, which say what a row is.
+    """
+    lines = [[cell(value) for value in row] for row in rows]
     output = console()
     if title:
         output.print(f"\n{title}", style="bold", markup=False)
-    output.print(table, markup=False)
+    every = [_Column(name, [row[i] for row in lines]) for i, name in enumerate(columns)]
+    for part in _parts(every, keys, output.width):
+        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        widths = _widths(part, output.width)
+        for column, width in zip(part, widths, strict=True):
+            side: Literal["right", "left"] = "right" if column.numeric else "left"
+            table.add_column(column.name, justify=side, overflow="fold", width=width)
+        for row in zip(*(column.cells for column in part), strict=True):
+            table.add_row(*row)
+        output.print(table, markup=False)
+
+
+GAP = 2
+"""Columns of the screen between two columns of a table."""
+
+PHRASE = 24
+"""Room that a text of several words asks for, where it is longer."""
+
+
+class _Column:
+    """A column of a table, and the room it takes."""
+
+    def __init__(self, name: str, cells: list[str]) -> None:
+        self.name, self.cells = name, cells
+        self.numeric = bool(cells) and all(map(_is_number, cells))
+        whole = [name, *cells]
+        self.most = max(cell_len(line) for text in whole for line in text.split("\n"))
+        longest = max((cell_len(word) for text in whole for word in text.split()), default=1)
+        phrase = max((cell_len(text) for text in cells if " " in text), default=0)
+        self.least = max(1, longest, min(phrase, PHRASE))
+
+
+def _parts(columns: list[_Column], keys: int, width: int) -> Iterator[list[_Column]]:
+    """The columns in as many tables as it takes, each with the keys."""
+    first = columns[:keys]
+    part = list(first)
+    for column in columns[keys:]:
+        if len(part) > keys and _room(part) + GAP + column.least > width:
+            yield part
+            part = list(first)
+        part.append(column)
+    yield part
+
+
+def _room(columns: list[_Column]) -> int:
+    return sum(column.least for column in columns) + GAP * (len(columns) - 1)
+
+
+def _widths(columns: list[_Column], width: int) -> list[int]:
+    """As wide as the texts, or what is left shared out by how much each lacks."""
+    spare = max(0, width - _room(columns))
+    widths = [column.least for column in columns]
+    for i in sorted(range(len(columns)), key=lambda i: columns[i].most - columns[i].least):
+        lacking = [columns[j].most - widths[j] for j in range(len(columns))]
+        share = -(-spare // max(1, sum(1 for gap in lacking if gap > 0)))
+        more = min(lacking[i], share, spare)
+        widths[i] += more
+        spare -= more
+    return widths
 
 
 def print_facts(facts: dict[str, Any]) -> None:
     """Names and values, one per line; what is not known is left out."""
     shown = {name: value for name, value in facts.items() if value not in (None, "")}
     width = max(map(len, shown), default=0)
+    room = max(width + PHRASE, console().width) - width - GAP
     for name, value in shown.items():
-        typer.echo(f"{name:<{width}}  {cell(value)}")
+        lines = wrap(cell(value), room, break_long_words=False, break_on_hyphens=False) or [""]
+        typer.echo(f"{name:<{width}}  " + f"\n{'':<{width}}  ".join(lines))
 
 
 def cell(value: Any) -> str:

@@ -146,7 +146,7 @@ def option_lines(problem: Problem) -> list[tuple[str, str, str, str]]:
 def _kind(about: dict[str, object]) -> str:
     """Type and range of an option, from its JSON schema."""
     if "enum" in about:
-        return "|".join(map(str, about["enum"]))  # type: ignore[call-overload]
+        return " | ".join(map(str, about["enum"]))  # type: ignore[call-overload]
     options = about.get("anyOf")
     kind = str(about.get("type", "value"))
     if isinstance(options, list):

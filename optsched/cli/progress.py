@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Timer
 from typing import Protocol
 
 from optsched.cli.console import console, say
@@ -57,6 +58,31 @@ def progress(title: str, what: str) -> Iterator[Tell]:
             bar.update(task, completed=finished, total=planned, left=left, latest=latest)
 
         yield draw
+
+
+PATIENCE = 2.0
+"""Seconds after which a wait is explained where there is no terminal to show it in."""
+
+
+@contextmanager
+def waiting(title: str) -> Iterator[None]:
+    """Say what takes so long, where how far it is cannot be known.
+
+    Args:
+        title: what is going on.
+    """
+    err = console(error=True)
+    if err.is_terminal:
+        with err.status(title):
+            yield
+        return
+    late = Timer(PATIENCE, say, [title])
+    late.daemon = True
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
 
 
 def _left(finished: int, planned: int, seconds: float | None) -> str:

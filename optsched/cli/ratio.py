@@ -232,7 +232,7 @@ def show_ratios(
     quotient = "cost of the schedule over the optimum"
     if sense == "maximise":
         quotient = "optimum over the value of the schedule"
-    print_table(columns, lines, f"{quotient} (1 is optimal)")
+    print_table(columns, lines, f"{quotient} (1 is optimal)", len(keys))
     failed = table[table["status"].isin(FAILED)]
     if len(failed):
         groups = failed.groupby(["heuristic", "status"], sort=False)
@@ -241,6 +241,7 @@ def show_ratios(
             ["heuristic", "status", "rows", "the first of them"],
             counts.to_numpy().tolist(),
             "without a ratio",
+            2,
         )
 
 
@@ -268,11 +269,12 @@ def show_comparison(table: pd.DataFrame, cells: Sequence[str]) -> None:
         for line in paired.to_dict("records")
     ]
     columns += ["mean difference", f"{CONFIDENCE:.0%} interval"]
-    print_table(columns, lines, "ratio of the first less that of the second, on the same instances")
+    told = "ratio of the first less that of the second, on the same instances"
+    print_table(columns, lines, told, len(cells) + 2)
     shares = [list(line.values()) for line in profile_table(table).to_dict("records")]
-    told = ["the best", *(f"{factor:g} x the best" for factor in WITHIN[1:])]
+    marks = ["the best", *(f"{factor:g} x the best" for factor in WITHIN[1:])]
     lines = [[*line[:2], *(f"{part:.0%}" for part in line[2:])] for line in shares]
-    print_table(["heuristic", "n", *told], lines, "share of instances on which it is within")
+    print_table(["heuristic", "n", *marks], lines, "share of instances on which it is within")
 
 
 def _of(part: int, whole: int) -> str:

@@ -34,7 +34,7 @@ from optsched.cli.names import (
     extra_options,
     target,
 )
-from optsched.cli.progress import progress
+from optsched.cli.progress import progress, waiting
 from optsched.errors import InputError, ModelError
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def generate(
     found = problem(problem_name)
     options = found.generator_call(typed)
     check_target(output)
-    instance = found.generate(instance_rng(seed), **options)
+    with waiting(f"generating an instance of {problem_name}"):
+        instance = found.generate(instance_rng(seed), **options)
     if output is None:
         typer.echo(dumps(instance))
         return
@@ -211,7 +212,8 @@ def verify(
     found = problem(str(document.get("problem")))
     instance = load(found.instance_type, instance_file)
     try:
-        verdict = check_proof(found, instance, document)
+        with waiting(f"checking {len(document.get('nodes', ()))} nodes in exact arithmetic"):
+            verdict = check_proof(found, instance, document)
     except ProofError as why:
         said, proven, numbers = f"not proven: {why}", False, dict[str, float]()
     else:
@@ -242,10 +244,7 @@ def _stoppable(work: Callable[[], T], stop: threading.Event | None, title: str) 
             done.set()
 
     threading.Thread(target=body, daemon=True).start()
-    err = console(error=True)
-    if not err.is_terminal:
-        say(title)
-    with err.status(title):
+    with waiting(title):
         while not done.is_set():
             try:
                 done.wait()

@@ -19,7 +19,7 @@ from optsched.cli.console import (
     say,
 )
 from optsched.cli.names import split_list
-from optsched.cli.progress import progress, spoken
+from optsched.cli.progress import progress, spoken, waiting
 from optsched.cli.ratio import show_comparison, show_ratios
 from optsched.errors import InputError
 
@@ -189,7 +189,7 @@ def report(
     from optsched.study.page import study_page
 
     title = read(study).title if study.suffix == ".toml" else ""
-    with Store.reading(_store(study, store)) as kept:
+    with Store.reading(_store(study, store)) as kept, waiting(f"drawing {output}"):
         write_text(output, study_page(kept, title or study.stem.replace("_", " ")))
     say(f"wrote {output}")
 
@@ -223,7 +223,7 @@ def _executor(executor: str, address: str | None, workers: int | None) -> Execut
 def _results(store: Path) -> Results:
     from optsched.study import Results, Store
 
-    with Store.reading(store) as kept:
+    with Store.reading(store) as kept, waiting(f"reading {store}"):
         return Results.of(kept)
 
 
@@ -289,7 +289,7 @@ def _show_steps(title: str, steps: Sequence[StepSummary]) -> None:
     if any(step.complaint for step in steps):
         columns.append("the first failure")
         lines = [[*line, step.complaint] for line, step in zip(lines, steps, strict=True)]
-    print_table(columns, lines, title)
+    print_table(columns, lines, title, 2)
 
 
 def _say_progress(results: Results) -> None:

@@ -23,6 +23,7 @@ from optsched.cli.console import (
     say,
 )
 from optsched.cli.names import HeuristicName, extra_options, target
+from optsched.cli.progress import waiting
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
@@ -139,7 +140,8 @@ def check(case_file: CaseFile, json: Json = False) -> None:
     from optsched.worst.case import check_case
 
     case = _load(case_file)
-    checked = check_case(case)
+    with waiting(f"deriving {case_file} again"):
+        checked = check_case(case)
     if json:
         print_json(checked.model_dump())
     else:
@@ -166,7 +168,8 @@ def why(
     check_picture(plot)
     case = _load(case_file)
     judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
-    changes = changes_of(judge, space, case.instance)
+    with waiting("changing one thing after the other"):
+        changes = changes_of(judge, space, case.instance)
     if plot is not None:
         from optsched.worst.picture import both_schedules
 
@@ -203,14 +206,15 @@ def _judge(
 def _shrunk(judge: Judge, space: Space, document: Any, score: Score) -> tuple[Any, Score]:
     from optsched.worst.shrink import shrink as shrunk
 
-    say("making it small")
-    return shrunk(judge, space, document, score)
+    with waiting("making it small"):
+        return shrunk(judge, space, document, score)
 
 
 def _case(judge: Judge, space: Space, generator: Any, document: Any, search: Any) -> Case:
     from optsched.worst.case import make_case
 
-    return make_case(judge, space, generator, document, search=search)
+    with waiting("proving the optimum of what was found"):
+        return make_case(judge, space, generator, document, search=search)
 
 
 def _facts(case: Case) -> dict[str, Any]:

@@ -21,8 +21,9 @@ def plugin_environment() -> dict[str, str]:
 
 
 @pytest.fixture
-def cli():
-    """Run one command in this process."""
+def cli(monkeypatch):
+    """Run one command in this process, its tables as wide as in a file."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments):
         return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
