@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from optsched.violation import Violation
+
 StatementVerdict = Literal["holds", "fails", "undecided", "not_applicable"]
 
 
@@ -42,6 +44,28 @@ def at_most(left: float, right: float, tolerance: float = 1e-9) -> StatementVerd
     """Whether left <= right, up to a tolerance relative to the greater of both and 1."""
     slack = tolerance * max(1.0, abs(left), abs(right))
     return "holds" if left <= right + slack else "fails"
+
+
+def feasibility(
+    source: str,
+    violations: Sequence[Violation],
+    *,
+    statement: str = "Feasibility",
+    claim: str = "the schedule breaks no constraint",
+) -> Certificate:
+    """What a checker found, as a statement: without it none of the others means anything."""
+    worst = max(violations, key=lambda v: v.amount, default=None)
+    return Certificate(
+        statement,
+        source,
+        claim,
+        "fails" if violations else "holds",
+        expected=True,
+        left=float(len(violations)),
+        right=0.0,
+        where={} if worst is None else dict(worst.index),
+        detail="" if worst is None else f"the worst breaks ({worst.constraint})",
+    )
 
 
 def all_expected_hold(certificates: Sequence[Certificate]) -> bool:

@@ -72,5 +72,6 @@ PROBLEM = Problem(
     },
     presets=STUDIES / "aerialedge.toml",
     arrivals=ARRIVALS,
+    certify=later("formulations.aerialedge.certify", "certify"),
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -74,6 +74,7 @@ PROBLEM = Problem(
     presets=STUDIES / "batch.toml",
     arrivals=ARRIVALS,
     calendar=_CALENDAR,
+    certify=later("formulations.batch.certify", "certify"),
 )
 """(2); its heuristics come from an entry point of their own."""
 

@@ -22,9 +22,8 @@ from formulations.drp.projected import soc_relaxation
 from formulations.drp.prune import prune
 from formulations.drp.residual_capacity import Room
 from formulations.drp.schedule import Schedule
-from optsched.certificate import Certificate, at_most
+from optsched.certificate import Certificate, at_most, feasibility
 from optsched.solve import solve
-from optsched.violation import Violation
 
 PAPER = "Chen et al."
 LAMBDA = 1 / 3
@@ -38,7 +37,10 @@ def certify(instance: Instance, schedule: Schedule) -> list[Certificate]:
     allowed, alive = prune(instance, room, every, variant="paper", mode="eps", comm_share=share)
     solution = solve(fixed_share(instance, comm_share=share, allowed=allowed).relax())
     admitted = int(schedule.admit.sum())
-    found = [_feasible(check(instance, schedule), "(5)"), _any_choice_fits(instance, allowed)]
+    found = [
+        feasibility(f"{PAPER}, problem (5)", check(instance, schedule)),
+        _any_choice_fits(instance, allowed),
+    ]
     found.append(_proposition_1(instance, solution["y"], alive))
     found += _theorem_3(instance, admitted, float(solution.objective or 0.0))
     return found
@@ -47,7 +49,7 @@ def certify(instance: Instance, schedule: Schedule) -> list[Certificate]:
 def certify_dsrp(instance: Instance, schedule: Schedule) -> list[Certificate]:
     """Propositions and theorems of Section 4 on the point of LP2 and a decision of DSRP."""
     relaxed = relax(instance, "eps", instance.comm_share)
-    found = [_feasible(check_dsrp(instance, schedule), "(22)")]
+    found = [feasibility(f"{PAPER}, problem (22)", check_dsrp(instance, schedule))]
     jobs = np.flatnonzero(relaxed.admit > POSITIVE)
     rounded = [_rounded(instance, relaxed, job) for job in jobs.tolist()]
     gain = (1 + LAMBDA) / LAMBDA
@@ -82,16 +84,6 @@ def certify_dsrp(instance: Instance, schedule: Schedule) -> list[Certificate]:
         )
     )
     return found
-
-
-def _feasible(violations: list[Violation], problem: str) -> Certificate:
-    worst = max(violations, key=lambda v: v.amount, default=None)
-    return Certificate(
-        "Feasibility", f"{PAPER}, problem {problem}", "the decision breaks no constraint",
-        "fails" if violations else "holds", expected=True, left=float(len(violations)), right=0.0,
-        where={} if worst is None else dict(worst.index),
-        detail="" if worst is None else f"the worst breaks ({worst.constraint})",
-    )  # fmt: skip
 
 
 def _any_choice_fits(instance: Instance, allowed: Booleans) -> Certificate:

@@ -64,5 +64,6 @@ PROBLEM = Problem(
     calendar=_CALENDAR,
     pictures={name: later("formulations.okita.plots", name) for name in ("gantt", "utilisation")},
     arrivals=ARRIVALS,
+    certify=later("formulations.okita.certify", "certify"),
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

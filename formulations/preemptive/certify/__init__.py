@@ -21,12 +21,11 @@ from formulations.preemptive.certify.lemmas import (
 from formulations.preemptive.certify.prices import Levels, cheapest, levels, prices
 from formulations.preemptive.certify.priority import Priority, obeys
 from formulations.preemptive.certify.record import TOLERANCE, Record, record
-from formulations.preemptive.certify.theorems import theorem_3
+from formulations.preemptive.certify.theorems import theorem_3, theorem_4
 from formulations.preemptive.check import check
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.schedule import Schedule
-from optsched.certificate import Certificate
-from optsched.violation import Violation
+from optsched.certificate import Certificate, feasibility
 
 __all__ = ["certify", "certify_with_storage"]
 
@@ -50,14 +49,21 @@ def certify(
     """
     told = record(instance, schedule)
     violations = check(instance, schedule, speed=schedule.speed, storage=storage)
-    found = [_feasible(violations), lemma_3(schedule, violations)]
+    found = [
+        feasibility(
+            f"{PAPER}, problems (2), (4), (7)",
+            violations,
+            claim="the schedule breaks no constraint at its own speed",
+        ),
+        lemma_3(schedule, violations),
+    ]
     sound = not any(v.constraint not in ("2e", "2f", "2g") for v in violations)
     if isinstance(told, str) or not sound:
         why = told if isinstance(told, str) else "the schedule is not feasible"
         claim = "statements on chunks, prices and the dual"
         found.append(
             Certificate(
-                "Lemmas 1, 2, 4, 5, Theorem 3",
+                "Lemmas 1, 2, 4, 5, Theorems 3, 4",
                 f"{PAPER}, Section V",
                 claim,
                 "not_applicable",
@@ -71,27 +77,13 @@ def certify(
     found += lemma_4(case)
     found += storage_rows(case)
     found += theorem_3(case, time_limit=time_limit)
+    found += theorem_4(told)
     return found
 
 
 def certify_with_storage(instance: Instance, schedule: Schedule) -> list[Certificate]:
     """As ``certify``; a schedule that does not fit into storage is not feasible."""
     return certify(instance, schedule, storage=True)
-
-
-def _feasible(violations: list[Violation]) -> Certificate:
-    worst = max(violations, key=lambda v: v.amount, default=None)
-    return Certificate(
-        "Feasibility",
-        f"{PAPER}, problems (2), (4), (7)",
-        "the schedule breaks no constraint at its own speed",
-        "fails" if violations else "holds",
-        expected=True,
-        left=float(len(violations)),
-        right=0.0,
-        where={} if worst is None else dict(worst.index),
-        detail="" if worst is None else f"the worst breaks ({worst.constraint})",
-    )
 
 
 def case_of(told: Record, *, feasible: bool) -> Premises:

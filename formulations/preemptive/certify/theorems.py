@@ -266,3 +266,39 @@ def _optimum(
     low = max(low, solution.bound or 0.0)
     high = np.inf if solution.objective is None else solution.objective
     return low, high, f"against {model.name}, solved by {solution.solver}: {solution.status}"
+
+
+def theorem_4(record: Record) -> Iterator[Certificate]:
+    """How often (5) is evaluated, against the printed O(J H K_max).
+
+    H counts the places of a job, the cloud included; K_max is the most chunks that wait or run at
+    one worker when a job arrives.
+    """
+    instance, classes = record.instance, record.instance.worker_classes
+    release = instance.release_time[record.job]
+    most = 1
+    for _, chunks, _ in record.at_workers():
+        arrived, left = np.sort(release[chunks]), np.sort(record.completion[chunks])
+        pending = np.arange(1, len(chunks) + 1) - np.searchsorted(left, arrived, side="right")
+        most = max(most, int(pending.max()))
+    places = classes.eligible @ classes.size + 1
+    looked = float(instance.num_chunks @ places)
+    printed = float(instance.jobs * places.max() * most)
+    longest = float(instance.num_chunks.max())
+    said = "values of (5) that Algorithm 2 looks at, one per chunk and place"
+    for name, right, expected in (
+        ("as printed", printed, False),
+        ("corrected", longest * printed, True),
+    ):
+        factor = "J H K_max" if not expected else "D_max J H K_max"
+        yield Certificate(
+            f"Theorem 4, {name}",
+            f"{PAPER}, Theorem 4",
+            f"{said}, <= {factor}: left <= right",
+            at_most(looked, right),
+            expected=expected,
+            left=looked,
+            right=right,
+            where={"K_max": most},
+            detail="" if expected else "the loop over the chunks of a job is not counted",
+        )
