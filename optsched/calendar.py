@@ -66,8 +66,8 @@ class Calendar:
         cut = np.zeros(len(order), dtype=np.int64)
         if first > NEAR:
             cut[:1] = first - 1
-        if gaps and len(order):
-            gap = np.diff(release[order])
+        gap = np.diff(release[order])
+        if gaps and gap.max(initial=0) > NEAR:
             kept = int(max(NEAR, np.ceil(2.0 * self.span(instance))))
             cut[1:] = np.maximum(gap - kept, 0)
         off = np.empty_like(cut)

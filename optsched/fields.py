@@ -348,13 +348,17 @@ def _out_of_range(
         yield FieldProblem(field.file, value, "must be one of " + ", ".join(field.choices))
     if not field.numeric:
         return
-    allowed = field.allowed
     if field.index_of:
         field = dataclasses.replace(field, at_most=sizes[field.index_of] - 1)
+    bad = field.refused(np.asarray(value))
+    if not bad.any():
+        return
+    allowed = field.allowed
+    if field.index_of:
         allowed = f"position of one of the {field.index_of.replace('_', ' ')}, 0..{field.at_most}"
     if isinstance(value, np.ndarray):
-        yield from refused(thing, field.name, field.refused(value), allowed)
-    elif bool(field.refused(np.asarray(value))):
+        yield from refused(thing, field.name, bad, allowed)
+    else:
         yield FieldProblem(field.file, value, allowed)
 
 

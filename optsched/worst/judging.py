@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from optsched.document import parse, validated
@@ -24,6 +24,9 @@ SEEDS = 5
 UNSOLVED = "not solved"
 """Status of a candidate that a bound, or what is claimed of it, has ruled out."""
 
+KNOWN = "known"
+"""Status of a candidate whose optimum was not asked for, as a known schedule was good enough."""
+
 
 @dataclass(frozen=True)
 class Score:
@@ -41,6 +44,8 @@ class Score:
     """How the exact method ended."""
     second: float = 0.0
     """Tells instances of equal ratio apart: cost against a bound that moves with every number."""
+    schedule: Any = field(default=None, compare=False, repr=False)
+    """One that costs ``incumbent``, where it is at hand."""
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -71,18 +76,22 @@ class Judge:
         self.problem, self.heuristic = problem, heuristic
         self.reference, self.options = reference or problem.reference, options
         self.seeds = tuple(seeds)
+        self._chosen, self._call = problem.heuristic(heuristic)
+        self._method = problem.formulation(self.reference)
         self.evaluated = self.solved = self.refused = self.failed = 0
         self.failure = ""
         """What the first run that failed says."""
         self._bounds = [one for one in problem.bounds.values() if one.proven and one.quick]
 
-    def document(self, document: Any, need: float = -math.inf) -> Score | None:
+    def document(self, document: Any, need: float = -math.inf, known: Any = None) -> Score | None:
         """The score of a candidate; None where it is no instance, or the heuristic fails on it.
 
         Args:
             document: decoded JSON.
             need: a ratio; a candidate that is certain to be below is not worth a solve, nor the
                 checking of schedules: its score says so, and its low end is 0.
+            known: a good schedule of a like candidate; where it is one of this, too, and shows
+                the ratio to be at least ``need``, the optimum is not asked for.
         """
         kind = self.problem.instance_type
         try:
@@ -90,16 +99,27 @@ class Judge:
         except (InputError, ValueError, OverflowError):
             self.refused += 1
             return None
-        return self.instance(instance, need)
+        return self.instance(instance, need, known)
 
-    def instance(self, instance: Any, need: float = -math.inf) -> Score | None:
+    def instance(self, instance: Any, need: float = -math.inf, known: Any = None) -> Score | None:
         """As ``document``, of an instance."""
         self.evaluated += 1
         made = self._made(instance)
         if made is None:
             return None
         cost = math.fsum(claimed for _, claimed in made) / len(made)
-        high, second, bound = math.inf, 0.0, None
+        score = self._by_known(instance, cost, known, need)
+        if score is None:
+            score = self._by_bounds(instance, cost, need)
+            if score.status == UNSOLVED and score.high >= need:
+                score = self._solved(instance, score, need)
+            if score is None or score.status == UNSOLVED:
+                return score
+        return score if all(self._holds(instance, schedule) for schedule, _ in made) else None
+
+    def _by_bounds(self, instance: Any, cost: float, need: float) -> Score:
+        """The score without a solve: no certain end from below, quick bounds from above."""
+        score = Score(0.0, math.inf, cost, None, None, UNSOLVED)
         for one in self._bounds:
             try:
                 value = float(one.compute(instance))
@@ -108,15 +128,30 @@ class Judge:
             against = ratio(self.problem.sense, cost, value)
             if against is None:
                 continue
-            second = second or (against if math.isfinite(against) else 0.0)
-            if against < high:
-                high, bound = against, value
-            if high < need:
-                return Score(0.0, high, cost, None, bound, UNSOLVED, second)
-        score = self._solved(instance, cost, second, need)
-        if score is None or score.status == UNSOLVED:
-            return score
-        return score if all(self._holds(instance, schedule) for schedule, _ in made) else None
+            if not score.second and math.isfinite(against):
+                score = replace(score, second=against)
+            if against < score.high:
+                score = replace(score, high=against, bound=value)
+            if score.high < need:
+                break
+        return score
+
+    def _by_known(self, instance: Any, cost: float, known: Any, need: float) -> Score | None:
+        """The score against a schedule of a like candidate; None where that does not do."""
+        if known is None:
+            return None
+        try:
+            incumbent = float(self.problem.cost(instance, known))
+            low = ratio(self.problem.sense, cost, incumbent)
+            if low is None or low < need:
+                return None
+            if self.problem.check(instance, known, **self.problem.reference_check):
+                return None
+        except Exception:  # it is of other jobs
+            return None
+        score = self._by_bounds(instance, cost, -math.inf)
+        high = max(low, score.high)
+        return replace(score, low=low, high=high, incumbent=incumbent, status=KNOWN, schedule=known)
 
     def run(self, instance: Any, seed: int) -> HeuristicRun:
         """One run of the heuristic, checked."""
@@ -124,11 +159,10 @@ class Judge:
 
     def _made(self, instance: Any) -> list[tuple[Any, float]] | None:
         """The heuristic's schedules, one per seed, not yet checked, and what they cost."""
-        chosen, options = self.problem.heuristic(self.heuristic)
         made = []
         for seed in self.seeds:
             try:
-                schedule = chosen.run(instance, heuristic_rng(seed), **options)
+                schedule = self._chosen.run(instance, heuristic_rng(seed), **self._call)
                 cost = float(self.problem.cost(instance, schedule))
             except Exception as error:  # a heuristic under test may do anything
                 self._fail(f"error: {words(error)}")
@@ -151,32 +185,30 @@ class Judge:
         self.failed += 1
         self.failure = self.failure or message
 
-    def _solved(self, instance: Any, cost: float, second: float, need: float) -> Score | None:
+    def _solved(self, instance: Any, quick: Score, need: float) -> Score | None:
         """The score by the exact method; where it is below the need, nothing more is checked."""
         self.solved += 1
-        method, own = self.problem.formulation(self.reference)
+        method, own = self._method
         try:
             answer = method.solve(instance, options=self.options, **own)
-            claimed = ratio(self.problem.sense, cost, answer.solution.objective)
+            claimed = ratio(self.problem.sense, quick.cost, answer.solution.objective)
             if claimed is not None and claimed < need:
-                incumbent = answer.solution.objective
-                return Score(0.0, math.inf, cost, incumbent, None, UNSOLVED, second)
+                return replace(quick, incumbent=answer.solution.objective)
             answer = self.problem.verify(instance, answer)
-            known = (
-                [] if answer.schedule is None else [self.problem.cost(instance, answer.schedule)]
-            )
+            schedule = answer.schedule
+            known = [] if schedule is None else [self.problem.cost(instance, schedule)]
         except Exception as error:  # a candidate less
             self._fail(f"{self.reference}: {words(error)}")
             return None
         if not known:
             trial = self.run(instance, self.seeds[0])
             known = [trial.cost] if trial.offline and trial.cost is not None else []
-        score = scored(self.problem, cost, answer, known)
+        score = scored(self.problem, quick.cost, answer, known)
         if score is None:
             said = answer.solution.message or "no schedule"
             self._fail(f"{self.reference}: {answer.solution.status.value}, {said}")
             return None
-        return replace(score, second=second)
+        return replace(score, second=quick.second, schedule=schedule)
 
 
 def scored(problem: Problem, cost: float, answer: Answer, known: Sequence[float]) -> Score | None:

@@ -30,7 +30,7 @@ from optsched.study.engine import Engine
 from optsched.study.plan import Plan, fingerprint, found
 from optsched.study.store import Store
 from optsched.study.sweep import Scale, Sweep, add_sweep
-from optsched.worst.judging import SEEDS, Judge, Score, draws_lots
+from optsched.worst.judging import KNOWN, SEEDS, Judge, Score, draws_lots
 from optsched.worst.space import Space
 
 CHAINS = 4
@@ -45,6 +45,8 @@ TIME_LIMIT = 5.0
 _FIRST = 20  # generated instances of which a chain starts from the worst
 _HEAT = 0.1  # of the first generation: a ratio smaller by this share is accepted one time in e
 _COLDEST = 0.002
+_ASKED = 0.1  # share of candidates whose optimum is asked for although a known schedule would do
+_FACTS = ("low", "high", "cost", "incumbent", "bound", "status", "second")  # of a score, kept
 _TIE = 1e-3  # weight of the second criterion
 _MOST_TIE = 0.01  # what it may count at most
 
@@ -279,10 +281,9 @@ def _result(rows: Sequence[Mapping[str, Any]], seconds: float) -> Search | None:
         name: sum(row[name] for row in rows)
         for name in ("evaluated", "solved", "refused", "failed")
     }
-    facts = ("low", "high", "cost", "incumbent", "bound", "status", "second")
     return Search(
         document=json.loads(worst_row["document"]),
-        score=Score(**{name: worst_row[name] for name in facts}),
+        score=Score(**{name: worst_row[name] for name in _FACTS}),
         failure=next((row["failure"] for row in rows if row["failure"]), ""),
         seconds=seconds,
         history=history,
@@ -349,7 +350,8 @@ def chain_of(
     if best is None:
         return [{**row, "document": "", "low": 0.0, "second": 0.0}]
     document, score = best
-    return [{**row, "document": json.dumps(document), **vars(score)}]
+    facts = {name: getattr(score, name) for name in _FACTS}
+    return [{**row, "document": json.dumps(document), **facts}]
 
 
 def _anneal(
@@ -375,7 +377,8 @@ def _anneal(
         else:
             candidate = space.documents[rng.integers(len(space.documents))]
             need = -math.inf if now is None else _energy(now)
-        score = judge.document(candidate, math.exp(need - _MOST_TIE))
+        known = None if now is None or rng.random() < _ASKED else now.schedule
+        score = judge.document(candidate, math.exp(need - _MOST_TIE), known)
         if score is None or score.low <= 0:
             continue
         if best is None or score.rank > best[1].rank:
@@ -384,6 +387,9 @@ def _anneal(
             document, now = candidate, score
         if math.isinf(score.low):
             break  # nothing is worse
+    if best is not None and best[1].status == KNOWN:
+        solved = judge.document(best[0])
+        best = best if solved is None else (best[0], solved)
     return best
 
 
