@@ -115,6 +115,12 @@ class Problem:
     presets: Path | None = None
     """A study file (see ``optsched.study.spec``) whose grids have names, such as the paper's own
     figures."""
+    strange: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None = None
+    """(instance, options of ``generate``) -> places, such as ``jobs[2].epochs``, that ``generate``
+    could not have made with these options; beyond the ranges that generated instances show."""
+    repair: Callable[[Any], Any] | None = None
+    """A file (decoded JSON) -> a like one that ``generate`` could have made, where a change of one
+    number must be followed by others, as in a symmetric table."""
     calendar: Calendar | None = None
     """How instances and schedules are moved in time, where jobs have releases: models, searches,
     bounds and heuristics then work near slot 0."""

@@ -13,7 +13,7 @@ from formulations.okita.bounds import BOUNDS
 from formulations.okita.check import MEASURES, check, cost
 from formulations.okita.columns import LB_COLUMNS, METHOD
 from formulations.okita.encode import FORMULATIONS
-from formulations.okita.generator import GeneratorOptions, generate
+from formulations.okita.generator import GeneratorOptions, generate, repair, strange
 from formulations.okita.instance import Instance, Integers
 from formulations.okita.online import ARRIVALS
 from formulations.okita.relaxed_columns import LB_RELAXED_COLUMNS
@@ -54,6 +54,8 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
+    strange=strange,
+    repair=repair,
     formulations={f.name: f for f in (METHOD, *FORMULATIONS)},
     reference="problem_2_columns",
     proof_model="problem_2_aggregated(exchange='hull')",

@@ -26,6 +26,9 @@ TESTBED_SITE = (1, 12, 16)
 TESTBED_CHUNKS = (27, 115, 150)
 """Chunks of the test-bed's three data sets."""
 
+ROUNDS = (5, 15)
+"""Chunks that a worker goes through in a slot, all their epochs."""
+
 Size = Annotated[int, Field(ge=1, le=100_000)]
 
 
@@ -87,13 +90,41 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
         release_slot=released[first],
         num_chunks=chunks,
         epochs=epochs,
-        worker_rate=epochs * next(own).integers(5, 15, jobs, endpoint=True)[first],
+        worker_rate=epochs * next(own).integers(*ROUNDS, jobs, endpoint=True)[first],
         chunk_size_mb=size,
         exchange_size_mb=next(own).uniform(30.0, 575.0, jobs)[first],
         worker_demand=workers,
         ps_demand=servers,
         latency=draw_latencies(next(own), chosen.latency, first),
     )
+
+
+def repair(document: dict[str, Any]) -> dict[str, Any]:
+    """A like file that ``generate`` could have made: prices symmetric, whole chunks in a slot."""
+    price = np.array(document["unit_bandwidth_cost"])
+    jobs = []
+    for job in document["jobs"]:
+        epochs = job.get("epochs", 1)
+        chunks = min(max(round(job["worker_rate"] / epochs), ROUNDS[0]), ROUNDS[1])
+        jobs.append(job | {"worker_rate": epochs * chunks})
+    price = np.triu(price, 1)
+    return document | {"unit_bandwidth_cost": (price + price.T).tolist(), "jobs": jobs}
+
+
+def strange(instance: Instance, options: dict[str, Any]) -> list[str]:
+    """What ``generate`` could not have made: sites of no kind, uneven prices, odd rates."""
+    chosen = validated(GeneratorOptions, options)
+    kinds = [TESTBED_SITE] if chosen.workload == "testbed" else _kinds(chosen.site_kinds)
+    price = instance.unit_bandwidth_cost
+    chunks, rest = np.divmod(instance.rate_numerator, instance.epochs)
+    odd = (rest > 0) | (chunks < ROUNDS[0]) | (chunks > ROUNDS[1])
+    odd |= instance.rate_denominator != 1
+    sites = map(tuple, instance.capacity.tolist())
+    return [
+        *(f"capacity[{r}]" for r, site in enumerate(sites) if site not in kinds),
+        *(f"unit_bandwidth_cost[{r}][{s}]" for r, s in np.argwhere(price != price.T)),
+        *(f"jobs[{i}].worker_rate" for i in np.flatnonzero(odd)),
+    ]
 
 
 def _kinds(of: Literal["mix", "largest"]) -> list[tuple[int, int, int, int]]:

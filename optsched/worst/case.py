@@ -25,7 +25,7 @@ from optsched.evaluation.ratios import ratio
 from optsched.problem import COST_TOLERANCE, Heuristic, problem
 from optsched.proof import NotProvenError, ProofError
 from optsched.violation import describe
-from optsched.worst.judging import Judge, Score, scored
+from optsched.worst.judging import Judge, Score, scored, strange
 from optsched.worst.space import Space
 from optsched.worst.why import spelled
 
@@ -66,7 +66,8 @@ class Case(Document):
     proof: Any = Field(None, description="of the bound, in exact arithmetic")
     outside: list[str] = Field(
         default_factory=list,
-        description="places whose values lie outside of what generated instances span",
+        description="places whose values no generated instance has: outside of what sixty span, "
+        "or strange by the problem's own word",
     )
     search: SearchFacts | None = None
     optsched: str = Field("", description="release by which it was made")
@@ -87,11 +88,10 @@ class Case(Document):
     def sentence(self) -> str:
         """What it shows."""
         ratio = "infinite" if self.ratio_low is None else f"at least {self.ratio_low:.6g}"
-        where = "within" if not self.outside else f"outside, in {len(self.outside)} places, of"
-        return (
-            f"{self.problem}.{self.heuristic}: ratio {ratio} on this instance, whose numbers lie "
-            f"{where} the ranges of generated ones"
-        )
+        where = "within the ranges of generated ones"
+        if self.outside:
+            where = f"in {len(self.outside)} places outside of what the generator makes"
+        return f"{self.problem}.{self.heuristic}: ratio {ratio} on this instance, {where}"
 
 
 Case.document_type = Case
@@ -154,7 +154,10 @@ def make_case(
         ratio_low=_finite(score.low),
         ratio_high=_finite(score.high),
         proof=proof,
-        outside=[spelled(path) for path in space.outside(document)],
+        outside=[
+            *map(spelled, space.outside(document)),
+            *strange(chosen, instance, generator),
+        ],
         search=search,
         optsched=version("optsched"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -62,6 +62,8 @@ class Judge:
         reference: formulation with options; None: the problem's.
         options: limits of its solve.
         seeds: of the heuristic's generator, one run each.
+        generator: options by which the problem's generator could have made each candidate, so far
+            as the problem can tell; None: candidates may be any.
     """
 
     def __init__(
@@ -72,10 +74,11 @@ class Judge:
         reference: str | None = None,
         options: Options | None = None,
         seeds: Sequence[int] = (0,),
+        generator: Mapping[str, Any] | None = None,
     ) -> None:
         self.problem, self.heuristic = problem, heuristic
         self.reference, self.options = reference or problem.reference, options
-        self.seeds = tuple(seeds)
+        self.seeds, self.generator = tuple(seeds), generator
         self._chosen, self._call = problem.heuristic(heuristic)
         self._method = problem.formulation(self.reference)
         self.evaluated = self.solved = self.refused = self.failed = 0
@@ -97,6 +100,9 @@ class Judge:
         try:
             instance = kind.from_document(validated(kind.document_type, document))
         except (InputError, ValueError, OverflowError):
+            self.refused += 1
+            return None
+        if self.generator is not None and strange(self.problem, instance, self.generator):
             self.refused += 1
             return None
         return self.instance(instance, need, known)
@@ -209,6 +215,13 @@ class Judge:
             self._fail(f"{self.reference}: {answer.solution.status.value}, {said}")
             return None
         return replace(score, second=quick.second, schedule=schedule)
+
+
+def strange(problem: Problem, instance: Any, options: Mapping[str, Any]) -> list[str]:
+    """Places of an instance that the generator could not have made, by the problem's own word."""
+    if problem.strange is None:
+        return []
+    return list(problem.strange(instance, problem.generator_call(options)))
 
 
 def scored(problem: Problem, cost: float, answer: Answer, known: Sequence[float]) -> Score | None:

@@ -91,7 +91,14 @@ class Hunt:
         usual = Options(time_limit=self.time_limit, profile="tiny")
         heeded = {n: v for n, v in vars(usual).items() if n in method.honours}
         limits = Options(**heeded)
-        return Judge(chosen, self.heuristic, reference=self.reference, options=limits, seeds=seeds)
+        return Judge(
+            chosen,
+            self.heuristic,
+            reference=self.reference,
+            options=limits,
+            seeds=seeds,
+            generator=self.generator,
+        )
 
     def seeds(self) -> range:
         """Of the heuristic's runs on a candidate: several where it draws lots."""

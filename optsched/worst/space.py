@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,6 +30,10 @@ SAMPLES = 60
 WIDE = 100.0
 """Ratio of largest to smallest from which on values are drawn by their logarithm."""
 
+OFTEN = 4
+"""Times that every value of a place is met where there are but these; of numbers drawn from a range
+some are met once."""
+
 Path = tuple[str | int, ...]
 """Where a value stands: keys and positions."""
 
@@ -45,6 +49,8 @@ class Pool:
 
     values: tuple[Any, ...]
     """Different ones, in the order met."""
+    rarest: int = 1
+    """How often each was met, at least."""
 
     @cached_property
     def numeric(self) -> bool:
@@ -63,6 +69,13 @@ class Pool:
         return all((number(value) or 0.0).is_integer() for value in self.values)
 
     @cached_property
+    def choice(self) -> bool:
+        """Whether values are some of a few, with others between them that are never met."""
+        if not self.numeric or self.rarest < OFTEN:
+            return False
+        return not self.whole or len(self.values) < self.high - self.low + 1
+
+    @cached_property
     def typical(self) -> Any:
         """The median of numbers; of other things the first met."""
         if not self.numeric:
@@ -71,7 +84,7 @@ class Pool:
 
     def admits(self, value: Any) -> bool:
         """Whether a generated file may hold it, as far as ranges tell."""
-        if not self.numeric:
+        if not self.numeric or self.choice:
             return value in self.values
         found = number(value)
         return (
@@ -92,7 +105,7 @@ class Pool:
             return self.draw(rng)
         step = float(rng.choice([-1.0, 1.0])) * 2.0 ** -float(rng.uniform(0, 8))
         moved = self._between(min(1.0, max(0.0, self._place(number(value) or 0.0) + step)))
-        if self.whole and moved == value:
+        if self.whole and moved == value and not self.choice:
             moved = type(value)(min(self.high, max(self.low, value + math.copysign(1, step))))
         return moved
 
@@ -111,6 +124,8 @@ class Pool:
             value = self.low * (self.high / self.low) ** place
         else:
             value = self.low + (self.high - self.low) * place
+        if self.choice:
+            return min(self.values, key=lambda seen: abs((number(seen) or 0.0) - value))
         value = min(self.high, max(self.low, round(value) if self.whole else value))
         return int(value) if all(type(seen) is int for seen in self.values) else float(value)
 
@@ -170,11 +185,11 @@ class Space:
         self._alike = {path for path, found in lengths.items() if len(found) > 1}
         self.most = {path: max(found) for path, found in lengths.items()}
         """Entries of a list, at most, by path."""
-        seen: dict[Key, dict[Any, None]] = {}
+        seen: dict[Key, Counter[Any]] = {}
         for document in self.documents:
             for path, value in leaves(document):
-                seen.setdefault(self.key(path), {})[value] = None
-        self.pools = {key: Pool(tuple(values)) for key, values in seen.items()}
+                seen.setdefault(self.key(path), Counter())[value] += 1
+        self.pools = {key: Pool(tuple(of), min(of.values())) for key, of in seen.items()}
         self.entries = Entries(problem.instance_type, self.documents)
         self.lists = [
             dim for dim in self.entries.dims if (self.entries.lists(dim)[0],) in self._alike
@@ -228,7 +243,7 @@ class Space:
         """A neighbour: one change, or a few at once."""
         for _ in range(int(rng.geometric(0.6))):
             document = self._change(document, rng)
-        return document
+        return document if self.problem.repair is None else self.problem.repair(document)
 
     def _change(self, document: Any, rng: np.random.Generator) -> Any:
         paths = self.varying(document)
@@ -244,7 +259,22 @@ class Space:
             return self._set(document, path, pool.nudge(value, rng))
         if what < 0.75:
             return self._align(document, path, paths, rng)
+        if what < 0.80:
+            return self._graft(document, path, rng)
         return self._rearrange(document, rng)
+
+    def _graft(self, document: Any, path: Path, rng: np.random.Generator) -> Any:
+        """Take what is around a place, such as a row of a table, from a generated file."""
+        donor = self.documents[rng.integers(len(self.documents))]
+        around = path[: int(rng.integers(1, len(path) + 1))]
+        try:
+            taken = at(donor, around)
+        except (KeyError, IndexError):
+            return document
+        same = [path for path, _ in leaves(taken)] == [
+            path for path, _ in leaves(at(document, around))
+        ]
+        return replaced(document, around, taken) if same else document
 
     def _align(
         self, document: Any, path: Path, paths: Sequence[Path], rng: np.random.Generator
@@ -279,6 +309,8 @@ class Space:
             return document
         dim = self.lists[rng.integers(len(self.lists))]
         count = self.entries.size(document, dim)
+        if not count:
+            return document
         what, i = rng.random(), int(rng.integers(count))
         if what < 0.2:
             return self.entries.without(document, dim, i) if count > 1 else document
@@ -286,8 +318,10 @@ class Space:
             room = count < self.most[(self.entries.lists(dim)[0],)]
             return self.entries.repeat(document, dim, i) if room else document
         donor = document if what < 0.7 else self.documents[rng.integers(len(self.documents))]
-        k = int(rng.integers(self.entries.size(donor, dim)))
-        return self.entries.put(document, dim, i, donor, k)
+        there = self.entries.size(donor, dim)
+        if not there:
+            return document
+        return self.entries.put(document, dim, i, donor, int(rng.integers(there)))
 
 
 def _measure(document: Any, path: Path, lengths: dict[Path, set[int]]) -> None:

@@ -37,6 +37,7 @@ def why(judge: Judge, space: Space, document: Any) -> list[Change]:
     Returns:
         Those first after which the least of the loss is left.
     """
+    judge = _other(judge, judge.heuristic)  # a change need not be one that a generator makes
     changes = [
         *_options(judge, document),
         *_entries(judge, space, document),
@@ -53,10 +54,14 @@ def _change(kind: Any, what: str, score: Score | None) -> Change:
 
 def _options(judge: Judge, document: Any) -> Iterator[Change]:
     for call, what in flipped(judge.problem, judge.heuristic):
-        other = Judge(
-            judge.problem, call, reference=judge.reference, options=judge.options, seeds=judge.seeds
-        )
-        yield _change("option", what, other.document(document))
+        yield _change("option", what, _other(judge, call).document(document))
+
+
+def _other(judge: Judge, call: str) -> Judge:
+    """A judge of any candidates, of another heuristic."""
+    return Judge(
+        judge.problem, call, reference=judge.reference, options=judge.options, seeds=judge.seeds
+    )
 
 
 def flipped(problem: Problem, heuristic: str) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ import json
 import math
 
 import covering
+import numpy as np
 import pytest
 
 from optsched.document import load, parse, save
@@ -184,3 +185,67 @@ def test_the_command_line_finds_checks_and_explains(cli, tmp_path):
     assert json.loads(smaller.stdout)["ratio_low"] >= load(Case, path).ratio_low * (1 - 1e-9)
     path.write_text(path.read_text().replace('"cost": ', '"cost": 1'), encoding="utf-8")
     assert cli("worst", "check", path).exit_code == 1
+
+
+@pytest.fixture(scope="module")
+def okita():
+    """A search space of okita's, and an instance of it."""
+    space = Hunt("okita", "okita", {"jobs": 2, "sites": 3, "horizon": 20}).space()
+    return space, space.documents[1]
+
+
+def test_a_generated_instance_is_not_strange_and_needs_no_repair(okita):
+    space, _ = okita
+    chosen = space.problem
+    for document in space.documents[:10]:
+        assert not chosen.strange(parse(chosen.instance_type, document), {})
+        assert chosen.repair(document) == document
+
+
+def test_a_case_that_the_generator_could_not_have_made_says_so(okita):
+    space, document = okita
+    table = [list(row) for row in document["unit_bandwidth_cost"]]
+    table[0][1] = 0.5 * (table[0][1] + 0.08)  # in range, and not symmetric
+    odd = document | {"unit_bandwidth_cost": table}
+    judge = Judge(space.problem, "okita")
+    said = make_case(judge, space, {}, odd, proof_seconds=0.1)
+    assert said.outside == ["unit_bandwidth_cost[0][1]", "unit_bandwidth_cost[1][0]"]
+    assert "in 2 places outside of what the generator makes" in said.sentence
+    strict = Judge(space.problem, "okita", generator={})
+    assert strict.document(odd) is None
+    assert (strict.evaluated, strict.refused) == (0, 1)
+
+
+def test_mutations_are_repaired_to_what_the_generator_makes(okita):
+    (space, document), rng = okita, np.random.default_rng(0)
+    for _ in range(60):
+        document = space.mutate(document, rng)
+        table = np.array(document["unit_bandwidth_cost"])
+        assert (table == table.T).all()
+        rates = [place for place in document["jobs"] if place["worker_rate"] % place["epochs"]]
+        assert not rates
+
+
+def test_numbers_that_are_some_of_a_few_stay_among_them():
+    rng = np.random.default_rng(0)
+    space = Hunt("preemptive", "a_online", {**TINY, "jobs": 4}).space()
+    chunks = space.pools[("jobs", "[]", "num_chunks")]
+    assert chunks.choice
+    assert {chunks.draw(rng) for _ in range(50)} <= {27, 60, 115}
+    assert {chunks.nudge(27, rng) for _ in range(50)} <= {27, 60, 115}
+    assert not chunks.admits(64)
+
+
+def test_a_schedule_known_for_a_like_candidate_spares_the_solve():
+    hunt = Hunt("preemptive", "a_online", TINY)
+    document = hunt.space().documents[0]
+    solved = hunt.judge((0,)).document(document)
+    judge = hunt.judge((0,))
+    known = judge.document(document, solved.low, solved.schedule)
+    assert (judge.solved, known.status, known.low) == (0, "known", solved.low)
+    assert known.high >= solved.high
+    # one that is not good enough, or of other jobs, spares nothing
+    assert judge.document(document, 2 * solved.low, solved.schedule).low == 0.0
+    other = hunt.space().documents[2]
+    assert judge.document(other, known=solved.schedule).status == "optimal"
+    assert judge.solved >= 1
