@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -111,7 +112,7 @@ def repair(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"unit_bandwidth_cost": (price + price.T).tolist(), "jobs": jobs}
 
 
-def strange(instance: Instance, options: dict[str, Any]) -> list[str]:
+def strange(instance: Instance, options: Mapping[str, Any]) -> list[str]:
     """What ``generate`` could not have made: sites of no kind, uneven prices, odd rates."""
     chosen = validated(GeneratorOptions, options)
     kinds = [TESTBED_SITE] if chosen.workload == "testbed" else _kinds(chosen.site_kinds)
