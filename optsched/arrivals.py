@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.model import Model
+from optsched.model.expression import Expression, Floats
 from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Variables that are decided in the course of time."""
+
+    variable: Expression
+    """Shape (n,)."""
+    when: Floats
+    """The moment each is decided: jobs that arrive then are known, later ones are not."""
+    what: NDArray[np.int64]
+    """What each decides, shape (n, k): the job, then numbers that mean the same in all scenarios
+    of one system, such as a server and a slot."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """The offline model of one scenario within a model of several."""
+
+    cost: Expression
+    decisions: Mapping[str, Decisions]
+    """By the same names in every scenario."""
+    decode: Callable[[Solution], Any]
+    """(solution) -> schedule."""
 
 
 @dataclass(frozen=True)
@@ -40,3 +70,7 @@ class Arrivals:
     replan: Callable[[Any, Any, float, Options], Any] | None = None
     """(instance, schedule, now, options) -> the answer (``optsched.methods.Answer``) of the exact
     model whose decisions before now are those of the schedule; None where there is no model."""
+    unfold: Callable[[Model, str, Any, float], Copy] | None = None
+    """(model, name, instance, known) -> the offline model of the instance, added to the model under
+    that name. Until the moment ``known`` other jobs may come instead of the instance's: windows
+    must leave room for what is wise before it."""

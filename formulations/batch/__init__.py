@@ -24,6 +24,7 @@ from formulations.batch.metrics import MEASURES
 from formulations.batch.online import ARRIVALS, replan
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
+from formulations.batch.unfolding import unfold
 from optsched.calendar import Calendar
 from optsched.methods import ExactMethod, Formulation
 from optsched.problem import Bound, Problem, later
@@ -86,7 +87,11 @@ COMPLETION = replace(
     formulations=_of_jobs("completion"),
     bounds={"alone": replace(_ALONE, compute=weighted_alone)},
     presets=STUDIES / "batch_completion.toml",
-    arrivals=replace(ARRIVALS, replan=partial(replan, objective="completion")),
+    arrivals=replace(
+        ARRIVALS,
+        replan=partial(replan, objective="completion"),
+        unfold=partial(unfold, objective="completion"),
+    ),
     calendar=replace(_CALENDAR, added=lambda instance, slots: float(instance.weight @ slots)),
 )
 """What the paper's figures plot; its heuristics come from an entry point of their own."""

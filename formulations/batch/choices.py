@@ -153,15 +153,20 @@ def earliest_starts(
     return start
 
 
-def cloud_ends(instance: Instance) -> Integers:
+def cloud_ends(instance: Instance, known: int = 0) -> Integers:
     """Completion slot of each job alone where both its resources are unlimited; -1: nowhere.
 
     D_j workers on one such server: no job that uses it at all does better (sheet 3.3).
+
+    Args:
+        instance: the jobs and the system.
+        known: slot before which no job starts there.
     """
     never = np.iinfo(np.int64).max
     delay = np.where(instance.unlimited, instance.upload_delay, never).min(axis=1)
     duration = -(-instance.work_fast // instance.num_chunks)
-    return np.where(delay == never, -1, instance.release_slot + delay + duration - 1)
+    start = np.maximum(instance.release_slot + np.where(delay == never, 0, delay), known)
+    return np.where(delay == never, -1, start + duration - 1)
 
 
 def longest(instance: Instance) -> int:
@@ -170,16 +175,21 @@ def longest(instance: Instance) -> int:
     return int(last_slots(at_once).max(initial=0))
 
 
-def last_slots(instance: Instance) -> Integers:
+def last_slots(instance: Instance, known: int = 0) -> Integers:
     """A slot by which each job ends in some optimum of (2), shape (jobs,).
 
     The cloud bound where a job has an unlimited server. Otherwise no slot is idle once every job
     has arrived everywhere and those with a cloud bound are done, so the jobs that are left follow
     each other.
+
+    Args:
+        instance: the jobs and the system.
+        known: slot from which on it is known that no other jobs come; before it an online
+            algorithm may wait.
     """
-    cloud = cloud_ends(instance)
+    cloud = cloud_ends(instance, known)
     edge = cloud < 0
-    arrived = int((instance.release_slot[:, None] + instance.upload_delay).max())
+    arrived = max(known, int((instance.release_slot[:, None] + instance.upload_delay).max()))
     busy = max(arrived, int(cloud.max(initial=0)) + 1) - 1 + int(instance.work_slow[edge].sum())
     return np.where(edge, busy, cloud)
 

@@ -22,6 +22,7 @@ from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import prospects
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import Layout, build, decode, encode
+from formulations.batch.unfolding import unfold
 from optsched.arrivals import Arrivals
 from optsched.errors import InputError
 from optsched.methods import Answer
@@ -319,4 +320,5 @@ ARRIVALS = Arrivals(
     unfinished=frozenset({"2e", "2j"}),
     state=State,
     replan=replan,
+    unfold=unfold,
 )

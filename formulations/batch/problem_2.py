@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from formulations.batch.choices import windows
+from formulations.batch.choices import last_slots, windows
 from formulations.batch.instance import Floats, Instance
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import Layout, build, decode, encode
@@ -37,19 +37,20 @@ def objective_terms(instance: Instance, objective: str) -> tuple[Floats, float]:
     raise InputError.of("objective", objective, allowed)
 
 
-def layout(instance: Instance, *, every: bool = False, slack: int = 0) -> Layout:
+def layout(instance: Instance, *, every: bool = False, slack: int = 0, known: int = 0) -> Layout:
     """The index sets of (2).
 
     Args:
         instance: the jobs and the system.
         every: all worker counts, without Lemma 2.
         slack: slots added to every job's window, which changes no optimum.
+        known: slot before which jobs may wait to see who comes.
     """
     w = windows(instance, every=every)
     chosen = w.choices
     soonest = instance.release_slot + w.alone
     first = np.maximum(w.earliest, soonest[chosen.job] - chosen.duration + 1)
-    last = w.last + slack
+    last = last_slots(instance, known) + slack
     kept = (w.earliest >= 0) & (first + chosen.duration - 1 <= last[chosen.job])
     everywhere = np.ones((instance.jobs, instance.servers), dtype=bool)
     return Layout(instance, chosen.take(kept), first[kept], last, everywhere)

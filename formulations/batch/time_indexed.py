@@ -7,6 +7,7 @@ slot) of the product of the two need no McCormick row from below: R5 and R6 impl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -100,6 +101,7 @@ def build(
     worker_room: Floats | None = None,
     ps_room: Floats | None = None,
     first_slot: int = 1,
+    prefix: str = "",
 ) -> ServerCells:
     """Add R1 to R7.
 
@@ -111,23 +113,26 @@ def build(
             the instance's capacities.
         ps_room: P_sv(t).
         first_slot: of these rooms.
+        prefix: of all names.
     """
     instance, chosen = layout.instance, layout.choices
     jobs = instance.jobs
     choice = layout.starts[0]
-    b = model.binary("b", len(choice), formula=r"b_{jN\xi h}")
+    b = model.binary(f"{prefix}b", len(choice), formula=r"b_{jN\xi h}")
     job = layout.start_job
     wj, ws = layout.worker_pair
     pj, ps = layout.ps_pair
     most = instance.most_workers[wj, ws]
-    y = model.integer("y", len(wj), upper=most, formula="y_{js}")
-    z = model.binary("z", len(pj), formula="z_{js}")
+    y = model.integer(f"{prefix}y", len(wj), upper=most, formula="y_{js}")
+    z = model.binary(f"{prefix}z", len(pj), formula="z_{js}")
     n = chosen.workers[choice].astype(float)
-    model.add("R1", b.sum_by(job, jobs) == served, formula=r"\sum b_{jN\xi h} = x_j")
+    model.add(f"{prefix}R1", b.sum_by(job, jobs) == served, formula=r"\sum b_{jN\xi h} = x_j")
     model.add(
-        "R2", y.sum_by(wj, jobs) == (b * n).sum_by(job, jobs), formula=r"\sum_s y_{js} = \sum N b"
+        f"{prefix}R2",
+        y.sum_by(wj, jobs) == (b * n).sum_by(job, jobs),
+        formula=r"\sum_s y_{js} = \sum N b",
     )
-    model.add("R3", z.sum_by(pj, jobs) == served, formula=r"\sum_s z_{js} = x_j")
+    model.add(f"{prefix}R3", z.sum_by(pj, jobs) == served, formula=r"\sum_s z_{js} = x_j")
     fast = np.flatnonzero(chosen.fast[choice])
     together = b[fast].sum_by(job[fast], jobs)
     service = np.full((jobs, instance.servers), -1)
@@ -138,9 +143,11 @@ def build(
         if label == "R4:with PS":
             left = left - z[service[wj[at], ws[at]]] * most[at]
         model.add(
-            label, left <= most[at], formula=r"y_{js} \le Y_{js} (z_{js} + 1 - \sum b_{jN1h})"
+            prefix + label,
+            left <= most[at],
+            formula=r"y_{js} \le Y_{js} (z_{js} + 1 - \sum b_{jN1h})",
         )
-    return _add_cells(model, layout, y, z, b, (worker_room, ps_room, first_slot))
+    return _add_cells(model, layout, y, z, b, (worker_room, ps_room, first_slot), prefix)
 
 
 def _add_cells(
@@ -150,6 +157,7 @@ def _add_cells(
     z: Variable,
     b: Variable,
     rooms: tuple[Floats | None, Floats | None, int],
+    prefix: str,
 ) -> ServerCells:
     """R5 to R7."""
     instance, chosen = layout.instance, layout.choices
@@ -168,14 +176,18 @@ def _add_cells(
         of, slot = layout.cells(pair)
         job, server = pair[0][of], pair[1][of]
         limit = instance.most_workers[job, server] if label == "y" else 1.0
-        cell = model.continuous(f"{label}_t", len(of), upper=limit, formula=f"{label}_{{js}}(t)")
+        cell = model.continuous(
+            f"{prefix}{label}_t", len(of), upper=limit, formula=f"{label}_{{js}}(t)"
+        )
         model.add(
-            f"R5:{label}",
+            f"{prefix}R5:{label}",
             cell.sum_by(layout.run_slot(job, slot), slots) == total,
             formula=rf"\sum_s {label}_{{jst}} = \sum_{{A_j(t)}} b",
         )
         model.add(
-            f"R6:{label}", cell <= variable[of], formula=rf"{label}_{{jst}} \le {label}_{{js}}"
+            f"{prefix}R6:{label}",
+            cell <= variable[of],
+            formula=rf"{label}_{{jst}} \le {label}_{{js}}",
         )
         kind = kinds[job]
         span = int(layout.last.max(initial=0)) + 2
@@ -186,7 +198,7 @@ def _add_cells(
         limits = np.zeros(len(used))
         limits[row] = side[scarce]
         model.add(
-            f"R7:{label}",
+            f"{prefix}R7:{label}",
             cell[scarce].sum_by(row, len(used)) <= limits,
             formula=rf"\sum_j {label}_{{jst}} \le capacity",
         )
@@ -195,8 +207,8 @@ def _add_cells(
     return ServerCells(worker, service, worker_cell, ps_cell)
 
 
-def decode(layout: Layout, solution: Solution) -> Schedule:
-    """The schedule of the jobs that run."""
+def decode(layout: Layout, solution: Solution | Mapping[str, Floats]) -> Schedule:
+    """The schedule of the jobs that run; of a solution, b, y and z count."""
     choice, start = layout.starts
     on = np.flatnonzero(solution["b"] > 0.5)
     chosen = layout.choices.take(choice[on])

@@ -133,6 +133,6 @@ STORAGE = replace(
     measures={},
     presets=STUDIES / "preemptive_storage.toml",
     certify=later("formulations.preemptive.certify", "certify_with_storage"),
-    arrivals=replace(ARRIVALS, replan=None),
+    arrivals=replace(ARRIVALS, replan=None, unfold=None),
 )
 """(7) and its relaxations; its heuristics come from an entry point of their own."""

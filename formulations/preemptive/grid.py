@@ -23,7 +23,7 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from optsched.arrays import compress, ranges
-from optsched.model import Model, Variable
+from optsched.model import Expression, Model, Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,9 +244,16 @@ def _groups(eligible: Booleans, size: Integers) -> tuple[Integers, Integers]:
     return group, np.bincount(group, weights=size).astype(np.int64)
 
 
-def add_capacity(model: Model, name: str, grid: Grid) -> None:
-    """Workers serve one unit a slot: rows per (class, slot) and, with hubs, per (group, slot)."""
-    y = model["y"]
+def add_capacity(model: Model, name: str, grid: Grid, y: Expression | None = None) -> None:
+    """Workers serve one unit a slot: rows per (class, slot) and, with hubs, per (group, slot).
+
+    Args:
+        model: what to add to.
+        name: of the rows.
+        grid: index sets.
+        y: units per edge cell; None: the model's variable of that name.
+    """
+    y = model["y"] if y is None else y
     row, capacity = grid.class_slots
     model.add(
         f"{name}:class",

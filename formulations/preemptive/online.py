@@ -26,6 +26,7 @@ from formulations.preemptive.instance import (
 from formulations.preemptive.offline import OFFLINE
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from formulations.preemptive.sweep import Intervals, count_open
+from formulations.preemptive.unfolding import unfold
 from optsched.arrivals import Arrivals
 from optsched.methods import Answer
 from optsched.online import State as Base
@@ -213,4 +214,5 @@ ARRIVALS = Arrivals(
     unfinished=frozenset({"2b", "2j", "4a"}),
     state=State,
     replan=replan,
+    unfold=unfold,
 )

@@ -136,6 +136,12 @@ _add(
     generator=True,
 )
 _add(
+    online.online,
+    "optsched online preemptive --instances a.json,b.json",
+    "optsched online batch --instances few.json,many.json --json",
+    part=MANY,
+)
+_add(
     ratio.ratio,
     'optsched ratio preemptive --jobs 5,10,15 --seeds 20 --heuristics "a_online,all_cloud"',
     "optsched ratio preemptive --preset quick -o rows.csv --plot picture.png",

@@ -1,4 +1,4 @@
-"""``check-online``: whether an algorithm decides anything by jobs that come later."""
+"""``check-online``: whether an algorithm looks ahead; ``online``: what not looking ahead costs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.console import NO, YES, Json, Seed, print_facts, print_json
-from optsched.cli.names import HeuristicName, extra_options, target
+from optsched.cli.console import NO, YES, Json, Seed, print_facts, print_json, print_table
+from optsched.cli.names import HeuristicName, ProblemName, extra_options, target
 from optsched.cli.progress import progress
 
 
@@ -66,3 +66,54 @@ def check_online(
     else:
         print_facts(facts)
     raise typer.Exit(YES if ahead is None else NO)
+
+
+def online(
+    name: ProblemName,
+    instances: Annotated[
+        str,
+        typer.Option(
+            help="Files of the scenarios, separated by commas: jobs that are the same in two "
+            "of them are their common past.",
+            show_default=False,
+        ),
+    ],
+    time_limit: Annotated[float, typer.Option(min=0.1, help="Wall seconds of each solve.")] = 60.0,
+    json: Json = False,
+) -> None:
+    """The price of being online: the least ratio that any online algorithm can have on scenarios.
+
+    The scenarios are all the futures there are: an algorithm does the same in two of them until
+    the first job that only one of them has. With more futures the price is larger or the same.
+    """
+    from dataclasses import asdict
+
+    from optsched.document import load
+    from optsched.online import price
+    from optsched.problem import problem
+
+    found = problem(name)
+    files = [part.strip() for part in instances.split(",") if part.strip()]
+    scenarios = [load(found.instance_type, Path(file)) for file in files]
+    paid = price(found, scenarios, time_limit=time_limit)
+    if json:
+        facts = asdict(paid)
+        del facts["schedules"]
+        print_json(facts)
+        return
+    print_table(
+        ["algorithms", "ratio at least", "ratio at most"],
+        [
+            ["deterministic, worst scenario", paid.deterministic.low, paid.deterministic.high],
+            ["randomised, worst scenario", paid.randomised.low, paid.randomised.high],
+            ["mean of the scenarios", paid.mean.low, paid.mean.high],
+        ],
+        "the best online algorithms on these scenarios",
+    )
+    costs = [found.cost(*pair) for pair in zip(scenarios, paid.schedules, strict=True)]
+    rows = zip(files, paid.optima, costs, paid.hardest, strict=True)
+    print_table(
+        ["scenario", f"optimum at least, {found.unit}", "at most", "online", "hardest mixture"],
+        [[file, one.low, one.high, cost, weight] for file, one, cost, weight in rows],
+        "the best deterministic algorithm found, and the probabilities no algorithm does well on",
+    )

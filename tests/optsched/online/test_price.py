@@ -1,0 +1,198 @@
+"""The price of being online: facts that hold of it, and brute force over tiny trees."""
+
+import itertools
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+from online_cases import instance_of
+from scipy.optimize import linprog
+
+from formulations.preemptive import Instance
+from optsched.document import save
+from optsched.errors import InputError
+from optsched.evaluation.runs import instance_rng
+from optsched.online import price
+from optsched.problem import problem
+
+CLOSE = 1e-6
+
+
+def ending(name, instance):
+    """The futures of an adversary that may stop sending jobs after any moment."""
+    times = np.sort(problem(name).arrivals.times(instance))
+    select = problem(name).arrivals.select
+    return [select(instance, np.flatnonzero(problem(name).arrivals.times(instance) <= t))
+            for t in np.unique(times)]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["preemptive", "batch"])
+@pytest.mark.parametrize("seed", range(5))
+def test_who_knows_the_future_pays_nothing(name, seed):
+    options = {"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03}
+    one = problem(name).generate(instance_rng(seed), **options)
+    paid = price(problem(name), [one])
+    for known in (paid.deterministic, paid.randomised, paid.mean):
+        assert (known.low, known.high) == pytest.approx((1.0, 1.0), abs=CLOSE)
+
+
+def test_without_a_common_past_nothing_is_unknown():
+    scenarios = [instance_of("preemptive", seed) for seed in (0, 1)]
+    paid = price(problem("preemptive"), scenarios)
+    assert paid.deterministic.high == pytest.approx(1.0, abs=CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "heuristics"),
+    [
+        ("preemptive", 3, ["a_online", "a_online_ns", "reoptimise"]),
+        ("batch", 1, ["a_online", "reoptimise"]),
+    ],
+)
+def test_no_online_algorithm_does_better_than_the_price(name, seed, heuristics):
+    chosen = problem(name)
+    scenarios = ending(name, instance_of(name, seed).select_jobs(np.arange(3)))
+    paid = price(chosen, scenarios)
+    assert paid.mean.low <= paid.randomised.low <= paid.deterministic.low + CLOSE
+    for known in (paid.deterministic, paid.randomised, paid.mean):
+        assert known.low <= known.high + CLOSE
+    for heuristic in heuristics:
+        ratios = [
+            chosen.cost(one, chosen.run(heuristic, one, np.random.default_rng(0))) / best.low
+            for one, best in zip(scenarios, paid.optima, strict=True)
+        ]
+        assert max(ratios) >= paid.deterministic.low - CLOSE
+        assert np.mean(ratios) >= paid.mean.low - CLOSE
+
+
+def test_what_the_best_algorithm_does_depends_on_the_past_alone():
+    chosen = problem("batch")
+    scenarios = ending("batch", instance_of("batch", 1).select_jobs(np.arange(3)))
+    schedules = price(chosen, scenarios).schedules
+    for (one, made), (later, its) in itertools.pairwise(zip(scenarios, schedules, strict=True)):
+        parting = float(np.max(later.release_slot))
+        assert sorted(chosen.arrivals.decisions(one, made, parting)) == sorted(
+            chosen.arrivals.decisions(later, its, parting)
+        )
+
+
+# brute force: two edge workers behind one delay, and the cloud
+
+WORKERS = 2
+JOBS = [
+    # release, chunks, slow, fast, delay to the edge, delay to the cloud
+    (1, 2, 2, 1, 0, 3),
+    (1, 1, 2, 2, 1, 4),
+    (2, 2, 1, 1, 0, 4),
+    (2, 1, 3, 1, 0, 3),
+    (3, 2, 2, 2, 0, 3),
+]
+
+
+def instance(jobs):
+    release, chunks, slow, fast, edge, cloud = (list(column) for column in zip(*jobs, strict=True))
+    return Instance.build(
+        release_time=release, num_chunks=chunks, chunk_time_slow=slow, chunk_time_fast=fast,
+        upload_delay_edge=[[delay] for delay in edge], upload_delay_cloud=cloud,
+        worker_server=[0] * WORKERS,
+    )  # fmt: skip
+
+
+def strategies(scenarios):
+    """Costs, one per scenario, of all deterministic online algorithms that are not dominated."""
+
+    @cache
+    def reached(group, slot, state):
+        seen = {}
+        for i in group:
+            there = tuple(j for j in scenarios[i] if JOBS[j][0] <= slot)
+            seen.setdefault(there, []).append(i)
+        if len(seen) > 1:
+            parts = [reached(tuple(part), slot, state) for part in seen.values()]
+            return frozenset(
+                tuple(sorted(itertools.chain(*choice))) for choice in itertools.product(*parts)
+            )
+        here, known = dict(state), next(iter(seen))
+        waiting = [j for j in known if not here.get(j, (0, False, False))[2]]
+        if not waiting and all(len(scenarios[i]) == len(known) for i in group):
+            return frozenset({tuple((i, 0) for i in group)})
+        rooms = [
+            range(min(JOBS[j][1], WORKERS) + 1 if slot >= JOBS[j][0] + JOBS[j][4] else 1)
+            for j in waiting
+        ]
+        found = set()
+        for edge in itertools.product(*rooms):
+            if sum(edge) > WORKERS:
+                continue
+            after = dict(here)
+            for j, units in zip(waiting, edge, strict=True):
+                release, chunks, slow, fast, _, cloud = JOBS[j]
+                done, at_edge, _ = here.get(j, (0, False, False))
+                done += units + (chunks - units if slot >= release + cloud else 0)
+                at_edge = at_edge or units > 0
+                needed = chunks * (slow if at_edge else fast)
+                after[j] = (done, at_edge, done >= needed)
+            rest = reached(group, slot + 1, tuple(sorted(after.items())))
+            found |= {tuple((i, cost + len(waiting)) for i, cost in costs) for costs in rest}
+        return frozenset(
+            one
+            for one in found
+            if not any(
+                other != one and all(a[1] <= b[1] for a, b in zip(other, one, strict=True))
+                for other in found
+            )
+        )
+
+    everything = reached(tuple(range(len(scenarios))), 1, ())
+    return np.array([[cost for _, cost in one] for one in everything], dtype=float)
+
+
+@pytest.mark.parametrize(
+    "scenarios",
+    [
+        [(0,), (0, 2)],
+        [(0, 1), (0, 1, 2), (0, 1, 3)],
+        [(1,), (1, 2), (1, 2, 4), (1, 3)],
+        [(0, 2), (0, 2, 4), (0, 3, 4)],
+    ],
+)
+def test_brute_force_over_tiny_trees_agrees(scenarios):
+    paid = price(problem("preemptive"), [instance([JOBS[j] for j in one]) for one in scenarios])
+    best = np.array([strategies([one]).min() for one in scenarios])
+    assert [one.low for one in paid.optima] == pytest.approx(best)
+    ratios = strategies(scenarios) / best
+    rows = len(ratios)
+    mixed = linprog(
+        np.append(np.zeros(rows), 1.0),
+        A_ub=np.column_stack([ratios.T, -np.ones(len(scenarios))]),
+        b_ub=np.zeros(len(scenarios)),
+        A_eq=[[1.0] * rows + [0.0]],
+        b_eq=[1.0],
+    ).fun
+    for known, told in (
+        (paid.deterministic, ratios.max(axis=1).min()),
+        (paid.randomised, mixed),
+        (paid.mean, ratios.mean(axis=1).min()),
+    ):
+        assert (known.low, known.high) == pytest.approx((told, told), abs=1e-5)
+
+
+def test_what_is_no_tree_of_futures_is_refused():
+    one = instance(JOBS[:1])
+    with pytest.raises(InputError, match="differ in some job"):
+        price(problem("preemptive"), [one, one])
+    with pytest.raises(InputError, match="at least one instance"):
+        price(problem("preemptive"), [])
+    with pytest.raises(InputError, match="a model of its online algorithms"):
+        price(problem("okita"), [instance_of("okita", 0)])
+
+
+def test_the_command_prints_the_price(cli, tmp_path):
+    files = []
+    for k in (1, 2):
+        save(instance([JOBS[0], JOBS[2]][:k]), tmp_path / f"{k}.json")
+        files.append(str(tmp_path / f"{k}.json"))
+    said = cli("online", "preemptive", "--instances", ",".join(files), "--json")
+    told = price(problem("preemptive"), [instance([JOBS[0]]), instance([JOBS[0], JOBS[2]])])
+    assert json.loads(said.stdout)["deterministic"]["low"] == pytest.approx(told.deterministic.low)
