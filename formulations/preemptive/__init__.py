@@ -23,6 +23,7 @@ from formulations.preemptive import (
     problem_9,
     problem_10,
     problem_11,
+    storage_online,
 )
 from formulations.preemptive.bounds import ALONE, BOUNDS
 from formulations.preemptive.check import check, cost
@@ -133,6 +134,6 @@ STORAGE = replace(
     measures={},
     presets=STUDIES / "preemptive_storage.toml",
     certify=later("formulations.preemptive.certify", "certify_with_storage"),
-    arrivals=replace(ARRIVALS, replan=None, unfold=None),
+    arrivals=replace(ARRIVALS, replan=storage_online.replan, unfold=None),
 )
 """(7) and its relaxations; its heuristics come from an entry point of their own."""

@@ -103,7 +103,7 @@ def problem_7_compact(instance: Instance, *, whole: bool = False) -> Model:
         instance: times are taken up to whole slots.
         whole: declare units of work and of storage integer, for solvers that know nothing else.
     """
-    shelves = _shelves(instance)
+    shelves = shelves_of(instance)
     grid, instance = shelves.grid, shelves.grid.instance
     jobs, chunks = instance.jobs, instance.num_chunks.astype(float)
     time = instance.chunk_time_slow
@@ -166,7 +166,7 @@ def problem_7_compact(instance: Instance, *, whole: bool = False) -> Model:
 
 
 @dataclass(frozen=True, eq=False)
-class _Shelves:
+class Shelves:
     """Pairs of a job and an edge server that may store its chunks."""
 
     grid: Grid
@@ -176,16 +176,28 @@ class _Shelves:
     of_cell: Integers
     """Pair of each edge cell of the grid."""
 
+    def units(self, runs: Floats, end: int) -> Integers:
+        """Units of work per edge cell in runs (job, chunk, worker, start, end) before a slot."""
+        grid, classes = self.grid, self.grid.instance.worker_classes
+        cells = np.stack([grid.cell_job, grid.cell_class, grid.cell_slot])
+        job, worker = runs[:, 0].astype(np.int64), runs[:, 2].astype(np.int64)
+        run, slot = ranges(whole_slots(runs[:, 3]), np.minimum(whole_slots(runs[:, 4]), end))
+        done = np.stack([job[run], classes.of_worker[worker[run]], slot])
+        _, key = np.unique(np.concatenate([cells, done], axis=1), axis=1, return_inverse=True)
+        key = key.reshape(-1)
+        count = np.bincount(key[grid.cells :], minlength=grid.cells)
+        return np.asarray(count[key[: grid.cells]])
 
-def _shelves(instance: Instance) -> _Shelves:
+
+def shelves_of(instance: Instance) -> Shelves:
     grid = build_grid(instance.rounded(), hub=False)
     servers = max(instance.edge_servers, 1)
     server = instance.worker_classes.server[grid.cell_class]
     of_cell, pairs = compress(grid.cell_job * servers + server)
-    return _Shelves(grid, pairs // servers, pairs % servers, of_cell)
+    return Shelves(grid, pairs // servers, pairs % servers, of_cell)
 
 
-def _add_storage(model: Model, shelves: _Shelves, *, whole: bool) -> None:
+def _add_storage(model: Model, shelves: Shelves, *, whole: bool) -> None:
     """(7b), (7c): what is stored fits, in every slot from release until the job completes."""
     grid, instance = shelves.grid, shelves.grid.instance
     pending, stored = model["pending"], model["stored"]
@@ -225,22 +237,47 @@ def decode_problem_7_compact(
     Units of work are whole: a maximum flow within the completion times and stored chunks the
     solver chose. Dealt out in order of time, those of one server give each chunk its share.
     """
-    shelves = _shelves(instance)
+    return completed(shelves_of(instance), solution, np.zeros((0, 5)), 0)
+
+
+def completed(shelves: Shelves, solution: Solution, past: Floats, slot: int) -> Schedule:
+    """The schedule a solution stands for whose work at the edge before a slot is given.
+
+    Args:
+        shelves: of the instance.
+        solution: of ``problem_7_compact`` with that work as it is.
+        past: rows (job, chunk, worker, start, end) of that work, dealt out as here.
+        slot: first slot that is free to decide on.
+    """
     grid = shelves.grid
-    window_job = grid.windows[0]
+    window_job, jobs = grid.windows[0], grid.instance.jobs
     pending = whole_units(solution["pending"], "pending").astype(bool)
     stored = whole_units(solution["stored"], "stored")
-    fast = np.zeros(instance.jobs, dtype=bool)
-    jobs, last = last_windows(grid)
-    fast[jobs] = pending[last]
-    due = grid.first_slot + np.bincount(window_job, weights=pending, minlength=instance.jobs)
-    cell, _ = ranges(np.zeros(grid.cells), _edge_flow(shelves, stored, due.astype(np.int64)))
-    runs = np.concatenate([_dealt(shelves, stored, cell), _cloud_chunks(shelves, stored, fast)])
-    return named_schedule(grid.instance, runs, fast)
+    fast = np.zeros(jobs, dtype=bool)
+    may, last = last_windows(grid)
+    fast[may] = pending[last]
+    due = grid.first_slot + np.bincount(window_job, weights=pending, minlength=jobs)
+    done = np.bincount(
+        shelves.of_cell, weights=shelves.units(past, slot), minlength=len(stored)
+    ).astype(np.int64)
+    cell, _ = ranges(
+        np.zeros(grid.cells), _edge_flow(shelves, stored, due.astype(np.int64), done, slot)
+    )
+    dealt, in_cloud = _dealt(shelves, stored, cell, done), _cloud_chunks(shelves, stored, fast)
+    return named_schedule(grid.instance, np.concatenate([past, dealt, in_cloud]), fast)
 
 
-def _edge_flow(shelves: _Shelves, stored: Integers, due: Integers) -> Integers:
-    """Whole units per edge cell that train the stored chunks before the given times.
+def _edge_flow(
+    shelves: Shelves, stored: Integers, due: Integers, done: Integers, slot: int
+) -> Integers:
+    """Whole units per edge cell from a slot on that train the stored chunks before given times.
+
+    Args:
+        shelves: of the instance.
+        stored: chunks of each pair of a job and a server.
+        due: time of each job.
+        done: units of each pair that were trained before.
+        slot: first slot that is free to decide on.
 
     Raises:
         ModelError: no flow does all the work; a point of the model would be one.
@@ -256,8 +293,8 @@ def _edge_flow(shelves: _Shelves, stored: Integers, due: Integers) -> Integers:
     pool = pairs + crossings + np.arange(len(capacity))
     source, sink = pairs + crossings + len(capacity), pairs + crossings + len(capacity) + 1
     owner = key // slots
-    open_ = key % slots < due[shelves.job[owner]]
-    work = stored * grid.instance.chunk_time_slow[shelves.job].astype(np.int64)
+    open_ = (key % slots < due[shelves.job[owner]]) & (key % slots >= slot)
+    work = stored * grid.instance.chunk_time_slow[shelves.job].astype(np.int64) - done
     parts = [
         (crossing[row], pool[place], grid.cell_limit.astype(np.int64)),
         (np.full(pairs, source), np.arange(pairs), work),
@@ -274,11 +311,12 @@ def _edge_flow(shelves: _Shelves, stored: Integers, due: Integers) -> Integers:
     return np.asarray(flow.flows(arcs), dtype=np.int64)[: grid.cells]
 
 
-def _dealt(shelves: _Shelves, stored: Integers, cell: Integers) -> Floats:
+def _dealt(shelves: Shelves, stored: Integers, cell: Integers, done: Integers) -> Floats:
     """Rows (job, chunk, worker, start, end) of units at the edge, cell by cell.
 
     Of the units of one job on one server, in order of time, chunk i of the n stored there takes
-    every n-th: a slot has at most n of them, so no chunk takes two at once (sheet 3.4 i).
+    every n-th, those done before counted: a slot has at most n of them, so no chunk takes two at
+    once (sheet 3.4 i).
     """
     grid, instance = shelves.grid, shelves.grid.instance
     pair, slot = shelves.of_cell[cell], grid.cell_slot[cell]
@@ -289,7 +327,7 @@ def _dealt(shelves: _Shelves, stored: Integers, cell: Integers) -> Floats:
     offset = before - np.append(before, 0)[first_of_job][shelves.job]
     first_chunk = np.cumsum(instance.num_chunks) - instance.num_chunks
     job = shelves.job[pair]
-    chunk = first_chunk[job] + offset[pair] + rank_within(pair) % stored[pair]
+    chunk = first_chunk[job] + offset[pair] + (rank_within(pair) + done[pair]) % stored[pair]
     klass = grid.cell_class[cell]
     members = np.argsort(instance.worker_classes.of_worker, kind="stable")
     size = instance.worker_classes.size
@@ -298,7 +336,7 @@ def _dealt(shelves: _Shelves, stored: Integers, cell: Integers) -> Floats:
     return chunk_runs(instance, job, chunk, worker, slot)
 
 
-def _cloud_chunks(shelves: _Shelves, stored: Integers, fast: Booleans) -> Floats:
+def _cloud_chunks(shelves: Shelves, stored: Integers, fast: Booleans) -> Floats:
     """Rows (job, chunk, worker, start, end) of the chunks of other jobs in the slow cloud."""
     instance = shelves.grid.instance
     at_edge = np.bincount(shelves.job, weights=stored, minlength=instance.jobs).astype(np.int64)
@@ -314,7 +352,7 @@ def encode_problem_7_compact(instance: Instance, schedule: Schedule) -> dict[str
     A job that completes no sooner than it would whole in the cloud goes there: its window ends
     then, and it is in nobody's way.
     """
-    shelves = _shelves(instance)
+    shelves = shelves_of(instance)
     grid = shelves.grid
     job, slot = grid.windows
     completion = completion_times(instance, schedule)

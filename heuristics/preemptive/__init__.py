@@ -1,6 +1,6 @@
 """A_online, its variants, the paper's baselines, and the policy every figure needs beside them."""
 
-from formulations.preemptive import PROBLEM
+from formulations.preemptive import PROBLEM, STORAGE
 from heuristics.preemptive import a_online, all_cloud, batch_scheduler, srtf, storage, tiresias
 from optsched.online import reoptimise_heuristic
 from optsched.problem import Heuristic
@@ -65,6 +65,7 @@ STORAGE_HEURISTICS: dict[str, Heuristic] = {
         "A_online that sends a chunk only where there is room for it",
     ),
     "all_cloud": HEURISTICS["all_cloud"],
+    "reoptimise": reoptimise_heuristic(STORAGE),
 }
 """For the problem with limited storage."""
 

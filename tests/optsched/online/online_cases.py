@@ -8,6 +8,14 @@ from optsched.problem import problem
 
 OPTIONS = {
     "preemptive": {"jobs": 5, "servers": 3, "types": 1, "span": 6, "time_scale": 0.03},
+    "preemptive_storage": {
+        "jobs": 5,
+        "servers": 3,
+        "types": 1,
+        "span": 6,
+        "time_scale": 0.03,
+        "room": 2.0,
+    },
     "batch": {"jobs": 4, "servers": 3, "types": 1, "time_scale": 0.03},
     "batch_completion": {"jobs": 4, "servers": 3, "types": 1, "time_scale": 0.03},
     "okita": {"jobs": 3, "sites": 3, "horizon": 6},
@@ -15,13 +23,10 @@ OPTIONS = {
 }
 """Generator options by problem."""
 
-STORAGE = {"jobs": 5, "servers": 3, "types": 1, "span": 6, "time_scale": 0.03}
-
 
 def instance_of(name, seed):
     """A random small instance of a problem."""
-    options = STORAGE if name == "preemptive_storage" else OPTIONS[name]
-    return problem(name).generate(instance_rng(seed), **options)
+    return problem(name).generate(instance_rng(seed), **OPTIONS[name])
 
 
 class EarliestFinish:

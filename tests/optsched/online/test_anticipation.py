@@ -17,7 +17,7 @@ from optsched.testing import check_online
 
 ONLINE = [
     (name, heuristic)
-    for name in (*online_cases.OPTIONS, "preemptive_storage")
+    for name in online_cases.OPTIONS
     for heuristic, made in problem(name).heuristics.items()
     if made.is_online({}) and heuristic != "reoptimise"
 ]
@@ -26,7 +26,7 @@ SEES_ALL = ("aerialedge", "pack_greedy", "tetris", "graphene", "spear", "first_f
 
 @pytest.mark.parametrize(("name", "heuristic"), ONLINE, ids=".".join)
 def test_no_heuristic_announced_as_online_looks_ahead(name, heuristic):
-    options = online_cases.STORAGE if "storage" in name else online_cases.OPTIONS[name]
+    options = online_cases.OPTIONS[name]
     assert check_online(f"{name}.{heuristic}", instances=2, generator=options) is None
 
 

@@ -12,7 +12,7 @@ from optsched.problem import Heuristic, problem
 
 HEURISTICS = [
     (name, heuristic)
-    for name in (*online_cases.OPTIONS, "preemptive_storage")
+    for name in online_cases.OPTIONS
     for heuristic, made in problem(name).heuristics.items()
     if made.is_online({}) and heuristic != "reoptimise"
 ]

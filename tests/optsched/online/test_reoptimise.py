@@ -1,5 +1,7 @@
 """The exact model anew on every arrival: never below the optimum, and it with all foresight."""
 
+from dataclasses import replace
+
 import numpy as np
 import online_cases
 import pytest
@@ -11,6 +13,7 @@ from optsched.online import anticipation, reoptimise
 from optsched.problem import problem
 
 NAMES = tuple(online_cases.OPTIONS)
+STORED = "preemptive_storage"
 
 
 def costs(name, instance, **options):
@@ -68,4 +71,23 @@ def test_options_out_of_range_are_refused_before_anything_runs():
     with pytest.raises(InputError, match=r"window = 0: an integer >= 1"):
         reoptimise(found, instance, window=0)
     with pytest.raises(InputError, match="one with a model for replanning"):
-        reoptimise(problem("preemptive_storage"), online_cases.instance_of("preemptive", 0))
+        reoptimise(replace(found, arrivals=replace(found.arrivals, replan=None)), instance)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_chunks_are_stored_stays_as_first_planned(seed):
+    found, instance = problem(STORED), online_cases.instance_of(STORED, seed)
+    arrivals, places = found.arrivals, {}
+
+    def replan(part, plan, now, options):
+        answer = arrivals.replan(part, plan, now, options)
+        made = answer.schedule
+        there = zip(made.run_job, made.run_chunk, made.run_worker, strict=True)
+        for job, chunk, worker in there:
+            server = -1 if worker < 0 else int(part.worker_server[worker])
+            assert places.setdefault((int(job), int(chunk)), server) == server
+        assert not found.check(part, made, **found.reference_check)
+        return answer
+
+    reoptimise(replace(found, arrivals=replace(arrivals, replan=replan)), instance, window=3)
+    assert len(places) == instance.num_chunks.sum()
