@@ -59,9 +59,8 @@ def main() -> None:
     parser.add_argument("--problems", nargs="*", default=list(CELLS))
     given = parser.parse_args()
     seeds = range(given.seeds)
-    print(
-        "problem            algorithm                n  mean ratio (95 %)       worst  infinite  s/arrival  < = >"
-    )
+    head = ("problem", "algorithm", "n", "mean ratio (95 %)", "worst", "infinite", "s/arrival")
+    print("{:<18} {:<23} {:>2}  {:<22} {:>6}  {:>8}  {:>9}  < = >".format(*head))
     for name in given.problems:
         cells, heuristics = CELLS[name]
         found = problem(name)
