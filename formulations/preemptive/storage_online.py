@@ -36,10 +36,11 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
         upload_delay_edge=np.maximum(instance.upload_delay_edge, sent[:, None]),
         jobs_document=None,
     )
-    kept = {"plan": schedule, "slot": int(whole_slots(now))}
+    slot = int(whole_slots(now))
     return Formulation(
-        "problem_7_replanned", partial(_model, **kept), "problem (7)",
-        "total completion time, places and the past as they are", partial(_decode, **kept),
+        "problem_7_replanned", partial(_model, plan=schedule, slot=slot), "problem (7)",
+        "total completion time, places and the past as they are",
+        partial(_decode, plan=schedule, slot=slot),
     ).solve(part, options=options)  # fmt: skip
 
 
@@ -47,7 +48,7 @@ def _past(plan: Schedule, slot: int) -> Floats:
     """Rows (job, chunk, worker, start, end) of what is done at the edge before a slot."""
     past = before(plan, slot)
     rows = (past.run_job, past.run_chunk, past.run_worker, past.run_start, past.run_end)
-    return np.column_stack(rows)[past.run_worker != CLOUD].astype(float)
+    return np.asarray(np.column_stack(rows)[past.run_worker != CLOUD], dtype=float)
 
 
 def _model(instance: Instance, *, plan: Schedule, slot: int) -> Model:
