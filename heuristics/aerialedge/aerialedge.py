@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from pydantic import PositiveInt
 
@@ -9,7 +11,7 @@ from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.fill import fill_by_knapsack
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.pack import Method, pack
-from formulations.aerialedge.schedule import Schedule
+from formulations.aerialedge.schedule import NOWHERE, Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_schedule
 from heuristics.aerialedge.baselines import first_fit_decreasing
 from optsched.calls import Positive
@@ -21,6 +23,7 @@ def aerialedge(
     *,
     method: Method = "auto",
     time_limit: Positive = 10.0,
+    printed: bool = False,
 ) -> Schedule:
     """Algorithms 2 and 3: gang reservation on the nodes an exact packing opens.
 
@@ -32,10 +35,30 @@ def aerialedge(
         rng: never drawn from.
         method: of ``pack``.
         time_limit: wall seconds for the packing.
+        printed: Algorithm 3 line by line, errors included: tasks stay unplaced, which the checker
+            says.
     """
     i = closest_feasible(instance)
     schedule = pack(instance, deployment=i, method=method, time_limit=time_limit).schedule
-    return first_fit_decreasing(instance, rng) if schedule is None else schedule
+    if schedule is None:
+        schedule = first_fit_decreasing(instance, rng)
+    return _line_by_line(schedule) if printed else schedule
+
+
+def _line_by_line(packed: Schedule) -> Schedule:
+    """Algorithm 3 on the Gamma and beta of a packing.
+
+    Line 3 sets I_i to the capacity, line 6 adds the task to it, so that line 8 finds every node
+    full after one task and goes on to the next, and so does the loop of line 1.
+    """
+    nodes, place, at = packed.opened, np.full(len(packed.node), NOWHERE), 0
+    while at < len(nodes):
+        for task in range(len(place)):
+            if at < len(nodes) and packed.node[task] == nodes[at]:
+                place[task] = nodes[at]
+                at += 1
+        at += 1
+    return replace(packed, node=place)
 
 
 def pack_greedy(

@@ -8,6 +8,7 @@ from formulations.batch.instance import Instance
 from formulations.batch.schedule import Schedule
 from heuristics.batch.rounds import in_rounds
 from heuristics.batch.rules import (
+    CostC,
     CostD,
     JobOrder,
     ReleaseTest,
@@ -28,6 +29,8 @@ def a_online(
     value_rule: ValueRule = "one",
     job_order: JobOrder = "arrival",
     cost_d: CostD = "exact",
+    cost_c: CostC = "exact",
+    printed: bool = False,
 ) -> Schedule:
     """A_online (Algorithms 1 to 4); the options are those of ``Rules``.
 
@@ -43,11 +46,15 @@ def a_online(
         value_rule: what a job is worth.
         job_order: order inside a round.
         cost_d: COST_D exact or as printed.
+        cost_c: COST_C exact or as printed.
+        printed: both as printed.
 
     Raises:
         InputError: an option out of range.
     """
-    rules = Rules(selection, start_rule, release_test, value_rule, job_order, cost_d)
+    if printed:
+        cost_c = cost_d = "printed"
+    rules = Rules(selection, start_rule, release_test, value_rule, job_order, cost_d, cost_c)
     return in_rounds(instance, rules)
 
 

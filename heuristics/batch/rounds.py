@@ -17,8 +17,8 @@ from formulations.batch.choices import Choices, job_choices
 from formulations.batch.instance import Instance, Integers, Job, System
 from formulations.batch.problem_9 import Pick, ServerView, best_offer
 from formulations.batch.schedule import Schedule
-from heuristics.batch.cost_d_printed import cost_d_printed
 from heuristics.batch.ledger import PriceLedger
+from heuristics.batch.printed_costs import cost_c_printed, cost_d_printed
 from heuristics.batch.rules import Rules
 from optsched.errors import InputError
 
@@ -142,7 +142,7 @@ class RoundScheduler:
             return None
         starts = range(tau + 1, 2 * tau + 1)
         starts = starts if self._rules.start_rule == "any" else starts[:1]
-        if self._rules.cost_d == "printed":
+        if "printed" in (self._rules.cost_c, self._rules.cost_d):
             return self._printed(market, chosen, starts, rows)
         found = best_offer(market, chosen, starts, earliest=self._rules.selection == "earliest")
         if found is None:
@@ -162,22 +162,27 @@ class RoundScheduler:
     def _printed(
         self, market: ServerView, chosen: Choices, starts: range, rows: Integers
     ) -> Decision | None:
-        """The same with the printed COST_D, its schedules billed at their own cost."""
+        """The same with printed subroutines, their schedules billed at their own cost."""
         earliest = self._rules.selection == "earliest"
-        fast = chosen.take(chosen.fast)
-        found = best_offer(market, fast, starts, earliest=earliest) if len(fast) else None
+        literal = {True: self._rules.cost_c == "printed", False: self._rules.cost_d == "printed"}
+        exact = chosen.take(~np.where(chosen.fast, literal[True], literal[False]))
+        found = best_offer(market, exact, starts, earliest=earliest) if len(exact) else None
         options: list[tuple[tuple[float, ...], Decision]] = []
         if found is not None:
             pick, offers = found
             y, ps = offers.placement(pick.choice)
-            options.append((self._key(pick, fast), self._decision(pick, fast, y, ps, rows)))
-        for k in np.flatnonzero(~chosen.fast).tolist():
+            options.append((self._key(pick, exact), self._decision(pick, exact, y, ps, rows)))
+        for k in range(len(chosen)):
+            fast = bool(chosen.fast[k])
+            if not literal[fast]:
+                continue
+            subroutine = cost_c_printed if fast else cost_d_printed
             for start in starts:
                 duration = int(chosen.duration[k])
                 view = _from_slot(market, start)
                 if duration > view.slots:
                     break
-                answer = cost_d_printed(view, int(chosen.workers[k]), duration)
+                answer = subroutine(view, int(chosen.workers[k]), duration)
                 if answer is not None:
                     pick = Pick(k, start, start + duration - 1, answer.cost(view, duration))
                     decision = self._decision(pick, chosen, answer.workers, answer.ps, rows)

@@ -26,6 +26,9 @@ JobOrder = Literal["arrival", "shortest_work", "weight_per_cost"]
 CostD = Literal["exact", "printed"]
 """COST_D as the exact minimum, or line by line as printed (E17)."""
 
+CostC = Literal["exact", "printed"]
+"""COST_C as the exact minimum, or the server that is cheapest at tau_i, as printed (E15)."""
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -41,6 +44,7 @@ class Rules:
     value_rule: ValueRule = "one"
     job_order: JobOrder = "arrival"
     cost_d: CostD = "exact"
+    cost_c: CostC = "exact"
     one_server: bool = True
     """Whether COST_C is tried; False: spread placements at the slow speed only (BatchSche)."""
 
@@ -52,6 +56,7 @@ class Rules:
             "value_rule": ValueRule,
             "job_order": JobOrder,
             "cost_d": CostD,
+            "cost_c": CostC,
         }
         problems = [
             FieldProblem(name, getattr(self, name), "one of " + ", ".join(get_args(kind)))

@@ -30,7 +30,13 @@ def split(left: Integers, room: Integers, order: Integers, amount: int) -> Integ
 
 @njit_cached
 def transport(
-    left: Integers, target: Integers, price: Floats, sources: Integers, exact: bool, flow: Integers
+    left: Integers,
+    target: Integers,
+    price: Floats,
+    sources: Integers,
+    exact: bool,
+    flow: Integers,
+    local: bool = True,
 ) -> float:
     """Algorithm 3 (DTA), or (7') where ``exact``: writes chunks from row to column.
 
@@ -41,6 +47,7 @@ def transport(
         sources: row r lists the sites by what it costs to bring a chunk to r.
         exact: solve (7') instead.
         flow: written, shape (sites, sites).
+        local: write chunks that stay where they are, too; as printed, Algorithm 3 does not (E15).
 
     Returns:
         Cost, money.
@@ -51,7 +58,8 @@ def transport(
     total = 0.0
     spare = np.maximum(left - target, 0)
     for r in range(len(left)):
-        flow[r, r] = min(left[r], target[r])
+        if local:
+            flow[r, r] = min(left[r], target[r])
         need = target[r] - left[r]
         if need <= 0:
             continue
@@ -83,6 +91,7 @@ def one_shot(
     last: int,
     length: int,
     exact_transport: bool,
+    last_wins: bool = False,
 ) -> tuple[Floats, Integers, Integers, Floats]:
     """PA and OSF for every number of workers from ``first`` to ``last``.
 
@@ -104,6 +113,7 @@ def one_shot(
         last: largest number of workers.
         length: slots of the window; 0: as many as the number of workers nominally needs.
         exact_transport: see ``transport``.
+        last_wins: of equal sites of the server the last is kept, as printed (E13).
 
     Returns:
         For each number: bandwidth of the window (money; infinite where nothing fits), its slots,
@@ -134,7 +144,7 @@ def one_shot(
                 continue
             taken[s] += 1
             spent[s] += talk[r, s]
-            if spent[s] < best:
+            if spent[s] < best or (last_wins and spent[s] == best):
                 best, where = spent[s], s
         if where < 0:
             break

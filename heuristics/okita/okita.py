@@ -81,6 +81,7 @@ def okita(
     migrate_search: MigrateSearch = "same_n",
     piecewise_priority: PiecewisePriority = "corrected",
     normalise_q: bool = False,
+    printed: bool = False,
 ) -> Schedule:
     """Okita; nothing is drawn.
 
@@ -95,11 +96,14 @@ def okita(
         migrate_search: see ``MigrateSearch``.
         piecewise_priority: see ``PiecewisePriority``.
         normalise_q: make the bandwidth term of (6) scale free (E18).
+        printed: Algorithms 2 and 3 line by line (see ``Rules``): data that lie where they are
+            trained are never done with, and the run ends in the first slot that changes nothing,
+            with jobs unfinished, which the checker says.
 
     Raises:
         InputError: an option out of range, or a job that breaks (A2).
     """
-    rules = Rules(beta, normalise_q, placement, transport)
+    rules = Rules(beta, normalise_q, placement, transport, printed)
     return run_okita(
         instance,
         rules,
@@ -137,6 +141,7 @@ def run_okita(
         while arrived < len(order) and instance.release_slot[order[arrived]] <= slot:
             present.append(_Plan(Job(system, order[arrived])))
             arrived += 1
+        before = recorder.moved
         for plan in present:
             _plan(plan, slot, latency_offset)
         jobs = [plan.job for plan in present]
@@ -146,7 +151,10 @@ def run_okita(
         day = _Slot(instance, slot, latency_offset, migrate_search, recorder)
         for at in ranked.tolist():
             decisions.append(day.deploy(present[at], float(score[at])))
+        done = recorder.moved
         present = [plan for plan in present if plan.job.left.any()]
+        if system.rules.printed and done == before and arrived == len(order):
+            break
     return OkitaRun(recorder.schedule(), tuple(decisions))
 
 

@@ -33,6 +33,9 @@ class Rules:
     """Divide the bandwidth term of (6) by its largest value, so that it is scale free (E18)."""
     placement: PlacementRule = "pa"
     transport: TransportRule = "dta"
+    printed: bool = False
+    """Algorithms 2 and 3 line by line: the last of equal sites wins (E13), and chunks that are
+    trained where they lie are not recorded (E15)."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -138,6 +141,7 @@ class Job:
             *one_shot(
                 self.left, orders, order, fit, beside, self.talk, self.move, self.system.sources,
                 self.numerator, self.divisor, first, last, length, self._exact_transport,
+                self.system.rules.printed,
             )
         )  # fmt: skip
 
@@ -177,8 +181,9 @@ class Job:
         target = split(self.left, able, order, amount)
         flow = np.zeros(self.move.shape, dtype=np.int64)
         moved = transport(
-            self.left, target, self.move, self.system.sources, self._exact_transport, flow
-        )
+            self.left, target, self.move, self.system.sources, self._exact_transport, flow,
+            not self.system.rules.printed,
+        )  # fmt: skip
         self.paid += float(workers @ self.talk[:, server]) + moved
         self.left = self.left - flow.sum(axis=1)
         return flow
@@ -191,6 +196,8 @@ class Recorder:
         self._workers: list[Integers] = []
         self._servers: list[tuple[int, int, int]] = []
         self._moves: list[Integers] = []
+        self.moved = 0
+        """Chunks recorded."""
 
     def add(self, i: int, slot: int, workers: Integers, server: int, flow: Integers) -> None:
         """One job in one slot."""
@@ -199,6 +206,7 @@ class Recorder:
         self._workers.append(_rows((i, slot), site, workers[site]))
         self._servers.append((i, slot, server))
         self._moves.append(_rows((i, slot), source, target, flow[source, target]))
+        self.moved += int(flow.sum())
 
     def schedule(self) -> Schedule:
         """All of it."""

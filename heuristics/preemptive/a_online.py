@@ -119,23 +119,27 @@ def a_online(
     edge_only: bool = False,
     no_spill: bool = False,
     ps_policy: PsPolicy = "lowest_index",
+    printed: bool = False,
 ) -> OnlineRun:
     """A_online (Algorithms 1 to 5); the options are the fields of ``Rules``.
 
     Args:
         instance: storage limits are not looked at.
-        rng: drawn from by ``ps_policy="random"`` only.
+        rng: drawn from by ``ps_policy="random"`` and ``printed`` only.
         priority: which chunk a worker runs.
         pending_rule: how a place is priced.
         epsilon: speed augmentation, >= 0.
         edge_only: leave the cloud to jobs that no edge worker may serve.
         no_spill: never split a job between edge and cloud.
         ps_policy: which free parameter server is taken.
+        printed: Algorithms 2 and 5 line by line, errors included (see ``dispatch`` and
+            ``parameter_servers``): prices are not those of Lemma 4, and parameter servers are
+            missing or shared, which the checker says.
 
     Raises:
         InputError: an option out of range.
     """
-    rules = Rules(priority, pending_rule, epsilon, edge_only, no_spill, ps_policy)
+    rules = Rules(priority, pending_rule, epsilon, edge_only, no_spill, ps_policy, printed)
     return _run(instance, rules, rng)
 
 

@@ -47,6 +47,8 @@ def greedy(job: Job, pool: WorkerPool, worker_server: Integers, rules: Rules) ->
     slow_time = job.chunk_time_slow / rules.speed
     fast_cloud, slow_cloud = _cloud_levels(job, rules)
     delay = job.upload_delay_edge[worker_server[job.eligible_workers]]
+    if rules.printed:
+        return _line_by_line(job, pool, delay, slow_time, fast_cloud, rules)
     fill = _fill_by_rule_5 if rules.pending_rule == "arrived" else _fill_exactly
     worker, level = fill(job, pool, delay, slow_time, slow_cloud)
     spilled = job.num_chunks - len(worker)
@@ -58,6 +60,24 @@ def greedy(job: Job, pool: WorkerPool, worker_server: Integers, rules: Rules) ->
         np.concatenate([level, np.full(spilled, slow_cloud)]),
         together=False,
     )
+
+
+def _line_by_line(
+    job: Job, pool: WorkerPool, delay: Floats, slow_time: float, fast_cloud: float, rules: Rules
+) -> Dispatch:
+    """Algorithm 2 with the errata E9 to E11 of the sheet.
+
+    Line 18 leaves zeta_j = 1, so the cloud keeps its fast price; line 13 sends every chunk to the
+    cloud as soon as one goes there; lines 21 to 24 take alpha after the update, so that each chunk
+    has the price of the next.
+    """
+    chunks = job.num_chunks
+    levels = pool.levels(job, delay, chunk_time=slow_time, ceiling=fast_cloud, chunks=chunks + 1)
+    which, level = pour(levels, slow_time, chunks + 1, fast_cloud)
+    if len(which) < chunks:
+        return all_in_cloud(job, rules)
+    following = np.append(level, fast_cloud)[1 : chunks + 1]
+    return Dispatch(job.eligible_workers[which[:chunks]], following, together=False)
 
 
 def _cloud_levels(job: Job, rules: Rules) -> tuple[float, float]:

@@ -100,7 +100,7 @@ def assemble(
         edge: the runs of the edge workers.
         rules: the variant.
         parameter_servers: number at the edge.
-        rng: drawn from by the random choice of parameter servers only.
+        rng: drawn from where parameter servers are drawn only.
     """
     num_chunks = np.array([job.num_chunks for job in jobs], dtype=np.int64)
     release = np.array([job.release_time for job in jobs])
@@ -131,6 +131,7 @@ def assemble(
         parameter_servers=parameter_servers,
         policy=rules.ps_policy,
         rng=rng,
+        printed=rules.printed,
     )
     order = np.lexsort((run_chunk, run_job, run_start))
     return OnlineRun(

@@ -64,6 +64,7 @@ def assign(
     parameter_servers: int,
     policy: PsPolicy,
     rng: np.random.Generator,
+    printed: bool = False,
 ) -> Services:
     """Algorithm 5 over the intervals of ``running_intervals``, in order of time.
 
@@ -73,9 +74,17 @@ def assign(
         eligible: edge parameter servers with o_jp = 1, for each job, ascending.
         parameter_servers: number at the edge.
         policy: lowest free index, or uniformly random among the free.
-        rng: used by the random policy only.
+        rng: used by the random policy, and as printed.
+        printed: line by line: only a job's first interval gets a parameter server, drawn from all
+            that may serve it, those that are taken and the edge's for a job in the cloud included.
     """
     job, start, end = intervals
+    if printed:
+        first = np.unique(job, return_index=True)[1]
+        drawn = [rng.choice([*eligible[j], CLOUD]) for j in job[first].tolist()]
+        order = np.lexsort((job[first], start[first]))
+        kept = first[order]
+        return Services(job[kept], np.array(drawn)[order], start[kept], end[kept])
     chosen = np.full(len(job), CLOUD)
     free = np.ones(parameter_servers, dtype=bool)
     busy: list[tuple[float, int]] = []  # (end, parameter server)

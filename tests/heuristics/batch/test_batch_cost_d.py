@@ -8,7 +8,7 @@ from formulations.batch.choices import Choices
 from formulations.batch.generator import tiny
 from formulations.batch.problem_9 import ServerView, offers
 from heuristics.batch import HEURISTICS
-from heuristics.batch.cost_d_printed import cost_d_printed
+from heuristics.batch.printed_costs import cost_d_printed
 
 
 def market(

@@ -1,12 +1,13 @@
-"""COST_D line by line as Algorithm 4 prints it, to show where it goes wrong (E17).
+"""COST_C and COST_D line by line as Algorithms 3 and 4 print them, to show where they go wrong.
 
 Prices "at tau_i" are read at the first slot of the window, z' left empty by line 19 as a parameter
-server on s_i1. Everything else is literal, so the cost it returns need not be that of its schedule.
+server on s_i1. Everything else is literal, so the cost COST_D returns need not be that of its
+schedule (E17), and COST_C may miss the cheapest server (E15).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,3 +73,22 @@ def cost_d_printed(market: ServerView, workers: int, duration: int) -> PrintedAn
                 found.append(PrintedAnswer(cost, moved, one))
             break
     return min(found, key=lambda answer: answer.claimed, default=None)
+
+
+def cost_c_printed(market: ServerView, workers: int, duration: int) -> PrintedAnswer | None:
+    """Algorithm 3 for a run that starts with the window; None where no server has room.
+
+    Line 3 sorts servers by what they cost at tau_i, line 8 bills the first of them over the run.
+    Arguments are those of ``cost_d_printed``.
+    """
+    free = market.workers[:, :duration].min(axis=1)
+    services = market.services[:, :duration].min(axis=1)
+    fits = (market.release <= market.first) & (free >= workers) & (services >= 1)
+    if not fits.any():
+        return None
+    now = workers * market.worker_price[:, 0] + market.ps_price[:, 0]
+    first = int(np.argmin(np.where(fits, now, np.inf)))
+    y = np.zeros(len(free), dtype=np.int64)
+    y[first] = workers
+    answer = PrintedAnswer(0.0, y, first)
+    return replace(answer, claimed=answer.cost(market, duration))
