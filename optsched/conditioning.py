@@ -97,8 +97,6 @@ def conditioning(model: Model, solver: str = "highs") -> Conditioning:
         >>> m.minimize(load + 100 * on)
         >>> print(conditioning(m))
         one machine for highs; costs 1 .. 100
-          block   rows  coefficients  big M  rows with it  implied  by whole  by row
-          (open)     1    1 .. 1e+06  1e+06             1       40     4e-05   1e-06
           block   rows  coefficients  big M  in rows  implied  by whole   by row
           (open)     1    1 .. 1e+06  1e+06        1       40     4e-05    4e-05
           (work)     1             1                                  0  1.2e-05
