@@ -96,6 +96,7 @@ class Model(ModelBase):
     last_active = blocks.active_slot.last_active
     first_active = blocks.active_slot.first_active
     rotated_cone = blocks.rotated_cone.rotated_cone
+    sum_of_squares = blocks.rotated_cone.sum_of_squares
     interval = blocks.intervals.interval
     cumulative = blocks.cumulative.cumulative
     no_overlap = no_overlap

@@ -11,6 +11,8 @@ from optsched.errors import ModelError
 from optsched.model.base import Block, Entries, ModelBase
 from optsched.model.expression import Expression, Floats, Shape
 from optsched.model.latex import FormulaWriter, letters_of
+from optsched.model.ranges import range_of
+from optsched.model.variables import Variable
 from optsched.model.words import Writer
 
 
@@ -51,6 +53,39 @@ def rotated_cone(
     elif w.shape[:-1] != left.shape:
         raise ModelError(f"block {name!r}: w has shape {w.shape}, u and v {left.shape}")
     model.add_block(RotatedCone(name, formula, left, right, w))
+
+
+def sum_of_squares(
+    model: ModelBase, w: Expression, *, name: str | None = None, formula: str = ""
+) -> Variable:
+    """A new variable block of at least the sum of squares over the last axis.
+
+    It equals the sum where it is minimised, or where less of it is always allowed: with it, convex
+    quadratic objectives and rows can be said.
+
+    Args:
+        model: that says it.
+        w: of shape (*shape, n).
+        name: of the new variable block; its rotated cone is ``name:cone``.
+        formula: LaTeX.
+
+    Example:
+        >>> m = Model()
+        >>> share = m.continuous("share", 3)
+        >>> m.add("all", share.sum() == 1)
+        >>> m.minimize(m.sum_of_squares(share))
+        >>> round(solve(m).objective, 6)
+        0.333333
+    """
+    name = model.free_name(name, "sum_of_squares")
+    model.check_own(f"block {name!r}", w)
+    if not w.ndim:
+        raise ModelError(f"block {name!r}: a single entry has no axis to sum over; take w[None]")
+    sides = range_of(w, model.domains())
+    most = (np.maximum(*np.abs(sides)) ** 2).sum(axis=-1)
+    result = model.result(name, w.shape[:-1], (0.0, most), whole=False, formula=formula)
+    rotated_cone(model, result, 1.0, w, name=f"{name}:cone")
+    return result
 
 
 @dataclass(frozen=True, eq=False)

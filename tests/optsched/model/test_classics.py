@@ -168,12 +168,29 @@ def moldable_jobs() -> Model:
     return m
 
 
-FAMILIES = {facility_location: ("highs", "scip"), max_min_fair_rates: ("highs", "glop"),
-            piecewise_cost_flow: ("highs", "scip")}  # fmt: skip
+def portfolio() -> Model:
+    gain = np.array([0.09, 0.07, 0.12, 0.05])
+    swing = np.array([[0.2, 0.1, 0.3, 0.0], [0.1, 0.2, -0.1, 0.0], [0.0, 0.1, 0.2, 0.05]])
+    m = Model("portfolio")  # swing: of each asset, by independent causes
+    share, held = m.continuous("share", 4, upper=1), m.binary("held", 4)
+    m.add("all", share.sum() == 1)
+    m.add("few", held.sum() <= 3)
+    m.add("least", share >= 0.1 * held)
+    m.add("none", share <= held)
+    m.minimize(4 * m.sum_of_squares(swing @ share) - gain @ share)
+    return m
+
+
+FAMILIES = {
+    facility_location: ("highs", "scip"),
+    max_min_fair_rates: ("highs", "glop"),
+    piecewise_cost_flow: ("highs", "scip"),
+    portfolio: ("highs", "scip"),
+}
 CLASSICS = (
     facility_location, travelling_salesman, job_shop_with_set_ups, unit_commitment, cutting_stock,
     lot_sizing, vehicle_routing, bin_packing, graph_colouring, nurse_rostering, project_scheduling,
-    max_min_fair_rates, piecewise_cost_flow, moldable_jobs,
+    max_min_fair_rates, piecewise_cost_flow, moldable_jobs, portfolio,
 )  # fmt: skip
 
 
