@@ -3,6 +3,7 @@
 from typing import Any
 
 from optsched import exports
+from optsched.alternatives import Alternatives, alternatives
 from optsched.conditioning import Conditioning, conditioning
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.explain import Explanation, explain
@@ -17,6 +18,7 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 
 __all__ = [
+    "Alternatives",
     "Conditioning",
     "Explanation",
     "GivenUp",
@@ -28,6 +30,7 @@ __all__ = [
     "Solution",
     "Status",
     "UnsupportedError",
+    "alternatives",
     "conditioning",
     "explain",
     "explain_lowering",
