@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import covering
 import numpy as np
@@ -249,3 +250,14 @@ def test_a_schedule_known_for_a_like_candidate_spares_the_solve():
     other = hunt.space().documents[2]
     assert judge.document(other, known=solved.schedule).status == "optimal"
     assert judge.solved >= 1
+
+
+KEPT = sorted((Path(__file__).parents[3] / "notebooks" / "cases").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_a_case_of_the_gallery_holds(path):
+    case = load(Case, path)
+    checked = check_case(case)
+    assert checked.holds, checked.complaints
+    assert not case.outside
