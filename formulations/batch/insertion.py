@@ -11,6 +11,7 @@ from formulations.batch.choices import Choices
 from formulations.batch.instance import Floats, Integers
 from formulations.batch.problem_9 import Pick, ServerView, best_offer
 from formulations.batch.prospects import Prospects
+from formulations.batch.schedule import Schedule
 from formulations.batch.split import Split, Timetable
 
 
@@ -40,6 +41,13 @@ class Occupancy:
         job = chosen.choices.job
         self._first = np.searchsorted(job, np.arange(instance.jobs))
         self._last = np.searchsorted(job, np.arange(instance.jobs), side="right")
+
+    def fits(self, run: PlacedJob) -> bool:
+        """Whether what a run needs is free."""
+        instance, slots = self.chosen.instance, slice(run.start, run.end + 1)
+        workers = self.workers[instance.worker_type[run.job], :, slots]
+        service = self.services[instance.ps_type[run.job], run.ps, slots]
+        return bool((workers >= run.workers[:, None]).all() and (service >= 1).all())
 
     def put(self, run: PlacedJob) -> None:
         """Take what a run needs."""
@@ -84,6 +92,19 @@ class Occupancy:
         release = np.where(chosen.limited[j], reached, never)
         nothing: Floats = np.zeros_like(workers)
         return ServerView(0, nothing, nothing, workers, services, release)
+
+
+def placed_jobs(chosen: Prospects, schedule: Schedule) -> list[PlacedJob]:
+    """The runs of a schedule on servers with limits, one of every job."""
+    y = np.zeros((schedule.runs, chosen.instance.servers), dtype=np.int64)
+    y[schedule.place_run, schedule.place_server] = schedule.place_workers
+    return [
+        PlacedJob(
+            int(schedule.run_job[r]), int(schedule.run_start[r]), int(schedule.run_end[r]),
+            bool(schedule.run_together[r]), int(schedule.run_ps[r]), y[r],
+        )
+        for r in np.flatnonzero(chosen.limited[schedule.run_job, schedule.run_ps]).tolist()
+    ]  # fmt: skip
 
 
 def complete(

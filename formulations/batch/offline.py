@@ -7,6 +7,11 @@
 3. Choices that no better schedule can contain are left out. Small instances then go to the model
    by server, which closes them; large ones to the pooled model with a cut for every set of runs
    that does not fit on single servers.
+
+A job asks for one type of worker, so apart from parameter servers there is a problem for every
+type. Where there are several, each is solved by itself: what is left of a schedule when other
+types' jobs are taken out is one of that type's, so the types' bounds, each rounded up where values
+are whole, add up to a bound; their schedules together are one wherever parameter servers suffice.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ import numpy as np
 
 from formulations.batch.check import check, completion_slots
 from formulations.batch.conflicts import add_conflict, conflict
-from formulations.batch.insertion import complete, rows_of
+from formulations.batch.insertion import Occupancy, complete, inserted, placed_jobs, rows_of
 from formulations.batch.instance import Instance, Integers
 from formulations.batch.intervals import decode, encode, problem_2_model, with_cloud
 from formulations.batch.pooled_columns import PooledColumns
@@ -36,6 +41,8 @@ from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 
+FIRST_SHARE = 0.15
+"""Part of the time for a first schedule of all types together, where there are several."""
 COLUMNS_SHARE = 0.35
 """Part of the time that branch and price may take."""
 COLUMNS_NODES = 60
@@ -68,7 +75,9 @@ def problem_2_offline(
     Raises:
         InputError: no such objective.
     """
-    return _Search(instance, options, objective).run(start)
+    search = _Search(instance, options, objective)
+    search.run(start)
+    return search.answer()
 
 
 class _Search:
@@ -103,27 +112,73 @@ class _Search:
         gap = max(self.options.absolute_gap, self.options.gap * abs(self.value), WHOLE)
         return self.value - self.bound <= gap
 
-    def run(self, start: Schedule | None) -> Answer:
+    def run(self, start: Schedule | None) -> None:
+        """Everything, as far as the limits allow."""
         chosen = prospects(self.instance)
         if start is not None and not check(self.instance, start):
             self.offer(start)
-        soonest = float(chosen.soonest @ self.weight) + self.constant
-        self.raise_bound(soonest)
+        self.raise_bound(float(chosen.soonest @ self.weight) + self.constant)
         if not chosen.contested.any():
             nothing = np.zeros((0, 5), dtype=np.int64)
             self.offer(with_cloud(chosen, nothing, nothing[:, :3]))
+        several = len(np.unique(self.instance.worker_type[chosen.contested])) > 1
         if not self.closed() and self.go_on():
-            table = self.pooled(chosen)
+            table = self.pooled(chosen, FIRST_SHARE if several else COLUMNS_SHARE)
             self.split(chosen, table)
+        if several and not self.closed() and self.go_on() and not self.by_type(chosen):
+            return
         if not self.closed() and self.go_on():
-            kept = self.reduced(chosen)
-            pairs = int((kept.limited & kept.contested[:, None]).sum())
-            self.said.append(f"{int(kept.contested.sum())} jobs on {pairs} places left to decide")
-            if pairs <= BY_SERVER:
-                self.by_server(kept)
-            else:
-                self.by_cuts(kept)
-        return self.answer()
+            self.decide(chosen)
+
+    def decide(self, chosen: Prospects) -> None:
+        """What branch and price has left open."""
+        kept = self.reduced(chosen)
+        pairs = int((kept.limited & kept.contested[:, None]).sum())
+        self.said.append(f"{int(kept.contested.sum())} jobs on {pairs} places left to decide")
+        if pairs <= BY_SERVER:
+            self.by_server(kept)
+        else:
+            self.by_cuts(kept)
+
+    def by_type(self, chosen: Prospects) -> bool:
+        """Each type of worker by itself, those of few jobs first; time one leaves is the others'.
+
+        Returns:
+            Whether every type is proven, so that what is open is the parameter servers' doing.
+        """
+        options = replace(self.options, absolute_gap=0.0)
+        kind = self.instance.worker_type
+        types, sizes = np.unique(kind, return_counts=True)
+        jobs = [np.flatnonzero(kind == u) for u in types[np.argsort(sizes, kind="stable")]]
+        parts = [_Search(self.instance.select_jobs(j), options, self.objective) for j in jobs]
+        for n, part in enumerate(parts):
+            part.until(self.limited(share=1.0 / (len(parts) - n)).time_limit)
+            part.run(None if self.best is None else self.best.of_jobs(jobs[n]))
+        self.rounds, self.nodes = (sum(getattr(p, n) for p in parts) for n in ("rounds", "nodes"))
+        self.raise_bound(sum(part.bound for part in parts))
+        proven = sum(part.closed() for part in parts)
+        self.said.append(f"{proven} of {len(parts)} worker types proven")
+        found = [(j, part.best) for j, part in zip(jobs, parts, strict=True) if part.best]
+        if len(found) == len(parts):
+            self.offer_merged(chosen, Schedule.merged(found))
+        return proven == len(parts)
+
+    def until(self, seconds: float | None) -> None:
+        """Begin a turn of so many seconds."""
+        self.deadline = math.inf if seconds is None else time.perf_counter() + seconds
+
+    def offer_merged(self, chosen: Prospects, schedule: Schedule) -> None:
+        """Take the types' schedules together; runs whose parameter servers clash look elsewhere."""
+        occupancy, kept = Occupancy(chosen), []
+        for run in placed_jobs(chosen, schedule):
+            if occupancy.fits(run):
+                occupancy.put(run)
+                kept.append(run)
+        order = self.instance.arrival_order[chosen.contested[self.instance.arrival_order]]
+        made = inserted(Occupancy(chosen), kept, order.tolist())
+        whole = with_cloud(chosen, *rows_of(made))
+        if not check(self.instance, whole):
+            self.offer(whole)
 
     # what is known
 
@@ -149,10 +204,10 @@ class _Search:
 
     # the parts
 
-    def pooled(self, chosen: Prospects) -> Timetable:
-        """Branch and price with pooled servers."""
+    def pooled(self, chosen: Prospects, share: float) -> Timetable:
+        """Branch and price with pooled servers, for a part of the time."""
         columns = PooledColumns(chosen, self.objective)
-        left = min(COLUMNS_SECONDS, COLUMNS_SHARE * self.seconds_left())
+        left = min(COLUMNS_SECONDS, share * self.seconds_left())
         found = columns.generation().solve(
             GenerationOptions(
                 time_limit=max(left, 1e-3),

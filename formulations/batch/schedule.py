@@ -5,6 +5,7 @@ A schedule of (2) has one run per job. A preemptive baseline may have several.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -47,6 +48,9 @@ class ScheduleDocument(Document):
     preemptive: bool = Field(False, description="jobs may stop, move and go on")
     ignores_upload: bool = Field(False, description="upload delays were not waited for")
     runs: list[RunDocument]
+
+
+_RUN_COLUMNS = ("run_job", "run_start", "run_end", "run_together", "run_ps", "run_overhead")
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +128,39 @@ class Schedule:
             np.broadcast_to(np.asarray(overhead, dtype=np.int64), len(run)),
             *place.T, **claims,
         )  # fmt: skip
+
+    def of_jobs(self, jobs: Integers) -> Schedule:
+        """The runs of some jobs, which are renumbered in that order."""
+        number = np.full(max(int(self.run_job.max(initial=-1)), int(jobs.max(initial=-1))) + 1, -1)
+        number[jobs] = np.arange(len(jobs))
+        kept = number[self.run_job] >= 0
+        run = np.cumsum(kept) - 1
+        place = kept[self.place_run]
+        return replace(
+            self,
+            **{name: getattr(self, name)[kept] for name in _RUN_COLUMNS if name != "run_job"},
+            run_job=number[self.run_job[kept]],
+            place_run=run[self.place_run[place]],
+            place_server=self.place_server[place],
+            place_workers=self.place_workers[place],
+        )
+
+    @classmethod
+    def merged(cls, parts: Sequence[tuple[Integers, Schedule]]) -> Schedule:
+        """Schedules of different jobs as one; each part with the numbers its jobs get."""
+        runs = [
+            np.column_stack([jobs[p.run_job], p.run_start, p.run_end, p.run_together, p.run_ps])
+            for jobs, p in parts
+        ]
+        before = np.cumsum([0, *(p.runs for _, p in parts)])
+        placed = [
+            np.column_stack([p.place_run + first, p.place_server, p.place_workers])
+            for first, (_, p) in zip(before[:-1], parts, strict=True)
+        ]
+        overhead = np.concatenate([p.run_overhead for _, p in parts])
+        return cls.build(
+            runs=np.concatenate(runs), placements=np.concatenate(placed), overhead=overhead
+        )
 
     @property
     def runs(self) -> int:

@@ -136,3 +136,39 @@ def test_pictures_show_every_job() -> None:
     legend = gantt.get_legend()
     assert legend is not None
     assert len(legend.get_texts()) == 3
+
+
+def two_types_one_service(services: int) -> Instance:
+    """Two jobs of different worker types on one server, each done in two slots at best."""
+    return Instance.build(
+        worker_capacity=[[2, 2]],
+        ps_capacity=[[services]],
+        release_slot=[1, 1],
+        num_chunks=[2, 2],
+        work_slow=[8, 8],
+        work_fast=[4, 4],
+        worker_type=[0, 1],
+        upload_delay=[[0], [0]],
+    )
+
+
+@pytest.mark.parametrize(("services", "optimum"), [(2, 2.0), (1, 4.0)])
+def test_types_of_workers_fall_apart_unless_parameter_servers_tie_them(
+    services: int, optimum: float
+) -> None:
+    instance = two_types_one_service(services)
+    solution = PROBLEM.solve("problem_2_offline", instance).solution
+    assert solution.status == "optimal"
+    assert solution.objective == solution.bound == optimum
+    assert solve(problem_2(instance)).objective == optimum
+
+
+def test_parts_of_a_schedule_put_together_are_the_schedule() -> None:
+    instance = generate(np.random.default_rng(3), jobs=12, servers=4, time_scale=0.1)
+    whole = PROBLEM.solve("problem_2_offline", instance, options=Options(time_limit=2)).schedule
+    jobs = [np.flatnonzero(instance.worker_type == u) for u in np.unique(instance.worker_type)]
+    again = type(whole).merged([(j, whole.of_jobs(j)) for j in jobs])
+    assert check(instance, again) == []
+    assert cost(instance, again) == cost(instance, whole)
+    for j in jobs:
+        assert check(instance.select_jobs(j), whole.of_jobs(j)) == []
