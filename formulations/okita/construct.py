@@ -12,15 +12,23 @@ from functools import cached_property
 
 import numpy as np
 
+from formulations.okita.by_units import STEPS, THOROUGH, ByUnits
 from formulations.okita.check import completion_slots, cost
-from formulations.okita.instance import Instance, Integers, workers_beside_server
+from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
 from formulations.okita.job_prices import free_terms
 from formulations.okita.lattice import Lattice, build_lattice
-from formulations.okita.one_job import Path, cheapest_paths, dealt, path_schedule
+from formulations.okita.one_job import (
+    JobTerms,
+    Path,
+    cheapest_paths,
+    dealt,
+    path_of,
+    path_schedule,
+)
 from formulations.okita.problem_5 import exact_placement
 from formulations.okita.problem_7 import exact_transport
 from formulations.okita.schedule import Schedule
-from formulations.okita.windows import flow_cut_off, least_slots, slots_needed
+from formulations.okita.windows import flow_cut_off, least_slots, site_bounds, slots_needed
 
 
 class FreeCapacity:
@@ -76,40 +84,64 @@ class Planner:
         jobs = self._in_time(range(self.instance.jobs))
         return tuple(build_lattice(self.instance, i) for i in jobs)
 
+    @cached_property
+    def searches(self) -> tuple[ByUnits, ...]:
+        """By units of work, of each job."""
+        return tuple(ByUnits(self.instance, i) for i in range(self.instance.jobs))
+
     @property
     def exact(self) -> bool:
-        """Whether every job can be planned exactly."""
-        return all(lattice is not None for lattice in self.lattices)
+        """Whether every job has a lattice."""
+        return None not in self.lattices
 
     @cached_property
-    def alone(self) -> tuple[Path, ...]:
-        """The optimum of each job on the empty system; its price is F_i.
+    def alone(self) -> tuple[tuple[Path, float], ...]:
+        """The best schedule known of each job on the empty system, and what any costs at least."""
+        jobs = self._in_time(range(self.instance.jobs))
+        return tuple(self._alone(i) for i in jobs)
 
-        Only where ``exact``.
-        """
-        needed = slots_needed(self.instance)
-        lattices = [lattice for lattice in self.lattices if lattice is not None]
-        jobs = self._in_time(range(len(lattices)))
-        return tuple(self._optimum(lattices[i], int(needed[i]), None) for i in jobs)
+    @cached_property
+    def floors(self) -> Floats:
+        """F_i, or less where that is out of reach: what each job costs at least, money."""
+        return np.array([bound for _, bound in self.alone])
 
-    def _optimum(self, lattice: Lattice, limit: int, room: FreeCapacity | None) -> Path:
-        """The cheapest schedule in so many slots; as few are looked at as prove it."""
-        instance, i = self.instance, lattice.job
-        first = int(instance.release_slot[i])
+    def _alone(self, i: int) -> tuple[Path, float]:
+        path = self.optimum(i, None)
+        if self.lattices[i] is not None:
+            return path, path.price
+        terms = free_terms(self.instance, i, self._reach(i, path.price, int(self._needed[i])))
+        paths, bound = self.searches[i].cheapest(terms, steps=THOROUGH * STEPS)
+        best = min([path, *paths], key=lambda found: found.price)
+        return best, min(max(bound, float(self._site_bounds[i])), best.price)
+
+    def best(self, i: int, terms: JobTerms) -> Path | None:
+        """The cheapest schedule known of a job on some terms."""
+        lattice = self.lattices[i]
+        if lattice is not None:
+            return next(cheapest_paths(self.instance, lattice, terms), None)
+        return next(iter(self.searches[i].cheapest(terms)[0]), None)
+
+    def optimum(self, i: int, room: FreeCapacity | None) -> Path:
+        """The cheapest schedule known beside what is taken; as few slots are looked at as do."""
+        first = int(self.instance.release_slot[i])
+        limit = int(self._needed[i]) + (0 if room is None else max(0, room.end - first + 1))
         slots = min(int(self._least[i]), limit)
         while True:
             left = None if room is None else room.between(first, slots)
-            path = next(
-                cheapest_paths(instance, lattice, free_terms(instance, i, slots, left)), None
-            )
-            if path is None:
-                slots = min(2 * slots, limit)
-                continue
-            budget = np.full(instance.jobs, path.price)
-            reach = int(flow_cut_off(instance, budget, np.full(instance.jobs, limit - 1))[i]) + 1
-            if slots >= reach:
+            path = self.best(i, free_terms(self.instance, i, slots, left))
+            if path is None and slots == limit:
+                taken = FreeCapacity(self.instance) if room is None else room
+                return path_of(self.instance, i, _greedy(self.instance, i, taken))
+            reach = min(2 * slots, limit) if path is None else self._reach(i, path.price, limit)
+            if path is not None and slots >= reach:
                 return path
             slots = reach
+
+    def _reach(self, i: int, price: float, limit: int) -> int:
+        """Slots beyond which completing alone costs more."""
+        jobs = self.instance.jobs
+        most = np.full(jobs, limit - 1)
+        return int(flow_cut_off(self.instance, np.full(jobs, price), most)[i]) + 1
 
     @cached_property
     def _least(self) -> Integers:
@@ -119,22 +151,23 @@ class Planner:
     def _needed(self) -> Integers:
         return slots_needed(self.instance)
 
+    @cached_property
+    def _site_bounds(self) -> Floats:
+        return site_bounds(self.instance)
+
     def insert(self, order: Sequence[int]) -> Schedule:
         """Jobs in this order, each as cheaply as what the earlier ones leave allows."""
-        room, parts = FreeCapacity(self.instance), []
-        for i in self._in_time(order):
-            part = self._inserted(i, room)
-            room.take(part)
-            parts.append(part)
-        return Schedule.merged(parts)
+        room = FreeCapacity(self.instance)
+        return Schedule.merged(
+            [path_schedule(self.instance, i, path) for i, path in self.inserted(order, room)]
+        )
 
-    def _inserted(self, i: int, room: FreeCapacity) -> Schedule:
-        lattice = self.lattices[i]
-        if lattice is None:
-            return _greedy(self.instance, i, room)
-        first = int(self.instance.release_slot[i])
-        limit = max(0, room.end - first + 1) + int(self._needed[i])
-        return path_schedule(self.instance, i, self._optimum(lattice, limit, room))
+    def inserted(self, order: Sequence[int], room: FreeCapacity) -> Iterator[tuple[int, Path]]:
+        """The same one by one, beside what is taken already."""
+        for i in self._in_time(order):
+            path = self.optimum(i, room)
+            room.take(path_schedule(self.instance, i, path))
+            yield i, path
 
     def best_insertion(self, enough: Callable[[], bool] = lambda: False) -> Schedule:
         """The best of a few orders: of arrival, of latency weight, of size.
@@ -151,8 +184,6 @@ class Planner:
         )
         index = np.arange(instance.jobs)
         orders = [np.lexsort((index, instance.release_slot, key)) for key in keys]
-        if not self.exact:
-            orders = orders[:1]
         found = [self.insert(orders[0].tolist())]
         with suppress(TimeoutError):
             for order in orders[1:]:

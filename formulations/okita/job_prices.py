@@ -40,20 +40,15 @@ def free_terms(instance: Instance, i: int, slots: int, room: Integers | None = N
     )
 
 
-def priced_terms(
-    instance: Instance, i: int, base: JobTerms, price: Floats, weight: float
-) -> JobTerms:
-    """The same with prices of resources.
+def priced_terms(base: JobTerms, worker: Floats, server: Floats, weight: float) -> JobTerms:
+    """The same with prices of what is limited.
 
     Args:
-        instance: the system.
-        i: the job.
         base: terms without prices.
-        price: of a unit, non-negative, shape (slots, sites, resources), money.
+        worker: what a worker pays, shape (slots, sites), non-negative, money.
+        server: what the server pays.
         weight: how much bandwidth and latency count.
     """
-    worker = price @ instance.worker_demand[i].astype(float)
-    server = price @ instance.ps_demand[i].astype(float)
     return JobTerms(
         flow_cost=weight * base.flow_cost,
         worker_price=weight * base.worker_price + worker[:, None, :],

@@ -15,7 +15,7 @@ import numpy as np
 from formulations.okita.instance import Floats, Instance, Integers
 from optsched.arrays import ranges
 
-LARGEST_LATTICE = 1_000_000
+LARGEST_LATTICE = 50_000
 """Most points a lattice may have."""
 
 
@@ -40,6 +40,14 @@ class Lattice:
     """What transport costs at least, by entry of ``ends``, money."""
     transport_cost: Floats = field(repr=False)
     """What it costs, NaN until it is computed; written by the search."""
+
+    def reaches(self, workers: Integers) -> bool:
+        """Whether a deployment, shape (slots, sites), is a way to one of the ends."""
+        if not np.isin(workers[workers > 0], self.option_workers).all():
+            return False
+        chosen = np.searchsorted(self.option_workers, workers)
+        gained = np.where(workers > 0, np.append(self.option_levels, 0)[chosen], 0).sum(axis=0)
+        return bool((self.level[self.ends] == gained).all(axis=1).any())
 
 
 def build_lattice(instance: Instance, i: int) -> Lattice | None:

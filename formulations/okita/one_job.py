@@ -7,7 +7,7 @@ limits set to what is left, the step of an insertion heuristic.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -259,6 +259,25 @@ def path_schedule(instance: Instance, i: int, path: Path) -> Schedule:
         servers=np.column_stack([np.full(len(runs), i), runs + first, path.server[runs]]),
         moves=dealt(i, path.flow, instance.chunks_done(i, path.workers), first),
     )
+
+
+def path_of(instance: Instance, i: int, schedule: Schedule) -> Path:
+    """A job's part of a schedule."""
+    first = int(instance.release_slot[i])
+    mine = schedule.worker_job == i
+    slots = int(schedule.worker_slot[mine].max()) - first + 1
+    workers = np.zeros((slots, instance.sites), dtype=np.int64)
+    at = schedule.worker_slot[mine] - first, schedule.worker_site[mine]
+    np.add.at(workers, at, schedule.worker_count[mine])
+    server = np.full(slots, -1)
+    mine = (schedule.server_job == i) & (schedule.server_slot < first + slots)
+    server[schedule.server_slot[mine] - first] = schedule.server_site[mine]
+    flow = np.zeros((instance.sites, instance.sites), dtype=np.int64)
+    mine = schedule.move_job == i
+    between = schedule.move_source[mine], schedule.move_target[mine]
+    np.add.at(flow, between, schedule.move_chunks[mine])
+    path = Path(0.0, workers, server, flow)
+    return replace(path, price=path_cost(instance, i, path))
 
 
 def dealt(i: int, flow: Integers, room: Integers, first: int) -> Integers:

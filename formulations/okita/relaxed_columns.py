@@ -21,10 +21,9 @@ from threading import Event
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.okita.bounds import site_bounds
 from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import Floats, Instance, Integers
-from formulations.okita.windows import Windows, windows
+from formulations.okita.windows import Windows, site_bounds, windows
 from optsched.decomposition import maximise_dual
 from optsched.jit import njit_cached
 from optsched.problem import Bound

@@ -45,6 +45,26 @@ def _least_slots(instance: Instance, i: int) -> int:
     return -(-int(instance.total_chunks[i]) // fastest)
 
 
+def site_bounds(instance: Instance) -> Floats:
+    """What each job costs at least, from a count of the sites its server visits; (jobs,), money.
+
+    In x + 1 slots the server stands at no more than x + 1 sites. A chunk that lies elsewhere
+    either moves or is trained where no server stands, by a worker's share that pays for the
+    exchange; both cost at least the cheapest way out of its site.
+    """
+    sites = instance.sites
+    off = np.where(np.eye(sites, dtype=bool), np.inf, instance.unit_bandwidth_cost)
+    way_out = off.min(axis=1) if sites > 1 else np.zeros(1)
+    share = instance.exchange_size_mb * instance.work_per_chunk / instance.rate_numerator
+    per_chunk = np.minimum(instance.chunk_size_mb, share)
+    paid = np.sort(instance.num_chunks * way_out, axis=1) * per_chunk[:, None]
+    left = np.concatenate([np.zeros((instance.jobs, 1)), np.cumsum(paid, axis=1)], axis=1)
+    flow = least_slots(instance)[:, None] - 1 + np.arange(sites)
+    stays = left[np.arange(instance.jobs)[:, None], np.maximum(sites - flow - 1, 0)]
+    late = instance.latency.cost(np.arange(instance.jobs)[:, None], flow)
+    return np.asarray((late + stays).min(axis=1))
+
+
 def last_slot(instance: Instance, mode: HorizonMode) -> int:
     """The last slot any job may use.
 

@@ -166,6 +166,7 @@ def test_types_of_workers_fall_apart_unless_parameter_servers_tie_them(
 def test_parts_of_a_schedule_put_together_are_the_schedule() -> None:
     instance = generate(np.random.default_rng(3), jobs=12, servers=4, time_scale=0.1)
     whole = PROBLEM.solve("problem_2_offline", instance, options=Options(time_limit=2)).schedule
+    assert whole is not None
     jobs = [np.flatnonzero(instance.worker_type == u) for u in np.unique(instance.worker_type)]
     again = type(whole).merged([(j, whole.of_jobs(j)) for j in jobs])
     assert check(instance, again) == []

@@ -1,0 +1,80 @@
+"""A schedule made better by taking jobs out and planning them anew, a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import numpy as np
+
+from formulations.okita.construct import FreeCapacity, Planner
+from formulations.okita.instance import Instance
+from formulations.okita.one_job import Path, path_schedule
+from formulations.okita.schedule import Schedule
+
+LARGEST_NEIGHBOURHOOD = 8
+"""Most jobs taken out at a time."""
+
+_FLAT = 1e-9  # relative difference of costs that is rounding
+
+
+class Neighbourhoods:
+    """The best schedule known, as one of every job, and all schedules planned on the way."""
+
+    def __init__(self, planner: Planner, paths: Iterable[Path]) -> None:
+        self.planner = planner
+        self.paths = list(paths)
+        self.cost = sum(path.price for path in self.paths)
+        self.planned: list[tuple[int, Path]] = list(enumerate(self.paths))
+        self._rng = np.random.default_rng(0)
+
+    @property
+    def instance(self) -> Instance:
+        """The system and its jobs."""
+        return self.planner.instance
+
+    @property
+    def schedule(self) -> Schedule:
+        """The best."""
+        parts = (path_schedule(self.instance, i, path) for i, path in enumerate(self.paths))
+        return Schedule.merged(parts)
+
+    def take(self, paths: Iterable[Path]) -> None:
+        """Go on from a schedule that is better."""
+        self.paths = list(paths)
+        self.cost = sum(path.price for path in self.paths)
+
+    def search(self, go_on: Callable[[], bool], rounds: int) -> None:
+        """Take out and plan anew until it is enough, or in vain for so many rounds."""
+        vain = 0
+        with suppress(TimeoutError):
+            while go_on() and vain < rounds:
+                vain = 0 if self._improved() else vain + 1
+
+    def _improved(self) -> bool:
+        """One neighbourhood: some jobs near each other in time, in random order."""
+        instance, rng = self.instance, self._rng
+        most = min(LARGEST_NEIGHBOURHOOD, instance.jobs)
+        count = int(rng.integers(min(2, most), most, endpoint=True))
+        middle = instance.release_slot[rng.integers(instance.jobs)]
+        apart = np.abs(instance.release_slot - middle) + rng.uniform(0.0, 3.0, instance.jobs)
+        out = rng.permutation(np.argsort(apart)[:count])
+        room = FreeCapacity(instance)
+        kept = np.setdiff1d(np.arange(instance.jobs), out)
+        if len(kept):
+            parts = [path_schedule(instance, i, self.paths[i]) for i in kept.tolist()]
+            room.take(Schedule.merged(parts))
+        spare = sum(self.paths[i].price for i in out.tolist())
+        floors = self.planner.floors
+        found: dict[int, Path] = {}
+        left = float(floors[out].sum())
+        for i, path in self.planner.inserted(out.tolist(), room):
+            found[i] = path
+            self.planned.append((i, path))
+            spare, left = spare - path.price, left - float(floors[i])
+            if spare - left < -_FLAT * self.cost:
+                return False
+        for i, path in found.items():
+            self.paths[i] = path
+        self.cost -= spare
+        return bool(spare > _FLAT * self.cost)

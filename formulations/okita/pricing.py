@@ -1,0 +1,217 @@
+"""Pricing of whole schedules of a job, for branch and price over them (sheet R11).
+
+The coupling rows are limits of sites, in every slot: the capacities, and what has been cut. A
+job's cheapest schedules are looked for by counting units of work, which bounds all prices as well;
+where that finds none that improves, and the job's lattice is small enough, exactly.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from formulations.okita.by_units import STEPS, THOROUGH, ByUnits
+from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.job_prices import free_terms, priced_terms
+from formulations.okita.lattice import Lattice
+from formulations.okita.one_job import JobTerms, Path, cheapest_paths, path_cost
+from formulations.okita.windows import Windows
+from optsched.decomposition import Column, Duals, Priced
+from optsched.decomposition.columns import Feature
+
+OFFERED = 4
+"""Most columns that pricing offers at a time for one job."""
+
+REMEMBERED = 200
+"""Columns per job by whose prices the search for cheaper ones is limited."""
+
+_WORKERS, _SERVER = "y", "s"  # kinds of feature
+
+
+@dataclass(frozen=True, eq=False)
+class SiteLimits:
+    """What workers and servers at a site take of something limited, in every slot alike."""
+
+    site: Integers
+    """Shape (limits,)."""
+    room: Floats
+    worker: Floats
+    """Taken by a worker of a job, shape (jobs, limits)."""
+    server: Floats
+    """Taken by its server."""
+
+    @classmethod
+    def of(cls, instance: Instance) -> SiteLimits:
+        """The capacities, by site, resource."""
+        return cls(
+            np.repeat(np.arange(instance.sites), instance.resources),
+            instance.capacity.reshape(-1).astype(float),
+            np.tile(instance.worker_demand, instance.sites).astype(float),
+            np.tile(instance.ps_demand, instance.sites).astype(float),
+        )
+
+    def and_also(self, more: SiteLimits) -> SiteLimits:
+        """These and others."""
+        return SiteLimits(
+            np.concatenate([self.site, more.site]),
+            np.concatenate([self.room, more.room]),
+            np.hstack([self.worker, more.worker]),
+            np.hstack([self.server, more.server]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Pricing:
+    """The cheapest schedules of a job at any prices of limits."""
+
+    instance: Instance
+    lattices: Sequence[Lattice | None]
+    searches: Sequence[ByUnits]
+    windows: Windows
+    limits: SiteLimits
+    offered: list[tuple[int, Path]] = field(default_factory=list)
+    """Jobs and schedules offered so far."""
+
+    @cached_property
+    def slots(self) -> int:
+        """Slots 1 .. slots have capacity rows."""
+        return int(self.windows.last.max())
+
+    @cached_property
+    def _recent(self) -> list[deque[Column]]:
+        """Columns offered last, by job: at new prices they bound what is worth looking for."""
+        return [deque(maxlen=REMEMBERED) for _ in range(self.instance.jobs)]
+
+    @cached_property
+    def _free(self) -> tuple[JobTerms, ...]:
+        length = self.windows.last - self.instance.release_slot + 1
+        return tuple(
+            free_terms(self.instance, i, int(length[i])) for i in range(self.instance.jobs)
+        )
+
+    def room(self) -> Floats:
+        """Right-hand sides of the coupling rows, by slot, limit."""
+        return np.tile(self.limits.room, self.slots)
+
+    def known(self) -> Iterator[Column]:
+        """Everything offered so far that keeps to the slots, as columns."""
+        length = self.windows.last - self.instance.release_slot + 1
+        seen: set[tuple[int, bytes, bytes, bytes]] = set()
+        for i, path in self.offered:
+            if path.last >= length[i] or not self.counts(i, path):
+                continue
+            whole = _padded(path, int(length[i]))
+            key = i, whole.workers.tobytes(), whole.server.tobytes(), whole.flow.tobytes()
+            if key not in seen:
+                seen.add(key)
+                yield self.column(i, whole)
+
+    def column(self, i: int, path: Path) -> Column:
+        """A schedule as a column: what it costs and what it holds."""
+        instance, limits = self.instance, self.limits
+        runs = np.flatnonzero(path.server >= 0)
+        held = path.workers[:, limits.site] * limits.worker[i]
+        serves = limits.site == path.server[runs, None]
+        held[runs] += serves * limits.server[i]
+        flat = held.reshape(-1)
+        used = np.flatnonzero(flat)
+        first = int(instance.release_slot[i]) - 1
+        slot, site = np.nonzero(path.workers)
+        features: dict[Feature, int] = {
+            (_WORKERS, int(r), int(t) + first): int(path.workers[t, r])
+            for t, r in zip(slot, site, strict=True)
+        }
+        features.update(((_SERVER, int(path.server[t]), int(t) + first), 1) for t in runs)
+        return Column(
+            block=i,
+            cost=path_cost(instance, i, path),
+            rows=used + first * len(limits.site),
+            values=flat[used],
+            features=features,
+            payload=path,
+        )
+
+    def __call__(self, block: int, duals: Duals) -> Priced:
+        """Schedules of one job and a bound on their prices; the least price itself if asked for."""
+        base = self._limited(block, duals)
+        first = int(self.instance.release_slot[block]) - 1
+        slots, limits = len(base.flow_cost), self.limits
+        price = np.maximum(-duals.rows.reshape(self.slots, -1)[first : first + slots], 0.0)
+        at = limits.site[:, None] == np.arange(self.instance.sites)
+        worker = (price * limits.worker[block]) @ at
+        server = (price * limits.server[block]) @ at
+        terms = priced_terms(base, worker, server, duals.weight)
+        lattice = self.lattices[block]
+        if lattice is not None and duals.exact:
+            return self._exactly(block, lattice, terms, duals)
+        steps = THOROUGH * STEPS if duals.exact else STEPS
+        paths, bound = self.searches[block].cheapest(terms, steps=steps)
+        return self._priced(block, [p for p in paths[:OFFERED] if self.counts(block, p)], bound)
+
+    def counts(self, i: int, path: Path) -> bool:
+        """Whether a schedule is one of those that bounds speak of: of no idle workers."""
+        lattice = self.lattices[i]
+        if lattice is None:
+            search = self.searches[i]
+            return bool(search.needed <= path.workers.sum() <= search.top)
+        return lattice.reaches(path.workers)
+
+    def _exactly(self, block: int, lattice: Lattice, terms: JobTerms, duals: Duals) -> Priced:
+        recent = self._recent[block]
+        below = min((duals.price_of(c) for c in recent if duals.allows(c)), default=np.inf)
+        paths: list[Path] = []
+        bound = np.inf
+        for path in cheapest_paths(self.instance, lattice, terms, below=below):
+            bound = min(bound, path.price)
+            if len(paths) == OFFERED or (paths and path.price >= duals.threshold):
+                break
+            paths.append(path)
+        return self._priced(block, paths, bound)
+
+    def _priced(self, block: int, paths: Sequence[Path], bound: float) -> Priced:
+        columns = [self.column(block, path) for path in paths]
+        self._recent[block].extend(columns)
+        self.offered.extend((block, path) for path in paths)
+        return Priced(columns, bound)
+
+    def _limited(self, i: int, duals: Duals) -> JobTerms:
+        """The free terms within branching's limits on workers and servers."""
+        base = self._free[i]
+        if not (duals.lower or duals.upper):
+            return base
+        least, most = base.least.copy(), base.most.copy()
+        server, must = base.server_price.copy(), base.must_run.copy()
+        first = int(self.instance.release_slot[i]) - 1
+        for kind, site, t, few in _conditions(duals.lower, first):
+            must[t] |= few > 0
+            if kind == _WORKERS:
+                least[t, site] = max(least[t, site], few)
+            elif few > 0:
+                server[t, np.arange(len(server[t])) != site] = np.inf
+        for kind, site, t, many in _conditions(duals.upper, first):
+            if kind == _WORKERS:
+                most[t, :, site] = np.minimum(most[t, :, site], many)
+            elif many < 1:
+                server[t, site] = np.inf
+        return replace(base, least=least, most=most, server_price=server, must_run=must)
+
+
+def _conditions(limits: Mapping[Feature, int], first: int) -> Iterator[tuple[str, int, int, int]]:
+    """Kind, site, position of the slot and limit of everything branching speaks of."""
+    for feature, limit in limits.items():
+        assert isinstance(feature, tuple)
+        kind, site, slot = feature
+        yield kind, site, slot - first, limit
+
+
+def _padded(path: Path, slots: int) -> Path:
+    """The same schedule over another number of slots, at least as many as it uses."""
+    workers: Integers = np.zeros((slots, path.workers.shape[1]), dtype=np.int64)
+    server = np.full(slots, -1)
+    kept = min(slots, len(path.server))
+    workers[:kept], server[:kept] = path.workers[:kept], path.server[:kept]
+    return replace(path, workers=workers, server=server)

@@ -1,0 +1,134 @@
+"""Pricing by units of work, cuts of sites, neighbourhoods: against exact search and listing."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from okita_cases import listed_optimum, tiny
+
+from formulations.okita import PROBLEM, lattice
+from formulations.okita.by_units import ByUnits
+from formulations.okita.check import check, cost
+from formulations.okita.construct import Planner
+from formulations.okita.job_prices import free_terms, priced_terms
+from formulations.okita.lattice import build_lattice
+from formulations.okita.neighbourhoods import Neighbourhoods
+from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
+from formulations.okita.site_cuts import best_packing, site_cuts
+from formulations.okita.windows import slots_needed
+from optsched.solvers.options import Options
+
+SEEDS = st.integers(0, 10_000)
+
+
+def random_terms(instance, i, rng):
+    """Terms of a job at random prices of workers and servers."""
+    slots = int(slots_needed(instance)[i])
+    shape = (slots, instance.sites)
+    worker, server = rng.exponential(1.0, (2, *shape)) * (rng.random((2, *shape)) < 0.5)
+    return priced_terms(free_terms(instance, i, slots), worker, server, 1.0)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_the_optimum_of_one_job_lies_between_bound_and_schedule_of_its_units(seed):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    for i in range(instance.jobs):
+        terms = random_terms(instance, i, rng)
+        exact = next(cheapest_paths(instance, build_lattice(instance, i), terms))
+        paths, bound = ByUnits(instance, i).cheapest(terms, steps=50)
+        assert bound <= exact.price + 1e-7
+        for path in paths:
+            assert exact.price <= path.price + 1e-7
+            alone = instance.select_jobs([i])
+            assert check(alone, path_schedule(alone, 0, path)) == []
+
+
+def test_the_bound_by_units_is_within_two_per_cent_at_the_papers_ranges_the_schedule_within_ten():
+    instance = PROBLEM.generate(np.random.default_rng(0), jobs=6, sites=4, horizon=3)
+    for i in range(instance.jobs):
+        terms = free_terms(instance, i, 8)
+        exact = next(cheapest_paths(instance, build_lattice(instance, i), terms)).price
+        paths, bound = ByUnits(instance, i).cheapest(terms, steps=100)
+        assert 0.98 * exact <= bound <= exact + 1e-6
+        assert paths[0].price <= 1.1 * exact
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_without_lattices_bound_and_schedule_still_hold_the_optimum_between_them(seed):
+    instance = tiny(seed, sites=2, most_chunks=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lattice, "LARGEST_LATTICE", 0)
+        answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=0.5))
+    exact = PROBLEM.solve("problem_2_columns", instance).solution.objective
+    assert answer.solution.bound <= exact + 1e-7
+    assert exact <= answer.solution.objective + 1e-7
+    assert check(instance, answer.schedule) == []
+    end = int(instance.release_slot.max()) + 2
+    assert exact <= listed_optimum(instance, end) + 1e-7
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_the_best_packing_is_the_one_that_listing_finds(seed):
+    rng = np.random.default_rng(seed)
+    demand = rng.integers(0, 4, (3, 2))
+    demand[demand.sum(axis=1) == 0] = 1
+    room, worth = rng.integers(0, 9, 2), rng.random(3) * (rng.random(3) < 0.8)
+    most = np.array([np.iinfo(np.int64).max, 1, 1])
+    best = np.zeros(3, dtype=np.int64)
+    found = best_packing(worth, demand, most, room, best, 10_000)
+    listed = max(
+        float(worth @ v)
+        for v in itertools.product(range(10), range(2), range(2))
+        if (np.array(v) @ demand <= room).all()
+    )
+    assert found == pytest.approx(listed)
+    assert (best @ demand <= room).all()
+    assert worth @ best == pytest.approx(found)
+
+
+def test_no_packing_of_a_site_breaks_a_cut_that_a_fractional_point_breaks():
+    """Three jobs whose workers take 3 of 5 units: at most one works at a time."""
+    one = tiny(3, jobs=1, sites=1, whole_rates=True)
+    instance = one.select_jobs([0, 0, 0])
+    object.__setattr__(instance, "capacity", np.array([[5]] * 1))
+    object.__setattr__(instance, "worker_demand", np.array([[3], [3], [4]]))
+    object.__setattr__(instance, "ps_demand", np.array([[0], [1], [0]]))
+    path = Planner(one).alone[0][0]
+    workers = np.ones_like(path.workers)
+    halves = [(i, type(path)(0.0, workers, np.zeros(len(workers), dtype=int), path.flow), 0.8)
+              for i in range(2)]  # fmt: skip
+    cuts = site_cuts(instance, halves, lambda: True)
+    assert cuts is not None
+    for y in itertools.product(range(2), repeat=3):
+        for s in itertools.product(range(2), repeat=3):
+            if np.dot(y, [3, 3, 4]) + np.dot(s, [0, 1, 0]) <= 5:
+                used = cuts.worker.T @ np.array(y) + cuts.server.T @ np.array(s)
+                assert (used <= cuts.room).all()
+    shares = np.array([0.8, 0.8, 0.0])
+    assert (cuts.worker.T @ shares + cuts.server.T @ shares > cuts.room).any()
+
+
+def test_neighbourhoods_never_make_a_schedule_dearer():
+    instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
+    planner = Planner(instance)
+    made = planner.insert(range(6))
+    near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(6)])
+    before = near.cost
+    near.search(lambda: True, 40)
+    assert check(instance, near.schedule) == []
+    assert near.cost <= before + 1e-9
+    assert cost(instance, near.schedule) == pytest.approx(near.cost)
+
+
+def test_a_part_of_a_schedule_read_back_is_the_schedule_it_was():
+    instance = PROBLEM.generate(np.random.default_rng(2), jobs=4, sites=3, horizon=2)
+    for i, (path, _) in enumerate(Planner(instance).alone):
+        again = path_of(instance, i, path_schedule(instance, i, path))
+        assert again.price == pytest.approx(path_cost(instance, i, path))
+        assert np.array_equal(again.workers, path.workers[: len(again.workers)])
+        assert np.array_equal(again.flow, path.flow)
