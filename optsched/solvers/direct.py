@@ -34,7 +34,7 @@ AGREEMENT = 1e-6
 
 _SMALL_COST = 1e-3  # costs from here on are left as they are
 _LARGE_COST = 1e4  # costs are not scaled beyond
-_SWITCH = 1e6  # constants from here on have been seen to lose optima
+_SWITCH = 1e5  # constants from here on have been seen to lose optima
 _SETTLED = (Status.OPTIMAL, Status.INFEASIBLE)
 _TOO_SHORT = 0.05  # seconds in which a large model is not even handed over
 _CLAIMS_POINT = (Status.OPTIMAL, Status.FEASIBLE)
@@ -68,9 +68,9 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     if _was_rounded(compiled, result, solution):
         split = _split(engine, given, original, result, options, began)
         settled = None if split is None else checked_solution(split, *told)
-        if settled and settled.status in _SETTLED:
-            return settled
-    elif x is not None and solution.status is Status.OPTIMAL and largest_switch(given) >= _SWITCH:
+        if split and settled and settled.status in _SETTLED:
+            solution, x = settled, split.x
+    if x is not None and solution.status is Status.OPTIMAL and largest_switch(given) >= _SWITCH:
         return _second_look(solution, x, engine, given, _left(options, began), told)
     return with_warning(solution, given, x)
 

@@ -86,14 +86,23 @@ def claimed_bound(compiled: MatrixForm, duals: Floats) -> float:
     return sign * float(y @ side + reduced[counted] @ at[counted]) + compiled.offset
 
 
-def derived_bounds(rows: Rows, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    """Bounds of every column, missing ones derived from the rows where these imply any."""
+def derived_bounds(
+    rows: Rows, lower: Floats, upper: Floats, *, every: bool = False
+) -> tuple[Floats, Floats]:
+    """Bounds of every column, missing ones derived from the rows where these imply any.
+
+    Args:
+        rows: that hold.
+        lower: shape (columns,).
+        upper: shape (columns,).
+        every: tighten the others too.
+    """
     matrix = rows.matrix.tocoo()
     kept = matrix.data != 0
     row, column, value = matrix.row[kept], matrix.col[kept], matrix.data[kept]
     lower, upper = lower.copy(), upper.copy()
     for _ in range(_PASSES):
-        if np.isfinite(lower).all() and np.isfinite(upper).all():
+        if not every and np.isfinite(lower).all() and np.isfinite(upper).all():
             break
         new_lower, new_upper = np.full(len(lower), -np.inf), np.full(len(upper), np.inf)
         for direction, side in ((1.0, rows.upper), (-1.0, -rows.lower)):
@@ -107,9 +116,9 @@ def derived_bounds(rows: Rows, lower: Floats, upper: Floats) -> tuple[Floats, Fl
             down = (a < 0) & np.isfinite(reach)
             np.minimum.at(new_upper, column[up], reach[up])
             np.maximum.at(new_lower, column[down], reach[down])
-        missing_lower, missing_upper = np.isinf(lower), np.isinf(upper)
-        lower[missing_lower] = new_lower[missing_lower]
-        upper[missing_upper] = new_upper[missing_upper]
+        open_lower, open_upper = every | np.isinf(lower), every | np.isinf(upper)
+        lower[open_lower] = np.maximum(lower, new_lower)[open_lower]
+        upper[open_upper] = np.minimum(upper, new_upper)[open_upper]
     return lower, upper
 
 

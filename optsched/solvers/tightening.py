@@ -36,7 +36,7 @@ def tightened(compiled: MatrixForm) -> MatrixForm:
     large = whole & single[row] & (np.abs(matrix.data) >= LARGE)
     if not large.any():
         return compiled
-    lower, upper = derived_bounds(compiled.rows, compiled.lower, compiled.upper)
+    lower, upper = _bounds(compiled, compiled.rows)
     if (lower > upper).any():
         return compiled  # there is no point, and the solver is to say so
     # every row with one side as terms x <= side
@@ -64,7 +64,7 @@ def tightened(compiled: MatrixForm) -> MatrixForm:
 def bounded_by(compiled: MatrixForm, value: float) -> MatrixForm:
     """The model with the bounds that points no worse than a value keep, its constants small again.
 
-    The model itself where that makes no constant smaller.
+    The model itself where that makes no constant smaller and settles no whole number.
     """
     sign = -1.0 if compiled.maximise else 1.0
     most = sign * (value - compiled.offset)
@@ -74,10 +74,20 @@ def bounded_by(compiled: MatrixForm, value: float) -> MatrixForm:
         np.append(compiled.rows.lower, -np.inf),
         np.append(compiled.rows.upper, most + _WORSE * (1.0 + abs(most))),
     )
-    lower, upper = derived_bounds(limit, compiled.lower, compiled.upper)
+    lower, upper = _bounds(compiled, limit, every=True)
     nearer = replace(compiled, lower=lower, upper=upper)
-    small = nearer if (lower > upper).any() else tightened(nearer)
-    return compiled if small is nearer else small
+    if (lower > upper).any():
+        return compiled
+    small = tightened(nearer)
+    settled = compiled.integer & (lower == upper) & (compiled.lower < compiled.upper)
+    return compiled if small is nearer and not settled.any() else small
+
+
+def _bounds(compiled: MatrixForm, rows: Rows, *, every: bool = False) -> tuple[Floats, Floats]:
+    """Bounds that rows imply, of whole columns whole: a constant is made small between those."""
+    lower, upper = derived_bounds(rows, compiled.lower, compiled.upper, every=every)
+    whole = compiled.integer
+    return np.where(whole, np.ceil(lower), lower), np.where(whole, np.floor(upper), upper)
 
 
 def is_bounded(compiled: MatrixForm) -> bool:

@@ -25,11 +25,12 @@ def opened(big, upper=40.0):
 
 
 def idle(big):
-    """A machine that is better left idle, whose load nothing bounds."""
+    """Two machines of which one is enough; nothing bounds their loads."""
     m = Model("idle")
-    load, on = m.continuous("load"), m.binary("on")
+    load, on = m.continuous("load", 2), m.binary("on", 2)
     m.add("open", load <= big * on)
-    m.minimize(on)
+    m.add("enough", on.sum() >= 1)
+    m.minimize(on.sum())
     return m
 
 
@@ -135,7 +136,7 @@ def test_an_answer_says_nothing_where_bounds_make_the_constant_small():
 
 
 def test_an_answer_says_nothing_where_a_look_around_it_has_small_constants():
-    m = idle(1e8)
+    m = opened(1e8, upper=np.inf)
     m.minimize(m.variables["on"] + m.variables["load"])
     assert conditioning(m).doubtful == ("open",)
     assert solve(m).message == ""
@@ -148,7 +149,7 @@ def said_of(form, x):
 
 @pytest.mark.parametrize(("load", "warned"), [(1e6 - 1.001, False), (1e6 - 0.999, True)])
 def test_a_row_with_more_to_spare_than_a_tolerance_lets_through_is_none_to_hang_on(load, warned):
-    assert bool(said_of(idle(1e6).compile(set()), [load, 1])) is warned
+    assert bool(said_of(opened(1e6, upper=np.inf).compile(set()), [load, 1])) is warned
 
 
 @pytest.mark.parametrize(("over", "warned"), [(0.0999, False), (0.1001, True)])
@@ -165,7 +166,7 @@ def test_a_start_that_a_limit_leaves_standing_is_no_point_of_what_the_solver_was
     form = idle(1e7).compile(set())
     assert said_of(form, [0.0]) == ""
     unchecked = Solution(Status.ERROR, message="broke")
-    assert with_warning(unchecked, form, np.zeros(2)) is unchecked
+    assert with_warning(unchecked, form, np.zeros(4)) is unchecked
 
 
 def test_a_point_that_had_to_be_mended_is_what_the_warning_is_of():
@@ -178,9 +179,9 @@ def test_a_point_that_had_to_be_mended_is_what_the_warning_is_of():
             return "1"
 
         def solve(self, compiled, options, start):
-            x = [0.9, 9e-7] if compiled.has_integers else [0.0, 0.0]
-            return SolverResult(Status.FEASIBLE, np.array(x), bound=0.0)
+            x = [0, 0.9, 1, 9e-7] if compiled.has_integers else [0, 0, 1, 0]
+            return SolverResult(Status.FEASIBLE, np.array(x, dtype=float), bound=0.0)
 
     solution = solve(idle(1e6), Rounding(), options=Options())
-    assert solution["load"] == 0
+    assert solution["load"].tolist() == [0, 0]
     assert "lets 1 through 'open'" in solution.message

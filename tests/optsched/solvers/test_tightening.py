@@ -53,6 +53,22 @@ def test_no_whole_point_comes_or_goes(seed):
         assert kept[0] == kept[1], corner
 
 
+@pytest.mark.parametrize("solver", MIXED)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_between_the_last_whole_number_and_the_end_that_a_row_implies_nothing_is_cut_off(
+    solver, sign
+):
+    """z is at most 2.5, so 2; the constant made small as if z reached 2.5 cut x = 9 off there."""
+    m = Model()
+    x = m.continuous("x", upper=9)
+    z = m.integer("z") if sign > 0 else m.integer("z", lower=-np.inf, upper=0)
+    m.add("room", x + 1e4 * sign * z <= 25_000)
+    m.maximize(x + 100 * sign * z)
+    solution = solve(m, solver)
+    assert solution.status is Status.OPTIMAL
+    assert (solution.objective, solution["x"], solution["z"]) == pytest.approx((209, 9, 2 * sign))
+
+
 def test_a_model_without_large_constants_stays_as_it_is():
     form = switched(100.0).compile(set())
     assert tightened(form) is form
@@ -105,6 +121,56 @@ def test_an_optimum_lost_behind_a_large_constant_is_found_by_a_second_look(solve
     solution = solve(m, solver)
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(7.0385, rel=1e-6)
+
+
+def lot_sizing():
+    """CBC loses the optimum: lots of 6.75 are made at once, or more is made in the next period."""
+    m = Model()
+    made, stock = m.continuous("made", 2), m.continuous("stock")
+    set_up, lots = m.binary("set_up"), m.integer("lots", upper=4)
+    m.add("first", made[0] - stock == 14)
+    m.add("second", stock + made[1] >= 10.75)
+    m.add("open", made[1] <= 1e5 * set_up)
+    m.add("lots", made[0] == 6.75 * lots)
+    m.minimize(13 * set_up + 2 * made[1] + 3 * stock)
+    return m, 39.0
+
+
+def sequence():
+    """SCIP loses the optimum; only the objective bounds the starts as well as it takes."""
+    m = Model()
+    start, first = m.continuous("start", 3), m.binary("first", 2)
+    m.add("a", start[0] + start[1] - 1e7 * first[0] >= -9_999_993)
+    m.add("b", 1e7 * first[0] >= 3)
+    m.add("c", start[0] - start[2] - 1e7 * first[1] >= -9_999_994)
+    m.add("d", start[2] - start[0] + 1e7 * first[1] >= 3)
+    m.add("e", -start[2] >= -9_999_994)
+    m.add("f", start[2] >= 7)
+    m.minimize(start @ [0.003, 1.0, 0.003])
+    return m, 0.051
+
+
+def split_sequence():
+    """HiGHS loses the optimum while its first point, which breaks a row, is split."""
+    m = Model()
+    start, first = m.continuous("start", 3), m.binary("first", 3)
+    one, other = np.array([0, 0, 1]), np.array([1, 2, 2])
+    gap = start[one] - start[other] - 1e8 * first
+    m.add("before", gap >= [-99_999_995.25, -99_999_993, -99_999_993])
+    m.add("after", -gap >= [3, 3, 4.75])
+    m.add("open", start[1:] >= 2)
+    m.add("due", start[2] <= 11.75)
+    m.minimize(start @ [7.0, 7.0, 5.0])
+    return m, 59.75
+
+
+@pytest.mark.parametrize("solver", MIXED)
+@pytest.mark.parametrize("draw", [lot_sizing, sequence, split_sequence])
+def test_an_optimum_lost_is_found_within_the_bounds_that_the_first_one_implies(draw, solver):
+    m, optimum = draw()
+    solution = solve(m, solver)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(optimum)
 
 
 def test_nothing_is_unbounded_whose_columns_the_rows_bound():
