@@ -101,6 +101,9 @@ class Problem:
     proof_model: str = ""
     """The formulation, with options, whose model proofs of the optimum are of; by default the
     reference, if that has one. Every schedule must be a point of it."""
+    proof_relaxation: str = ""
+    """A smaller relaxation, with options, whose optimum is often the problem's: its proof is looked
+    for first."""
     sense: Sense = "minimise"
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)

@@ -64,6 +64,7 @@ PROBLEM = Problem(
     formulations=_of_jobs("flow") | {f.name: f for m in _ROUND for f in m.FORMULATIONS},
     reference="problem_2_offline",
     proof_model="problem_2",
+    proof_relaxation="problem_2_pooled_slots",
     unit="slots",
     bounds={bound.name: bound for bound in (_ALONE, pooled_columns.COLUMNS)},
     check_options=lambda schedule: {

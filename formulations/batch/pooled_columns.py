@@ -15,7 +15,7 @@ import numpy as np
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
 from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects
-from optsched.arrays import ranges
+from optsched.arrays import compress, ranges
 from optsched.decomposition import (
     Column,
     ColumnBlock,
@@ -26,7 +26,8 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.decomposition.columns import Feature
-from optsched.methods import LIMITS, Answer, ExactMethod
+from optsched.methods import LIMITS, Answer, ExactMethod, Formulation
+from optsched.model import Model
 from optsched.problem import Bound
 from optsched.solvers.options import Options
 
@@ -86,6 +87,12 @@ class PooledColumns:
             choice = mine[of]
             found.append((choice, start, start + k.duration[choice] - 1))
         return found
+
+    @property
+    def schedules(self) -> tuple[Integers, Integers, Integers]:
+        """Choice, first and last slot of every schedule of any job on servers with limits."""
+        choice, start, end = (np.concatenate(part) for part in zip(*self._starts, strict=True))
+        return choice, start, end
 
     def rows_of(self, j: int) -> tuple[int, int]:
         """First rows of the job's worker type and parameter-server type."""
@@ -219,9 +226,49 @@ def problem_2_columns(
     return Answer(found.solution(constant=columns.constant))
 
 
-def formulations(objective: Objective) -> tuple[ExactMethod, ...]:
-    """The relaxation of (2) with that objective."""
+def problem_2_pooled_slots(instance: Instance, *, objective: Objective = "flow") -> Model:
+    """The pooled problem with a binary per schedule of a job: its columns all at once.
+
+    Args:
+        instance: the jobs and the system.
+        objective: what is minimised.
+
+    Raises:
+        InputError: no such objective.
+    """
+    columns = PooledColumns(prospects(instance), objective)
+    k, cloud_end = columns.prospects.choices, columns.prospects.cloud_end
+    weight, constant = objective_terms(instance, objective)
+    choice, start, end = columns.schedules
+    model = Model("problem (2), pooled by slot")
+    b = model.binary("b", len(choice), formula=r"b_{jN\xi h}")
+    cloud = model.integer("cloud", instance.jobs, upper=cloud_end >= 0, formula=r"1 - e_j")
+    chosen = b.sum_by(k.job[choice], instance.jobs) + cloud
+    model.add("choice", chosen == 1.0, formula=r"\sum b_{jN\xi h} + (1 - e_j) = 1")
+    of, slot = ranges(start, end + 1)
+    workers, services = np.array([columns.rows_of(j) for j in range(instance.jobs)]).T
+    job = k.job[choice[of]]
+    for name, first, used in (
+        ("workers", workers, b[of] * k.workers[choice[of]].astype(float)),
+        ("services", services, b[of]),
+    ):
+        row = first[job] + slot
+        scarce = np.flatnonzero(np.isfinite(columns.capacity[row]))
+        place, rows = compress(row[scarce])
+        load = used[scarce].sum_by(place, len(rows))
+        model.add(name, load <= columns.capacity[rows], formula=r"\sum_j load \le capacity")
+    at_edge = b @ (weight[k.job[choice]] * end)
+    model.minimize(at_edge + cloud @ (weight * np.maximum(cloud_end, 0)) + constant)
+    return model
+
+
+def formulations(objective: Objective) -> tuple[Formulation | ExactMethod, ...]:
+    """The relaxations of (2) with that objective."""
     return (
+        Formulation(
+            "problem_2_pooled_slots", partial(problem_2_pooled_slots, objective=objective),
+            "problem (2)", "relaxation: a binary per schedule, servers of a type pooled",
+        ),
         ExactMethod(
             "problem_2_columns", partial(problem_2_columns, objective=objective), "problem (2)",
             "relaxation: whole schedules in fractions, servers of a type pooled",

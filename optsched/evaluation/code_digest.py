@@ -85,11 +85,12 @@ def method_versions(problem: Problem, method: MethodSpec) -> dict[str, str]:
 
 
 def _proven_code(problem: Problem, call: str) -> Iterable[Callable[..., Any]]:
-    """What makes the model that a proof is about; nothing where there is none."""
+    """What makes the models that a proof may be about; nothing where there is none."""
     try:
-        return problem.formulation(proven_by(problem, call))[0].code
+        models = proven_by(problem, call)
     except InputError:
         return ()
+    return [part for model in models for part in problem.formulation(model)[0].code]
 
 
 def code_versions(

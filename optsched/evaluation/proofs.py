@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -22,18 +24,18 @@ CONES = frozenset({"rotated_cone"})
 """Blocks that a proof can speak of as they are."""
 
 
-def proven_by(problem: Problem, call: str) -> str:
-    """The formulation, with options, of whose model a proof of this one's answers is.
+def proven_by(problem: Problem, call: str) -> list[str]:
+    """The formulations, with options, of whose models a proof of this one's answers may be.
 
     Raises:
         InputError: an exact method for something else than the problem's optimum.
     """
     chosen, _ = problem.formulation(call)
-    if isinstance(chosen, Formulation):
-        return call
-    if chosen.relaxation or not problem.proof_model:
+    own = isinstance(chosen, Formulation)
+    if not own and (chosen.relaxation or not problem.proof_model):
         raise InputError.of("--proof", call, "a formulation that has a model to prove")
-    return problem.proof_model
+    first = [] if own or not problem.proof_relaxation else [problem.proof_relaxation]
+    return [*first, call if own else problem.proof_model]
 
 
 class Proven(NamedTuple):
@@ -60,13 +62,30 @@ def proven_bound(
         InputError: the formulation has no model.
         ProofError: the model has blocks a proof cannot speak of.
     """
-    by = proven_by(problem, call)
-    limit = math.inf if seconds is None else seconds
-    proof = find(_form(problem, by, instance), claim, seconds=limit)
+    by, proof = _found(problem, call, instance, claim, seconds)
     bound = verify(_form(problem, by, instance), proof)
     if bound is None:
         raise NotProvenError("the model has no point")
     return Proven(float(bound), len(proof["nodes"]))
+
+
+def _found(
+    problem: Problem, call: str, instance: Any, claim: float | None, seconds: float | None
+) -> tuple[str, dict[str, Any]]:
+    """The first formulation of those a proof may be of that has one, and the proof.
+
+    Raises:
+        NotProvenError: no proof was found in time.
+    """
+    deadline = time.perf_counter() + (math.inf if seconds is None else seconds)
+    *others, last = proven_by(problem, call)
+    for by in others:
+        with suppress(NotProvenError):
+            return by, find(
+                _form(problem, by, instance), claim, seconds=deadline - time.perf_counter()
+            )
+    form = _form(problem, last, instance)
+    return last, find(form, claim, seconds=deadline - time.perf_counter())
 
 
 def _form(problem: Problem, call: str, instance: Any) -> Any:
@@ -94,12 +113,10 @@ def prove(
         InputError: the formulation has no model.
         ProofError: the model has blocks a proof cannot speak of.
     """
-    by = proven_by(problem, call)
     solution = answer.solution
     if solution.status is not Status.OPTIMAL or answer.schedule is None:
         raise NotProvenError(f"no optimal schedule to prove: the solve ended {solution.status}")
-    form = _form(problem, by, instance)
-    proof = find(form, solution.objective, seconds=math.inf if seconds is None else seconds)
+    by, proof = _found(problem, call, instance, solution.objective, seconds)
     schedule = json.loads(dumps(answer.schedule))
     return {**proof, "problem": problem.name, "formulation": by, "schedule": schedule}
 
@@ -112,7 +129,7 @@ class Verdict:
     """What no point of the formulation's model is better than."""
     formulation: str
     of_the_problem: bool
-    """Whether every schedule of the problem is a point of that model."""
+    """Whether no schedule of the problem is better than all points of that model."""
     cost: float
     violations: list[Violation]
 
@@ -152,7 +169,7 @@ def check_proof(problem: Problem, instance: Any, document: Mapping[str, Any]) ->
     return Verdict(
         bound,
         call,
-        call == (problem.proof_model or problem.reference),
+        call in (problem.proof_relaxation, problem.proof_model or problem.reference),
         problem.cost(instance, schedule),
         problem.check(instance, schedule, **problem.reference_check),
     )

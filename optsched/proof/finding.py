@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -19,15 +19,16 @@ from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.proof.exact_model import ExactModel
 from optsched.proof.mending import mended
-from optsched.proof.relaxation import Relaxation, Relaxed
-from optsched.proof.verifying import FORMAT, VERSION, Branch, children, leaf_value, tangent
+from optsched.proof.relaxation import Relaxation, Relaxed, Sum
+from optsched.proof.verifying import FORMAT, VERSION, Branch, children, leaf_value, row_at, tangent
 
 TOLERANCE = 1e-6
 """Relative distance to the claim at which a leaf closes where values lie on no grid; the bound
 claimed is then the one that was shown."""
 
 _BITS = (0, 4, 10, 20, 30, 45, 60)  # of the multipliers' denominators, tried in this order
-_TRIED = 8  # columns whose children are solved to choose one to branch on
+_HALVES = 4  # choices, and
+_TRIED = 8  # columns, whose children are solved to choose one to branch on
 _WHOLE = 1e-6  # distance to a whole number that is rounding
 _NEAR = 1e-9  # relative distance of a relaxation to what is asked for that is rounding
 _OUTSIDE = 1e-7  # excess of a cone from which on a tangent is added
@@ -38,10 +39,16 @@ class NotProvenError(Exception):
     """No proof was found; the message says why."""
 
 
+_Split = tuple[list[int], list[int], int]
+"""Columns, coefficients and k, as in a proof."""
+
+
 class _Node(NamedTuple):
     branch: Branch
     lower: Floats
     upper: Floats
+    sums: tuple[Sum, ...]
+    """Of the branch's rows."""
     relaxed: Relaxed
 
 
@@ -77,6 +84,7 @@ class _Search:
         self.rows = list(self.model.rows)
         self.extra: list[dict[str, Any]] = []
         self.relaxation = Relaxation(form)
+        self.choices = _choices(form)
         self.bits: tuple[int, ...] = _BITS
         self.target: Fraction | None = None
         """What the bound of a leaf must reach; None: only contradictions close it."""
@@ -102,14 +110,14 @@ class _Search:
         """Depth first: nodes come in preorder."""
         nodes: list[dict[str, Any]] = []
         form = self.form
-        waiting = [self._node(Branch({}, ()), form.lower, form.upper)]
+        waiting = [self._node(Branch({}, ()), form.lower, form.upper, ())]
         while waiting:
             if len(nodes) + len(waiting) > self.most_nodes:
                 raise NotProvenError(f"no proof of {self.most_nodes} nodes or fewer")
             node = waiting.pop()
             leaf = self._leaf(node)
             while leaf is None and self._cut(node):
-                node = self._node(*node[:3])
+                node = self._node(*node[:4])
                 leaf = self._leaf(node)
             if leaf is None:
                 tried = self._children(node)
@@ -118,7 +126,7 @@ class _Search:
                     nodes.append({"split": split})
                     waiting += reversed(two)
                     continue
-                leaf = self._rounded(node, node.relaxed.y, 1)
+                leaf = self._rounded(node, 1)
             if leaf is None:
                 value = self.model.sign * node.relaxed.value
                 raise NotProvenError(f"a point of value {value:.12g} seems to be better")
@@ -137,11 +145,11 @@ class _Search:
             "nodes": nodes,
         }
 
-    def _node(self, branch: Branch, lower: Floats, upper: Floats) -> _Node:
-        relaxed = self.relaxation.solve(lower, upper, self.deadline - time.perf_counter())
+    def _node(self, branch: Branch, lower: Floats, upper: Floats, sums: tuple[Sum, ...]) -> _Node:
+        relaxed = self.relaxation.solve(lower, upper, self.deadline - time.perf_counter(), sums)
         if time.perf_counter() > self.deadline:
             raise NotProvenError("no proof within the time")
-        return _Node(branch, lower, upper, relaxed)
+        return _Node(branch, lower, upper, sums, relaxed)
 
     # leaves
 
@@ -149,24 +157,27 @@ class _Search:
         """The node closed by the multipliers of its relaxation; None where they do not do."""
         relaxed = node.relaxed
         if relaxed.x is not None:
-            return self._rounded(node, relaxed.y, 1) if relaxed.value >= self.near else None
-        for y in (relaxed.y, -relaxed.y):
-            leaf = self._rounded(node, y / max(1e-300, np.abs(y).max(initial=0)), 0)
+            return self._rounded(node, 1) if relaxed.value >= self.near else None
+        size = max(1e-300, np.abs(relaxed.y).max(initial=0), np.abs(relaxed.split).max(initial=0))
+        for scale in (1 / size, -1 / size):
+            leaf = self._rounded(node, 0, scale)
             if leaf is not None:
                 return leaf
         raise NotProvenError("HiGHS gives no multipliers that show a node to be empty")
 
-    def _rounded(self, node: _Node, y: Floats, priced: int) -> dict[str, Any] | None:
-        """A leaf with these multipliers, rounded to as few bits as close it."""
-        y = y.copy()
+    def _rounded(self, node: _Node, priced: int, scale: float = 1.0) -> dict[str, Any] | None:
+        """A leaf with the node's multipliers, rounded to as few bits as close it."""
+        y, split = scale * node.relaxed.y, scale * node.relaxed.split
         y[len(self.model.rows) :] /= _PARTS  # the relaxation has tangents smaller
+        y = np.concatenate([y, split[::-1]])  # the root's split is row -1
         for bits in self.bits if priced else _BITS:
             whole = np.rint(np.ldexp(y, bits))
-            rows = [
-                i
-                for i in np.flatnonzero(whole).tolist()
-                if (self.rows[i].lower if whole[i] > 0 else self.rows[i].upper) is not None
-            ]
+            rows = []
+            for place in np.flatnonzero(whole).tolist():
+                i = place if place < len(self.rows) else place - len(y)
+                row = row_at(self.rows, node.branch.rows, i)
+                if (row.lower if whole[place] > 0 else row.upper) is not None:
+                    rows.append(i)
             leaf: dict[str, Any] = {
                 "rows": rows,
                 "y": [int(whole[i]) for i in rows],
@@ -183,7 +194,7 @@ class _Search:
         """The leaf, mended if need be; None if it does not close."""
         value = leaf_value(self.model, self.rows, node.branch, leaf)
         if value is None:
-            leaf = mended(self.model, self.rows, leaf) or leaf
+            leaf = mended(self.model, self.rows, leaf, node.branch.rows) or leaf
             value = leaf_value(self.model, self.rows, node.branch, leaf)
         if value is None:
             return None
@@ -228,25 +239,64 @@ class _Search:
 
     def _children(self, node: _Node) -> tuple[list[Any], list[_Node]] | None:
         """The split, of those tried, whose children come nearest to the target; None: no split."""
-        x = node.relaxed.x
-        assert x is not None
-        away = np.abs(x[self.integer] - np.rint(x[self.integer]))
-        order = np.argsort(-away, kind="stable")[:_TRIED]
         best: tuple[float, list[Any], list[_Node]] | None = None
-        for j in self.integer[order[away[order] > _WHOLE]].tolist():
-            k = math.floor(x[j])
-            low, high = children(self.model, node.branch, [j], [1], k)
-            lower, upper = node.lower.copy(), node.upper.copy()
-            lower[j], upper[j] = k + 1, k
-            two = [self._node(low, node.lower, upper), self._node(high, lower, node.upper)]
+        for split in self._splits(node):
+            two = self._split(node, *split)
             score = self._score(node.relaxed.value, (child.relaxed.value for child in two))
             if best is None or score > best[0]:
-                best = score, [[j], [1], k], two
+                best = score, list(split), two
             if score >= 1.0:
                 break
         return None if best is None else best[1:]
+
+    def _splits(self, node: _Node) -> Iterator[_Split]:
+        """Halves of columns of which one is chosen, then single columns: the most undecided."""
+        x = node.relaxed.x
+        assert x is not None
+        halves = []
+        for columns in self.choices:
+            below = np.cumsum(x[columns])
+            middle = int(np.argmin(np.abs(below - 0.5)))
+            if _WHOLE < below[middle] < 1 - _WHOLE:
+                halves.append((abs(below[middle] - 0.5), columns[: middle + 1].tolist()))
+        for _, half in sorted(halves)[:_HALVES]:
+            yield half, [1] * len(half), 0
+        away = np.abs(x[self.integer] - np.rint(x[self.integer]))
+        order = np.argsort(-away, kind="stable")[:_TRIED]
+        for j in self.integer[order[away[order] > _WHOLE]].tolist():
+            yield [j], [1], math.floor(x[j])
+
+    def _split(self, node: _Node, columns: list[int], a: list[int], k: int) -> list[_Node]:
+        """Both children, in the order of the proof."""
+        nodes = []
+        two = children(self.model, node.branch, columns, a, k)
+        ends = ((-np.inf, k), (k + 1, np.inf))
+        for branch, (low, high) in zip(two, ends, strict=True):
+            lower, upper, sums = node.lower.copy(), node.upper.copy(), node.sums
+            if len(columns) > 1:
+                sums = (*sums, Sum(tuple(columns), low, high))
+            else:
+                lower[columns] = np.maximum(lower[columns], low)
+                upper[columns] = np.minimum(upper[columns], high)
+            nodes.append(self._node(branch, lower, upper, sums))
+        return nodes
 
     def _score(self, value: float, ends: Iterable[float]) -> float:
         """1 where both children close; otherwise the product of how far they come."""
         need = 1.0 if self.target is None else max(self.near - value, 1e-9)
         return math.prod(max(min((end - value) / need, 1.0), 1e-6) for end in ends)
+
+
+def _choices(form: MatrixForm) -> list[np.ndarray]:
+    """Columns of every row that lets one of its binaries be chosen at most, cheapest first."""
+    matrix, rows = form.rows.matrix, form.rows
+    row = np.repeat(np.arange(rows.count), rows.lengths)
+    binary = form.integer & (form.lower == 0) & (form.upper == 1)
+    other = (matrix.data != 1.0) | ~binary[matrix.indices]
+    plain = np.bincount(row, other, rows.count) == 0
+    sign = -1.0 if form.maximise else 1.0
+    found = []
+    for i in np.flatnonzero(plain & (rows.upper == 1.0) & (rows.lengths > 2)).tolist():
+        columns = matrix.indices[matrix.indptr[i] : matrix.indptr[i + 1]]
+        found.append(columns[np.argsort(sign * form.cost[columns], kind="stable")])
+    return found

@@ -8,19 +8,22 @@ from math import lcm
 from typing import Any
 
 from optsched.proof.exact_model import ExactModel, ExactRow
-from optsched.proof.verifying import combined
+from optsched.proof.verifying import combined, row_at
 
 _SMALL = 1e-6  # reduced costs up to here, of columns without a bound, are meant to be nothing
 
 
 def mended(
-    model: ExactModel, rows: Sequence[ExactRow], leaf: dict[str, Any]
+    model: ExactModel,
+    rows: Sequence[ExactRow],
+    leaf: dict[str, Any],
+    more: Sequence[ExactRow] = (),
 ) -> dict[str, Any] | None:
     """The leaf with its multipliers changed a little, so that no such column has a reduced cost.
 
-    None where the rows it uses do not allow that.
+    None where the rows it uses, ``more`` of its branch among them, do not allow that.
     """
-    terms, _ = combined(rows, (), leaf["rows"], leaf["y"])
+    terms, _ = combined(rows, more, leaf["rows"], leaf["y"])
     scale = leaf["over"] * model.unit
     asked: dict[int, Fraction] = {}
     for j, column in enumerate(model.columns):
@@ -32,7 +35,7 @@ def mended(
                 asked[j] = reduced
     equations: dict[int, dict[int, Fraction]] = {j: {} for j in asked}
     for i in leaf["rows"]:
-        for j, a in rows[i].terms.items():
+        for j, a in row_at(rows, more, i).terms.items():
             if j in asked:
                 equations[j][i] = Fraction(a, model.unit)
     change = _solution([(equations[j], side) for j, side in asked.items()])

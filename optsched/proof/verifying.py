@@ -167,7 +167,7 @@ def combined(
     terms: Terms = {}
     total = 0
     for i, n in zip(chosen, y, strict=True):
-        row = rows[_index(i, rows)] if _integer(i) >= 0 else more[_index(-1 - i, more)]
+        row = row_at(rows, more, i)
         side = row.lower if _integer(n) > 0 else row.upper
         if side is None:
             raise ProofError(f"row {i} has no such side")
@@ -175,6 +175,11 @@ def combined(
         for j, a in row.terms.items():
             terms[j] = terms.get(j, 0) + n * a
     return terms, total
+
+
+def row_at(rows: Sequence[ExactRow], more: Sequence[ExactRow], i: int) -> ExactRow:
+    """The row of a number: -1, -2, ... are the splits from the root on."""
+    return rows[_index(i, rows)] if _integer(i) >= 0 else more[_index(-1 - i, more)]
 
 
 def _least(

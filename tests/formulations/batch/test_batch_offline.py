@@ -11,10 +11,11 @@ from formulations.batch.check import check, cost
 from formulations.batch.generator import generate, tiny
 from formulations.batch.instance import Instance
 from formulations.batch.intervals import problem_2_pooled
-from formulations.batch.pooled_columns import lb_columns
+from formulations.batch.pooled_columns import lb_columns, problem_2_pooled_slots
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.prospects import prospects
 from formulations.batch.split import Timetable, split
+from optsched.evaluation.proofs import check_proof, prove
 from optsched.solve import solve
 from optsched.solvers.options import Options
 
@@ -39,6 +40,7 @@ def test_bounds_stand_in_their_order(instance: Instance) -> None:
     assert optimum is not None
     assert pooled is not None
     assert lb_columns(instance) <= pooled <= optimum
+    assert solve(problem_2_pooled_slots(instance)).objective == pooled
     assert PROBLEM.bounds["alone"].compute(instance) <= pooled
 
 
@@ -58,7 +60,19 @@ def test_pooled_servers_can_promise_what_no_servers_keep() -> None:
     assert pooled is not None
     assert optimum is not None
     assert pooled < optimum
-    assert PROBLEM.solve("problem_2_offline", instance).solution.objective == optimum
+    answer = PROBLEM.solve("problem_2_offline", instance)
+    assert answer.solution.objective == optimum
+    assert prove(PROBLEM, "problem_2_offline", instance, answer)["formulation"] == "problem_2"
+
+
+def test_an_optimum_that_pooled_servers_have_too_is_proven_by_them() -> None:
+    instance = worked_example()
+    answer = PROBLEM.solve("problem_2_offline", instance)
+    proof = prove(PROBLEM, "problem_2_offline", instance, answer)
+    assert proof["formulation"] == PROBLEM.proof_relaxation == "problem_2_pooled_slots"
+    verdict = check_proof(PROBLEM, instance, proof)
+    assert verdict.closed
+    assert verdict.of_the_problem
 
 
 def test_intervals_that_reach_every_server_always_split() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,35 @@ def test_a_tree_grows_where_the_relaxation_is_weak() -> None:
         find(form, 6.0, most_nodes=3)
     with pytest.raises(NotProvenError, match="time"):
         find(form, 6.0, seconds=0.0)
+
+
+def one_of_each(seed: int) -> tuple[MatrixForm, float]:
+    """Jobs that each take one of six slots; a slot holds one or two of them."""
+    rng = np.random.default_rng(seed)
+    m = Model("one of each")
+    x = m.binary("x", (5, 6))
+    m.add("one", x.sum(axis=1) == 1)
+    m.add("room", (rng.integers(2, 6, (5, 6)) * x).sum(axis=0) <= 6)
+    m.minimize((np.arange(6) * rng.integers(1, 4, (5, 1)) * x).sum())
+    optimum = solve(m).objective
+    assert optimum is not None
+    return m.compile(), optimum
+
+
+@pytest.mark.parametrize("seed", [0, 6, 7, 9, 11])
+def test_a_choice_is_halved_and_of_its_mutations_none_says_something_false(seed: int) -> None:
+    form, optimum = one_of_each(seed)
+    proof = find(form, optimum)
+    assert any(len(node["split"][0]) > 1 for node in proof["nodes"] if "split" in node)
+    assert verify(form, json.loads(json.dumps(proof))) == optimum
+    with pytest.raises(NotProvenError, match="seems to be better"):
+        find(form, optimum + 1)
+    with pytest.raises(NotProvenError):
+        find(form, None)
+    rng = np.random.default_rng(seed)
+    for _ in range(100):
+        with suppress(ProofError):
+            assert (verify(form, mutated(proof, rng)) or 0) <= optimum
 
 
 def test_no_leaf_of_a_tree_can_be_left_out() -> None:
