@@ -7,6 +7,7 @@ which is no time at which anything ends: beside each such claim stands the makes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from heuristics.aerialedge.evaluation import (
     TABLE3_SWEEP,
 )
 from heuristics.aerialedge.readings import COLUMNS, EXECUTION, NODES
+from heuristics.aerialedge.remarks import REMARKS
 from optsched.claims import Claim, ClaimVerdict, Finding, Reading, Scale, Sweep, compared, counted
 
 Extreme = Literal["least", "most"]
@@ -426,4 +428,6 @@ def _packing() -> Iterator[Claim]:
     )  # fmt: skip
 
 
-CLAIMS: tuple[Claim, ...] = (*_resources(), *_deployment(), *_times(), *_packing())
+_CLAIMS: tuple[Claim, ...] = (*_resources(), *_deployment(), *_times(), *_packing())
+
+CLAIMS = tuple(replace(one, remark=REMARKS.get(one.name, "")) for one in _CLAIMS)

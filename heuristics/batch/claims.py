@@ -8,12 +8,14 @@ same jobs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from heuristics.batch.evaluation import CONTENDED, RATIO_SWEEP, SIZE_SWEEP
 from heuristics.batch.readings import CLOUD, FIFO, RIVALS, ROUNDS, WIDTH
+from heuristics.batch.remarks import REMARKS
 from optsched.claims import Claim, Finding, Reading, Sweep, compared, counted
 
 SIZES = (
@@ -215,5 +217,7 @@ def _optimality() -> Iterator[Claim]:
         )  # fmt: skip
 
 
-CLAIMS: tuple[Claim, ...] = (*_against_baselines(), *_against_preemption(), *_optimality())
+_CLAIMS: tuple[Claim, ...] = (*_against_baselines(), *_against_preemption(), *_optimality())
+
+CLAIMS = tuple(replace(one, remark=REMARKS.get(one.name, "")) for one in _CLAIMS)
 """Every claim of Section VI."""

@@ -7,6 +7,7 @@ paper's "optimal" see ``evaluation``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ import pandas as pd
 
 from heuristics.drp.evaluation import DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
 from heuristics.drp.readings import DATA, NEAREST, PROFILE, SERVICES, SHARE
+from heuristics.drp.remarks import REMARKS
 from optsched.claims import (
     Claim,
     ClaimVerdict,
@@ -370,6 +372,8 @@ def _never(measured: Any) -> Finding:
     return Finding("not measured")
 
 
-CLAIMS: tuple[Claim, ...] = (
+_CLAIMS: tuple[Claim, ...] = (
     *_throughput(), *_optimality(), *_bandwidth(), *_services(), *_test_bed(),
 )  # fmt: skip
+
+CLAIMS = tuple(replace(one, remark=REMARKS.get(one.name, "")) for one in _CLAIMS)

@@ -8,6 +8,7 @@ as well are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from heuristics.preemptive.evaluation import RATIOS, SCHEDULERS
 from heuristics.preemptive.readings import CHUNKS, EPSILON, GANG, SPAN
+from heuristics.preemptive.remarks import REMARKS
 from optsched.claims import Claim, Finding, Reading, Sweep, compared, compared_means, counted
 
 SIZES = "quick: 3 seeds, 100 to 300 jobs, 60 to 140 servers; full: 10 seeds, 50 to 300 jobs"
@@ -318,5 +320,7 @@ def _ratios() -> Iterator[Claim]:
         )  # fmt: skip
 
 
-CLAIMS: tuple[Claim, ...] = (*_schedulers(), *_side_effects(), *_ratios())
+_CLAIMS: tuple[Claim, ...] = (*_schedulers(), *_side_effects(), *_ratios())
+
+CLAIMS = tuple(replace(one, remark=REMARKS.get(one.name, "")) for one in _CLAIMS)
 """What the paper states, in its order."""
