@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -31,8 +32,16 @@ LINES = ("-", "--", "-.", ":")
 LOGARITHMIC = 4.0
 """Largest over smallest ratio beyond which a study's axes are logarithmic."""
 
-LEGEND_ENTRIES = 12
-"""Longest legend of a Gantt chart."""
+LEGEND_ENTRIES = 40
+"""Longest legend of a Gantt chart: as many looks as there are."""
+
+LEGEND_ROWS = 16
+"""Jobs in a column of that legend."""
+
+Bar = tuple[str, float, float, tuple[float, ...]]
+"""Row, start, end, colour."""
+
+_ALIKE = 6  # decimals to which two bars are the same
 
 
 def ratio_against(ax: Axes, frame: pd.DataFrame, x: str, group: str = "heuristic") -> Axes:
@@ -260,9 +269,69 @@ def gantt(
     if len(known) > len(shown):
         handles.append(Patch(facecolor="none", label=f"and {len(known) - len(shown)} more"))
     ax.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="small", frameon=False
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1),
+        fontsize="small",
+        frameon=False,
+        ncols=-(-len(handles) // LEGEND_ROWS),
     )
     return ax
+
+
+def aligned(
+    draw: Callable[[Axes, Any, Any], Axes],
+    instance: Any,
+    schedules: Mapping[str, Any],
+    size: tuple[float, float] = (9, 6),
+) -> Figure:
+    """Schedules below each other on one axis of time, a line where they first differ.
+
+    Args:
+        draw: a problem's Gantt chart: (axis, instance, schedule) -> axis.
+        instance: of all schedules.
+        schedules: by title.
+        size: of the figure, in inches.
+    """
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(len(schedules), 1, sharex=True, squeeze=False)[:, 0]
+    named: dict[str, Any] = {}
+    for axis, (title, schedule) in zip(axes, schedules.items(), strict=True):
+        draw(axis, instance, schedule)
+        axis.set_title(title, loc="left", fontsize="medium")
+        axis.label_outer()
+        legend = axis.get_legend()
+        if legend is not None:
+            texts = [text.get_text() for text in legend.get_texts()]
+            named |= dict(zip(texts, legend.legend_handles, strict=True))
+            legend.remove()
+    if named:
+        axes[0].legend(
+            list(named.values()), list(named), loc="upper left", bbox_to_anchor=(1.01, 1),
+            fontsize="small", frameon=False, ncols=-(-len(named) // LEGEND_ROWS),
+        )  # fmt: skip
+    bars = [_bars(axis) for axis in axes]
+    differ = set().union(*bars) - set.intersection(*bars)
+    if differ:
+        first = min(start for _, start, _, _ in differ)
+        for axis in axes:
+            axis.axvline(first, color="black", linestyle=":", linewidth=1)
+        place = axes[-1].get_xaxis_transform()
+        axes[-1].text(first, 0.02, " first difference", transform=place, fontsize="small")
+    return figure
+
+
+def _bars(axis: Axes) -> set[Bar]:
+    """The bars of a Gantt chart."""
+    names = [label.get_text() for label in axis.get_yticklabels()]
+    found = set()
+    for collection in axis.collections:
+        colour = tuple(np.ravel(np.asarray(collection.get_facecolor(), dtype=float)).tolist())
+        for path in collection.get_paths():
+            box = path.get_extents()
+            row = names[min(len(names) - 1, max(0, round((box.y0 + box.y1) / 2)))]
+            found.add((row, round(box.x0, _ALIKE), round(box.x1, _ALIKE), colour))
+    return found
 
 
 def over_time(

@@ -50,6 +50,8 @@ class Heuristic:
     summary: str
     online: bool | Callable[..., bool] = True
     """Whether it sees a job only when it arrives; (**options) -> that, where options decide."""
+    proposed: bool = False
+    """Whether its paper proposes it, and does not merely compare with it."""
 
     def is_online(self, options: Mapping[str, Any]) -> bool:
         """Whether it is announced as online with these options."""

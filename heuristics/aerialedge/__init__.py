@@ -12,7 +12,8 @@ HEURISTICS: dict[str, Heuristic] = {
     for heuristic in (
         Heuristic("aerialedge", aerialedge.aerialedge,
                   "Awada et al., Algorithms 2 and 3, corrected",
-                  "closest dispatch, exact packing, all tasks reserved at once", online=False),
+                  "closest dispatch, exact packing, all tasks reserved at once", online=False,
+                  proposed=True),
         Heuristic("pack_greedy", aerialedge.pack_greedy, "Awada et al., Algorithm 3, by its text",
                   "largest node first, each filled by an exact knapsack", online=False),
         Heuristic("tetris", baselines.tetris, _PAPER,

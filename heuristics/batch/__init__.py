@@ -17,6 +17,7 @@ _RULES: dict[str, Heuristic] = {
             a_online,
             "She et al., Algorithms 1 to 4",
             "rounds at doubling times, each a packing by dual prices",
+            proposed=True,
         ),
         Heuristic(
             "batch_sche",

@@ -24,6 +24,7 @@ HEURISTICS: dict[str, Heuristic] = {
     "r_dr": Heuristic(
         "r_dr", r_dr, "Chen et al., Algorithm 1",
         "relax, round at random, admit what fits; mode and prune as options", online=False,
+        proposed=True,
     ),
     **{
         name: Heuristic(name, run, f"Chen et al., {source}", summary, online=False)
@@ -36,6 +37,7 @@ DSRP_HEURISTICS: dict[str, Heuristic] = {
     "r_dsr": Heuristic(
         "r_dsr", r_dsr, "Chen et al., Algorithm 2, repaired",
         "relax, admit at random, round around few servers, repair and fill", online=False,
+        proposed=True,
     ),
     "r_dsr_raw": Heuristic(
         "r_dsr_raw", r_dsr_raw, "Chen et al., Algorithm 2",

@@ -16,6 +16,7 @@ HEURISTICS: dict[str, Heuristic] = {
     "okita": Heuristic(
         "okita", okita, "Han et al., Algorithms 1 to 3",
         "plans every job alone, deploys by priority, migrates or delays; errata as options",
+        proposed=True,
     ),
     "okita_exact": Heuristic(
         "okita_exact", partial(okita, placement="exact", transport="exact"),

@@ -15,6 +15,7 @@ HEURISTICS: dict[str, Heuristic] = {
             a_online.a_online,
             _PAPER,
             "cheapest place for each chunk on arrival, preemption by highest density",
+            proposed=True,
         ),
         Heuristic(
             "a_online_e",
@@ -63,6 +64,7 @@ STORAGE_HEURISTICS: dict[str, Heuristic] = {
         storage.a_online_storage,
         "Wang et al., Section VI",
         "A_online that sends a chunk only where there is room for it",
+        proposed=True,
     ),
     "all_cloud": HEURISTICS["all_cloud"],
     "reoptimise": reoptimise_heuristic(STORAGE),

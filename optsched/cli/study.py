@@ -190,7 +190,12 @@ def report(
 
     title = read(study).title if study.suffix == ".toml" else ""
     with Store.reading(_store(study, store)) as kept, waiting(f"drawing {output}"):
-        write_text(output, study_page(kept, title or study.stem.replace("_", " ")))
+        kept_in = "" if store is None else f" --store {store}"
+        again = [
+            *([f"optsched study run {study}{kept_in}"] if study.suffix == ".toml" else []),
+            f"optsched study report {study}{kept_in} -o {output}",
+        ]
+        write_text(output, study_page(kept, title or study.stem.replace("_", " "), again))
     say(f"wrote {output}")
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from optsched.evaluation.ratios import FIELDS, Row
+from optsched.evaluation.ratios import Row
 
 CONFIDENCE = 0.95
 """Level of the confidence intervals of means."""
@@ -24,7 +24,8 @@ SPREAD = 1e-9
 def frame(rows: Iterable[Row]) -> pd.DataFrame:
     """One line per row; a heuristic's own options are missing where another has them."""
     records = [row.record() for row in rows]
-    columns = list(dict.fromkeys(name for record in records for name in record)) or list(FIELDS)
+    every = list(Row("", "", 0, "", "").record())  # where there is no row yet
+    columns = list(dict.fromkeys(name for record in records for name in record)) or every
     return pd.DataFrame(records, columns=columns)
 
 

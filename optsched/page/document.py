@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from optsched.evaluation.comparison import compare
-from optsched.evaluation.ratios import UNBOUNDED_RATIO
+from optsched.calls import parse_call
+from optsched.evaluation.comparison import compare, profile_table
+from optsched.evaluation.ratios import FIELDS, UNBOUNDED_RATIO
 from optsched.evaluation.tables import CONFIDENCE, interval_cell, share, span, summarise
 from optsched.methods import Formulation
 from optsched.page.formulas import mathml
@@ -18,6 +19,9 @@ from optsched.problem import Problem
 
 UNPROVEN_SHOWN = 40
 """Most lines of the table of what was not proven."""
+
+IN_CSV = (*FIELDS, "known_by", "seconds", "solver_seconds", "message")
+"""Columns of the table that the page carries."""
 
 
 @dataclass(frozen=True)
@@ -46,25 +50,92 @@ class Section:
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-def page(title: str, sections: Sequence[Section], *, made_with: str = "") -> str:
+def page(
+    title: str,
+    sections: Sequence[Section],
+    *,
+    made_with: str = "",
+    made_on: str = "",
+    commands: Sequence[str] = (),
+) -> str:
     """The whole HTML document.
 
     Args:
         title: of the study.
         sections: one per problem.
         made_with: versions of what made it, for the last line.
+        made_on: a date, for the last line.
+        commands: which make it again.
     """
+    import base64
+    from importlib.resources import files
+
     from jinja2 import Environment, PackageLoader
 
     environment = Environment(
         loader=PackageLoader("optsched.page"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["order"] = _order
+    rows = pd.concat([section.table for section in sections]) if sections else pd.DataFrame()
+    shown = rows.reindex(columns=[name for name in IN_CSV if name in rows])
+    vendor = files("optsched.page") / "vendor"
     return environment.get_template("page.html.jinja").render(
         title=title,
+        overview=[line for section in sections for line in _overview(section)],
+        csv=base64.b64encode(shown.to_csv(index=False, float_format="%.6g").encode()).decode(),
+        lines=len(rows),
+        made_on=made_on,
+        commands=commands,
+        tables=(vendor / "datatables-3.1.5.min.js").read_text(encoding="utf-8"),
+        licence=(vendor / "datatables-license.txt").read_text(encoding="utf-8"),
         sections=[_content(section) for section in sections],
         confidence=f"{CONFIDENCE:.0%}",
         made_with=made_with,
     )
+
+
+def _overview(section: Section) -> list[dict[str, Any]]:
+    """A line per heuristic: what a reader wants to know first."""
+    if section.table.empty:
+        return []
+    best = {
+        line["heuristic"]: line["within_1"]
+        for line in profile_table(section.table).to_dict("records")
+    }
+    seconds = section.table.groupby("heuristic", sort=False)["seconds"].mean()
+    lines = []
+    for line in summarise(section.table, ["heuristic"]).to_dict("records"):
+        name = line["heuristic"]
+        known = section.problem.heuristics.get(parse_call(name)[0])
+        rows = section.table[section.table["heuristic"] == name]
+        counts = rows["known_by"].replace("", "not proven").value_counts(sort=False)
+        lines.append(
+            {
+                "problem": section.problem.name,
+                "heuristic": name,
+                "proposed": known is not None and known.proposed,
+                "source": "" if known is None else f"{known.summary} ({known.source})",
+                "cells": [
+                    _span(line["mean_low"], line["mean_high"]),
+                    interval_cell(line, " … ", "–"),
+                    _span(line["max_low"], line["max_high"]),
+                    share(line["infinite"]) or "0%",
+                    f"{best.get(name, 0.0):.0%}",
+                    f"{seconds[name]:.2g}",
+                ],
+                "known": ", ".join(f"{count} {word}" for word, count in counts.items()),
+            }
+        )
+    return lines
+
+
+def _order(text: str) -> str:
+    """By what a cell of numbers is sorted: the first of them, nothing where there is none."""
+    first = (text.split() or [""])[0].rstrip("%")
+    try:
+        return f"{min(float(first.replace('infinite', 'inf')), 1e300):.9g}"
+    except ValueError:
+        return ""
 
 
 def _content(section: Section) -> dict[str, Any]:
@@ -91,7 +162,7 @@ def _content(section: Section) -> dict[str, Any]:
         "head": ["heuristic", *(name.replace("_", " ") for name in section.cells)],
         "lines": [_line(line, section.cells) for line in _summary(section)],
         "paired": [_paired(line) for line in compare(table).to_dict("records")],
-        "pictures": list(ratio_pictures(table, section.x)),
+        "pictures": list(ratio_pictures(table, section.cells, section.x, problem.name)),
         "example": section.example and {
             "title": section.example.title,
             "pictures": list(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from optsched.study.reading import Results, rows_of
 from optsched.study.store import Store
 
 
-def study_page(store: Store, title: str) -> str:
+def study_page(store: Store, title: str, commands: Sequence[str] = ()) -> str:
     """The page of what a store holds.
 
     The run to look at is the one on which a grid's first heuristic does worst. It is run again;
@@ -29,6 +30,7 @@ def study_page(store: Store, title: str) -> str:
     Args:
         store: of the study.
         title: of the page.
+        commands: which make it again.
 
     Raises:
         InputError: a problem of the study is not installed here.
@@ -40,7 +42,13 @@ def study_page(store: Store, title: str) -> str:
         for number, layout in enumerate(results.layouts)
         if layout.comparison is not None
     ]
-    return page(title, sections, made_with=", ".join([f"optsched {__version__}", *solvers]))
+    return page(
+        title,
+        sections,
+        made_with=", ".join([f"optsched {__version__}", *solvers]),
+        made_on=date.today().isoformat(),
+        commands=commands,
+    )
 
 
 def _section(store: Store, results: Results, number: int) -> Section:

@@ -1,15 +1,19 @@
 """The page of a study is one file that says what was measured, and what was not proven."""
 
+import base64
+import io
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import covering
+import pandas as pd
 import pytest
 
 from optsched.evaluation.runs import instance_rng
 from optsched.evaluation.tables import frame
 from optsched.page import Example, Section, page
+from optsched.page.document import _order
 from optsched.page.formulas import mathml
 from optsched.study import Results, Store, StudyGrid, run_study
 from optsched.study.page import study_page
@@ -69,8 +73,8 @@ def test_the_page_is_one_file_of_balanced_html(table):
     assert parser.open == []
     addresses = re.findall(r"""(?:src|href)=["']([^"']*)""", text)
     assert addresses
-    assert all(address.startswith(("data:image/svg+xml", "#")) for address in addresses)
-    assert "<script" not in text
+    assert all(address.startswith(("data:text/csv", "#")) for address in addresses)
+    assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)", text)
 
 
 def test_the_page_shows_ratios_pictures_a_run_and_formulas(table):
@@ -79,6 +83,61 @@ def test_the_page_shows_ratios_pictures_a_run_and_formulas(table):
     assert "bars, mine" in text
     assert "<math" in text
     assert "every ratio above is a point" in text
+
+
+def test_the_page_reads_without_scripts_and_carries_its_rows(table):
+    text = page("A study", [section(table)])
+    silent = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    first = silent[silent.index('id="overview"') :]
+    assert first.index("greedy") < first.index("<h2>covering")
+    assert "mean ratio" in first
+    encoded = re.search(r"data:text/csv;base64,([^\"]+)", silent)[1]
+    carried = pd.read_csv(io.StringIO(base64.b64decode(encoded).decode()))
+    assert carried["heuristic"].tolist() == table["heuristic"].tolist()
+    assert carried["ratio_high"].tolist() == pytest.approx(table["ratio_high"].tolist(), rel=1e-5)
+    assert "SpryMedia" in silent  # the licence of what sorts the tables
+
+
+def test_the_algorithm_a_paper_proposes_is_marked(table):
+    greedy = replace(covering.PROBLEM.heuristics["greedy"], proposed=True)
+    proposing = replace(PICTURED, heuristics={**PICTURED.heuristics, "greedy": greedy})
+    text = page("A study", [replace(section(table), problem=proposing)])
+    assert re.findall(r"★ (\w+)</td>", text) == ["greedy"]
+
+
+def test_a_point_tells_its_instance_and_its_ratio(table):
+    text = page("A study", [section(table)])
+    row = table.iloc[0]
+    told = f"{row['instance']}: greedy {row['ratio_high']:.4g} (optimal)"
+    assert f"<title>{told}</title>" in text
+
+
+def test_ids_of_drawings_differ_and_are_all_that_is_referred_to(table):
+    text = page("A study", [section(table)])
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    referred = set(re.findall(r"url\(#([^)]+)\)", text)) | set(re.findall(r'href="#([^"]+)"', text))
+    assert referred <= set(ids)
+
+
+def test_the_page_says_how_to_make_it_again_and_when_it_was_made(table):
+    commands = ["optsched study run study.toml"]
+    text = page("A study", [section(table)], made_on="2026-01-31", commands=commands)
+    assert "optsched study run study.toml" in text
+    assert "2026-01-31" in text
+
+
+def test_a_grid_without_a_row_yet_has_its_part(table):
+    text = page("A study", [section(table), Section(covering.PROBLEM, frame([]))])
+    assert "<b>0</b> instances" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [("1.126 … 1.142", "1.126"), ("infinite", "1e+300"), ("15%", "15"), ("–", ""), ("", "")],
+)
+def test_numbers_are_sorted_by_the_first_of_them(text, order):
+    assert _order(text) == order
 
 
 def test_the_run_to_look_at_is_the_worst_with_its_optimum(store, table):
@@ -120,7 +179,7 @@ def test_a_study_without_any_ratio_still_has_a_page(table):
     nothing[["ratio_low", "ratio_high"]] = None
     nothing["status"] = "error"
     text = page("A study", [Section(covering.PROBLEM, nothing, ["items"], "items")])
-    assert "<img" not in text
+    assert "<svg" not in text
     assert "What was not proven" in text
 
 
