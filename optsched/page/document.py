@@ -20,7 +20,7 @@ from optsched.problem import Problem
 UNPROVEN_SHOWN = 40
 """Most lines of the table of what was not proven."""
 
-IN_CSV = (*FIELDS, "known_by", "seconds", "solver_seconds", "message")
+IN_CSV = (*FIELDS, "known_by", "seconds")
 """Columns of the table that the page carries."""
 
 

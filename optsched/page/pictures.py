@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +76,8 @@ def drawing(figure: Figure, label: str, key: str, told: Told | None = None) -> s
         for use, sentence in zip(group.iter(f"{_SVG}use"), sentences, strict=True):
             ElementTree.SubElement(use, f"{_SVG}title").text = sentence
     _lighten(root, key)
-    root.attrib.pop("width"), root.attrib.pop("height")
+    _share_styles(root, "s" + hashlib.sha1(key.encode()).hexdigest()[:5])
+    del root.attrib["width"], root.attrib["height"]
     root.attrib.update({"role": "img", "aria-label": label})
     text = ElementTree.tostring(root, encoding="unicode")
     return text.replace(_INK, "currentColor").replace("#000000", "currentColor")
@@ -108,6 +110,28 @@ def _lighten(root: ElementTree.Element, key: str) -> None:
                 part.set(name, _DECIMAL.sub(_rounded, value))
             elif "url(#" in value:
                 part.set(name, value.replace("url(#", f"url(#{key}-"))
+
+
+def _share_styles(root: ElementTree.Element, prefix: str) -> None:
+    """One rule for every look that several parts have; the letters are the page's."""
+    looks: dict[str, list[ElementTree.Element]] = {}
+    for part in root.iter():
+        part.text = (part.text or "").strip() or None
+        part.tail = None if part.tag != f"{_SVG}tspan" else part.tail
+        style = re.sub(r"font-family:[^;]*(;|$)", "", part.attrib.pop("style", "")).strip("; ")
+        if style:
+            looks.setdefault(style, []).append(part)
+    rules = []
+    for number, (style, parts) in enumerate(looks.items()):
+        if len(parts) == 1:
+            parts[0].set("style", style)
+            continue
+        rules.append(f".{prefix}{number}{{{style}}}")
+        for part in parts:
+            part.set("class", f"{prefix}{number}")
+    sheet = ElementTree.Element(f"{_SVG}style")
+    sheet.text = "".join(rules)
+    root.insert(0, sheet)
 
 
 def _rounded(number: re.Match[str]) -> str:

@@ -1,5 +1,5 @@
-"""The page in a headless browser: nothing on the console, nothing wider than the window, tables that
-sort; at 1280 and 420 pixels, and in the dark."""
+"""The page in a headless browser: nothing on the console, nothing wider than the window, tables
+that sort; at 1280 and 420 pixels, and in the dark."""
 
 import html
 import json
@@ -23,9 +23,11 @@ const page = document.getElementById("page");
 const pause = () => new Promise((go) => setTimeout(go, 100));
 page.addEventListener("load", () => setTimeout(async () => {
   const inside = page.contentDocument, width = inside.documentElement.clientWidth;
-  const scrolls = (part) => part && (getComputedStyle(part).overflowX === "auto" || scrolls(part.parentElement));
+  const scrolls = (part) =>
+    part && (getComputedStyle(part).overflowX === "auto" || scrolls(part.parentElement));
   const wide = [...inside.body.querySelectorAll("*")]
-    .filter((part) => part.getBoundingClientRect().right > width + 1 && !scrolls(part.parentElement))
+    .filter((part) => part.getBoundingClientRect().right > width + 1)
+    .filter((part) => !scrolls(part.parentElement))
     .map((part) => part.tagName + " " + part.className);
   const head = inside.querySelectorAll("#overview th")[2], column = () =>
     [...inside.querySelectorAll("#overview tbody td:nth-child(3)")].map((cell) => cell.textContent);
