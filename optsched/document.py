@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
@@ -110,12 +110,15 @@ def _mistaken(given: Any, read: Any, at: tuple[int | str, ...]) -> Iterator[Fiel
 
 
 def load(cls: type[T], path: str | Path) -> T:
-    """Read ``cls`` from a JSON file.
+    """Read ``cls`` from a JSON file, or one of the endings that ``cls.readers`` knows.
 
     Raises:
         InputError: the file is missing, is not JSON, does not say what it is, or holds a field
             that is refused.
     """
+    readers: Mapping[str, Callable[[str | Path], T]] = getattr(cls, "readers", {})
+    if Path(path).suffix in readers:
+        return readers[Path(path).suffix](path)
     data = read_json(path)
     known = cls.document_type.model_fields
     if isinstance(data, dict) and "format" in known and "format" in data:

@@ -23,6 +23,7 @@ from optsched.arrivals import Arrivals
 from optsched.calendar import Calendar
 from optsched.calls import accept, call_options, check_values, parse_call, pick, read_list
 from optsched.certificate import Certificate
+from optsched.declared import Declared
 from optsched.document import Documented, refusal
 from optsched.errors import FieldProblem, InputError
 from optsched.methods import Answer, ExactMethod, Formulation
@@ -30,6 +31,7 @@ from optsched.solvers.solution import Status
 from optsched.violation import Violation, no_options
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 Sense = Literal["minimise", "maximise"]
@@ -197,6 +199,34 @@ class Problem:
         """
         chosen, options = self.heuristic(heuristic)
         return chosen.run(instance, rng, **options)
+
+    def instance_from(
+        self, table: pd.DataFrame, columns: Mapping[str, str] | None = None, **rest: Any
+    ) -> Any:
+        """An instance from a table with a line per job: see ``optsched.importing``.
+
+        Raises:
+            InputError: the instances of this problem declare no fields, or the table is refused.
+
+        Example:
+            >>> import pandas as pd
+            >>> jobs = pd.DataFrame({"submitted": [0, 60], "num_chunks": [2, 1], "work": [3, 2]})
+            >>> jobs = jobs.assign(upload_delay_edge=0, upload_delay_cloud=1)
+            >>> work = {"chunk_time_slow": "work", "chunk_time_fast": "work/2"}
+            >>> instance = problem("preemptive").instance_from(
+            ...     jobs,
+            ...     {"release_time": "submitted/60", **work},
+            ...     edge_servers=1,
+            ...     workers=[{"server": 0, "count": 3}],
+            ... )
+            >>> instance.release_time.tolist(), instance.workers
+            ([0.0, 1.0], 3)
+        """
+        from optsched.importing import instance_from
+
+        if not issubclass(self.instance_type, Declared):
+            raise InputError.of("problem", self.name, "one whose instances declare their fields")
+        return instance_from(self.instance_type, table, columns, **rest)
 
     def formulation(self, text: str) -> tuple[Formulation | ExactMethod, dict[str, Any]]:
         """The formulation or exact method that ``name(option=value, ...)`` names, and the options.

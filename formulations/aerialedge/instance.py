@@ -19,6 +19,7 @@ from optsched.declared import Declared, Given
 from optsched.document import Index
 from optsched.errors import FieldProblem, InputError
 from optsched.fields import Group, declare, fields_of, in_file
+from optsched.problem import later
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -69,6 +70,9 @@ class Instance(Declared):
     """
 
     format: ClassVar[str] = "optsched/aerialedge/instance"
+    readers: ClassVar[dict[str, Any]] = dict.fromkeys(
+        (".vbp", ".mvp"), later("formulations.aerialedge.benchmark_files", "load_benchmark")
+    )
     groups: ClassVar[dict[str, Group]] = {
         "deployments": Group("deployments[]", "One drone with its nodes."),
         "nodes": Group(

@@ -69,17 +69,18 @@ def _add(
     *examples: str,
     part: str | None = None,
     generator: bool = False,
+    open_ended: bool = False,
     group: typer.Typer = app,
 ) -> None:
     """Register a command under its function's name."""
-    open_ended = {"allow_extra_args": True, "ignore_unknown_options": True}
+    taking_more = {"allow_extra_args": True, "ignore_unknown_options": True}
     group.command(
-        function.__name__.replace("_", "-"),
+        function.__name__.strip("_").replace("_", "-"),
         help=_unwrapped(function.__doc__),
         epilog=_listed("Examples:", *examples),
         rich_help_panel=part,
         cls=WithGeneratorOptions if generator else Command,
-        context_settings=open_ended if generator else None,
+        context_settings=taking_more if generator or open_ended else None,
     )(function)
 
 
@@ -97,6 +98,14 @@ _add(
     "optsched generate preemptive --jobs 10 --seed 1 -o inst.json",
     generator=True,
     part=ONE,
+)
+_add(
+    single.import_,
+    "optsched schema preemptive --fields",
+    "optsched import preemptive jobs.csv --column release_time=submitted_s/3600 "
+    "--edge-servers 2 --workers workers.csv -o inst.json",
+    part=ONE,
+    open_ended=True,
 )
 _add(
     single.solve,

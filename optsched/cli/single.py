@@ -77,6 +77,56 @@ def generate(
         say(f"wrote {output}")
 
 
+def import_(
+    context: typer.Context,
+    problem_name: ProblemName,
+    table: Annotated[
+        Path, typer.Argument(metavar="CSV", help="Table, a line per job.", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write.", show_default=False)
+    ],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=COLUMN",
+            help='Where a field is, with a factor to its unit: "release_time=submitted_s/3600".',
+            show_default=False,
+        ),
+    ] = None,
+    entries: Annotated[str, typer.Option(help="What a line of the table is.")] = "jobs",
+    json: Json = False,
+) -> None:
+    """Make an instance file from a table of your own.
+
+    Fields are those that "optsched schema PROBLEM --fields" lists, in its units. Whatever else the
+    file says is an option: a list as a CSV file (--workers workers.csv, whose column "count" may
+    stand for equal lines), as JSON, or as a number of entries (--edge-servers 3); a single field
+    as its value (--slot-hours 0.5).
+    """
+    from optsched.document import save
+    from optsched.importing import read_table, typed
+    from optsched.problem import problem
+
+    found = problem(problem_name)
+    rest = {name: typed(text) for name, text in extra_options(context.args, problem_name).items()}
+    columns = dict(_equation(text) for text in column or ())
+    check_target(output)
+    instance = found.instance_from(read_table(table), columns, entries=entries, **rest)
+    save(instance, output)
+    if json:
+        print_json({"problem": problem_name, "file": str(output)})
+    else:
+        say(f"wrote {output}")
+
+
+def _equation(text: str) -> tuple[str, str]:
+    field, equals, column = text.partition("=")
+    if not (field.strip() and equals and column.strip()):
+        raise InputError.of("--column", text, "must read FIELD=COLUMN")
+    return field.strip(), column.strip()
+
+
 def solve(
     name: Annotated[
         str,
