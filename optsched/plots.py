@@ -311,7 +311,7 @@ def aligned(
             fontsize="small", frameon=False, ncols=-(-len(named) // LEGEND_ROWS),
         )  # fmt: skip
     bars = [_bars(axis) for axis in axes]
-    differ = set().union(*bars) - set.intersection(*bars)
+    differ = {bar for one in bars for bar in one if not all(bar in other for other in bars)}
     if differ:
         first = min(start for _, start, _, _ in differ)
         for axis in axes:

@@ -32,7 +32,7 @@ _SIZE = (6.4, 4.2)  # inches
 _INK = "#010203"
 """Stands for the colour of the page's text while a figure is drawn."""
 
-_LOOK = {
+_LOOK: dict[Any, Any] = {
     "svg.hashsalt": "optsched",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
