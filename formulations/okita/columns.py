@@ -19,12 +19,14 @@ from threading import Event
 
 import numpy as np
 
+from formulations.okita.by_units import FEW_SITES
 from formulations.okita.check import check
 from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import Instance
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import Path, path_of, path_schedule
 from formulations.okita.pricing import Pricing, SiteLimits
+from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.site_cuts import site_cuts
 from formulations.okita.windows import HorizonMode, Windows, last_slot, site_bounds, windows
@@ -45,6 +47,8 @@ SEARCH_SHARE = 0.15
 """Part of the time for neighbourhoods before columns are generated."""
 ROUNDS = 20
 """Neighbourhoods in vain, for each job, after which that search ends."""
+RELAX_SHARE = 0.5
+"""Part of the time for a relaxation of the columns, where that is all that can be had."""
 CUTS_SHARE = 0.5
 """Part of the time by which the last cut is made."""
 MOST_ROUNDS_OF_CUTS = 30
@@ -107,6 +111,7 @@ class _Search:
         self.floors = site_bounds(instance)
         self.bound = float(self.floors.sum())
         self.proven = self.infeasible = False
+        self.beyond = instance.sites > FEW_SITES
         self.nodes, self.message = 0, ""
         self.near: Neighbourhoods | None = None
         self.offer(start)
@@ -141,6 +146,7 @@ class _Search:
     def plan(self) -> None:
         """Jobs inserted, and bounds of each alone."""
         with suppress(TimeoutError):
+            self.beyond = self.planner.beyond
             self.offer(self.planner.best_insertion(self.clock.over))
             self.floors = self.planner.floors
             self.raise_bound(float(self.floors.sum()))
@@ -151,13 +157,20 @@ class _Search:
             return
         parts = (path_of(self.instance, i, self.schedule) for i in range(self.instance.jobs))
         if self.near is None:
-            self.near = Neighbourhoods(self.planner, parts)
+            self.near = Neighbourhoods(self.planner, parts, self.floors)
         else:
             self.near.take(parts)
         seconds = self.clock.within(share)
         part = _Clock(seconds, self.clock.stop)
         self.near.search(lambda: not part.over(), rounds * self.instance.jobs)
         self.offer(self.near.schedule)
+
+    def relax(self) -> None:
+        """A bound where even columns are too dear."""
+        if self.schedule is not None:
+            seconds = self.clock.within(RELAX_SHARE)
+            stop = self.options.stop
+            self.raise_bound(relaxed_bound(self.span, self.cost, seconds=seconds, stop=stop))
 
     def cut(self) -> Pricing:
         """Columns at the root, and cuts while they move the bound; what prices the rest."""
@@ -246,14 +259,21 @@ class _Search:
     def run(self) -> Answer:
         """Everything, as far as the limits allow."""
         self.plan()
-        self.improve(SEARCH_SHARE, ROUNDS)
         if self.go_on():
-            with suppress(TimeoutError):
-                pricing = self.cut()
-                self.branch(pricing)
+            if self.beyond:
+                self.relax()
+            else:
+                self.search()
         if self.options.time_limit is not None and not (self.proven or self.infeasible):
             self.improve(1.0, 10 * ROUNDS)
         return self.answer()
+
+    def search(self) -> None:
+        """Neighbourhoods, columns and their tree."""
+        self.improve(SEARCH_SHARE, ROUNDS)
+        with suppress(TimeoutError):
+            pricing = self.cut()
+            self.branch(pricing)
 
     def answer(self) -> Answer:
         """What is known."""
@@ -312,7 +332,9 @@ def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
     """
     search = _Search(instance, Options(time_limit=seconds), None, "safe")
     search.plan()
-    if search.go_on():
+    if search.beyond and search.go_on():
+        search.relax()
+    elif search.go_on():
         with suppress(TimeoutError):
             search.cut()
     return min(search.bound, search.cost)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.okita.by_units import STEPS, THOROUGH, ByUnits
+from formulations.okita.by_units import FEW_SITES, STEPS, THOROUGH, ByUnits
 from formulations.okita.check import completion_slots, cost
 from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
 from formulations.okita.job_prices import free_terms
@@ -94,6 +94,11 @@ class Planner:
         """Whether every job has a lattice."""
         return None not in self.lattices
 
+    @property
+    def beyond(self) -> bool:
+        """Whether jobs have neither lattices nor so few sites that units of work are quick."""
+        return self.instance.sites > FEW_SITES and not self.exact
+
     @cached_property
     def alone(self) -> tuple[tuple[Path, float], ...]:
         """The best schedule known of each job on the empty system, and what any costs at least."""
@@ -103,6 +108,8 @@ class Planner:
     @cached_property
     def floors(self) -> Floats:
         """F_i, or less where that is out of reach: what each job costs at least, money."""
+        if self.beyond:
+            return self._site_bounds
         return np.array([bound for _, bound in self.alone])
 
     def _alone(self, i: int) -> tuple[Path, float]:
@@ -169,6 +176,14 @@ class Planner:
             room.take(path_schedule(self.instance, i, path))
             yield i, path
 
+    def greedy(self) -> Schedule:
+        """Jobs in order of arrival, slot by slot as many workers as help: quick at any size."""
+        room, parts = FreeCapacity(self.instance), []
+        for i in self._in_time(np.argsort(self.instance.release_slot, kind="stable").tolist()):
+            parts.append(_greedy(self.instance, i, room))
+            room.take(parts[-1])
+        return Schedule.merged(parts)
+
     def best_insertion(self, enough: Callable[[], bool] = lambda: False) -> Schedule:
         """The best of a few orders: of arrival, of latency weight, of size.
 
@@ -176,6 +191,8 @@ class Planner:
             enough: asked before each order but the first.
         """
         instance = self.instance
+        if self.beyond:
+            return self.greedy()
         keys = (
             instance.release_slot,
             -instance.latency.weight,

@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 
 from formulations.okita.construct import FreeCapacity, Planner
-from formulations.okita.instance import Instance
+from formulations.okita.instance import Floats, Instance
 from formulations.okita.one_job import Path, path_schedule
 from formulations.okita.schedule import Schedule
 
@@ -21,8 +21,9 @@ _FLAT = 1e-9  # relative difference of costs that is rounding
 class Neighbourhoods:
     """The best schedule known, as one of every job, and all schedules planned on the way."""
 
-    def __init__(self, planner: Planner, paths: Iterable[Path]) -> None:
+    def __init__(self, planner: Planner, paths: Iterable[Path], floors: Floats) -> None:
         self.planner = planner
+        self.floors = floors
         self.paths = list(paths)
         self.cost = sum(path.price for path in self.paths)
         self.planned: list[tuple[int, Path]] = list(enumerate(self.paths))
@@ -65,13 +66,12 @@ class Neighbourhoods:
             parts = [path_schedule(instance, i, self.paths[i]) for i in kept.tolist()]
             room.take(Schedule.merged(parts))
         spare = sum(self.paths[i].price for i in out.tolist())
-        floors = self.planner.floors
         found: dict[int, Path] = {}
-        left = float(floors[out].sum())
+        left = float(self.floors[out].sum())
         for i, path in self.planner.inserted(out.tolist(), room):
             found[i] = path
             self.planned.append((i, path))
-            spare, left = spare - path.price, left - float(floors[i])
+            spare, left = spare - path.price, left - float(self.floors[i])
             if spare - left < -_FLAT * self.cost:
                 return False
         for i, path in found.items():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from okita_cases import listed_optimum, tiny
+from okita_cases import tiny
 
 from formulations.okita import PROBLEM, lattice
 from formulations.okita.by_units import ByUnits
@@ -56,19 +56,17 @@ def test_the_bound_by_units_is_within_two_per_cent_at_the_papers_ranges_the_sche
         assert paths[0].price <= 1.1 * exact
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(SEEDS)
 def test_without_lattices_bound_and_schedule_still_hold_the_optimum_between_them(seed):
     instance = tiny(seed, sites=2, most_chunks=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "LARGEST_LATTICE", 0)
-        answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=0.5))
+        answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=0.3))
     exact = PROBLEM.solve("problem_2_columns", instance).solution.objective
     assert answer.solution.bound <= exact + 1e-7
     assert exact <= answer.solution.objective + 1e-7
     assert check(instance, answer.schedule) == []
-    end = int(instance.release_slot.max()) + 2
-    assert exact <= listed_optimum(instance, end) + 1e-7
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -117,7 +115,7 @@ def test_neighbourhoods_never_make_a_schedule_dearer():
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
     planner = Planner(instance)
     made = planner.insert(range(6))
-    near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(6)])
+    near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(6)], planner.floors)
     before = near.cost
     near.search(lambda: True, 40)
     assert check(instance, near.schedule) == []

@@ -195,12 +195,12 @@ def test_branch_and_price_heeds_its_time_limit_and_keeps_a_true_bound():
 
 def test_a_size_beyond_exact_pricing_still_has_a_bound_and_a_schedule():
     instance = PROBLEM.generate(np.random.default_rng(1), jobs=4, sites=20, horizon=3)
-    answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=3.0))
-    assert answer.solution.status in (Status.FEASIBLE, Status.OPTIMAL)
+    answer = PROBLEM.solve("problem_2_columns", instance)
+    assert answer.solution.status is Status.FEASIBLE
     assert lb_sites(instance) < answer.solution.bound <= cost(instance, answer.schedule)
-    assert column_bound(instance, seconds=1.0) <= answer.solution.objective
+    assert column_bound(instance) == pytest.approx(answer.solution.bound)
     hurried = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=1e-3))
-    assert lb_sites(instance) <= hurried.solution.bound <= answer.solution.objective
+    assert lb_sites(instance) <= hurried.solution.bound <= answer.solution.bound
 
 
 class Turns:
