@@ -21,7 +21,7 @@ from formulations.batch.offline import problem_2_offline
 from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import prospects
 from formulations.batch.schedule import Schedule
-from formulations.batch.time_indexed import Layout, build, decode, encode
+from formulations.batch.time_indexed import SlotIndex, build, decode, encode
 from formulations.batch.unfolding import unfold
 from optsched.arrivals import Arrivals
 from optsched.errors import InputError
@@ -182,13 +182,13 @@ class _Rest:
         self.chosen = replace(chosen, last=latest).take(end <= latest[chosen.choices.job])
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> SlotIndex:
         """The index sets of the program."""
         chosen = self.chosen
         usable = chosen.limited & chosen.contested[:, None]
-        return Layout(chosen.instance, chosen.choices, chosen.first, chosen.last, usable)
+        return SlotIndex(chosen.instance, chosen.choices, chosen.first, chosen.last, usable)
 
-    def model(self, layout: Layout) -> Model:
+    def model(self, layout: SlotIndex) -> Model:
         """(2) over what is left; x_j = 0 sends a job to the cloud."""
         chosen, free = self.chosen, self.occupancy()
         model = Model("problem (2), what has begun fixed")

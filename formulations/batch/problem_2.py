@@ -13,7 +13,7 @@ import numpy as np
 from formulations.batch.choices import last_slots, windows
 from formulations.batch.instance import Floats, Instance
 from formulations.batch.schedule import Schedule
-from formulations.batch.time_indexed import Layout, build, decode, encode
+from formulations.batch.time_indexed import SlotIndex, build, decode, encode
 from optsched.errors import InputError
 from optsched.methods import Formulation
 from optsched.model import Model
@@ -37,7 +37,7 @@ def objective_terms(instance: Instance, objective: str) -> tuple[Floats, float]:
     raise InputError.of("objective", objective, allowed)
 
 
-def layout(instance: Instance, *, every: bool = False, slack: int = 0, known: int = 0) -> Layout:
+def layout(instance: Instance, *, every: bool = False, slack: int = 0, known: int = 0) -> SlotIndex:
     """The index sets of (2).
 
     Args:
@@ -53,7 +53,7 @@ def layout(instance: Instance, *, every: bool = False, slack: int = 0, known: in
     last = last_slots(instance, known) + slack
     kept = (w.earliest >= 0) & (first + chosen.duration - 1 <= last[chosen.job])
     everywhere = np.ones((instance.jobs, instance.servers), dtype=bool)
-    return Layout(instance, chosen.take(kept), first[kept], last, everywhere)
+    return SlotIndex(instance, chosen.take(kept), first[kept], last, everywhere)
 
 
 def problem_2(

@@ -11,7 +11,7 @@ import numpy as np
 from formulations.batch.choices import windows
 from formulations.batch.instance import Instance
 from formulations.batch.schedule import Schedule
-from formulations.batch.time_indexed import Layout, build, decode
+from formulations.batch.time_indexed import SlotIndex, build, decode
 from optsched.methods import Formulation
 from optsched.model import Model
 from optsched.solvers.solution import Solution
@@ -26,14 +26,14 @@ def round_jobs(instance: Instance, tau: int) -> Instance:
     return instance.select_jobs(np.flatnonzero(instance.release_slot < tau))
 
 
-def layout(instance: Instance, tau: int, *, every: bool = False) -> Layout:
+def layout(instance: Instance, tau: int, *, every: bool = False) -> SlotIndex:
     """The index sets of (3)."""
     w = windows(instance, every=every)
     first = np.maximum(w.earliest, tau + 1)
     kept = (w.earliest >= 0) & (first + w.choices.duration - 1 <= 2 * tau)
     last = np.full(instance.jobs, 2 * tau)
     everywhere = np.ones((instance.jobs, instance.servers), dtype=bool)
-    return Layout(instance, w.choices.take(kept), first[kept], last, everywhere)
+    return SlotIndex(instance, w.choices.take(kept), first[kept], last, everywhere)
 
 
 def problem_3(instance: Instance, *, tau: int = 8, every: bool = False) -> Model:

@@ -15,7 +15,7 @@ import numpy as np
 
 from formulations.batch.choices import Choices, choices, earliest_starts
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
-from formulations.batch.time_indexed import Layout, build
+from formulations.batch.time_indexed import SlotIndex, build
 from optsched.model import Model
 
 TIE = 1e-9
@@ -258,7 +258,7 @@ def problem_9(instance: Instance, j: int, prices: ServerPrices) -> Model:
     first = np.maximum(earliest_starts(one, chosen), prices.first)
     kept: Booleans = first + chosen.duration - 1 <= last[0]
     everywhere = np.ones((1, one.servers), dtype=bool)
-    index = Layout(one, chosen.take(kept), first[kept], last, everywhere)
+    index = SlotIndex(one, chosen.take(kept), first[kept], last, everywhere)
     model = Model("problem (9)")
     cells = build(
         model, index, 1.0, worker_room=prices.workers, ps_room=prices.services,

@@ -23,7 +23,7 @@ from optsched.solvers.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class SlotIndex:
     """Index sets of the program; every array over one of them has its length."""
 
     instance: Instance
@@ -95,7 +95,7 @@ class ServerCells:
 
 def build(
     model: Model,
-    layout: Layout,
+    layout: SlotIndex,
     served: Expression | float,
     *,
     worker_room: Floats | None = None,
@@ -152,7 +152,7 @@ def build(
 
 def _add_cells(
     model: Model,
-    layout: Layout,
+    layout: SlotIndex,
     y: Variable,
     z: Variable,
     b: Variable,
@@ -207,7 +207,7 @@ def _add_cells(
     return ServerCells(worker, service, worker_cell, ps_cell)
 
 
-def decode(layout: Layout, solution: Solution | Mapping[str, Floats]) -> Schedule:
+def decode(layout: SlotIndex, solution: Solution | Mapping[str, Floats]) -> Schedule:
     """The schedule of the jobs that run; of a solution, b, y and z count."""
     choice, start = layout.starts
     on = np.flatnonzero(solution["b"] > 0.5)
@@ -230,7 +230,7 @@ def decode(layout: Layout, solution: Solution | Mapping[str, Floats]) -> Schedul
     )
 
 
-def encode(layout: Layout, schedule: Schedule) -> dict[str, Floats]:
+def encode(layout: SlotIndex, schedule: Schedule) -> dict[str, Floats]:
     """Values of b, y and z of a schedule with one run per job, for a warm start.
 
     A run with a choice that the layout does not have is left out.

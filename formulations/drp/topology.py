@@ -28,7 +28,7 @@ _AXIAL = np.array(
 )
 
 
-class Layout(NamedTuple):
+class Positions(NamedTuple):
     """Positions in cell units."""
 
     server_xy: Floats
@@ -52,7 +52,7 @@ def hexagon_neighbours() -> Booleans:
     return np.asarray(apart <= 1)
 
 
-def hexagon(rng: np.random.Generator, nodes: int) -> Layout:
+def hexagon(rng: np.random.Generator, nodes: int) -> Positions:
     """Nodes uniform over the 19 cells, reaching their own cell's server and the adjacent ones."""
     centres = hexagon_centres()
     of_cells, of_offsets = streams(rng, 2)
@@ -63,10 +63,10 @@ def hexagon(rng: np.random.Generator, nodes: int) -> Layout:
         offset[left] = of_offsets.spawn(1)[0].uniform(-1, 1, (nodes, 2))[left]
         x, y = np.abs(offset[left]).T
         left = left[~((x <= np.sqrt(3) / 2) & (x / np.sqrt(3) + y <= 1))]
-    return Layout(centres, centres[cell] + offset, hexagon_neighbours()[cell])
+    return Positions(centres, centres[cell] + offset, hexagon_neighbours()[cell])
 
 
-def grid(rng: np.random.Generator, nodes: int) -> Layout:
+def grid(rng: np.random.Generator, nodes: int) -> Positions:
     """19 servers on 20 places of a 5 by 4 grid, nodes uniform and within reach of one."""
     width, height = GRID_SHAPE
     places = np.array([(a + 0.5, b + 0.5) for a in range(width) for b in range(height)])
@@ -77,7 +77,7 @@ def grid(rng: np.random.Generator, nodes: int) -> Layout:
     while len(left):  # redraw what reaches no server
         position[left] = of_nodes.spawn(1)[0].uniform(0, GRID_SHAPE, (nodes, 2))[left]
         left = left[~_within(position[left], servers).any(axis=1)]
-    return Layout(servers, position, _within(position, servers))
+    return Positions(servers, position, _within(position, servers))
 
 
 def _within(nodes: Floats, servers: Floats) -> Booleans:
@@ -85,7 +85,7 @@ def _within(nodes: Floats, servers: Floats) -> Booleans:
     return np.asarray(apart <= GRID_COVERAGE)
 
 
-def draw_layout(topology: Topology, rng: np.random.Generator, nodes: int) -> Layout:
+def draw_layout(topology: Topology, rng: np.random.Generator, nodes: int) -> Positions:
     """Servers and nodes of a topology.
 
     Raises:

@@ -61,7 +61,7 @@ from formulations.preemptive.storage_check import (
     refuse_unknown_release,
     storage_violations,
 )
-from formulations.preemptive.sweep import Intervals, Steps, count_open, excess
+from formulations.preemptive.sweep import Spans, Steps, count_open, excess
 from optsched.errors import InputError
 from optsched.violation import Violation
 
@@ -170,7 +170,7 @@ def _significant(steps: Steps) -> Steps:
     return steps.take((total > TOLERANCE)[steps.pieces.key]).merged()
 
 
-def _open_too_many(label: str, name: str, intervals: Intervals, limit: Integers) -> list[Violation]:
+def _open_too_many(label: str, name: str, intervals: Spans, limit: Integers) -> list[Violation]:
     over = _significant(excess(intervals, limit))
     key = over.pieces.key
     index = {name: key, "time": over.pieces.start, "end": over.pieces.end}

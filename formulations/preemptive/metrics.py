@@ -1,7 +1,7 @@
 """What the evaluation measures of a schedule beside its cost.
 
 All of it is read off the runs, so that any schedule can be measured; loading that leaves no trace
-in the runs counts where the schedule says how long it took (:class:`Loads`).
+in the runs counts where the schedule says how long it took (:class:`LoadingTimes`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from formulations.preemptive.check import completion_times
 from formulations.preemptive.instance import CLOUD, ROUNDING, Booleans, Floats, Instance, Integers
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
-from formulations.preemptive.sweep import Intervals, count_open
+from formulations.preemptive.sweep import Spans, count_open
 from optsched.errors import InputError
 
 
 @runtime_checkable
-class Loads(Protocol):
+class LoadingTimes(Protocol):
     """A schedule that says how long its jobs loaded data."""
 
     @property
@@ -52,7 +52,7 @@ class StepFunction:
 def _count_over_time(start: Floats, end: Floats) -> StepFunction:
     """How many of the intervals are open, from the first start to the last end."""
     key = np.zeros(len(start), dtype=np.int64)
-    steps = count_open(Intervals(key, start, end)).merged()
+    steps = count_open(Spans(key, start, end)).merged()
     if not len(steps.pieces.key):
         return StepFunction(np.zeros(1), np.zeros(0))
     time = np.append(steps.pieces.start, steps.pieces.end[-1])
@@ -143,7 +143,7 @@ def communication_wall_clock(instance: Instance, schedule: Schedule) -> float:
     open_ = steps.take(steps.counts[0] > 0).pieces
     running = np.bincount(open_.key, open_.end - open_.start, instance.jobs)
     share = (1 - instance.chunk_time_fast / instance.chunk_time_slow) * ~schedule.together
-    if isinstance(schedule, Loads):
+    if isinstance(schedule, LoadingTimes):
         loading = schedule.loading
     else:
         loading = np.zeros(instance.jobs)
@@ -188,9 +188,9 @@ def _worth_counting(schedule: Schedule) -> Booleans:
     return np.asarray(schedule.run_end - schedule.run_start > ROUNDING)
 
 
-def _runs(schedule: Schedule, key: Integers) -> Intervals:
+def _runs(schedule: Schedule, key: Integers) -> Spans:
     kept = _worth_counting(schedule)
-    return Intervals(key, schedule.run_start, schedule.run_end).take(kept)
+    return Spans(key, schedule.run_start, schedule.run_end).take(kept)
 
 
 MEASURES = {

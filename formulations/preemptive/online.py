@@ -25,7 +25,7 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.offline import OFFLINE
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
-from formulations.preemptive.sweep import Intervals, count_open
+from formulations.preemptive.sweep import Spans, count_open
 from formulations.preemptive.unfolding import unfold
 from optsched.arrivals import Arrivals
 from optsched.methods import Answer
@@ -85,7 +85,7 @@ def _pieces(rows: Integers, start: Floats, end: Floats) -> list[tuple[list[int],
     if not len(rows):
         return []
     named, key = np.unique(rows, axis=0, return_inverse=True)
-    steps = count_open(Intervals(key.reshape(-1), start, end))
+    steps = count_open(Spans(key.reshape(-1), start, end))
     steps = steps.take(steps.counts[0] > 0).merged()
     pieces = steps.pieces
     columns = (named[pieces.key], pieces.start, pieces.end, steps.counts[0])

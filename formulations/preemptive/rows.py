@@ -19,7 +19,7 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.sweep import Intervals
+from formulations.preemptive.sweep import Spans
 from optsched.violation import Violation
 
 TOLERANCE = 1e-6
@@ -58,9 +58,9 @@ class Occupancy:
             self.chunk[kept],
         )
 
-    def by(self, key: Integers) -> Intervals:
+    def by(self, key: Integers) -> Spans:
         """When each row lasts, under a key such as its job."""
-        return Intervals(key, self.start, self.end)
+        return Spans(key, self.start, self.end)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from formulations.preemptive.instance import ROUNDING, Floats, Integers
 
 
 @dataclass(frozen=True)
-class Intervals:
+class Spans:
     """Half-open intervals [start, end), each of one key (a job, a worker, a chunk)."""
 
     key: Integers
@@ -21,16 +21,16 @@ class Intervals:
     end: Floats
     """Shape (intervals,), slots."""
 
-    def take(self, kept: NDArray[np.bool_] | Integers) -> Intervals:
+    def take(self, kept: NDArray[np.bool_] | Integers) -> Spans:
         """The intervals that a mask or an index array picks."""
-        return Intervals(self.key[kept], self.start[kept], self.end[kept])
+        return Spans(self.key[kept], self.start[kept], self.end[kept])
 
 
 @dataclass(frozen=True)
 class Steps:
     """Step functions of time, one per key: pieces on which every count is constant."""
 
-    pieces: Intervals
+    pieces: Spans
     counts: tuple[Integers, ...]
     """Open intervals of each layer, each of shape (pieces,)."""
 
@@ -46,7 +46,7 @@ class Steps:
             same &= count[1:] == count[:-1]
         first = np.flatnonzero(np.concatenate([np.ones(min(len(key), 1), bool), ~same]))
         last = np.append(first[1:], len(key))[: len(first)] - 1
-        joined = Intervals(key[first], start[first], end[last])
+        joined = Spans(key[first], start[first], end[last])
         return Steps(joined, tuple(c[first] for c in self.counts))
 
 
@@ -56,7 +56,7 @@ def by_key_and_time(key: Integers, time: Floats) -> NDArray[np.int64]:
     return order[np.argsort(key[order], kind="stable")]
 
 
-def count_open(*layers: Intervals) -> Steps:
+def count_open(*layers: Spans) -> Steps:
     """Count, at every instant and for every key, the open intervals of each layer.
 
     Pieces no longer than ``ROUNDING`` are left out.
@@ -77,10 +77,10 @@ def count_open(*layers: Intervals) -> Steps:
         step[before + n : before + 2 * n] = -1
         before += 2 * n
         counts.append(np.cumsum(step[order], dtype=np.int64)[at])
-    return Steps(Intervals(key[at], time[at], time[at + 1]), tuple(counts))
+    return Steps(Spans(key[at], time[at], time[at + 1]), tuple(counts))
 
 
-def excess(intervals: Intervals, limit: Integers) -> Steps:
+def excess(intervals: Spans, limit: Integers) -> Steps:
     """Where more than ``limit[key]`` intervals of one key are open at once.
 
     Args:

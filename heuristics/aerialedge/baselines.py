@@ -11,7 +11,7 @@ from heuristics.aerialedge import placement
 from heuristics.aerialedge.cluster import Cluster, shares
 from heuristics.aerialedge.policy import (
     GRAPHENE_ROUNDING,
-    Policy,
+    BatchPolicy,
     in_index_order,
     place_batches,
     whole,
@@ -68,12 +68,12 @@ def _large_first(instance: Instance, deployment: int) -> Integers:
     return np.argsort(-shares(instance, deployment), kind="stable")
 
 
-TETRIS = Policy("tetris", whole(in_index_order), placement.alignment, 0.5)
-GRAPHENE = Policy("graphene", graphene_parts, placement.first_fit, 0.4, GRAPHENE_ROUNDING)
-SPEAR = Policy("spear", whole(_critical_first), placement.first_fit, 0.15)
-NEXT_FIT = Policy("next_fit", whole(in_index_order), placement.next_fit)
-FIRST_FIT = Policy("first_fit", whole(in_index_order), placement.first_fit)
-FIRST_FIT_DECREASING = Policy("first_fit_decreasing", whole(_large_first), placement.first_fit)
+TETRIS = BatchPolicy("tetris", whole(in_index_order), placement.alignment, 0.5)
+GRAPHENE = BatchPolicy("graphene", graphene_parts, placement.first_fit, 0.4, GRAPHENE_ROUNDING)
+SPEAR = BatchPolicy("spear", whole(_critical_first), placement.first_fit, 0.15)
+NEXT_FIT = BatchPolicy("next_fit", whole(in_index_order), placement.next_fit)
+FIRST_FIT = BatchPolicy("first_fit", whole(in_index_order), placement.first_fit)
+FIRST_FIT_DECREASING = BatchPolicy("first_fit_decreasing", whole(_large_first), placement.first_fit)
 
 POLICIES = {
     policy.name: policy

@@ -24,7 +24,7 @@ Parts = Callable[[Instance, int], list[Integers]]
 
 
 @dataclass(frozen=True)
-class Policy:
+class BatchPolicy:
     """Everything that tells one policy from another."""
 
     name: str
@@ -53,7 +53,7 @@ class Policy:
 
 def place_batches(
     instance: Instance,
-    policy: Policy,
+    policy: BatchPolicy,
     *,
     deployment: int | None = None,
     share_nodes_across_batches: bool = False,
@@ -107,7 +107,7 @@ GRAPHENE_ROUNDING = floor
 
 
 def ready_rounds(
-    instance: Instance, policy: Policy, deployment: int, *, share: bool = True
+    instance: Instance, policy: BatchPolicy, deployment: int, *, share: bool = True
 ) -> Sequence[Integers]:
     """The rounds of a policy that respects dependencies (Section 2.5).
 

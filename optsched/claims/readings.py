@@ -108,7 +108,7 @@ def distance(claim: Claim, found: Finding) -> float:
 
 
 @dataclass(frozen=True)
-class Fit:
+class ReadingFit:
     """How well one combination fits all claims of a problem that readings can move."""
 
     combination: dict[str, Value]
@@ -119,7 +119,7 @@ class Fit:
     """Mean of ``distance`` over the claims with a printed number, each counted as at most 1."""
 
 
-def fits(judged: Sequence[Judged]) -> list[Fit]:
+def fits(judged: Sequence[Judged]) -> list[ReadingFit]:
     """Every combination of all readings of a problem, the best first.
 
     A claim is looked up under those of the values that can move it.
@@ -130,7 +130,7 @@ def fits(judged: Sequence[Judged]) -> list[Fit]:
     return sorted(found, key=lambda fit: (-fit.holds, -fit.direction, fit.distance))
 
 
-def _fit(moved: Sequence[Judged], combination: dict[str, Value]) -> Fit:
+def _fit(moved: Sequence[Judged], combination: dict[str, Value]) -> ReadingFit:
     counts: dict[str, int] = dict.fromkeys(("holds", DIRECTION, "fails"), 0)
     distances = []
     for item in moved:
@@ -142,4 +142,4 @@ def _fit(moved: Sequence[Judged], combination: dict[str, Value]) -> Fit:
             distances.append(min(1.0, distance(item.claim, found)))
     mean = math.fsum(distances) / len(distances) if distances else math.nan
     holds, direction, fails = counts.values()
-    return Fit(combination, holds, direction, fails, mean)
+    return ReadingFit(combination, holds, direction, fails, mean)

@@ -208,13 +208,13 @@ def _store(study: Path, store: Path | None) -> Path:
 
 def _executor(executor: str, address: str | None, workers: int | None) -> Executor:
     if executor == "dask":
-        from optsched.study.cluster import Cluster
+        from optsched.study.cluster import DaskCluster
 
         if address is None:
             raise InputError.of("--address", address, "of the scheduler: tcp://host:8786")
         if workers is not None:
             raise InputError.of("--workers", workers, "left out: the cluster says how many")
-        return Cluster(address)
+        return DaskCluster(address)
     if address is not None:
         raise InputError.of("--address", address, "left out without --executor dask")
     from optsched.parallel import Processes, cores

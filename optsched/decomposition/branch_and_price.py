@@ -40,7 +40,7 @@ class Node:
     restrictions: tuple[Restriction, ...] = field(compare=False)
 
 
-class Search:
+class TreeSearch:
     """Best bound first, following each branching down into the child rounded up."""
 
     def __init__(self, problem: ColumnProblem, options: GenerationOptions) -> None:
@@ -112,7 +112,7 @@ class Search:
     # the tree
 
     def run(self) -> ColumnSolution:
-        """Search until the proof is complete or a limit is reached."""
+        """TreeSearch until the proof is complete or a limit is reached."""
         root = Node(-math.inf, 0, next(self._numbers), ())
         self.open = [root]
         reason: Outcome | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from optsched.decomposition.branch_and_price import Search
+from optsched.decomposition.branch_and_price import TreeSearch
 from optsched.decomposition.columns import Column, ColumnBlock, Price, check_column
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions, merged
 from optsched.errors import InputError
@@ -106,13 +106,13 @@ class ColumnGeneration:
         Raises:
             InputError: an option, or a column offered by pricing, that cannot be accepted.
         """
-        return Search(self, merged(options, settings)).run()
+        return TreeSearch(self, merged(options, settings)).run()
 
     def solve_relaxation(
         self, options: GenerationOptions | None = None, **settings: Any
     ) -> ColumnSolution:
         """The relaxation in which columns may be used a fraction of a time; no branching."""
-        return Search(self, merged(options, settings)).relaxation()
+        return TreeSearch(self, merged(options, settings)).relaxation()
 
 
 def _sides(name: str, values: ArrayLike) -> Floats:

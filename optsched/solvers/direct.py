@@ -24,7 +24,7 @@ from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Limit, Solution, Status
-from optsched.solvers.splitting import Judged, split_solve
+from optsched.solvers.splitting import JudgedPoint, split_solve
 from optsched.solvers.tightening import bounded_by, is_bounded, tightened
 from optsched.solvers.tolerances import with_warning
 from optsched.solvers.watchdog import is_large, watched
@@ -143,10 +143,10 @@ def _split(
             return None
         return answer(engine, child, _left(options, began), None)
 
-    def judge(result: SolverResult) -> Judged:
+    def judge(result: SolverResult) -> JudgedPoint:
         point = result if result.x is None else replace(result, x=result.x[: len(original.cost)])
         checked, value = _checked(original, point)
-        return Judged(value, checked.status is Status.OPTIMAL)
+        return JudgedPoint(value, checked.status is Status.OPTIMAL)
 
     return split_solve(form, first, ask, judge)
 

@@ -26,7 +26,7 @@ _FRACTION = 1e-12  # distance to a whole number that no solver means
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPoint:
     """What the model says of a solver's point."""
 
     value: float | None
@@ -39,7 +39,7 @@ def split_solve(
     form: MatrixForm,
     first: SolverResult,
     ask: Callable[[MatrixForm], SolverResult | None],
-    judge: Callable[[SolverResult], Judged],
+    judge: Callable[[SolverResult], JudgedPoint],
 ) -> SolverResult | None:
     """The optimum, by splitting on columns that were rounded; None: it was not to be had.
 

@@ -75,7 +75,7 @@ def run_study(
         executor: where they run. None: processes of this machine, or this very process with
             ``workers=1``. Any ``concurrent.futures`` executor will do, or a function that starts
             one (then a new one is started where a crash breaks the first), or an executor such as
-            ``optsched.study.cluster.Cluster``.
+            ``optsched.study.cluster.DaskCluster``.
         keep: whose schedules to keep.
         retry: statuses of runs to be forgotten and computed again, such as "error".
         progress: called at the start and after results.

@@ -20,7 +20,7 @@ _HAS_US = "__import__('importlib.util').util.find_spec('optsched') is not None"
 _LOOK = 5.0  # seconds between two looks at how many workers there are
 
 
-class Cluster(Remote):
+class DaskCluster(Remote):
     """A cluster, by the address of its scheduler; its workers need optsched as it is here.
 
     A worker's process takes one task per thread; ``dask worker --nthreads 1`` keeps a crash to one

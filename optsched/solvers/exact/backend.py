@@ -25,7 +25,7 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
 
-class Exact:
+class ExactSearch:
     """The back end "exact": linear models whose columns are all integer and bounded.
 
     ``options.extra`` holds its options, such as ``{"lp": 0}``. The time limit is counted by the

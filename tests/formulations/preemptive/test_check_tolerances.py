@@ -22,7 +22,7 @@ from preemptive_check_cases import (
 from formulations.preemptive.check import check, completion_times
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.sweep import Intervals, Steps, count_open
+from formulations.preemptive.sweep import Spans, Steps, count_open
 from optsched.violation import Violation
 
 
@@ -234,7 +234,7 @@ def test_pieces_join_where_they_touch_and_agree_whatever_their_key() -> None:
         key = np.array([0, 0, 1, 1, 1])
         start = np.array([-1, gap, -1, gap, 3])
         end = np.array([0, 1, 0, 1, 4])
-        steps = Steps(Intervals(key, start, end), (np.array([1, 1, 2, 2, 2]),)).merged()
+        steps = Steps(Spans(key, start, end), (np.array([1, 1, 2, 2, 2]),)).merged()
         assert steps.counts[0].tolist() == [1, 2, 2] if len(steps.pieces.key) == 3 else True
         return list(zip(*(x.tolist() for x in vars(steps.pieces).values()), strict=True))
 
@@ -245,5 +245,5 @@ def test_pieces_join_where_they_touch_and_agree_whatever_their_key() -> None:
 
 @pytest.mark.parametrize(("length", "pieces"), [(1e-9, 0), (1.1e-9, 1)])
 def test_pieces_up_to_a_billionth_of_a_slot_are_left_out(length, pieces) -> None:
-    steps = count_open(Intervals(np.array([0]), np.array([0.0]), np.array([length])))
+    steps = count_open(Spans(np.array([0]), np.array([0.0]), np.array([length])))
     assert len(steps.pieces.key) == pieces

@@ -11,7 +11,7 @@ from formulations.preemptive.check import check, completion_times, cost
 from formulations.preemptive.generator import generate, tiny
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.metrics import preemptions
-from formulations.preemptive.sweep import Intervals, count_open
+from formulations.preemptive.sweep import Spans, count_open
 from heuristics.common.count_placement import simulate
 from heuristics.preemptive import HEURISTICS
 from heuristics.preemptive.a_online import a_online_e
@@ -180,7 +180,7 @@ def test_a_gang_trains_on_all_its_workers_or_on_none(name, seed, tables, rng):
     instance = contended(seed, tables=tables)
     run = SCHEDULERS[name](instance, rng)
     edge = run.run_worker != CLOUD
-    steps = count_open(Intervals(run.run_job[edge], run.run_start[edge], run.run_end[edge]))
+    steps = count_open(Spans(run.run_job[edge], run.run_start[edge], run.run_end[edge]))
     workers = steps.counts[0]
     assert np.all((workers == 0) | (workers == run.gang[steps.pieces.key]))
     assert run.worker_preemptions >= preemptions(instance, run)

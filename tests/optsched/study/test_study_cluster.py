@@ -14,7 +14,7 @@ from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import heuristic_limits
 from optsched.parallel import ExecutorLostError
 from optsched.study import StudyGrid, read, run_study
-from optsched.study.cluster import Cluster
+from optsched.study.cluster import DaskCluster
 
 distributed = pytest.importorskip("distributed", reason="the extra optsched[dask] is not installed")
 
@@ -57,7 +57,7 @@ def study(tmp_path):
 
 def test_a_cluster_gives_the_rows_that_one_machine_gives(cluster, study):
     grids = read(study).grids
-    there, here = run_study(grids, executor=Cluster(cluster)), run_study(grids, workers=1)
+    there, here = run_study(grids, executor=DaskCluster(cluster)), run_study(grids, workers=1)
     assert len(there.rows) == 12
     assert [untimed(row) for row in there.rows] == [untimed(row) for row in here.rows]
     assert there.progress.finished == there.progress.planned == 16
@@ -75,7 +75,7 @@ def test_the_command_needs_one_word_and_an_address(cluster, study):
 
 
 def test_a_cluster_is_as_large_as_its_workers_threads(cluster):
-    executor = Cluster(cluster)
+    executor = DaskCluster(cluster)
     assert executor.size() == 2
     executor.end([])
 
@@ -86,18 +86,18 @@ def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
 
     monkeypatch.setattr(distributed, "Client", absent)
     with pytest.raises(InputError, match="connection refused"):
-        Cluster("tcp://127.0.0.1:1")
+        DaskCluster("tcp://127.0.0.1:1")
 
 
 def test_a_cluster_without_its_extra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'optsched\[dask\]'"):
-        Cluster("tcp://127.0.0.1:1")
+        DaskCluster("tcp://127.0.0.1:1")
 
 
 def test_a_grid_may_name_nothing_but_a_problem(cluster):
     grid = StudyGrid("covering", heuristics=["greedy"], seeds=range(4))
-    assert len(run_study([grid], executor=Cluster(cluster)).rows) == 4
+    assert len(run_study([grid], executor=DaskCluster(cluster)).rows) == 4
 
 
 def test_a_study_survives_a_worker_and_a_heuristic_that_hangs(plugin_environment, monkeypatch):
@@ -118,7 +118,7 @@ def test_a_study_survives_a_worker_and_a_heuristic_that_hangs(plugin_environment
             if told.computed and kill:
                 os.kill(kill.pop(), signal.SIGKILL)
 
-        there = run_study([grid], executor=Cluster(own.scheduler_address), progress=progress)
+        there = run_study([grid], executor=DaskCluster(own.scheduler_address), progress=progress)
     assert not kill
     assert {(row.heuristic, row.seed): row.status for row in there.rows} == {
         ("greedy", 0): "optimal", ("greedy", 1): "optimal",
@@ -131,17 +131,17 @@ def test_a_cluster_without_workers_is_refused_at_the_door():
         distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
         pytest.raises(InputError, match="this one has none"),
     ):
-        Cluster(empty.scheduler_address)
+        DaskCluster(empty.scheduler_address)
 
 
 def test_workers_without_optsched_are_refused_at_the_door(cluster, monkeypatch):
     monkeypatch.setattr("optsched.study.cluster._HAS_US", "False")
     with pytest.raises(InputError, match="workers with optsched installed"):
-        Cluster(cluster)
+        DaskCluster(cluster)
 
 
 def test_a_cluster_that_loses_its_workers_stops_the_study(cluster, monkeypatch):
-    executor = Cluster(cluster)
+    executor = DaskCluster(cluster)
     monkeypatch.setattr("optsched.study.cluster.PATIENCE", 0.0)
     executor.check()
     monkeypatch.setattr(executor._client, "nthreads", dict)

@@ -12,7 +12,7 @@ import pytest
 from optsched.cli.names import complete_formulation, complete_heuristic, complete_problem
 from optsched.evaluation.ratios import FIELDS
 from optsched.study import Store
-from optsched.study.cluster import Cluster
+from optsched.study.cluster import DaskCluster
 
 STUDY = """
 [[grid]]
@@ -122,7 +122,7 @@ def test_bad_input_is_named_and_exits_2(cli, study, tmp_path, arguments, named):
 
 
 def test_workers_are_the_clusters_own(cli, study, monkeypatch):
-    monkeypatch.setattr(Cluster, "__init__", lambda self, address: None)
+    monkeypatch.setattr(DaskCluster, "__init__", lambda self, address: None)
     arguments = ["--executor", "dask", "--address", "tcp://a:1", "--workers", "3"]
     result = cli("study", "run", study, *arguments)
     assert result.exit_code == 2
