@@ -62,7 +62,7 @@ def alternatives(
         >>> x = m.binary("x", 3)
         >>> m.add("two", x.sum() >= 2)
         >>> m.minimize(x @ [1, 1, 2])
-        >>> [s.objective for s in alternatives(m, worse=1.0).solutions]
+        >>> [s.objective for s in alternatives(m, worse=0.5).solutions]
         [2.0, 3.0, 3.0]
     """
     if most < 1:

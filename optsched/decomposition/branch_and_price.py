@@ -112,7 +112,7 @@ class TreeSearch:
     # the tree
 
     def run(self) -> ColumnSolution:
-        """TreeSearch until the proof is complete or a limit is reached."""
+        """Search until the proof is complete or a limit is reached."""
         root = Node(-math.inf, 0, next(self._numbers), ())
         self.open = [root]
         reason: Outcome | None = None

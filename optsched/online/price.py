@@ -77,7 +77,7 @@ def price(problem: Problem, scenarios: Sequence[Any], *, time_limit: float = 60.
             are the same, one whose optimum is 0, or limits too short to find a schedule.
 
     Example:
-        >>> from optsched import problem
+        >>> from optsched.problem import problem
         >>> from optsched.evaluation.runs import instance_rng
         >>> chosen = problem("preemptive")
         >>> one = chosen.generate(instance_rng(0), jobs=2, servers=2, types=1, time_scale=0.03)
