@@ -280,7 +280,7 @@ def test_ctrl_c_ends_a_solve_with_what_is_known(command, tmp_path):
     path = tmp_path / "hard.json"  # an even demand that hardly any choice meets exactly
     path.write_text(json.dumps({"price": sizes, "size": sizes, "demand": sum(sizes) // 4 * 2}))
     process = command("solve", "covering.knapsack", path, "--json")
-    assert "solving" in process.stderr.readline()
+    assert any("solving" in line for line in process.stderr)  # the solver may say something, too
     time.sleep(1)  # the solver needs far longer
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)

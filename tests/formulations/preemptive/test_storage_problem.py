@@ -76,7 +76,7 @@ def test_the_study_of_the_problem_with_storage_gives_true_intervals() -> None:
 
 def test_both_problems_are_found_with_their_algorithms_and_theorems() -> None:
     stored, plain = problem("preemptive_storage"), problem("preemptive")
-    assert set(stored.heuristics) == {"a_online_storage", "all_cloud"}
+    assert set(stored.heuristics) == {"a_online_storage", "all_cloud", "reoptimise"}
     assert set(stored.formulations) == set(STORAGE.formulations)
     assert {"problem_10", "problem_11", "lp_kappa"} <= set(plain.formulations)
     assert STORAGE.certify is not None
