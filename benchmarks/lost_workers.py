@@ -24,7 +24,7 @@ from distributed import LocalCluster
 from optsched.evaluation.heuristic_run import heuristic_limits
 from optsched.evaluation.ratios import Row
 from optsched.study import StudyGrid, run_study
-from optsched.study.cluster import Cluster
+from optsched.study.cluster import DaskCluster
 
 HEURISTICS = ["a_online", "a_online_ns", "all_cloud"]
 TIME_LIMIT = 10.0
@@ -88,7 +88,7 @@ def main() -> None:
         else:
             with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as own:
                 pids = [nanny.process.pid for nanny in own.workers.values()]
-                there = Cluster(own.scheduler_address)
+                there = DaskCluster(own.scheduler_address)
                 progress = killing(lambda pids=pids: pids, killed)
                 rows = run_study([asked], executor=there, progress=progress).rows
         others = {plain(row) for row in rows if row.heuristic != "hang"}
