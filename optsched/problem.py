@@ -54,6 +54,8 @@ class Heuristic:
     """Whether it sees a job only when it arrives; (**options) -> that, where options decide."""
     proposed: bool = False
     """Whether its paper proposes it, and does not merely compare with it."""
+    rules: Callable[..., Any] | None = None
+    """(**options) -> anything; raises InputError where options contradict each other."""
 
     def is_online(self, options: Mapping[str, Any]) -> bool:
         """Whether it is announced as online with these options."""
@@ -244,12 +246,15 @@ class Problem:
         """The heuristic and the options that ``name(option=value, ...)`` names.
 
         Raises:
-            InputError: no such heuristic or option.
+            InputError: no such heuristic or option, a value out of range, or options that
+                contradict each other.
         """
         name, options = parse_call(text)
         chosen: Heuristic = pick(self.heuristics, name, "heuristic")
         accept(call_options(chosen.run, given=2), options, text)
         check_values(chosen.run, options, text)
+        if chosen.rules is not None:
+            chosen.rules(**options)
         return chosen, options
 
     def generator_call(self, options: Mapping[str, Any]) -> dict[str, Any]:

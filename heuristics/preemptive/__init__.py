@@ -2,6 +2,7 @@
 
 from formulations.preemptive import PROBLEM, STORAGE
 from heuristics.preemptive import a_online, all_cloud, batch_scheduler, srtf, storage, tiresias
+from heuristics.preemptive.rules import Rules
 from optsched.online import reoptimise_heuristic
 from optsched.problem import Heuristic
 
@@ -16,6 +17,7 @@ HEURISTICS: dict[str, Heuristic] = {
             _PAPER,
             "cheapest place for each chunk on arrival, preemption by highest density",
             proposed=True,
+            rules=Rules,
         ),
         Heuristic(
             "a_online_e",

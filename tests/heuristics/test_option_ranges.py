@@ -1,8 +1,10 @@
 """Numbers among the options of every algorithm have a range, held before anything runs."""
 
 import pytest
+from typer.testing import CliRunner
 
 from optsched.calls import call_options
+from optsched.cli import app
 from optsched.errors import InputError
 from optsched.problem import problems
 
@@ -60,3 +62,20 @@ def test_ranges_have_both_ends(name, call, allowed, problem_of):
 )
 def test_what_is_in_range_is_taken(name, call, problem_of):
     problem_of(name).heuristic(call)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ("edge_only=True, no_spill=True", "no_spill"),
+        ("printed=True, no_spill=True", "printed"),
+        ('printed=True, pending_rule="exact"', "printed"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused_before_anything_runs(options, field):
+    calls = f"all_cloud,a_online({options})"
+    typed = ["ratio", "preemptive", "--jobs", "2", "--seeds", "1", "--heuristics", calls]
+    result = CliRunner().invoke(app, typed, catch_exceptions=False)
+    assert result.exit_code == 2
+    assert f"error: {field} = True" in result.stderr
+    assert "running" not in result.stderr
