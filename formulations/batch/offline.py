@@ -88,14 +88,13 @@ class _Search:
         self.options = options
         self.objective = objective
         self.began = time.perf_counter()
-        limit = options.time_limit
-        self.deadline = math.inf if limit is None else self.began + limit
+        self.until(options.time_limit)
         self.weight, self.constant = objective_terms(instance, objective)
         self.whole = bool(np.all(self.weight == np.round(self.weight)))
         self.best: Schedule | None = None
         self.value = math.inf
         self.bound = -math.inf
-        self.rounds = self.nodes = 0
+        self.nodes = 0
         self.said: list[str] = []
 
     def seconds_left(self) -> float:
@@ -154,7 +153,7 @@ class _Search:
         for n, part in enumerate(parts):
             part.until(self.limited(share=1.0 / (len(parts) - n)).time_limit)
             part.run(None if self.best is None else self.best.of_jobs(jobs[n]))
-        self.rounds, self.nodes = (sum(getattr(p, n) for p in parts) for n in ("rounds", "nodes"))
+        self.nodes += sum(part.nodes for part in parts)
         self.raise_bound(sum(part.bound for part in parts))
         proven = sum(part.closed() for part in parts)
         self.said.append(f"{proven} of {len(parts)} worker types proven")
@@ -231,7 +230,6 @@ class _Search:
         away = np.where(chosen.cloud_end >= 0, chosen.cloud_end, chosen.last + 1)[table.job]
         loss = np.maximum(self.weight[table.job] * (away - end), WHOLE)
         given = split(chosen, table, loss, options=self.limited(SPLIT_SECONDS, 0.5))
-        self.rounds += 1
         contested = np.flatnonzero(chosen.contested)
         planned, done = chosen.soonest.copy(), chosen.soonest.copy()
         planned[table.job], done[table.job] = table.start, end

@@ -177,6 +177,14 @@ def test_types_of_workers_fall_apart_unless_parameter_servers_tie_them(
     assert solve(problem_2(instance)).objective == optimum
 
 
+def test_nodes_of_the_types_count_beside_those_of_the_whole() -> None:
+    instance = two_types_one_service(1)
+    search, chosen = offline._Search(instance, Options(), "flow"), prospects(instance)
+    search.nodes = 7  # of all types together
+    search.by_type(chosen)
+    assert search.nodes >= 7
+
+
 def test_parts_of_a_schedule_put_together_are_the_schedule() -> None:
     instance = generate(np.random.default_rng(3), jobs=12, servers=4, time_scale=0.1)
     whole = PROBLEM.solve("problem_2_offline", instance, options=Options(time_limit=2)).schedule
