@@ -18,7 +18,7 @@ from formulations.drp.check import check, check_dsrp
 from formulations.drp.fixed_share import fixed_share
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.priced_relaxation import PricedRelaxation, job_tables, relax
-from formulations.drp.projected import soc_relaxation
+from formulations.drp.projected import soc_relaxation, whole_jobs
 from formulations.drp.prune import prune
 from formulations.drp.residual_capacity import Room
 from formulations.drp.schedule import Schedule
@@ -153,7 +153,7 @@ def _theorem_3(instance: Instance, admitted: int, relaxed: float) -> Iterator[Ce
         detail=what,
     )  # fmt: skip
     bound = soc_relaxation(instance).bound
-    most = instance.num_jobs if bound is None else min(instance.num_jobs, int(bound + 1e-6))
+    most = instance.num_jobs if bound is None else min(instance.num_jobs, whole_jobs(bound))
     kept = at_most(share * most, admitted) == "holds"
     yield Certificate(
         f"{named} the optimum", f"{PAPER}, Theorem 3",

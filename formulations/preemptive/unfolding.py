@@ -60,13 +60,8 @@ def unfold(model: Model, name: str, instance: Instance, known: float) -> Copy:
     follows = np.flatnonzero(job[1:] == job[:-1])
     model.add(f"{name}.2j", pending[follows] >= pending[follows + 1])
 
-    first = np.array([np.flatnonzero(instance.worker_classes.of_worker == k)[0]
-                      for k in range(len(grid.group_of_class))], dtype=np.int64)  # fmt: skip
-    server = (
-        np.where(grid.cell_class >= 0, instance.worker_server[first][grid.cell_class], -1)
-        if len(first)
-        else grid.cell_class
-    )
+    server = np.full(grid.cells, -1)
+    server[grid.named] = instance.worker_classes.server[grid.cell_class[grid.named]]
     kind = instance.job_worker_type[grid.cell_job]
 
     def decode(solution: Solution) -> Schedule:
