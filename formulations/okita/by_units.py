@@ -68,15 +68,12 @@ class ByUnits:
             return (total + instance.sites * (each - 1)) // each
         return total * max(1, int(instance.workers_needed(i, 1)))
 
-    def cheapest(
-        self, terms: JobTerms, *, steps: int = STEPS, below: float = np.inf
-    ) -> tuple[list[Path], float]:
+    def cheapest(self, terms: JobTerms, *, steps: int = STEPS) -> tuple[list[Path], float]:
         """Schedules met, cheapest first, and a bound on the price of every schedule.
 
         Args:
             terms: prices, none of them negative, and limits.
             steps: most steps on the prices of chunks, for each site of the first server.
-            below: sites whose bound is at least this are not looked at further.
         """
         instance, i = self.instance, self.job
         slots, sites = terms.server_price.shape
@@ -90,7 +87,7 @@ class ByUnits:
             self.alpha, terms.worker_price, terms.server_price, terms.least, terms.most,
             terms.must_run, terms.flow_cost, instance.num_chunks[i], rate, work,
             terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost,
-            self.needed, self.top, total, steps, below, workers, server, flow, price,
+            self.needed, self.top, total, steps, workers, server, flow, price,
         )  # fmt: skip
         if np.isfinite(bound):
             bound -= _ROUNDING * max(1.0, abs(bound))
@@ -232,7 +229,6 @@ def _search(
     top: int,
     total: int,
     steps: int,
-    below: float,
     workers: Integers,
     server: Integers,
     flow: Integers,
@@ -256,7 +252,6 @@ def _search(
         top: most units of any schedule without idle workers.
         total: chunks.
         steps: most steps, for each site of the first server.
-        below: a bound that is enough.
         workers: written, shape (first servers, slots, sites).
         server: written: where it stands, shape (first servers, slots).
         flow: written, shape (first servers, sites, sites).
@@ -364,9 +359,9 @@ def _search(
                 if alpha[r] <= 0.0 and slope[r] < 0.0:
                     slope[r] = 0.0
             length = (slope * slope).sum()
-            if length <= 1e-12 or best >= below or best >= aim - 1e-9 * max(1.0, abs(aim)):
+            if length <= 1e-12 or best >= aim - 1e-9 * max(1.0, abs(aim)):
                 break
-            step = pace * (max(aim, bound) - bound) / length
+            step = pace * (max(aim, bound) - bound) / length  # Polyak's, halved where it is in vain
             for r in range(sites):
                 alpha[r] = max(0.0, alpha[r] + step * slope[r])
         alphas[f] = kept

@@ -19,7 +19,6 @@ from threading import Event
 
 import numpy as np
 
-from formulations.okita.by_units import FEW_SITES
 from formulations.okita.check import check
 from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import Instance
@@ -111,7 +110,6 @@ class _Search:
         self.floors = site_bounds(instance)
         self.bound = float(self.floors.sum())
         self.proven = self.infeasible = False
-        self.beyond = instance.sites > FEW_SITES
         self.nodes, self.message = 0, ""
         self.near: Neighbourhoods | None = None
         self.offer(start)
@@ -146,7 +144,6 @@ class _Search:
     def plan(self) -> None:
         """Jobs inserted, and bounds of each alone."""
         with suppress(TimeoutError):
-            self.beyond = self.planner.beyond
             self.offer(self.planner.best_insertion(self.clock.over))
             self.floors = self.planner.floors
             self.raise_bound(float(self.floors.sum()))
@@ -155,11 +152,10 @@ class _Search:
         """Neighbourhoods of the best schedule, for a part of the time."""
         if self.schedule is None or self.mode == "given" or not self.go_on():
             return
-        parts = (path_of(self.instance, i, self.schedule) for i in range(self.instance.jobs))
         if self.near is None:
-            self.near = Neighbourhoods(self.planner, parts, self.floors)
+            self.near = Neighbourhoods(self.planner, self.parts(self.schedule), self.floors)
         else:
-            self.near.take(parts)
+            self.near.take(self.parts(self.schedule))
         seconds = self.clock.within(share)
         part = _Clock(seconds, self.clock.stop)
         self.near.search(lambda: not part.over(), rounds * self.instance.jobs)
@@ -206,10 +202,13 @@ class _Search:
     def _planned(self) -> Iterator[tuple[int, Path]]:
         yield from ((i, path) for i, (path, _) in enumerate(self.planner.alone))
         if self.schedule is not None:
-            parts = (path_of(self.instance, i, self.schedule) for i in range(self.instance.jobs))
-            yield from enumerate(parts)
+            yield from enumerate(self.parts(self.schedule))
         if self.near is not None:
             yield from self.near.planned
+
+    def parts(self, schedule: Schedule) -> Iterator[Path]:
+        """What a schedule holds of each job."""
+        return (path_of(self.instance, i, schedule) for i in range(self.instance.jobs))
 
     def generation(self, pricing: Pricing) -> ColumnGeneration:
         """Columns under the limits known."""
@@ -260,7 +259,7 @@ class _Search:
         """Everything, as far as the limits allow."""
         self.plan()
         if self.go_on():
-            if self.beyond:
+            if self.planner.beyond:
                 self.relax()
             else:
                 self.search()
@@ -332,7 +331,7 @@ def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
     """
     search = _Search(instance, Options(time_limit=seconds), None, "safe")
     search.plan()
-    if search.beyond and search.go_on():
+    if search.go_on() and search.planner.beyond:
         search.relax()
     elif search.go_on():
         with suppress(TimeoutError):

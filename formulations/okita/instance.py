@@ -237,15 +237,15 @@ def workers_within(room: Integers, demand: Integers) -> Integers:
 
 
 def workers_beside_server(room: Integers, worker: Integers, server: Integers) -> Integers:
-    """A^r for every site of the parameter server, shape (servers' sites, sites); -1: no room.
+    """A^r for every site of the parameter server, shape (..., servers' sites, sites); -1: no room.
 
     Args:
-        room: free resources, shape (sites, resources).
+        room: free resources, shape (..., sites, resources).
         worker: m_i^k.
         server: n_i^k.
     """
-    sites = len(room)
-    fit = np.repeat(workers_within(room, worker)[None], sites, axis=0)
-    fit[np.arange(sites), np.arange(sites)] = workers_within(room - server, worker)
-    fit[(room < server).any(axis=1)] = -1
+    sites = room.shape[-2]
+    fit = np.repeat(workers_within(room, worker)[..., None, :], sites, axis=-2)
+    fit[..., np.arange(sites), np.arange(sites)] = workers_within(room - server, worker)
+    fit[(room < server).any(axis=-1)] = -1
     return fit

@@ -17,18 +17,10 @@ def free_terms(instance: Instance, i: int, slots: int, room: Integers | None = N
         slots: a_i and so many slots in all.
         room: free resources, shape (slots, sites, resources); None: the empty system.
     """
+    free = instance.capacity[None] if room is None else room
+    most = workers_beside_server(free, instance.worker_demand[i], instance.ps_demand[i])
     if room is None:
-        empty = workers_beside_server(
-            instance.capacity, instance.worker_demand[i], instance.ps_demand[i]
-        )
-        most = np.repeat(empty[None], slots, axis=0)
-    else:
-        most = np.array(
-            [
-                workers_beside_server(left, instance.worker_demand[i], instance.ps_demand[i])
-                for left in room
-            ]
-        )
+        most = np.repeat(most, slots, axis=0)
     talk = instance.unit_bandwidth_cost.T * instance.exchange_size_mb[i]  # [server, worker]
     return JobTerms(
         flow_cost=instance.latency.cost(i, np.arange(slots)),

@@ -16,7 +16,7 @@ from formulations.okita.instance import Floats, Instance, Integers
 from optsched.arrays import ranges
 
 LARGEST_LATTICE = 50_000
-"""Most points a lattice may have."""
+"""Most points a lattice may have: beyond, jobs are planned by units of work."""
 
 
 @dataclass(frozen=True, eq=False)

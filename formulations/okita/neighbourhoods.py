@@ -24,8 +24,7 @@ class Neighbourhoods:
     def __init__(self, planner: Planner, paths: Iterable[Path], floors: Floats) -> None:
         self.planner = planner
         self.floors = floors
-        self.paths = list(paths)
-        self.cost = sum(path.price for path in self.paths)
+        self.take(paths)
         self.planned: list[tuple[int, Path]] = list(enumerate(self.paths))
         self._rng = np.random.default_rng(0)
 
@@ -41,7 +40,7 @@ class Neighbourhoods:
         return Schedule.merged(parts)
 
     def take(self, paths: Iterable[Path]) -> None:
-        """Go on from a schedule that is better."""
+        """Go on from another schedule."""
         self.paths = list(paths)
         self.cost = sum(path.price for path in self.paths)
 
