@@ -223,7 +223,7 @@ class _Tree:
         At the worst probabilities of the scenarios for what is there, the best answer to them is
         found, until none is better: von Neumann's theorem, and Yao's principle for the low end.
         """
-        low, hardest = 1.0, np.zeros(len(self.scenarios))
+        low, hardest = 1.0, np.full(len(self.scenarios), 1.0 / len(self.scenarios))
         for _ in range(ROUNDS):
             high, weight = _game(np.array(self.ratios))
             if high - low <= CLOSED:

@@ -41,6 +41,7 @@ def test_without_a_common_past_nothing_is_unknown():
     scenarios = [instance_of("preemptive", seed) for seed in (0, 1)]
     paid = price(problem("preemptive"), scenarios)
     assert paid.deterministic.high == pytest.approx(1.0, abs=CLOSE)
+    assert paid.hardest == [0.5, 0.5]  # as hard as any probabilities
 
 
 @pytest.mark.parametrize(
