@@ -10,6 +10,7 @@ import numpy as np
 from optsched.model import Model
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
+from optsched.model.words import aligned
 from optsched.solvers.registry import backend
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.tightening import LARGE, tightened
@@ -66,14 +67,8 @@ class Conditioning:
              f"{b.implied:.6g}" if b.switched else "", f"{b.by_whole:.2g}", f"{b.by_row:.2g}")
             for b in self.blocks
         ]  # fmt: skip
-        widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
         lines = [f"{self.model} for {self.solver}; costs {_span(*self.costs)}"]
-        for row in cells:
-            words = [
-                cell.rjust(width) if i else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  " + "  ".join(words).rstrip())
+        lines += aligned(cells, range(1, len(head)))
         if self.doubtful:
             lines.append("tolerances let a tenth or more through: " + ", ".join(self.doubtful))
         return "\n".join(lines)

@@ -8,6 +8,7 @@ import numpy as np
 
 from optsched.errors import ModelError
 from optsched.model import Block, Model
+from optsched.model.words import aligned
 from optsched.solvers.registry import backend
 
 
@@ -53,14 +54,7 @@ class LoweringReport:
              str(b.columns), f"{b.largest:g}")
             for b in self.blocks
         ]  # fmt: skip
-        widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-        lines = [f"{self.model} for {self.solver}"]
-        for row in cells:
-            words = [
-                cell.rjust(width) if i > 2 else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  " + "  ".join(words))
+        lines = [f"{self.model} for {self.solver}", *aligned(cells, range(3, len(head)))]
         reasons = dict.fromkeys(f"  {b.kind}: {b.why}" for b in self.blocks if b.kind != "linear")
         return "\n".join([*lines, *reasons])
 

@@ -15,7 +15,7 @@ from optsched.model.expression import Relation, Shape
 from optsched.model.latex import FormulaWriter, variable_formula
 from optsched.model.matrix_form import assemble
 from optsched.model.variables import Variable
-from optsched.model.words import Writer, number
+from optsched.model.words import Writer, aligned, number
 
 Item = TypeVar("Item")
 
@@ -199,17 +199,7 @@ def _aligned(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: set[
         tuple(_cut(cell, limits.get(i, _WIDTH)) for i, cell in enumerate(row))
         for row in (head, *rows)
     ]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    return [
-        _cut(
-            "  "
-            + "  ".join(
-                cell.rjust(width) if i in right else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-        )
-        for row in cells
-    ]
+    return [_cut(line) for line in aligned(cells, right)]
 
 
 def _cut(text: str, width: int = _WIDTH) -> str:

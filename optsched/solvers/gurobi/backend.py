@@ -129,8 +129,6 @@ class _Built:
     columns: Any
     rows: list[tuple[Any, NDArray[np.intp]]]
     """Gurobi's rows, and which of ours they are: one with two sides is two."""
-    count: int
-    """Rows of ours."""
 
 
 class _Session:
@@ -202,7 +200,7 @@ def _build(environment: Any, compiled: MatrixForm, costs: bool) -> _Built:
         if not isinstance(block, RotatedCone):
             raise TypeError(f"no form of a {block.kind} is known to Gurobi")
         _add_cones(model, columns, block)
-    return _Built(model, columns, added, rows.count)
+    return _Built(model, columns, added)
 
 
 def _add_cones(model: Any, columns: Any, block: RotatedCone) -> None:
@@ -239,7 +237,7 @@ def _read(compiled: MatrixForm, built: _Built, stopped: bool) -> SolverResult:
     )
     if status == _OPTIMAL:
         done = replace(result, status=Status.OPTIMAL)
-        return _with_duals(done, built) if compiled.is_linear_program else done
+        return _with_duals(done, built, compiled.rows.count) if compiled.is_linear_program else done
     if stopped or status == _INTERRUPTED:
         return replace(result, status=Status.INTERRUPTED)
     if status in _LIMITS or x is not None:
@@ -247,8 +245,8 @@ def _read(compiled: MatrixForm, built: _Built, stopped: bool) -> SolverResult:
     return SolverResult(Status.ERROR, message=f"gurobi ended with its status {status}")
 
 
-def _with_duals(result: SolverResult, built: _Built) -> SolverResult:
-    duals = np.zeros(built.count)
+def _with_duals(result: SolverResult, built: _Built, rows: int) -> SolverResult:
+    duals = np.zeros(rows)
     for handle, which in built.rows:
         duals[which] += handle.Pi
     return replace(result, row_duals=duals, reduced_costs=np.array(built.columns.RC))
