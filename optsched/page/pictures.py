@@ -50,6 +50,8 @@ _LOOK: dict[Any, Any] = {
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _DECIMAL = re.compile(r"-?\d+\.\d{2,}")
+_COMMAND = re.compile(r"\s*([A-Za-z])\s*")
+_URL = re.compile(r"url\(#([^)]+)\)")
 
 Told = dict[str, Sequence[str]]
 """By the gid of a collection of points, what each of them is."""
@@ -75,8 +77,9 @@ def drawing(figure: Figure, label: str, key: str, told: Told | None = None) -> s
         group = next(part for part in root.iter() if part.get("id") == gid)
         for use, sentence in zip(group.iter(f"{_SVG}use"), sentences, strict=True):
             ElementTree.SubElement(use, f"{_SVG}title").text = sentence
-    _lighten(root, key)
-    _share_styles(root, "s" + hashlib.sha1(key.encode()).hexdigest()[:5])
+    prefix = "s" + hashlib.sha1(key.encode()).hexdigest()[:5]
+    _lighten(root, prefix)
+    _share_styles(root, prefix)
     del root.attrib["width"], root.attrib["height"]
     root.attrib.update({"role": "img", "aria-label": label})
     text = ElementTree.tostring(root, encoding="unicode")
@@ -88,28 +91,28 @@ def look() -> Any:
     return mpl.rc_context(_LOOK)
 
 
-def _lighten(root: ElementTree.Element, key: str) -> None:
-    """Drop ids that nothing refers to, mark the others, and round coordinates to 0.01 point."""
-    used = set()
+def _lighten(root: ElementTree.Element, prefix: str) -> None:
+    """Short ids, and none that nothing refers to; coordinates to 0.01 point."""
+    names: dict[str, str] = {}  # of what is referred to
     for part in root.iter():
         for name, value in part.attrib.items():
-            used.update(re.findall(r"url\(#([^)]+)\)", value))
-            if name == _LINK:
-                used.add(value[1:])
+            used = [value[1:]] if name == _LINK else _URL.findall(value)
+            for one in used:
+                names.setdefault(one, f"{prefix}i{len(names)}")
     for part in root.iter():
         for name, value in list(part.attrib.items()):
             if name == "id":
-                if value in used:
-                    part.set("id", f"{key}-{value}")
-                else:
-                    del part.attrib["id"]
+                del part.attrib[name]
+                if value in names:
+                    part.set("id", names[value])
             elif name == _LINK:
                 del part.attrib[name]
-                part.set("href", f"#{key}-{value[1:]}")
+                part.set("href", f"#{names[value[1:]]}")
             elif name in ("d", "x", "y", "points", "transform"):
-                part.set(name, _DECIMAL.sub(_rounded, value))
-            elif "url(#" in value:
-                part.set(name, value.replace("url(#", f"url(#{key}-"))
+                short = _DECIMAL.sub(_rounded, value)
+                part.set(name, _COMMAND.sub(r"\1", short) if name == "d" else short)
+            else:
+                part.set(name, _URL.sub(lambda found: f"url(#{names[found[1]]})", value))
 
 
 def _share_styles(root: ElementTree.Element, prefix: str) -> None:

@@ -120,6 +120,14 @@ def test_ids_of_drawings_differ_and_are_all_that_is_referred_to(table):
     assert referred <= set(ids)
 
 
+def test_paths_and_ids_of_drawings_say_no_more_than_they_must(table):
+    drawings = "".join(re.findall(r"<svg.*?</svg>", page("A study", [section(table)])))
+    paths = re.findall(r' d="([^"]+)"', drawings)
+    assert paths
+    assert not any(re.search(r"\s[A-Za-z]|[A-Za-z]\s|\d\.\d{3}", path) for path in paths)
+    assert max(map(len, re.findall(r' id="([^"]+)"', drawings))) <= 10
+
+
 def test_the_page_says_how_to_make_it_again_and_when_it_was_made(table):
     commands = ["optsched study run study.toml"]
     text = page("A study", [section(table)], made_on="2026-01-31", commands=commands)
