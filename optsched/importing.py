@@ -131,10 +131,8 @@ def _unknown(
 
 def _of(name: str, sources: Mapping[str, str], entries: str) -> dict[str, str]:
     """The columns of one list."""
-    prefix = f"{name}."
-    mine = {key.removeprefix(prefix): text for key, text in sources.items() if "." in key}
-    mine = {key: text for key, text in mine.items() if prefix + key in sources}
-    return mine | ({k: t for k, t in sources.items() if "." not in k} if name == entries else {})
+    placed = ((target.rpartition("."), source) for target, source in sources.items())
+    return {leaf: source for (owner, _, leaf), source in placed if (owner or entries) == name}
 
 
 def _listed(

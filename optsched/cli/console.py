@@ -136,10 +136,9 @@ def _widths(columns: list[_Column], width: int) -> list[int]:
     """As wide as the texts, or what is left shared out by how much each lacks."""
     spare = max(0, width - _room(columns))
     widths = [column.least for column in columns]
-    for i in sorted(range(len(columns)), key=lambda i: columns[i].most - columns[i].least):
-        lacking = [columns[j].most - widths[j] for j in range(len(columns))]
-        share = -(-spare // max(1, sum(1 for gap in lacking if gap > 0)))
-        more = min(lacking[i], share, spare)
+    lacking = [column.most - column.least for column in columns]
+    for after, i in enumerate(sorted(range(len(columns)), key=lacking.__getitem__)):
+        more = min(lacking[i], spare // (len(columns) - after))
         widths[i] += more
         spare -= more
     return widths

@@ -72,7 +72,6 @@ class _Attempt:
     instance: Any
     heuristic: str
     seed: int
-
     seconds: float | None
 
     def __call__(self, stop: threading.Event | None, time_limit: float | None) -> HeuristicRun:
