@@ -123,6 +123,10 @@ class Judge:
                 return score
         return score if all(self._holds(instance, schedule) for schedule, _ in made) else None
 
+    def settled(self, document: Any, score: Score) -> Score | None:
+        """The score by the exact method of a candidate that was judged by a known schedule."""
+        return self._solved(parse(self.problem.instance_type, document), score, -math.inf)
+
     def _by_bounds(self, instance: Any, cost: float, need: float) -> Score:
         """The score without a solve: no certain end from below, quick bounds from above."""
         score = Score(0.0, math.inf, cost, None, None, UNSOLVED)

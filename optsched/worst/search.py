@@ -395,7 +395,7 @@ def _anneal(
         if math.isinf(score.low):
             break  # nothing is worse
     if best is not None and best[1].status == KNOWN:
-        solved = judge.document(best[0])
+        solved = judge.settled(*best)
         best = best if solved is None else (best[0], solved)
     return best
 

@@ -245,6 +245,9 @@ def test_a_schedule_known_for_a_like_candidate_spares_the_solve():
     known = judge.document(document, solved.low, solved.schedule)
     assert (judge.solved, known.status, known.low) == (0, "known", solved.low)
     assert known.high >= solved.high
+    # its optimum, asked for in the end, is that of the same candidate
+    assert judge.settled(document, known) == solved
+    assert (judge.evaluated, judge.solved) == (1, 1)
     # one that is not good enough, or of other jobs, spares nothing
     assert judge.document(document, 2 * solved.low, solved.schedule).low == 0.0
     other = hunt.space().documents[2]
