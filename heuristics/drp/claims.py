@@ -164,7 +164,6 @@ def _claim(
     setting: str = "",
     unit: str = "%",
     readings: tuple[Reading, ...] | None = None,
-    remark: str = "",
     **options: Any,
 ) -> Claim:
     """A claim with a printed number; ``arguments`` and ``options`` are the judge's."""
@@ -176,9 +175,7 @@ def _claim(
     def rule(frame: pd.DataFrame, **read: Any) -> Finding:
         return judge(frame, printed, *arguments, **options, **read)
 
-    return Claim(
-        name, source, text, how, sweep, rule, float(printed), unit, readings, remark=remark
-    )
+    return Claim(name, source, text, how, sweep, rule, float(printed), unit, readings)
 
 
 def _throughput() -> Iterator[Claim]:
