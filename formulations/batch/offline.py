@@ -17,7 +17,6 @@ are whole, add up to a bound; their schedules together are one wherever paramete
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from functools import partial
 
@@ -33,6 +32,7 @@ from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
 from formulations.batch.split import Split, Timetable, split
+from optsched.clock import Clock
 from optsched.decomposition import GenerationOptions
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.model import Model
@@ -87,8 +87,7 @@ class _Search:
         self.instance = instance
         self.options = options
         self.objective = objective
-        self.began = time.perf_counter()
-        self.until(options.time_limit)
+        self.clock = Clock(options.time_limit, options.stop)
         self.weight, self.constant = objective_terms(instance, objective)
         self.whole = bool(np.all(self.weight == np.round(self.weight)))
         self.best: Schedule | None = None
@@ -97,14 +96,9 @@ class _Search:
         self.nodes = 0
         self.said: list[str] = []
 
-    def seconds_left(self) -> float:
-        """Wall seconds up to the limit; infinite without one."""
-        return self.deadline - time.perf_counter()
-
     def go_on(self) -> bool:
         """Whether there is time left and nobody asked for an end."""
-        stop = self.options.stop
-        return self.seconds_left() > 0 and not (stop is not None and stop.is_set())
+        return not self.clock.over()
 
     def closed(self) -> bool:
         """Whether bound and schedule meet, up to the gaps asked for."""
@@ -151,7 +145,7 @@ class _Search:
         jobs = [np.flatnonzero(kind == u) for u in types[np.argsort(sizes, kind="stable")]]
         parts = [_Search(self.instance.select_jobs(j), options, self.objective) for j in jobs]
         for n, part in enumerate(parts):
-            part.until(self.limited(share=1.0 / (len(parts) - n)).time_limit)
+            part.clock = Clock(self.clock.within(1.0 / (len(parts) - n)), options.stop)
             part.run(None if self.best is None else self.best.of_jobs(jobs[n]))
         self.nodes += sum(part.nodes for part in parts)
         self.raise_bound(sum(part.bound for part in parts))
@@ -161,10 +155,6 @@ class _Search:
         if len(found) == len(parts):
             self.offer_merged(chosen, Schedule.merged(found))
         return proven == len(parts)
-
-    def until(self, seconds: float | None) -> None:
-        """Begin a turn of so many seconds."""
-        self.deadline = math.inf if seconds is None else time.perf_counter() + seconds
 
     def offer_merged(self, chosen: Prospects, schedule: Schedule) -> None:
         """Take the types' schedules together; runs whose parameter servers clash look elsewhere."""
@@ -197,8 +187,7 @@ class _Search:
 
     def limited(self, seconds: float = math.inf, share: float = 1.0) -> Options:
         """Options of one solve."""
-        left = min(seconds, share * self.seconds_left())
-        limit = None if math.isinf(left) else max(left, 1e-3)
+        limit = self.clock.within(share, seconds)
         return replace(self.options, time_limit=limit, warm_start=None, gap=0.0, absolute_gap=0.0)
 
     # the parts
@@ -206,10 +195,9 @@ class _Search:
     def pooled(self, chosen: Prospects, share: float) -> Timetable:
         """Branch and price with pooled servers, for a part of the time."""
         columns = PooledColumns(chosen, self.objective)
-        left = min(COLUMNS_SECONDS, share * self.seconds_left())
         found = columns.generation().solve(
             GenerationOptions(
-                time_limit=max(left, 1e-3),
+                time_limit=self.clock.within(share, COLUMNS_SECONDS),
                 node_limit=COLUMNS_NODES,
                 integral_objective=self.whole,
                 stop=self.options.stop,
@@ -311,15 +299,14 @@ class _Search:
 
     def answer(self) -> Answer:
         """What was found, in the solver's words."""
-        stop = self.options.stop
         ended: Limit | None = None
         if self.best is not None and self.value - self.bound <= WHOLE:
             status, self.bound = Status.OPTIMAL, self.value
-        elif stop is not None and stop.is_set():
+        elif self.clock.stopped:
             status = Status.INTERRUPTED
         else:
             status = Status.NO_SOLUTION if self.best is None else Status.FEASIBLE
-            ended = Limit.TIME if self.seconds_left() <= 0 else Limit.GAP
+            ended = Limit.TIME if self.clock.over() else Limit.GAP
         return Answer(
             Solution(
                 status,
@@ -327,7 +314,7 @@ class _Search:
                 bound=self.bound if math.isfinite(self.bound) else None,
                 limit=ended,
                 checked=self.best is not None,
-                seconds=time.perf_counter() - self.began,
+                seconds=self.clock.spent,
                 nodes=self.nodes,
                 solver="cpsat",
                 version=backend("cpsat").version(),

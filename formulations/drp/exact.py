@@ -29,6 +29,7 @@ from formulations.drp.projected import (
     whole_jobs,
 )
 from formulations.drp.schedule import Schedule
+from optsched.clock import Clock
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.model import Model
 from optsched.solve import solve
@@ -90,10 +91,9 @@ def _settle(search: _Search, model: Model, solver: str | None, start: Schedule |
         return Answer(found, best)
     if math.isfinite(bound):
         model.add("bound", model["y"].sum() <= bound)
-    left = search.seconds_left()
     options = replace(
         search.options,
-        time_limit=None if math.isinf(left) else max(left, 1e-3),
+        time_limit=search.clock.within(1.0),
         warm_start=values if checked else None,
     )
     solution = solve(model, solver or "highs", options=options)
@@ -136,14 +136,9 @@ class _Search:
         self.instance = instance
         self.services = services
         self.options = options
-        limit = options.time_limit
-        self.deadline = math.inf if limit is None else time.perf_counter() + limit
+        self.clock = Clock(options.time_limit, options.stop)
         self.rng = np.random.default_rng(options.seed)
         self.summary = ""
-
-    def seconds_left(self) -> float:
-        """Wall seconds up to the limit; infinite without one."""
-        return self.deadline - time.perf_counter()
 
     def run(self, start: Schedule | None) -> tuple[Schedule, float]:
         """The best decision found and the best bound, whole jobs; infinite where none is known."""
@@ -175,7 +170,7 @@ class _Search:
         every = np.ones(self.instance.num_pairs, dtype=bool)
         order = np.argsort(-admit, kind="stable")
         target = int(bound)
-        while target > best.admit.sum() and self._go_on():
+        while target > best.admit.sum() and not self.clock.over():
             chosen, proven = self._choose(target)
             if proven and target == bound:
                 bound = target - 1.0
@@ -200,7 +195,7 @@ class _Search:
         usable = (chosen["z"] > 0.5)[placements(self.instance).of_pair]
         admit = chosen["y"] > 0.5
         weight = np.bincount(self.instance.pair_job, weights=self.instance.compute_load)
-        while admit.sum() > best.admit.sum() and self._go_on():
+        while admit.sum() > best.admit.sum() and not self.clock.over():
             levelled = self._level(admit, usable)
             packed = None if levelled is None else self._pack(levelled)
             if packed is not None:
@@ -216,10 +211,6 @@ class _Search:
         solution = self._solve(model, CHOICE_SHARE, math.inf)
         return Choice(solution["x"], admit, usable) if solution.has_point else None
 
-    def _go_on(self) -> bool:
-        stop = self.options.stop
-        return self.seconds_left() > 0 and not (stop is not None and stop.is_set())
-
     def _solve(
         self,
         model: Model,
@@ -230,7 +221,7 @@ class _Search:
     ) -> Solution:
         """Solve by HiGHS within a share of the time left, and at most so many seconds."""
         options = Options(
-            time_limit=max(min(most, share * self.seconds_left()), 1e-3),
+            time_limit=self.clock.within(share, most),
             gap=gap,
             threads=self.options.threads,
             seed=self.options.seed,
@@ -255,7 +246,7 @@ class _Search:
         assoc = rounded(self.instance, chosen)
         packing = Packing(self.instance, assoc, chosen.usable)
         steps = PACKING_ITERATIONS * self.instance.num_data_nodes
-        until = min(self.deadline, time.perf_counter() + PACKING_SECONDS)
+        until = time.perf_counter() + min(self.clock.left, PACKING_SECONDS)
         if not packing.search(self.rng, until, steps):
             return None
         return schedule_of(self.instance, packing.assoc, services=self.services)

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from threading import Event
 
 import numpy as np
 
@@ -29,13 +28,13 @@ from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.site_cuts import site_cuts
 from formulations.okita.windows import HorizonMode, Windows, last_slot, site_bounds, windows
+from optsched.clock import Clock
 from optsched.decomposition import (
     ColumnBlock,
     ColumnGeneration,
     ColumnSolution,
     GenerationOptions,
 )
-from optsched.jit import working
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.problem import Bound
 from optsched.solvers.options import Options
@@ -61,39 +60,6 @@ promised, and left for what is made of it."""
 _MET = 1e-9  # relative distance at which a cost and a bound have met
 
 
-class _Clock:
-    """What is left of a time limit, waiting for machine code apart."""
-
-    def __init__(self, seconds: float | None, stop: Event | None = None) -> None:
-        self.seconds, self.stop, self._began = seconds, stop, working()
-
-    @property
-    def left(self) -> float | None:
-        """Seconds, below nought once the limit is passed; None: there is no limit."""
-        return None if self.seconds is None else self.seconds - self._spent
-
-    @property
-    def _spent(self) -> float:
-        return working() - self._began
-
-    @property
-    def stopped(self) -> bool:
-        return self.stop is not None and self.stop.is_set()
-
-    def over(self) -> bool:
-        """Whether to begin nothing more."""
-        return self.stopped or (self.left is not None and self.left <= 0)
-
-    def within(self, share: float) -> float | None:
-        """Part of the seconds left; None: there is no limit."""
-        return None if self.left is None else max(1e-3, share * self.left)
-
-    def late(self) -> bool:
-        """Whether to give up what there would be no answer without."""
-        late = self.seconds is not None and self._spent >= 1.2 * self.seconds + _PATIENCE
-        return self.stopped or late
-
-
 class _Search:
     """The best schedule and the best bound so far."""
 
@@ -101,8 +67,8 @@ class _Search:
         self, instance: Instance, options: Options, start: Schedule | None, mode: HorizonMode
     ) -> None:
         self.instance, self.options, self.mode = instance, options, mode
-        self.clock = _Clock(options.time_limit, options.stop)
-        self.planner = Planner(instance, self.clock.late)
+        self.clock = Clock(options.time_limit, options.stop)
+        self.planner = Planner(instance, self._late)
         end = last_slot(instance, mode)
         self.horizon = end if mode == "given" else None
         self.schedule: Schedule | None = None
@@ -135,6 +101,11 @@ class _Search:
         near = self.cost - self.bound <= max(gap, options.absolute_gap)
         return self.schedule is not None and near
 
+    def _late(self) -> bool:
+        """Whether to give up what there would be no answer without."""
+        seconds, clock = self.options.time_limit, self.clock
+        return clock.stopped or (seconds is not None and clock.spent >= 1.2 * seconds + _PATIENCE)
+
     def go_on(self) -> bool:
         """Whether there is something to find and time to find it."""
         return not (self.met or self.clock.over())
@@ -157,7 +128,7 @@ class _Search:
         else:
             self.near.take(self.parts(self.schedule))
         seconds = self.clock.within(share)
-        part = _Clock(seconds, self.clock.stop)
+        part = Clock(seconds, self.clock.stop)
         self.near.search(lambda: not part.over(), rounds * self.instance.jobs)
         self.offer(self.near.schedule)
 
@@ -171,7 +142,7 @@ class _Search:
     def cut(self) -> Pricing:
         """Columns at the root, and cuts while they move the bound; what prices the rest."""
         pricing = self.pricing()
-        part = _Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
+        part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
         for _ in range(MOST_ROUNDS_OF_CUTS):
             if not self.go_on() or part.over():
                 break

@@ -1,0 +1,49 @@
+"""The clock of an exact method that looks at its limits between steps."""
+
+from __future__ import annotations
+
+import math
+from threading import Event
+
+from optsched.jit import working
+
+
+class Clock:
+    """What is left of a time limit, waiting for machine code apart.
+
+    Args:
+        seconds: the limit; None: there is none.
+        stop: set from outside to end.
+
+    Example:
+        >>> clock = Clock(None)
+        >>> clock.over(), clock.left, clock.within(0.5)
+        (False, inf, None)
+    """
+
+    def __init__(self, seconds: float | None, stop: Event | None = None) -> None:
+        self.seconds, self.stop, self._began = seconds, stop, working()
+
+    @property
+    def spent(self) -> float:
+        """Seconds since it was made."""
+        return working() - self._began
+
+    @property
+    def left(self) -> float:
+        """Seconds, below nought once the limit is passed; infinite without a limit."""
+        return math.inf if self.seconds is None else self.seconds - self.spent
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody asked for an end."""
+        return self.stop is not None and self.stop.is_set()
+
+    def over(self) -> bool:
+        """Whether to begin nothing more."""
+        return self.stopped or self.left <= 0
+
+    def within(self, share: float, most: float = math.inf) -> float | None:
+        """Part of the seconds left, at most so many, as a limit of its own; None: no limit."""
+        seconds = min(most, share * self.left)
+        return None if math.isinf(seconds) else max(1e-3, seconds)
