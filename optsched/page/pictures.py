@@ -190,11 +190,12 @@ def ratio_pictures(
                 logarithmic_where_wide(ax, axis, table)
         yield caption, drawing(figure, caption, f"{key}-pairs", told)
     if len(cells) > 1:
-        caption = f"Mean ratio of {table['heuristic'].iloc[0]} by {cells[0]} and {cells[1]}"
+        by = " and ".join(cells[:2]).replace("_", " ")
+        caption = f"Mean ratio of {table['heuristic'].iloc[0]} by {by}"
         with look():
             figure = _figure()
             _heat_map(figure.subplots(), table, cells)
-        yield caption.replace("_", " "), drawing(figure, caption, f"{key}-heat")
+        yield caption, drawing(figure, caption, f"{key}-heat")
 
 
 def _points(ax: Axes, table: pd.DataFrame) -> Told:

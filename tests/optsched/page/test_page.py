@@ -120,6 +120,12 @@ def test_ids_of_drawings_differ_and_are_all_that_is_referred_to(table):
     assert referred <= set(ids)
 
 
+def test_a_caption_spells_its_algorithm_as_it_is(table):
+    named = table.assign(time_scale=table["seed"], heuristic="buys_all")
+    text = page("A study", [replace(section(named), cells=["items", "time_scale"])])
+    assert text.count("Mean ratio of buys_all by items and time scale") == 2  # seen, and heard
+
+
 def test_paths_and_ids_of_drawings_say_no_more_than_they_must(table):
     drawings = "".join(re.findall(r"<svg.*?</svg>", page("A study", [section(table)])))
     paths = re.findall(r' d="([^"]+)"', drawings)
