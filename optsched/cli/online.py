@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from optsched.cli.console import NO, YES, Json, Seed, print_facts, print_json, print_table
-from optsched.cli.names import HeuristicName, ProblemName, extra_options, target
-from optsched.cli.progress import progress
+from optsched.cli.names import HeuristicName, ProblemName, extra_options, split_list, target
+from optsched.cli.progress import progress, waiting
 
 
 def check_online(
@@ -93,9 +93,10 @@ def online(
     from optsched.problem import problem
 
     found = problem(name)
-    files = [part.strip() for part in instances.split(",") if part.strip()]
+    files = split_list(instances)
     scenarios = [load(found.instance_type, Path(file)) for file in files]
-    paid = price(found, scenarios, time_limit=time_limit)
+    with waiting(f"looking for the best online algorithms on {len(files)} scenarios"):
+        paid = price(found, scenarios, time_limit=time_limit)
     if json:
         facts = asdict(paid)
         del facts["schedules"]

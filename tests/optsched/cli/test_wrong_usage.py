@@ -58,6 +58,10 @@ WRONG = [
     (["claims", "drp", "--claim", "figure_0"], ["--claim", "figure_0", "--list"]),
     (["worst", "covering.greedee"], ["greedee", "greedy"]),
     (["check-online", "covering"], ["covering", "problem.name"]),
+    (
+        ["online", "covering", "--instances", "{instance},"],
+        ["list", "instance.json,", "separated by commas"],
+    ),
     (["certify", "covering", "{instance}", "{schedule}"], ["covering", "lemmas"]),
     (["ratio", "covering", "--reference", "tight"], ["tight", "knapsack"]),
     (["ratio", "covering", "--heuristics", "greedee"], ["greedee", "greedy"]),
