@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from itertools import zip_longest
 from typing import Any
 
@@ -11,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from optsched.cli.console import BAD_INPUT, INTERRUPTED, print_table, say
-from optsched.cli.names import option_lines
+from optsched.cli.names import complete_problem, option_lines
 from optsched.document import allowed
 from optsched.errors import FieldProblem, InputError, ModelError
 
@@ -93,7 +92,7 @@ class WithGeneratorOptions(Command):
         super().format_help(ctx, formatter)
         from optsched.problem import problem
 
-        announced = sorted({entry.name for entry in entry_points(group="optsched.problems")})
+        announced = complete_problem("")
         typed = (word.partition(".")[0] for word in ctx.meta.get("typed", ()))
         name = next((word for word in typed if word in announced), None)
         if name is not None:
