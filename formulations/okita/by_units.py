@@ -11,8 +11,7 @@ a unit being what one worker does in a slot. That every chunk is trained is pric
 What they earn is concave in y, so the workers of a slot are filled in one by one where the next
 one pays best, and a dynamic program over (slot, units) is exact for fixed alpha. Any alpha gives a
 bound; the schedules met on the way, with exact transport, are true ones. Where sites are few there
-is an alpha for every site of the first server: most jobs run for a few slots, and the server rarely
-moves.
+is an alpha for every site of the first server.
 """
 
 from __future__ import annotations
