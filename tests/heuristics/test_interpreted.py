@@ -1,20 +1,25 @@
 """Loops give the same interpreted and compiled: schedules, and what every function does."""
 
 import copy
+import importlib
 import math
-import sys
+import pkgutil
 from collections import Counter
 
 import numpy as np
 import pytest
 
+import formulations
+import heuristics
 from formulations.okita import lattice
 from formulations.okita.site_cuts import best_packing
+from heuristics.common.count_placement import POLICIES, simulate
 from optsched import jit
 from optsched.document import dumps
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.runs import InstanceRunner, MethodSpec, instance_rng
 from optsched.problem import problem
+from optsched.traces import TraceJobs
 
 SMALL = {
     "preemptive": {"jobs": 8, "servers": 3},
@@ -111,11 +116,19 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         np.array([0.5, 0.4, 0.3]), np.array([[2, 1], [1, 1], [1, 2]]), np.array([10**9, 1, 1]),
         np.array([5, 4]), np.zeros(3, dtype=np.int64), 1000,
     )  # fmt: skip
+    hours = np.arange(1.0, 41.0) * 3600
+    trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))
+    for policy in POLICIES:
+        simulate(trace, 8, policy)
     assert differing == set()
+    modules = [
+        importlib.import_module(found.name)
+        for package in (heuristics, formulations)
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
     there = {
         value
-        for module in list(sys.modules.values())
-        if module.__name__.startswith(("heuristics.", "formulations."))
+        for module in modules
         for value in vars(module).values()
         if isinstance(value, jit.Dispatcher)
     }
