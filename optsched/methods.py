@@ -46,11 +46,12 @@ class Answer:
         """
         found = self.solution
         if self.schedule is None or found.objective is None:
-            return Answer(replace(found, objective=None, bound=None))
+            return Answer(replace(found, objective=None, bound=None, trajectory=()))
         schedule = whole(self.schedule)
         value = cost(schedule)
         bound = None if found.bound is None else value + (found.bound - found.objective) * unit
-        return Answer(replace(found, objective=value, bound=bound), schedule)
+        whole_solution = replace(found, objective=value, bound=bound, trajectory=())
+        return Answer(whole_solution, schedule)
 
 
 Function = Callable[..., Any]

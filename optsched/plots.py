@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from optsched.evaluation.comparison import profile
 from optsched.evaluation.tables import CONFIDENCE, summarise
+from optsched.solvers.solution import Solution
 
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933",
@@ -365,6 +366,25 @@ def over_time(
     ax.set_ylim(bottom=0)
     if len(curves) > 1:
         _legend_above(ax)
+    return ax
+
+
+def gap_over_time(ax: Axes, solution: Solution) -> Axes:
+    """Best point and proven bound while a solve went on; the gap lies between them.
+
+    Args:
+        ax: where to draw.
+        solution: what ``optsched.solve`` returned; ``solution.progress`` is the same as a table.
+    """
+    table = solution.progress
+    for colour, column in zip(COLOURS, ("objective", "bound"), strict=False):
+        at, values = table["seconds"], table[column]
+        ax.step(at, values, color=colour, label=column, where="post", marker=".")
+    low, high = table["bound"], table["objective"]
+    ax.fill_between(table["seconds"], low, high, step="post", color="grey", alpha=0.2, linewidth=0)
+    ax.set_xlabel("time (s)")
+    ax.set_ylabel("objective")
+    ax.legend(frameon=False)
     return ax
 
 

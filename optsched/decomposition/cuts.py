@@ -18,7 +18,7 @@ from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.direct import AGREEMENT, solve_directly
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
-from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.solution import Limit, Moment, Solution, Status
 
 Cut: TypeAlias = tuple[str, Relation]
 """A name and rows that every solution satisfies; names may repeat."""
@@ -104,6 +104,9 @@ def solve_with_cuts(
     options = merged(options, settings)
     if round_limit is not None and round_limit < 1:
         raise InputError.of("round_limit", round_limit, "an integer >= 1, or None")
+    if options.on_progress is not None:
+        allowed = "None where rows are added on the way: points before the last may break them"
+        raise InputError.of("on_progress", options.on_progress, allowed)
     engine, _ = installed(solver)
     separators = [] if separate is None else [separate]
     cones, relaxed = foreign_cones(model, engine.native), model
@@ -370,6 +373,7 @@ class _Loop:
             limit=limit,
             seconds=seconds,
             nodes=self.nodes,
+            trajectory=(Moment(seconds, bound, value),),
         )
 
 

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers.solution import Limit, Moment, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,8 @@ class SolverResult:
     scaling_error: float = 0.0
     """Objective units; ``bound`` already allows for it."""
     message: str = ""
+    trajectory: tuple[Moment, ...] = ()
+    """The steps it told of on the way, by ``time.time()``; kept by the caller."""
 
 
 class Backend(Protocol):
@@ -36,7 +38,8 @@ class Backend(Protocol):
 
     Whatever it cannot honour it refuses with ``UnsupportedError`` before solving; by a method
     ``refuse(compiled)``, if it has one, before a process is started for it. An attribute
-    ``family`` names whose code it runs, where that is not its own.
+    ``family`` names whose code it runs, where that is not its own; ``tells_progress``, if true,
+    that it calls ``options.on_progress`` with each better point or bound while it solves.
     """
 
     @property

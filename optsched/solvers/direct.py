@@ -27,6 +27,7 @@ from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.splitting import JudgedPoint, split_solve
 from optsched.solvers.tightening import bounded_by, is_bounded, tightened
 from optsched.solvers.tolerances import with_warning
+from optsched.solvers.trajectory import in_terms_of, in_units_of, recorded, trajectory, unscaled
 from optsched.solvers.watchdog import is_large, watched
 
 AGREEMENT = 1e-6
@@ -56,6 +57,7 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     native = model.kinds <= engine.native
     original = compiled if native else with_whole_bounds(model.compile(model.kinds))
     given = tightened(compiled)
+    options = in_terms_of(original, options, began)
     told = (compiled, original, engine.name, version, began)
     result = answer(engine, given, _left(options, began), start)
     if result.limit is not None and result.status is Status.NO_SOLUTION:
@@ -196,7 +198,7 @@ def checked_solution(
     result, objective = _checked(original, result)
     result = _proven(compiled, result, objective)
     duals, costs = result.row_duals, result.reduced_costs
-    return Solution(
+    solution = Solution(
         status=result.status,
         objective=objective,
         bound=result.bound,
@@ -214,6 +216,7 @@ def checked_solution(
         version=version,
         message=result.message,
     )
+    return replace(solution, trajectory=trajectory(result, solution, began))
 
 
 def answer(
@@ -232,7 +235,9 @@ def answer(
             return _asked(engine, compiled, options, start)
         gap = options.absolute_gap * scale
         scaled = replace(compiled, cost=scale * compiled.cost, offset=scale * compiled.offset)
-        result = _asked(engine, scaled, replace(options, absolute_gap=gap), start)
+        hear = in_units_of(scale, options.on_progress)
+        rescaled = replace(options, absolute_gap=gap, on_progress=hear)
+        result = _asked(engine, scaled, rescaled, start)
         return _unscaled(result, scale)
     except (InputError, ModelError):  # ModelError includes what a solver does not support
         raise
@@ -252,7 +257,8 @@ def _asked(
     limit = options.time_limit
     if limit is not None and limit < _TOO_SHORT and is_large(compiled):
         return SolverResult(Status.NO_SOLUTION, limit=Limit.TIME, message="no time was left")
-    if options.isolate or (limit is not None and is_large(compiled)):
+    large = limit is not None and is_large(compiled) and options.on_progress is None
+    if options.isolate or large:
         from optsched.solvers.isolation import solve_isolated
 
         try:
@@ -261,8 +267,8 @@ def _asked(
             if options.isolate:
                 raise
     if limit is None or options.profile == "tiny":
-        return engine.solve(compiled, options, start)
-    return watched(lambda: engine.solve(compiled, options, start), limit)
+        return recorded(engine, compiled, options, start)
+    return watched(lambda: recorded(engine, compiled, options, start), limit)
 
 
 def cost_scale(cost: Floats) -> float:
@@ -287,6 +293,7 @@ def _unscaled(result: SolverResult, scale: float) -> SolverResult:
         row_duals=None if duals is None else duals / scale,
         reduced_costs=None if costs is None else costs / scale,
         scaling_error=result.scaling_error / scale,
+        trajectory=tuple(unscaled(moment, scale) for moment in result.trajectory),
     )
 
 

@@ -31,6 +31,7 @@ from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
+from optsched.solvers.trajectory import recorded
 from optsched.solvers.watchdog import latest
 
 T = TypeVar("T")
@@ -76,7 +77,7 @@ class _Solve:
 
     def __call__(self, stop: threading.Event | None, time_limit: float | None) -> SolverResult:
         options = replace(self.options, stop=stop, time_limit=time_limit)
-        return self.engine.solve(self.compiled, options, self.start)
+        return recorded(self.engine, self.compiled, options, self.start)
 
 
 def solve_isolated(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import FieldProblem, InputError
+from optsched.solvers.solution import Progress
 
 Profile = Literal["default", "tiny"]
 PROFILES: tuple[str, ...] = get_args(Profile)
@@ -42,6 +43,10 @@ class Options:
     """Values by variable name; blocks may be missing. A hint: it need not be feasible."""
     stop: threading.Event | None = None
     """Set it from another thread to end the solve with what is known so far."""
+    on_progress: Callable[[Progress], object] | None = None
+    """Told of each better point, and by some solvers of each better bound, on a thread of the
+    solver's; what it returns, if true, ends the solve as ``stop`` does. A solver that tells nothing
+    on the way refuses it."""
     profile: Profile = "default"
     """"tiny" is for many models of a few dozen variables: a back end that knows how leaves out
     what takes longer than they do, such as listening to Ctrl-C while it solves."""
@@ -68,14 +73,19 @@ class Options:
         if self.profile not in PROFILES:
             allowed = "one of " + ", ".join(PROFILES)
             problems.append(FieldProblem("profile", self.profile, allowed))
-        if self.profile == "tiny" and (self.stop is not None or self.threads != 1):
+        thread = self.stop is not None or self.on_progress is not None
+        if self.profile == "tiny" and (thread or self.threads != 1):
             given = "with a stop event" if self.stop is not None else f"threads={self.threads}"
+            given = "with on_progress" if self.on_progress is not None else given
             allowed = f'"default", as {given} needs a thread of its own'
             problems.append(FieldProblem("profile", self.profile, allowed))
         if not 0 <= self.seed < 2**31:
             problems.append(FieldProblem("seed", self.seed, "an integer in 0..2^31-1"))
         if self.memory_limit is not None and not self.memory_limit > 0:
             problems.append(FieldProblem("memory_limit", self.memory_limit, "GiB > 0, or None"))
+        if self.on_progress is not None and (self.isolate or self.memory_limit is not None):
+            allowed = "None where a process of its own solves, which cannot call it"
+            problems.append(FieldProblem("on_progress", self.on_progress, allowed))
         if problems:
             raise InputError(problems)
         if self.memory_limit is not None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.model.labels import Labels, with_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Status(StrEnum):
@@ -45,6 +48,45 @@ class Limit(StrEnum):
     MEMORY = "memory"
 
 
+class Moment(NamedTuple):
+    """How far a solve was at a time, by the solver's own word."""
+
+    seconds: float
+    """Since work on the model started."""
+    bound: float | None
+    """Proven bound on the optimum, None where there was none yet."""
+    objective: float | None
+    """Value of the best point so far, None where there was none yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """How far a solve is, by the solver's own word: what ``on_progress`` is told."""
+
+    bound: float | None
+    """Proven bound on the optimum; None: none yet."""
+    objective: float | None
+    """Value of the best point so far, not checked by the model; None: none yet."""
+    x: NDArray[np.float64] | None = field(default=None, repr=False)
+    """A new best point, by column as the solver was given them."""
+    seconds: float = 0.0
+    """Since work on the model started."""
+    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+    """The new best point by variable name; empty where only the bound is new."""
+
+    @property
+    def gap(self) -> float | None:
+        """|objective - bound| / max(1, |objective|); None unless both are known."""
+        return relative_gap(self.objective, self.bound)
+
+
+def relative_gap(objective: float | None, bound: float | None) -> float | None:
+    """|objective - bound| / max(1, |objective|); None unless both are known."""
+    if objective is None or bound is None:
+        return None
+    return abs(objective - bound) / max(1.0, abs(objective))
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """The outcome of one solve. Never a bare number: what is proven stands beside what is known."""
@@ -75,6 +117,9 @@ class Solution:
     """Wall time inside the solver and our hand-over."""
     nodes: int | None = None
     """Branch-and-bound nodes or conflicts, where the solver counts them."""
+    trajectory: tuple[Moment, ...] = field(default=(), repr=False)
+    """(seconds, bound, objective) whenever the solver told of a better point or bound, and at the
+    end; without steps in between where it tells of none (see ``Options.on_progress``)."""
     solver: str = ""
     version: str = ""
     message: str = ""
@@ -116,9 +161,19 @@ class Solution:
     @property
     def gap(self) -> float | None:
         """|objective - bound| / max(1, |objective|); None unless both are known."""
-        if self.objective is None or self.bound is None:
-            return None
-        return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
+        return relative_gap(self.objective, self.bound)
+
+    @property
+    def progress(self) -> pd.DataFrame:
+        """The trajectory as a table: seconds, bound, objective and gap, NaN where unknown.
+
+        ``optsched.plots.gap_over_time`` draws it.
+        """
+        import pandas as pd
+
+        table = pd.DataFrame(self.trajectory, columns=list(Moment._fields), dtype=float)
+        apart = (table["objective"] - table["bound"]).abs()
+        return table.assign(gap=apart / table["objective"].abs().clip(lower=1.0))
 
     def summary(self) -> dict[str, Any]:
         """The fields a table shows."""

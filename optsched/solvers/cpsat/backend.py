@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -20,7 +22,7 @@ from optsched.solvers.cpsat.proto import build
 from optsched.solvers.listening import Heard, run
 from optsched.solvers.options import Options
 from optsched.solvers.scaling import SIDE_NOISE, ScaledObjective
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers.solution import Limit, Progress, Status
 
 OPTIMALITY = 1e-9
 """Largest loss, relative to the objective, at which a rounded objective's proof is one."""
@@ -46,6 +48,7 @@ class CpSat:
 
     name = "cpsat"
     native = NATIVE
+    tells_progress = True
     exact_costs = True
     """Costs are scaled here, at a certified error."""
 
@@ -92,7 +95,7 @@ def _solve(compiled: MatrixForm, options: Options, start: Floats | None) -> Solv
     parameters = _parameters(options, model, began)
     if options.log and model.unit != 1.0:
         print(f"objective in units of {1.0 / model.unit:g}")
-    return _read(model, _run(proto, parameters, options), options, start)
+    return _read(model, _run(model, proto, parameters, options), options, start)
 
 
 def _parameters(options: Options, model: IntegerModel, began: float) -> Any:
@@ -135,7 +138,7 @@ def _set(parameters: Any, name: str, value: Any) -> None:
         raise InputError.of(field, value, allowed) from error
 
 
-def _run(proto: Any, parameters: Any, options: Options) -> Heard[Any]:
+def _run(model: IntegerModel, proto: Any, parameters: Any, options: Options) -> Heard[Any]:
     """The CpSolverResponse of a search on a thread of its own."""
     from ortools.sat.python import cp_model_helper
 
@@ -143,11 +146,58 @@ def _run(proto: Any, parameters: Any, options: Options) -> Heard[Any]:
     solver.set_parameters(parameters)
     if parameters.log_search_progress:
         solver.add_log_callback(print)
+    listener = None
+    if options.on_progress is not None and model.objective is not None:
+        listener = _listen(solver, model, options.on_progress)
     try:
-        return run(lambda: solver.solve(proto), solver.stop_search, options.stop)
+        return run(partial(_search, solver, proto, listener), solver.stop_search, options.stop)
     except BaseException:
         solver.stop_search()
         raise
+
+
+def _search(solver: Any, proto: Any, listener: Any) -> Any:
+    """The CpSolverResponse; the listener lives as long as the search, which may be left behind."""
+    return solver.solve(proto)
+
+
+def _listen(solver: Any, model: IntegerModel, told: Callable[[Progress], object]) -> Any:
+    """Pass on each better point and each better bound, in the model's units.
+
+    Returns:
+        What must outlive the search.
+    """
+    from ortools.sat.python import cp_model_helper
+
+    columns = len(model.lower)
+    value: float | None = None
+
+    class Better(cp_model_helper.SolutionCallback):
+        """Called with each better point."""
+
+        def OnSolutionCallback(self) -> None:  # noqa: N802  (its name in OR-tools)
+            nonlocal value
+            response: Any = self.Response()  # type: ignore[no-untyped-call]
+            x = np.array(list(response.solution), dtype=np.float64)[:columns]
+            value = model.sign * model.value(x)
+            told(Progress(_proven(model, response.best_objective_bound), value, x))
+
+    def bound(shown: float) -> None:
+        told(Progress(_proven(model, shown), value))
+
+    better = Better()
+    solver.add_solution_callback(better)
+    solver.add_best_bound_callback(bound)
+    return better
+
+
+def _proven(model: IntegerModel, shown: float) -> float | None:
+    """The bound that CP-SAT shows, on the objective before it was rounded to integers."""
+    objective = model.objective
+    if objective is None or not math.isfinite(shown):
+        return None
+    whole = math.ceil(model.sign * shown - model.offset * model.unit - 1e-6)
+    return model.sign * objective.bound(whole, model.offset)
 
 
 # the answer

@@ -31,7 +31,7 @@ from optsched.solvers.numbers import (
     witnessed,
 )
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers.solution import Limit, Progress, Status
 
 _TOLERANCES = {
     "FeasibilityTol": 1e-9,
@@ -57,6 +57,7 @@ class Gurobi:
 
     name = "gurobi"
     native: frozenset[str] = frozenset({"rotated_cone"})
+    tells_progress = True
 
     def version(self) -> str:
         """Version of gurobipy, raising ImportError where there is none."""
@@ -159,7 +160,8 @@ class _Session:
         if start is not None and self.compiled.has_integers:
             built.columns.Start = np.where(np.isnan(start), gurobipy.GRB.UNDEFINED, start)
         try:
-            heard = run(model.optimize, model.terminate, self.options.stop)
+            hear = None if self.options.on_progress is None else self._hear
+            heard = run(lambda: model.optimize(hear), model.terminate, self.options.stop)
             return _read(self.compiled, built, heard.stopped)
         except gurobipy.GurobiError as failure:
             if failure.errno == _TOO_LARGE:
@@ -168,6 +170,23 @@ class _Session:
             return SolverResult(Status.ERROR, message=f"gurobi: {failure}")
         finally:
             model.dispose()
+
+    def _hear(self, model: Any, where: int) -> None:
+        """What Gurobi calls all the time: better points alone are passed on."""
+        from gurobipy import GRB
+
+        told = self.options.on_progress
+        if told is None or where != GRB.Callback.MIPSOL:
+            return
+        values = np.array(model.cbGetSolution(model.getVars()))
+        objective = float(model.cbGet(GRB.Callback.MIPSOL_OBJ))
+        best, bound = (
+            float(model.cbGet(what))
+            for what in (GRB.Callback.MIPSOL_OBJBST, GRB.Callback.MIPSOL_OBJBND)
+        )
+        if (objective > best) if self.compiled.maximise else (objective < best):
+            known = bound if abs(bound) < _INFINITE else None
+            told(Progress(known, objective, values[: len(self.compiled.cost)]))
 
 
 def _build(environment: Any, compiled: MatrixForm, costs: bool) -> _Built:

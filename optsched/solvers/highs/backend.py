@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version as installed_version
@@ -27,12 +27,13 @@ from optsched.solvers.numbers import (
     witnessed,
 )
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers.solution import Limit, Progress, Status
 
 _SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
 _LARGEST = 1e15  # HiGHS refuses matrix entries from here on
 _INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
+Listener = Callable[[Progress], object]
 _SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve models of their own
 
 
@@ -47,6 +48,7 @@ class Highs:
 
     name = "highs"
     native: frozenset[str] = frozenset()
+    tells_progress = True
 
     def version(self) -> str:
         """Version of highspy."""
@@ -219,15 +221,16 @@ def run(engine: Any, options: Options) -> bool:
     # an error: this thread's scheduler was made for another number of threads
     if options.profile == "tiny" and engine.run() != highspy.HighsStatus.kError:
         return False
-    return _run(engine, options.stop)
+    return _run(engine, options.stop, options.on_progress)
 
 
-def _run(engine: Any, stop: threading.Event | None) -> bool:
+def _run(engine: Any, stop: threading.Event | None, told: Listener | None = None) -> bool:
     """Run in a thread of its own, so that Ctrl-C and the stop event are heard.
 
     HiGHS keeps one scheduler per thread and cannot change its size: in a fresh thread any
     number of threads may be asked for. Its callbacks are switched on only once the solve is to
-    end, as each call would wait for Python's global lock.
+    end, as each call would wait for Python's global lock; but for that on better points, of which
+    there are few.
 
     Returns:
         Whether the solve was stopped from outside.
@@ -242,17 +245,28 @@ def _run(engine: Any, stop: threading.Event | None) -> bool:
         highspy.Highs.resetGlobalScheduler(False)
         return True
 
-    engine.setCallback(_interrupt, None)
+    better = highspy.cb.HighsCallbackType.kCallbackMipImprovingSolution
+
+    def hear(kind: Any, _message: str, out: Any, answer: Any, _data: Any) -> None:
+        if int(kind) == int(better) and told is not None:
+            told(_progress(out))
+        elif answer is not None:
+            answer.user_interrupt = True
+
+    engine.setCallback(hear, None)
+    if told is not None:
+        engine.startCallback(better)
     heard = listening.run(work, lambda: _ask_to_stop(engine), stop)
     if heard.result is None:  # the engine is still at work, so nothing can be read from it
         raise KeyboardInterrupt
     return heard.stopped
 
 
-def _interrupt(_kind: Any, _message: str, _out: Any, answer: Any, _data: Any) -> None:
-    """What HiGHS calls, once switched on, to hear whether to go on."""
-    if answer is not None:
-        answer.user_interrupt = True
+def _progress(out: Any) -> Progress:
+    """What HiGHS says of a better point."""
+    bound = float(out.mip_dual_bound)
+    x = np.array(out.mip_solution)  # a copy: HiGHS goes on with its own
+    return Progress(bound if math.isfinite(bound) else None, float(out.mip_primal_bound), x)
 
 
 def _ask_to_stop(engine: Any) -> None:
