@@ -53,6 +53,7 @@ ASKED = {
     "warm_start": {},
     "profile": "tiny",
     "stop": threading.Event(),
+    "on_progress": print,
 }
 ENDED = {
     Status.OPTIMAL, Status.FEASIBLE, Status.NO_SOLUTION, Status.INTERRUPTED,
