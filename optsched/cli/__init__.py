@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli import catalogue, certify, claims, online, ratio, single, study, worst
+from optsched.cli import catalogue, certify, claims, online, ratio, single, study, watch, worst
 from optsched.cli.commands import Command, Commands, FindByDefault, WithGeneratorOptions
 
 
@@ -168,7 +168,7 @@ studies = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(
     studies,
     name="study",
-    help="Run grids of methods on instances, kept in a file: run, show, export, report.",
+    help="Run grids of methods on instances, kept in a file: run, watch, show, export, report.",
     rich_help_panel=MANY,
 )
 _add(
@@ -180,6 +180,12 @@ _add(
     "More grids, instance files, presets, limits per method: pydoc optsched.study.spec",
     group=studies,
 )
+_add(
+    watch.watch,
+    "optsched study watch study.toml",
+    "optsched study watch study.sqlite --once",
+    group=studies,
+)
 _add(study.show, "optsched study show study.toml", group=studies)
 _add(
     study.export,
@@ -187,7 +193,12 @@ _add(
     "optsched study export study.toml --runs -o runs.parquet",
     group=studies,
 )
-_add(study.report, "optsched study report study.toml -o study.html", group=studies)
+_add(
+    study.report,
+    "optsched study report study.toml -o study.html",
+    "optsched study report study.toml -o study.html --follow",
+    group=studies,
+)
 
 worst_cases = typer.Typer(cls=FindByDefault, no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(

@@ -15,6 +15,7 @@ from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from optsched.errors import InputError
 
@@ -69,10 +70,7 @@ def print_table(
     title: str | None = None,
     keys: int = 1,
 ) -> None:
-    """A table on standard output; numbers to the right.
-
-    Names and numbers stay whole: where the screen is too narrow for all columns, those left over
-    follow in a second table under the same keys.
+    """A table on standard output; see ``tables``.
 
     Args:
         columns: their headings.
@@ -80,20 +78,37 @@ def print_table(
         title: above the table.
         keys: first columns, which say what a row is.
     """
-    lines = [[cell(value) for value in row] for row in rows]
     output = console()
     if title:
         output.print(f"\n{title}", style="bold", markup=False)
-    every = [_Column(name, [row[i] for row in lines]) for i, name in enumerate(columns)]
-    for part in _parts(every, keys, output.width):
-        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        widths = _widths(part, output.width)
-        for column, width in zip(part, widths, strict=True):
-            side: Literal["right", "left"] = "right" if column.numeric else "left"
-            table.add_column(column.name, justify=side, overflow="fold", width=width)
-        for row in zip(*(column.cells for column in part), strict=True):
-            table.add_row(*row)
+    for table in tables(columns, rows, keys, output.width):
         output.print(table, markup=False)
+
+
+def tables(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], keys: int, width: int
+) -> Iterator[Table]:
+    """A table for the screen; numbers to the right.
+
+    Names and numbers stay whole: where the screen is too narrow for all columns, those left over
+    follow in a second table under the same keys.
+
+    Args:
+        columns: their headings.
+        rows: a cell for each column.
+        keys: first columns, which say what a row is.
+        width: of the screen, in letters.
+    """
+    lines = [[cell(value) for value in row] for row in rows]
+    every = [_Column(name, [row[i] for row in lines]) for i, name in enumerate(columns)]
+    for part in _parts(every, keys, width):
+        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        for column, room in zip(part, _widths(part, width), strict=True):
+            side: Literal["right", "left"] = "right" if column.numeric else "left"
+            table.add_column(column.name, justify=side, overflow="fold", width=room)
+        for row in zip(*(column.cells for column in part), strict=True):
+            table.add_row(*map(Text, row))
+        yield table
 
 
 GAP = 2

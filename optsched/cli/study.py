@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from optsched.parallel import Executor
-    from optsched.study import Results
+    from optsched.study import Look, Results
     from optsched.study.reading import StepSummary
 
 StudyFile = Annotated[
@@ -42,6 +42,10 @@ StoreFile = Annotated[
     typer.Option(
         "--store", help="File with the results; default: STUDY.sqlite.", show_default=False
     ),
+]
+
+Every = Annotated[
+    float, typer.Option(min=0.5, help="Seconds between two looks at the store, at the least.")
 ]
 
 EXAMPLE = """\
@@ -91,7 +95,7 @@ def run(
     from optsched.study import StoreLostError, read, run_study
 
     spec = read(study)
-    target = _store(study, store)
+    target = store_of(study, store)
     check_target(target)
     chosen = _executor(executor, address, workers)
     interrupted, lost = False, ""
@@ -109,7 +113,7 @@ def run(
         interrupted = True
     except (ExecutorLostError, StoreLostError) as error:
         lost = str(error)
-    results = _results(target)
+    results = results_of(target)
     _tell(results, json)
     if interrupted or lost:
         how = f"stopped: {lost}" if lost else "interrupted"
@@ -131,11 +135,11 @@ def show(
 ) -> None:
     """Show what a study knows so far; it may be running meanwhile."""
     if not errors:
-        _tell(_results(_store(study, store)), json)
+        _tell(results_of(store_of(study, store)), json)
         return
     from optsched.study import Results, Store
 
-    with Store.reading(_store(study, store)) as kept:
+    with Store.reading(store_of(study, store)) as kept:
         failures = Results.of(kept).failures(kept)
     if json:
         print_json(failures)
@@ -163,7 +167,7 @@ def export(
 
     check_target(output)
     check_table_file(output)
-    results = _results(_store(study, store))
+    results = results_of(store_of(study, store))
     table = results.runs_table() if runs else results.ratios()
     write(table, output)
     say(f"wrote {output} ({len(table)} lines)")
@@ -175,31 +179,55 @@ def report(
         Path, typer.Option("--output", "-o", help="File to write (html).", show_default=False)
     ],
     store: StoreFile = None,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Write it again until the study is done; it reloads itself."),
+    ] = False,
+    every: Every = 10.0,
 ) -> None:
     """Write a study as one HTML file that opens anywhere, without a network.
 
-    Tables, distributions of the ratios, a run to look at, the model's formulas, and what was not
+    Tables, distributions of the ratios, runs to look at, the model's formulas, and what was not
     proven. The study may be running meanwhile.
     """
     check_target(output)
     if output.suffix != ".html":
         raise InputError.of("--output", str(output), "a file ending in .html")
     from optsched.document import write_text
-    from optsched.study import Store, read
+    from optsched.study import Store, follow_study, read
     from optsched.study.page import study_page
 
     title = read(study).title if study.suffix == ".toml" else ""
-    with Store.reading(_store(study, store)) as kept, waiting(f"drawing {output}"):
-        kept_in = "" if store is None else f" --store {store}"
-        again = [
-            *([f"optsched study run {study}{kept_in}"] if study.suffix == ".toml" else []),
-            f"optsched study report {study}{kept_in} -o {output}",
-        ]
-        write_text(output, study_page(kept, title or study.stem.replace("_", " "), again))
-    say(f"wrote {output}")
+    title = title or study.stem.replace("_", " ")
+    kept_in = "" if store is None else f" --store {store}"
+    again = [
+        *([f"optsched study run {study}{kept_in}"] if study.suffix == ".toml" else []),
+        f"optsched study report {study}{kept_in} -o {output}",
+    ]
+    source = store_of(study, store)
+    if not follow:
+        with Store.reading(source) as kept, waiting(f"drawing {output}"):
+            write_text(output, study_page(kept, title, again))
+        say(f"wrote {output}")
+        return
+    for look in follow_study(source, every):
+        ended = look.state != "running"
+        with waiting(f"drawing {output}"):
+            page = study_page(look.store, title, again, reload=None if ended else every)
+            write_text(output, page)
+        told = look.results.progress
+        say(f"wrote {output}: {told.finished} of {told.planned} runs")
+    tell_end(look)
 
 
-def _store(study: Path, store: Path | None) -> Path:
+def tell_end(look: Look) -> None:
+    """Say that a study was left unfinished, which is a "no"."""
+    if look.state == "stopped":
+        say("nobody is running it any more; optsched study run goes on from here")
+        raise typer.Exit(NO)
+
+
+def store_of(study: Path, store: Path | None) -> Path:
     """The file with the results of a study file; a store stands for itself."""
     if store is not None:
         return store
@@ -225,7 +253,8 @@ def _executor(executor: str, address: str | None, workers: int | None) -> Execut
     return Processes(count)  # one process, too: a crash of a method must not end the study
 
 
-def _results(store: Path) -> Results:
+def results_of(store: Path) -> Results:
+    """What a store holds at this moment."""
     from optsched.study import Results, Store
 
     with Store.reading(store) as kept, waiting(f"reading {store}"):
@@ -277,7 +306,7 @@ def _tell(results: Results, json: bool) -> None:
                 comparison.sense,
             )
             show_comparison(tables[number], ())
-    _say_progress(results)
+    say(how_far(results))
 
 
 def _show_steps(title: str, steps: Sequence[StepSummary]) -> None:
@@ -297,9 +326,10 @@ def _show_steps(title: str, steps: Sequence[StepSummary]) -> None:
     print_table(columns, lines, title, 2)
 
 
-def _say_progress(results: Results) -> None:
+def how_far(results: Results) -> str:
+    """How many runs have their result, and how long the rest may take."""
     told = results.progress
     rest = ""
     if told.finished < told.planned and told.seconds_left is not None:
         rest = f", {spoken(told.seconds_left)} left while it runs"
-    say(f"{told.finished} of {told.planned} runs have their result{rest}")
+    return f"{told.finished} of {told.planned} runs have their result{rest}"

@@ -57,6 +57,7 @@ def page(
     made_with: str = "",
     made_on: str = "",
     commands: Sequence[str] = (),
+    reload: float | None = None,
 ) -> str:
     """The whole HTML document.
 
@@ -66,6 +67,7 @@ def page(
         made_with: versions of what made it, for the last line.
         made_on: a date, for the last line.
         commands: which make it again.
+        reload: seconds after which it loads itself again, while the study goes on.
     """
     import base64
     from importlib.resources import files
@@ -85,6 +87,7 @@ def page(
         csv=base64.b64encode(shown.to_csv(index=False, float_format="%.6g").encode()).decode(),
         lines=len(rows),
         made_on=made_on,
+        reload=reload,
         commands=commands,
         tables=(vendor / "datatables-3.1.5.min.js").read_text(encoding="utf-8"),
         licence=(vendor / "datatables-license.txt").read_text(encoding="utf-8"),

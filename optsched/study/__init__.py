@@ -34,6 +34,8 @@ from optsched.errors import InputError
 from optsched.evaluation.runs import ENDS
 from optsched.parallel import Executor, External, Processes, Serial, cores
 from optsched.study.engine import Engine, Keep
+from optsched.study.follow import Look
+from optsched.study.follow import follow as follow_study
 from optsched.study.pace import Progress
 from optsched.study.plan import Exact, StudyGrid, plan
 from optsched.study.ratio_study import RatioStudy, ratio_study
@@ -43,6 +45,7 @@ from optsched.study.store import Store, StoreLostError
 
 __all__ = [
     "Exact",
+    "Look",
     "Progress",
     "RatioStudy",
     "Results",
@@ -50,6 +53,7 @@ __all__ = [
     "Store",
     "StoreLostError",
     "StudyGrid",
+    "follow_study",
     "ratio_study",
     "read",
     "run_study",

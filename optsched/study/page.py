@@ -21,7 +21,9 @@ from optsched.study.reading import Results, rows_of
 from optsched.study.store import Store
 
 
-def study_page(store: Store, title: str, commands: Sequence[str] = ()) -> str:
+def study_page(
+    store: Store, title: str, commands: Sequence[str] = (), *, reload: float | None = None
+) -> str:
     """The page of what a store holds.
 
     The run to look at is the one on which a grid's first heuristic does worst. It is run again;
@@ -31,6 +33,7 @@ def study_page(store: Store, title: str, commands: Sequence[str] = ()) -> str:
         store: of the study.
         title: of the page.
         commands: which make it again.
+        reload: seconds after which the page loads itself again; None: it stays as it is.
 
     Raises:
         InputError: a problem of the study is not installed here.
@@ -48,6 +51,7 @@ def study_page(store: Store, title: str, commands: Sequence[str] = ()) -> str:
         made_with=", ".join([f"optsched {__version__}", *solvers]),
         made_on=date.today().isoformat(),
         commands=commands,
+        reload=reload,
     )
 
 

@@ -58,9 +58,10 @@ class Results:
     @classmethod
     def of(cls, store: Store) -> Results:
         """Read everything the study's plan asks for; schedules stay where they are."""
-        layouts, cases = store.layouts(), store.cases()
-        instances, runs = store.instances(), store.runs()
-        pace = Pace(layouts, cases, store.took(), store.workers())
+        with store.one_moment():
+            layouts, cases = store.layouts(), store.cases()
+            instances, runs = store.instances(), store.runs()
+            pace = Pace(layouts, cases, store.took(), store.workers())
         for case in cases:
             there = runs_of(layouts[case.grid], case, instances, runs)
             for step in layouts[case.grid].steps:

@@ -16,7 +16,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
@@ -148,6 +148,29 @@ class Store:
             sql.close()
             raise InputError.of("store", str(path), "a store with a study: this one is empty")
         return cls(sql, None)
+
+    @staticmethod
+    def is_being_written(path: str | Path) -> bool:
+        """Whether a study has it open for writing at this moment."""
+        lock = Path(f"{path}-lock")
+        if not lock.is_file():
+            return False
+        with closing(_connection(f"{lock.absolute().as_uri()}?mode=ro", uri=True)) as sql:
+            sql.execute("PRAGMA busy_timeout = 0")
+            try:
+                sql.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError as error:
+                return "locked" in str(error)
+        return False
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Everything read within is of the same moment, whatever is written meanwhile."""
+        self._sql.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._sql.execute("COMMIT")
 
     def _create(self) -> None:
         # one transaction: a kill leaves the whole of it or nothing
