@@ -1,211 +1,248 @@
-"""How large an instance each exact model of the preemptive problem is proven optimal on.
+"""How large an instance each exact route of each problem is proven optimal on.
 
-For each model, sizes grow until one is not proven within the time limit, building included. The
-instances are those of the paper's simulations, arrivals three to a slot. Problem (4) is taken at
-the fast speed, as in the paper's own bound, where the literal model, the aggregated one and the
-flow must agree; a model that disagrees with the flow is not counted as proven.
+A route is a formulation, or an exact method, and a back end. Sizes grow, all routes of a problem
+meet the same instances, and a route climbs on while it proves the optimum within the limit,
+loading the code, building and decoding included; every solve has a process of its own, which is
+ended where it wants more memory than allowed. Routes to the same optimum that disagree are marked,
+and none of them counts as proven. Seconds are wall time.
 
-    python benchmarks/exact_reach.py            # a few minutes
-    python benchmarks/exact_reach.py --full     # 60 s per model and size
+    python benchmarks/exact_reach.py --problems drp,dsrp     # 10 s a solve
+    python benchmarks/exact_reach.py --limit 60 --plot reach.svg
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from formulations.preemptive.generator import generate
-from formulations.preemptive.grid import build_grid
-from formulations.preemptive.instance import Instance
-from formulations.preemptive.network import problem_4_flow
-from formulations.preemptive.problem_2 import problem_2_compact
-from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated, worker_cells
-from optsched.model import Model
-from optsched.solve import solve
-from optsched.solvers.solution import Solution, Status
-
-SIZES = (
-    (1, 1), (2, 2), (3, 3), (5, 5), (10, 10), (15, 25), (25, 25), (25, 45), (50, 50), (75, 75),
-    (100, 100), (150, 100), (200, 100), (300, 100), (500, 150), (1000, 300), (1500, 400),
-    (2000, 500), (3000, 600),
-)  # fmt: skip
-"""(jobs, edge servers), growing."""
-
-LARGEST = 12_000_000
-"""Columns beyond which a model is not built: memory, not time, would end it."""
+from optsched.problem import Problem, problem
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 AGREEMENT = 1e-6
+"""Relative; what two optima of one instance may differ by."""
 
 
 @dataclass(frozen=True)
-class Method:
-    """One model and the solver it is meant for."""
+class Climb:
+    """One problem's sizes and routes."""
 
-    name: str
-    columns: Callable[[Instance], int]
-    solve: Callable[[Instance, float], Solution]
-    """(instance, seconds) -> solution."""
-    is_problem_4: bool
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of one model on one instance."""
-
-    columns: int
-    seconds: float = 0.0
-    solution: Solution | None = None
-    """None where the model was too large to build."""
-
-    def proven(self, limit: float) -> bool:
-        """Whether the optimum was proven in time."""
-        return (
-            self.solution is not None
-            and self.solution.status is Status.OPTIMAL
-            and self.seconds <= limit
-        )
+    problem: str
+    routes: Mapping[str, Sequence[str | None]]
+    """Formulation -> back ends; None is its own."""
+    axes: tuple[str, ...]
+    """The generator's options that grow."""
+    sizes: Sequence[tuple[int, ...]]
+    fixed: Mapping[str, Any]
+    """The other options of the generator."""
+    same: bool = True
+    """Whether the routes must end at one optimum."""
 
 
-def by_highs(build: Callable[[Instance], Model]) -> Callable[[Instance, float], Solution]:
-    """Build, then let HiGHS have the time that is left."""
+GENERAL = ("highs", "cpsat", "scip")
 
-    def run(instance: Instance, seconds: float) -> Solution:
-        began = time.perf_counter()
-        model = build(instance)
-        left = max(0.1, seconds - (time.perf_counter() - began))
-        return solve(model, "highs", time_limit=left)
+PAIRS = (
+    (2, 2), (3, 3), (5, 5), (10, 10), (15, 25), (25, 25), (50, 50), (100, 100), (200, 100),
+    (300, 100), (500, 150), (1000, 300), (2000, 500), (3000, 600),
+)  # fmt: skip
 
-    return run
-
-
-def literal_columns(instance: Instance) -> int:
-    """One per (chunk, worker, slot)."""
-    job, _, _ = worker_cells(build_grid(instance, hub=False))
-    return int(instance.num_chunks[job].sum())
-
-
-def cell_columns(instance: Instance) -> int:
-    """One per (job, class or hub or cloud, slot)."""
-    grid = build_grid(instance)
-    return grid.cells + len(grid.cloud_job)
-
-
-def compact_columns(instance: Instance) -> int:
-    """Cells, and a binary per (job, slot)."""
-    return cell_columns(instance) + len(build_grid(instance).windows[0])
-
-
-METHODS = (
-    Method(
-        "(4) literal, HiGHS",
-        literal_columns,
-        by_highs(lambda instance: problem_4(instance, rates="fast")),
-        True,
+CLIMBS = (
+    Climb(
+        "preemptive",
+        {"problem_2": GENERAL, "problem_2_compact": ("highs",), "offline": (None,)},
+        ("jobs", "servers"),
+        PAIRS,
+        {"jobs_per_slot": 3},
     ),
-    Method(
-        "(4) aggregated with hubs, HiGHS",
-        cell_columns,
-        by_highs(lambda instance: problem_4_aggregated(instance, rates="fast")),
-        True,
+    Climb(
+        "preemptive",
+        {
+            "problem_4(rates='fast')": ("highs",),
+            "problem_4_aggregated(rates='fast')": ("highs",),
+            "problem_4_flow": (None,),
+        },
+        ("jobs", "servers"),
+        PAIRS,
+        {"jobs_per_slot": 3},
     ),
-    Method(
-        "(4) aggregated with hubs, flow",
-        cell_columns,
-        lambda instance, _: problem_4_flow(instance, rates="fast"),
-        True,
+    Climb(
+        "batch",
+        {"problem_2": GENERAL, "problem_2_offline": (None,)},
+        ("jobs", "servers"),
+        ((2, 2), (5, 5), (10, 10), (15, 15), (25, 25), (50, 50), (100, 100), (200, 200)),
+        {"time_scale": 0.1},
     ),
-    Method("(2) compact, HiGHS", compact_columns, by_highs(problem_2_compact), False),
+    Climb(
+        "okita",
+        {
+            "problem_2": ("highs", "scip"),
+            "problem_2_aggregated": GENERAL,
+            "problem_2_columns": (None,),
+        },
+        ("jobs", "sites"),
+        ((1, 2), (2, 3), (3, 4), (5, 4), (8, 6), (10, 6), (15, 8), (20, 10)),
+        {"horizon": 20},
+    ),
+    Climb(
+        "drp",
+        {
+            "problem_5": ("highs", "scip"),
+            "problem_5_cone": ("highs", "scip"),
+            "problem_5_projected": (None,),
+        },
+        ("jobs",),
+        ((5,), (10,), (20,), (40,), (60,), (80,), (120,), (160,)),
+        {},
+    ),
+    Climb(
+        "dsrp",
+        {
+            "problem_22": ("highs", "scip"),
+            "problem_22_cone": ("highs", "scip"),
+            "problem_22_projected": (None,),
+        },
+        ("jobs",),
+        ((5,), (10,), (15,), (20,), (30,), (40,), (60,)),
+        {},
+    ),
+    Climb(
+        "aerialedge",
+        {"assignment": GENERAL, "packing": (None,)},
+        ("tasks",),
+        ((10,), (16,), (25,), (40,), (77,), (120,), (200,), (400,)),
+        {"kind": "hard"},
+    ),
 )
 
 
-def run_heuristic(method: Method, instance: Instance, limit: float) -> Outcome:
-    """Solve one instance, wall seconds of building included."""
-    columns = method.columns(instance)
-    if columns > LARGEST:
-        return Outcome(columns)
-    began = time.perf_counter()
-    solution = method.solve(instance, limit)
-    return Outcome(columns, time.perf_counter() - began, solution)
-
-
-def climb(method: Method, limit: float, budget: float, seed: int) -> Iterator[tuple[str, bool]]:
-    """Try growing sizes until one fails or the time is used up.
-
-    Yields:
-        A line of the table, and whether the size was proven.
-    """
-    began = time.perf_counter()
-    for jobs, servers in SIZES:
-        if time.perf_counter() - began > budget:
-            return
-        rng = np.random.default_rng(seed)
-        instance = generate(rng, jobs=jobs, servers=servers, jobs_per_slot=3)
-        outcome = run_heuristic(method, instance, limit)
-        proven, remark = outcome.proven(limit), described(outcome)
-        if proven and method.is_problem_4 and not agrees(instance, outcome):
-            proven, remark = False, "disagrees with the flow: " + remark
-        slots = int(build_grid(instance).end_slot.max())
-        size = f"{jobs} x {servers} x {slots}"
-        yield (
-            f"| {method.name} | {size} | {outcome.columns:,} | {outcome.seconds:.2f} | {remark} |",
-            proven,
+def rung(
+    found: Problem, climb: Climb, size: tuple[int, ...], routes: Sequence[tuple[str, str | None]],
+    seed: int, options: Options,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Every route on the instance of one size."""
+    grown = dict(zip(climb.axes, size, strict=True))
+    instance = found.generate(np.random.default_rng(seed), **grown, **climb.fixed)
+    rows: list[dict[str, Any]] = []
+    for formulation, solver in routes:
+        solution = found.solve(formulation, instance, solver=solver, options=options).solution
+        rows.append(
+            {
+                "problem": climb.problem,
+                "route": formulation if solver is None else f"{formulation}, {solver}",
+                "size": " x ".join(map(str, size)),
+                "seconds": solution.seconds,
+                "status": solution.status.value,
+                "objective": solution.objective,
+                "bound": solution.bound,
+                "proven": solution.status is Status.OPTIMAL,
+                "remark": (solution.message or "").splitlines()[0][:80] if solution.message else "",
+            }
         )
-        if not proven:
+    proven = [row for row in rows if row["proven"]]
+    values = [row["objective"] for row in proven]
+    if climb.same and values and np.ptp(values) > AGREEMENT * max(1.0, abs(max(values, key=abs))):
+        for row in proven:
+            row.update(proven=False, remark="disagrees with another route")
+    return rows
+
+
+def ascend(climb: Climb, seed: int, options: Options) -> Iterator[dict[str, Any]]:
+    """Rung by rung, with the routes that proved the one before."""
+    found = problem(climb.problem)
+    routes = [(name, solver) for name, solvers in climb.routes.items() for solver in solvers]
+    for size in climb.sizes:
+        rows = rung(found, climb, size, routes, seed, options)
+        yield from rows
+        routes = [route for route, row in zip(routes, rows, strict=True) if row["proven"]]
+        if not routes:
             return
 
 
-def agrees(instance: Instance, outcome: Outcome) -> bool:
-    """Whether the objective is that of the flow."""
-    flow = problem_4_flow(instance, rates="fast").objective
-    found = None if outcome.solution is None else outcome.solution.objective
-    return (
-        flow is not None
-        and found is not None
-        and abs(found - flow) <= AGREEMENT * max(1.0, abs(flow))
+def reached(table: pd.DataFrame) -> pd.DataFrame:
+    """Largest size proven by each route, and what came of the one after."""
+    lines = []
+    for (name, route), rows in table.groupby(["problem", "route"], sort=False):
+        proven = rows[rows["proven"]]
+        missed = rows[~rows["proven"]]
+        lines.append(
+            {
+                "problem": name,
+                "route": route,
+                "largest proven": proven["size"].iloc[-1] if len(proven) else "none",
+                "seconds": f"{proven['seconds'].iloc[-1]:.1f}" if len(proven) else "",
+                "the next": "; ".join(
+                    " ".join(
+                        filter(None, (row["size"], row["status"], interval(row), row["remark"]))
+                    )
+                    for _, row in missed.iterrows()
+                ),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def interval(row: pd.Series) -> str:
+    """What is known of an optimum that stays open."""
+    if pd.isna(row["objective"]) or pd.isna(row["bound"]):
+        return ""
+    low, high = sorted((row["objective"], row["bound"]))
+    return f"{low:,.6g} .. {high:,.6g}"
+
+
+def plot(table: pd.DataFrame, path: str) -> None:
+    """Seconds against size, a panel per problem, a line per route."""
+    import matplotlib.pyplot as plt
+
+    names = list(dict.fromkeys(table["problem"]))
+    figure, panels = plt.subplots(
+        1, len(names), figsize=(3.6 * len(names), 4.4), squeeze=False, layout="constrained"
     )
-
-
-def described(outcome: Outcome) -> str:
-    """Status and, where it is open, the interval that holds the optimum."""
-    solution = outcome.solution
-    if solution is None:
-        return "too large to build"
-    if solution.objective is None or solution.bound is None:
-        return str(solution.status)
-    if solution.status is Status.OPTIMAL:
-        return f"optimal, {solution.objective:,.2f}"
-    return f"{solution.status}, {solution.bound:,.2f} to {solution.objective:,.2f}"
+    for axis, name in zip(panels[0], names, strict=True):
+        rows = table[(table["problem"] == name) & table["proven"]]
+        sizes = list(dict.fromkeys(table.loc[table["problem"] == name, "size"]))
+        for route, line in rows.groupby("route", sort=False):
+            axis.plot([sizes.index(s) for s in line["size"]], line["seconds"], ".-", label=route)
+        axis.set(title=name, yscale="log", xticks=range(len(sizes)), ylabel="seconds to the proof")
+        axis.set_xticklabels(sizes, rotation=90)
+        axis.legend(fontsize=6)
+    figure.savefig(path)
 
 
 def main() -> None:
-    """Print one line per model and size, then the largest size each model was proven on."""
+    """Print a line per route: the largest size it was proven on, and how the next one ended."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds per model and size")
-    parser.add_argument("--budget", type=float, default=45.0, help="seconds per model")
-    parser.add_argument("--full", action="store_true", help="60 s per size, no budget")
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds per route and size")
+    parser.add_argument("--memory", type=float, default=6.0, help="GiB per solve")
     parser.add_argument("--seed", type=int, default=1, help="of the instances")
-    parser.add_argument("--only", default="", help="models whose name contains this")
-    arguments = parser.parse_args()
-    limit = 60.0 if arguments.full else arguments.limit
-    budget = float("inf") if arguments.full else arguments.budget
-    print(f"proven within {limit:g} s; sizes are jobs x edge servers x slots")
-    print("| model | size | columns | seconds | outcome |")
-    print("|---|---|---:|---:|---|")
-    reached = {}
-    for method in METHODS:
-        if arguments.only not in method.name:
+    parser.add_argument("--problems", default="", help="some of them, separated by commas")
+    parser.add_argument("--routes", default="", help="those whose name contains this")
+    parser.add_argument("--csv", help="file for every solve")
+    parser.add_argument("--plot", help="file for the picture")
+    given = parser.parse_args()
+    options = Options(time_limit=given.limit, memory_limit=given.memory)
+    rows: list[dict[str, Any]] = []
+    for climb in CLIMBS:
+        if given.problems and climb.problem not in given.problems.split(","):
             continue
-        for line, proven in climb(method, limit, budget, arguments.seed):
-            print(line, flush=True)
-            if proven:
-                reached[method.name] = line.split("|")[2].strip()
-    print("\nlargest size proven:")
-    for name, size in reached.items():
-        print(f"  {name}: {size}")
+        routes = {name: by for name, by in climb.routes.items() if given.routes in name}
+        for row in ascend(Climb(**{**vars(climb), "routes": routes}), given.seed, options):
+            rows.append(row)
+            print(f"# {row['problem']} {row['route']} {row['size']}: {row['status']} "
+                  f"{row['seconds']:.1f} s {row['remark']}", flush=True)  # fmt: skip
+    table = pd.DataFrame(rows)
+    print(f"\nproven within {given.limit:g} s, one instance a size, seed {given.seed}\n")
+    summary = reached(table)
+    for cells in (summary.columns, ["---"] * summary.shape[1], *summary.to_numpy()):
+        print(f"| {' | '.join(cells)} |")
+    if given.csv:
+        table.to_csv(given.csv, index=False)
+    if given.plot:
+        plot(table, given.plot)
 
 
 if __name__ == "__main__":

@@ -1,68 +1,26 @@
-"""Column generation on the generalised assignment problem: a knapsack of jobs per agent."""
+"""Column generation on unrelated machines: a set of jobs per machine, priced by programming."""
 
 import itertools
-import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched import Model, Status, solve
-from optsched.decomposition import Column, ColumnBlock, ColumnGeneration, Duals, Priced
+from optsched import Status, solve
+from optsched.decomposition import Duals, Priced
 
-
-def knapsack(weights: np.ndarray, worth: np.ndarray, capacity: int) -> np.ndarray:
-    """Which items are worth most together, by dynamic programming."""
-    best, taken = np.zeros(capacity + 1), np.zeros((len(weights), capacity + 1), dtype=bool)
-    for j, weight in enumerate(weights):
-        if worth[j] > 0 and weight <= capacity:
-            candidate = best[: capacity + 1 - weight] + worth[j]
-            taken[j, weight:] = candidate > best[weight:]
-            best[weight:] = np.maximum(candidate, best[weight:])
-    chosen, room = np.zeros(len(weights), dtype=bool), capacity
-    for j in reversed(range(len(weights))):
-        if taken[j, room]:
-            chosen[j] = True
-            room -= weights[j]
-    return chosen
-
-
-def assignment(weights: np.ndarray, costs: np.ndarray, room: np.ndarray) -> ColumnGeneration:
-    """Columns are sets of jobs of one agent; branching says which agent does which job."""
-    agents, jobs = weights.shape
-
-    def price(agent: int, duals: Duals) -> Priced:
-        forced, free = np.zeros(jobs, dtype=bool), np.ones(jobs, dtype=bool)
-        for job, least in duals.lower.items():
-            forced[job] = least >= 1
-        for job, most in duals.upper.items():
-            free[job] = most >= 1
-        left = int(room[agent] - weights[agent][forced].sum())
-        if left < 0:
-            return Priced(bound=math.inf)
-        worth = np.where(forced | ~free, 0.0, duals.rows - duals.weight * costs[agent])
-        done = np.flatnonzero(knapsack(weights[agent], worth, left) | forced)
-        column = Column(
-            agent,
-            float(costs[agent][done].sum()),
-            done,
-            np.ones(len(done)),
-            features={int(j): 1 for j in done},
-        )
-        return Priced([column], bound=duals.price_of(column))
-
-    once = np.ones(jobs)
-    return ColumnGeneration(once, once, [ColumnBlock(lower=0)] * agents, price, branching=1)
-
-
-def direct_model(weights: np.ndarray, costs: np.ndarray, room: np.ndarray) -> Model:
-    m = Model("generalised assignment")
-    does = m.binary("does", weights.shape)
-    m.minimize((costs * does).sum())
-    m.add("once", does.sum(axis=0) == 1)
-    m.add("room", (weights * does).sum(axis=1) <= room)
-    return m
+sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
+from unrelated_machines import compact_assignment as direct_model
+from unrelated_machines import (
+    compact_completion,
+    compact_makespan,
+    least_makespan,
+    weighted_completion,
+)
+from unrelated_machines import generalised_assignment as assignment
 
 
 def draw(seed: int, agents: int, jobs: int, tightness: float = 0.8):
@@ -92,6 +50,18 @@ def test_the_optimum_equals_that_of_the_direct_model(seed, agents, jobs, tightne
         assert solution.bound == pytest.approx(direct.objective)
         done = np.concatenate([column.rows for column, _ in solution.chosen])
         assert sorted(done) == list(range(jobs))
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 8))
+def test_weighted_completion_and_makespan_equal_those_of_compact_models(seed, machines, jobs):
+    rng = np.random.default_rng(seed)
+    times, weights = rng.integers(1, 20, (machines, jobs)), rng.integers(1, 6, jobs)
+    found = weighted_completion(times, weights).solve(dive_every=None, master_every=None)
+    expected = solve(compact_completion(times, weights)).objective
+    assert found.bound == pytest.approx(expected) == found.objective
+    longest = solve(compact_makespan(times)).objective
+    assert least_makespan(times, 60.0) == (longest, longest)
 
 
 @settings(deadline=None, max_examples=20)
