@@ -12,6 +12,7 @@ from optsched.formats.reading import from_mps
 from optsched.giving_up import GivenUp, least_given_up
 from optsched.goals import solve_in_order
 from optsched.model import Model
+from optsched.sensitivity import Ranging, fixed_duals, ranging
 from optsched.session import Session
 from optsched.solve import solve
 from optsched.solvers.options import Options
@@ -26,6 +27,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Options",
+    "Ranging",
     "Session",
     "Solution",
     "Status",
@@ -34,9 +36,11 @@ __all__ = [
     "conditioning",
     "explain",
     "explain_lowering",
+    "fixed_duals",
     "from_mps",
     "least_given_up",
     "measure",
+    "ranging",
     "solve",
     "solve_in_order",
 ]
