@@ -28,3 +28,10 @@ LATENCY = Reading(
     "is the figures', the sigmoid",
     judged=True,
 )
+SPREAD = Reading(
+    "spread",
+    ("even", "by class"),
+    "Section V-A lists data sets and not how they lie at the sites: every class everywhere, or one "
+    "or two classes a site, for which unbiased models are wanted",
+    judged=True,
+)

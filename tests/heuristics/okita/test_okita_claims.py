@@ -16,14 +16,17 @@ from heuristics.okita.evaluation import (
     measure_time,
     measure_weights,
 )
+from heuristics.okita.training import ACCURACY, SPREADS
 from optsched.claims import Result, judge
 from optsched.claims.verdicts import LEAST
+
+SWEEPS = (RATIOS, COSTS, TESTBED, WEIGHTS, TIMES, ACCURACY)
 
 
 def test_claims_have_names_of_their_own_and_tasks_at_both_scales():
     names = [claim.name for claim in CLAIMS]
     assert len(set(names)) == len(names)
-    for sweep in (RATIOS, COSTS, TESTBED, WEIGHTS, TIMES):
+    for sweep in SWEEPS:
         assert 0 < len(sweep.tasks("quick")) < len(sweep.tasks("full"))
 
 
@@ -55,6 +58,14 @@ def measured():
         for at, name in enumerate(METHODS)
     ]
     frames[RATIOS.name] = RATIOS.frame([(task, rows) for task in RATIOS.tasks("quick")])
+    share = dict.fromkeys(("accuracy", "worst", "central", "central_worst"), 95.0)
+    share |= dict.fromkeys(("local", "local_worst"), 80.0)
+    slots = [
+        {"job": 0, "spread": spread, "slot": slot, "slots": 2, **share}
+        for spread in SPREADS
+        for slot in (1, 2)
+    ]
+    frames[ACCURACY.name] = ACCURACY.frame([(task, slots) for task in ACCURACY.tasks("quick")])
     return frames
 
 
@@ -65,8 +76,6 @@ def test_no_schedule_behind_a_claim_breaks_a_constraint(measured):
 
 def test_every_claim_is_judged_or_says_why_not(measured):
     for claim, finding in found(measured).items():
-        if claim == "figure_6_accuracy":
-            continue
         assert finding.instances > 0
         if finding.verdict == "not measured":
             assert finding.note.endswith("leave it open"), claim
@@ -74,15 +83,12 @@ def test_every_claim_is_judged_or_says_why_not(measured):
 
 def found(measured):
     """Findings by name of the claim."""
-    results = {claim.experiment: Result(reason="not reproduced") for claim in CLAIMS}
-    results |= {
-        sweep: Result(measured[sweep.name]) for sweep in (RATIOS, COSTS, TESTBED, WEIGHTS, TIMES)
-    }
+    results = {sweep: Result(measured[sweep.name]) for sweep in SWEEPS}
     return {item.claim.name: item.finding for item in judge({"okita": CLAIMS}, results)}
 
 
 def test_every_setting_of_a_quick_run_has_as_many_seeds_as_a_verdict_needs():
-    for sweep in (RATIOS, COSTS, TESTBED, WEIGHTS, TIMES):
+    for sweep in SWEEPS:
         tasks = pd.DataFrame(sweep.tasks("quick"))
         settings = tasks.groupby([name for name in tasks if name != "seed"])
         assert settings["seed"].nunique().min() >= LEAST, sweep.name
@@ -93,3 +99,32 @@ def test_a_method_with_the_smallest_ratio_everywhere_makes_figures_7_and_8_hold(
     assert judged["figure_8_smallest"].verdict == "holds"
     assert judged["figure_7_ratio"].verdict == "holds"
     assert judged["figure_7_ratio"].value == pytest.approx(1.1)
+
+
+def test_models_as_good_as_central_ones_make_figure_6_hold(measured):
+    judged = found(measured)
+    for claim in ("figure_6_accuracy", "figure_6_convergence", "section_1_unbiased"):
+        assert (judged[claim].verdict, judged[claim].value) == ("holds", 0.0)
+    assert "largest site alone 80.0 %" in judged["section_1_unbiased"].note
+
+
+def test_models_that_forget_make_figure_6_fail(measured):
+    frame = measured[ACCURACY.name].copy()
+    is_last = frame["slot"] == frame["slots"]
+    frame.loc[is_last, ["accuracy", "worst"]] = 40.0
+    judged = found(measured | {ACCURACY.name: frame})
+    for claim in ("figure_6_accuracy", "figure_6_convergence", "section_1_unbiased"):
+        assert (judged[claim].verdict, judged[claim].value) == ("fails", -55.0)
+
+
+def test_the_advantage_under_one_latency_is_set_against_that_under_others(measured):
+    frame = measured[COSTS.name].copy()
+    linear = (frame["latency"] == "linear") & (frame["method"] == "okita")
+    others = (frame["latency"] != "linear") & (frame["method"] == "okita")
+    frame["cost"] = 1.0
+    frame.loc[linear, "cost"] = 0.5 + frame.loc[linear, "seed"] / 1000
+    frame.loc[others, "cost"] = 0.9
+    judged = found(measured | {COSTS.name: frame})
+    assert judged["figure_14_linear_advantage"].verdict == "holds"
+    assert judged["figure_14_linear_advantage"].value == pytest.approx(0.4, abs=0.01)
+    assert judged["figure_14_advantage"].verdict == "fails"
