@@ -26,7 +26,8 @@ RATIO_SIZES = (
     "J = 5 to 20 on 20 edge servers, J = 15 on 10 to 40 (quick) or 80 (full); 3 seeds (quick), "
     "10 (full)"
 )
-INSTANCE = ["jobs", "servers", "price_cap", "gradient", "seed"]
+AXES = ("jobs", "servers", "price_cap", "gradient")
+INSTANCE = [*AXES, "seed"]
 CLOSE = 1.1
 """"Close to 1", read as at most this."""
 
@@ -34,8 +35,13 @@ CLOSE = 1.1
 # judges: measurements -> finding
 
 
-def _of(frame: pd.DataFrame, study: str, time_scale: float = 1.0) -> pd.DataFrame:
-    return frame[(frame["study"] == study) & (frame["time_scale"] == time_scale)]
+def _of(frame: pd.DataFrame, axis: str, time_scale: float = 1.0) -> pd.DataFrame:
+    """Where nothing but ``axis`` varies: what else does stands at its commonest value."""
+    here = frame["time_scale"] == time_scale
+    for other in AXES:
+        if other != axis and other in frame:
+            here &= frame[other] == frame[other].mode()[0]
+    return frame[here & (frame[axis] > 0)]  # gradients of size 0 are drawn
 
 
 def _signs(differences: pd.Series | pd.DataFrame) -> list[bool | None]:
@@ -46,14 +52,14 @@ def _signs(differences: pd.Series | pd.DataFrame) -> list[bool | None]:
 
 def lower(
     frame: pd.DataFrame,
-    study: str,
+    axis: str,
     method: str,
     others: Sequence[str],
     column: str = "completion",
     time_scale: float = 1.0,
 ) -> Finding:
     """Whether a method's value is below the least of the others', instance by instance."""
-    part = _of(frame, study, time_scale)
+    part = _of(frame, axis, time_scale)
     wide = part.pivot_table(index=INSTANCE, columns="method", values=column)
     ahead = wide[list(others)].gt(wide[method], axis=0)
     lost = [f"{name} ({1 - share:.0%})" for name, share in ahead.mean().items() if share < 1]
@@ -63,18 +69,18 @@ def lower(
 
 
 def lowest(
-    frame: pd.DataFrame, study: str, time_scale: float = 1.0, *, fifo: str, rivals: str
+    frame: pd.DataFrame, axis: str, time_scale: float = 1.0, *, fifo: str, rivals: str
 ) -> Finding:
     """Whether A_online's total completion time is the least, under readings of its rivals."""
     others = ["fifo" if fifo == "start" else "fifo_completion", "drf", "batch_sche"]
     if rivals != RIVALS.default:
         others.append("all_cloud")
-    return lower(frame, study, "a_online", others, time_scale=time_scale)
+    return lower(frame, axis, "a_online", others, time_scale=time_scale)
 
 
 def against_preemptive(
     frame: pd.DataFrame,
-    study: str,
+    axis: str,
     kind: str,
     preemptive_is_lower: bool,
     column: str = "completion",
@@ -85,25 +91,41 @@ def against_preemptive(
     """A_online's value against that of a kind of Preemptive, under readings of its width."""
     rival = kind if width == "server" else f"{kind}_spread"
     pair = (rival, "a_online") if preemptive_is_lower else ("a_online", rival)
-    return lower(frame, study, pair[0], pair[1:], column, time_scale)
+    return lower(frame, axis, pair[0], pair[1:], column, time_scale)
 
 
 def trend(
-    frame: pd.DataFrame, study: str, x: str, method: str, column: str, *, rising: bool
+    frame: pd.DataFrame,
+    axis: str,
+    method: str,
+    column: str,
+    *,
+    rising: bool,
+    time_scale: float = 1.0,
 ) -> Finding:
     """Whether the value rises (falls) with each step of a parameter, on the same jobs."""
-    part = _of(frame, study)
+    part = _of(frame, axis, time_scale)
     part = part[part["method"] == method]
-    wide = part.pivot_table(index="seed", columns=x, values=column)
+    wide = part.pivot_table(index="seed", columns=axis, values=column)
     steps = wide.diff(axis=1).iloc[:, 1:]
     values = ", ".join(f"{value:.5g}" for value in wide.mean())
     note = f"counted are steps, seed by seed; means {values}"
     return counted(_signs(steps if rising else -steps), note=note)
 
 
-def ratio_trend(frame: pd.DataFrame, study: str, x: str, *, rounds: str) -> Finding:
+def ratio_trend(frame: pd.DataFrame, axis: str, *, rounds: str) -> Finding:
     """The same of A_online's ratio."""
-    return trend(frame, study, x, rounds, "flow", rising=True)
+    return trend(frame, axis, rounds, "flow", rising=True)
+
+
+def falls_behind(frame: pd.DataFrame, axis: str, time_scale: float = 1.0, *, width: str) -> Finding:
+    """Whether A_online's utilisation falls against Preemptive's with each step of a parameter."""
+    wide = frame.pivot_table(
+        index=["time_scale", *INSTANCE], columns="method", values="utilisation"
+    )
+    rival = "preemptive" if width == "server" else "preemptive_spread"
+    share = (wide["a_online"] / wide[rival]).rename("share").reset_index().assign(method="share")
+    return trend(share, axis, "share", "share", rising=False, time_scale=time_scale)
 
 
 def close_to_one(frame: pd.DataFrame, column: str, time_scale: float, *, rounds: str) -> Finding:
@@ -139,58 +161,69 @@ def _claim(
 def _against_baselines() -> Iterator[Claim]:
     """Figures 3 to 6."""
     rivals = (CLOUD, FIFO, RIVALS)
-    for figure, study, x, word in (
-        (3, "jobs", "jobs", "the number of jobs grows"),
-        (4, "servers", "servers", "the number of edge servers grows"),
+    for figure, axis, word in (
+        (3, "jobs", "the number of jobs grows"),
+        (4, "servers", "the number of edge servers grows"),
     ):
         text = f"A_online's total completion time is below FIFO's, DRF's and BatchSche's as {word}"
-        yield _claim(figure, "lowest", text, lowest, study, readings=rivals)
+        yield _claim(figure, "lowest", text, lowest, axis, readings=rivals)
         yield _claim(
-            figure, "lowest_contended", f"{text}, jobs a tenth as long", lowest, study,
+            figure, "lowest_contended", f"{text}, jobs a tenth as long", lowest, axis,
             time_scale=CONTENDED, readings=rivals,
         )  # fmt: skip
-        rises = study == "jobs"
+        rises = axis == "jobs"
         yield _claim(
             figure, "trend", f"A_online's total completion time {'rises' if rises else 'falls'} "
-            f"as {word}", trend, study, x, "a_online", "completion", rising=rises,
+            f"as {word}", trend, axis, "a_online", "completion", rising=rises,
         )  # fmt: skip
     yield _claim(
         5, "trend", "the larger F, the larger A_online's total weighted completion time",
-        trend, "price_cap", "price_cap", "weighted", "weighted", rising=True,
+        trend, "price_cap", "weighted", "weighted", rising=True,
         how=f"F = 0.01, 1, 100; {SIZES}",
     )  # fmt: skip
     yield _claim(
         6, "trend", "A_online's total weighted completion time falls as edge servers are added",
-        trend, "servers", "servers", "weighted", "weighted", rising=False,
+        trend, "servers", "weighted", "weighted", rising=False,
     )  # fmt: skip
 
 
 def _against_preemption() -> Iterator[Claim]:
     """Figures 7 to 13."""
     width = (CLOUD, WIDTH)
-    for first, study, word in ((7, "jobs", "jobs"), (8, "servers", "edge servers")):
+    for first, axis, word in ((7, "jobs", "jobs"), (8, "servers", "edge servers")):
         for time_scale, suffix, note in (
             (1.0, "", ""), (CONTENDED, "_contended", ", jobs a tenth as long"),
         ):  # fmt: skip
             yield _claim(
                 first, f"preemptive{suffix}",
                 f"Preemptive without overhead is better than A_online, by number of {word}{note}",
-                against_preemptive, study, "preemptive", True, time_scale=time_scale,
+                against_preemptive, axis, "preemptive", True, time_scale=time_scale,
                 readings=width,
             )  # fmt: skip
             yield _claim(
                 first + 2, f"a_online{suffix}",
                 f"A_online is better than Preemptive with overhead, by number of {word}{note}",
-                against_preemptive, study, "preemptive_overhead", False, time_scale=time_scale,
+                against_preemptive, axis, "preemptive_overhead", False, time_scale=time_scale,
                 readings=width,
             )  # fmt: skip
             yield _claim(
                 first + 5, f"utilisation{suffix}",
                 f"Preemptive uses more of the edge than A_online, by number of {word}{note}",
-                against_preemptive, study, "preemptive", False, column="utilisation",
+                against_preemptive, axis, "preemptive", False, column="utilisation",
                 time_scale=time_scale, readings=width,
                 how=f"over one window, until A_online is done; {SIZES}",
             )  # fmt: skip
+            yield _claim(
+                first + 5, f"behind{suffix}",
+                f"A_online fragments: its utilisation falls behind Preemptive's with {word}{note}",
+                falls_behind, axis, time_scale=time_scale, readings=width,
+                how=f"its share of Preemptive's, over one window; {SIZES}",
+            )  # fmt: skip
+            if axis == "servers":
+                yield _claim(
+                    13, f"falls{suffix}", f"A_online's utilisation falls with {word}{note}",
+                    trend, axis, "a_online", "utilisation", rising=False, time_scale=time_scale,
+                )  # fmt: skip
     yield _claim(
         11, "preemptive", "Preemptive is better than A_online as gradients grow",
         against_preemptive, "gradient", "preemptive", True, readings=width,
@@ -210,9 +243,9 @@ def _optimality() -> Iterator[Claim]:
                 close_to_one, column, time_scale, readings=(ROUNDS,), sweep=RATIO_SWEEP,
                 how=f'"close" is at most {CLOSE}; {RATIO_SIZES}',
             )  # fmt: skip
-    for study, x in (("jobs", "jobs"), ("servers", "servers")):
+    for axis in ("jobs", "servers"):
         yield _claim(
-            14, f"trend_{x}", f"the ratio grows with the number of {x}", ratio_trend, study, x,
+            14, f"trend_{axis}", f"the ratio grows with the number of {axis}", ratio_trend, axis,
             readings=(ROUNDS,), sweep=RATIO_SWEEP, how=RATIO_SIZES,
         )  # fmt: skip
 

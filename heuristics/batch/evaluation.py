@@ -7,7 +7,7 @@ edge matters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -46,33 +46,43 @@ ROUNDS: dict[str, dict[str, Any]] = {
 """What A_online's rounds may be: jobs begin with the window and uploads end before it, as printed,
 or whenever (2) lets them."""
 
-SETTING = ["study", "time_scale", "jobs", "servers", "price_cap", "gradient"]
+SETTING = ["time_scale", "jobs", "servers", "price_cap", "gradient"]
 CONTENDED = 0.1
 """``time_scale`` of the studies in which the edge matters."""
 
 
+BASE = {"time_scale": 1.0, "price_cap": 1.0, "gradient": 0}
+
+
 def _tasks(scale: Scale) -> list[dict[str, Any]]:
-    """One task per instance: which study it belongs to, and its options."""
+    """One task per instance: each study varies one number, and what they share is there once."""
     full = scale == "full"
     jobs, servers = (
         (range(50, 301, 50), range(100, 301, 50)) if full else ((30, 60, 90), (30, 60, 120))
     )
-    fixed = {"jobs": 200 if full else 60, "servers": 200 if full else 60}
+    middle = {**BASE, "jobs": 200 if full else 60, "servers": 200 if full else 60}
     cells: list[dict[str, Any]] = []
     for time_scale in (1.0, CONTENDED):
-        here = {**fixed, "time_scale": time_scale}
-        cells += [{**here, "study": "jobs", "jobs": n} for n in jobs]
-        cells += [{**here, "study": "servers", "servers": n} for n in servers]
-    cells += [{**fixed, "study": "price_cap", "price_cap": cap} for cap in (0.01, 1.0, 100.0)]
-    gradients = (50, 150, 300, 450, 575) if full else (50, 300, 575)
-    cells += [{**fixed, "study": "gradient", "gradient": size} for size in gradients]
-    base = {"time_scale": 1.0, "price_cap": 1.0, "gradient": 0}
-    return [{**base, **cell, "seed": seed} for cell in cells for seed in range(10 if full else 3)]
+        here = {**middle, "time_scale": time_scale}
+        cells += [here | {"jobs": n} for n in jobs]
+        cells += [here | {"servers": n} for n in servers]
+    cells += [middle | {"price_cap": cap} for cap in (0.01, 1.0, 100.0)]
+    cells += [
+        middle | {"gradient": k} for k in ((50, 150, 300, 450, 575) if full else (50, 300, 575))
+    ]
+    return _seeded(cells, scale)
+
+
+def _seeded(cells: Sequence[dict[str, Any]], scale: Scale) -> list[dict[str, Any]]:
+    """Every cell once, under every seed."""
+    distinct = [cell for i, cell in enumerate(cells) if cell not in cells[:i]]
+    return [
+        {**cell, "seed": seed} for cell in distinct for seed in range(10 if scale == "full" else 3)
+    ]
 
 
 def measure_sizes(
     *,
-    study: str,
     jobs: int,
     servers: int,
     time_scale: float,
@@ -84,11 +94,10 @@ def measure_sizes(
     """Every method on one instance.
 
     Args:
-        study: what the instance belongs to; the price cap concerns A_online alone.
         jobs: J.
         servers: edge servers.
         time_scale: of the generator.
-        price_cap: F.
+        price_cap: F; where it is not 1, A_online alone is run.
         gradient: k_j of every job, 10^6 bytes; 0: drawn.
         seed: of the instance.
         cloud: workers of each type there, or "unlimited".
@@ -104,7 +113,7 @@ def measure_sizes(
         cloud_workers=None if cloud == "unlimited" else cloud,
     )
     rows, schedules = [], []
-    for name in ("a_online", "weighted") if study == "price_cap" else METHODS:
+    for name in METHODS if price_cap == BASE["price_cap"] else ("a_online", "weighted"):
         heuristic, options = METHODS[name]
         made = HEURISTICS[heuristic].run(instance, np.random.default_rng(seed), **options)
         broken = check(
@@ -129,28 +138,22 @@ def measure_sizes(
 
 def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
     full = scale == "full"
-    cells: Sequence[Mapping[str, Any]] = [
-        *({"study": "jobs", "jobs": n, "servers": 20} for n in (5, 10, 15, 20)),
-        *(
-            {"study": "servers", "jobs": 15, "servers": n}
-            for n in ((10, 20, 40, 80) if full else (10, 20, 40))
-        ),
-    ]
-    return [
-        {**cell, "time_scale": time_scale, "seed": seed, "seconds": 60.0 if full else 5.0}
-        for cell in cells
+    sizes = [(n, 20) for n in (5, 10, 15, 20)]
+    sizes += [(15, n) for n in ((10, 20, 40, 80) if full else (10, 20, 40))]
+    cells = [
+        {"jobs": jobs, "servers": servers, "time_scale": time_scale}
+        for jobs, servers in sizes
         for time_scale in (1.0, CONTENDED)
-        for seed in range(10 if full else 3)
     ]
+    return [{**task, "seconds": 60.0 if full else 5.0} for task in _seeded(cells, scale)]
 
 
 def measure_ratio(
-    *, study: str, jobs: int, servers: int, time_scale: float, seed: int, seconds: float
+    *, jobs: int, servers: int, time_scale: float, seed: int, seconds: float
 ) -> list[dict[str, Any]]:
     """A_online's cost against the offline optimum, in flow time and in completion time.
 
     Args:
-        study: what the instance belongs to.
         jobs: J.
         servers: edge servers.
         time_scale: of the generator.
@@ -190,7 +193,7 @@ def by_setting(frame: pd.DataFrame) -> pd.DataFrame:
 
 def ratios_by_setting(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean ratios by setting, and how many optima were proven."""
-    index = ["method", "study", "time_scale", "jobs", "servers"]
+    index = ["method", "time_scale", "jobs", "servers"]
     return frame.groupby(index, sort=False)[["flow", "completion", "proven"]].mean().round(3)
 
 

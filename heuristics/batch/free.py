@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,12 +18,17 @@ class Holding:
     """y, shape (servers,)."""
     ps: int
 
-    @property
+    @cached_property
     def count(self) -> int:
         """N."""
         return int(self.workers.sum())
 
-    @property
+    @cached_property
+    def servers(self) -> Integers:
+        """Those with a worker."""
+        return np.flatnonzero(self.workers)
+
+    @cached_property
     def together(self) -> bool:
         """Whether all of it is on one server."""
         return self.count == int(self.workers[self.ps])
@@ -48,9 +54,9 @@ class Free:
 
     def has(self, job: Job, holding: Holding) -> bool:
         """Whether all of a holding is free."""
-        here = holding.workers > 0
+        here = holding.servers
         enough = self.workers[here, job.worker_type] >= holding.workers[here]
-        return bool(enough.all() and self.services[holding.ps, job.ps_type] >= 1)
+        return bool(self.services[holding.ps, job.ps_type] >= 1 and enough.all())
 
 
 def edge(system: System, job: Job) -> Booleans:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, lcm
 from typing import Literal, get_args
 
 import numpy as np
@@ -32,12 +32,14 @@ class _Active:
     job: Job
     there: Booleans
     """Edge servers."""
-    alone: Booleans
-    """Of these, those that can serve it alone."""
+    one_server: bool
+    """Whether one of these can serve it alone."""
     widest: int
     """Workers on one server, or on all where none serves it alone."""
-    rest: Fraction
-    """Share of its work that was left when it last started."""
+    wanted: int
+    """Workers where it is spread over several."""
+    rest: Fraction = Fraction(1)
+    """Share of its work that was left when it last started or stopped."""
     holding: Holding | None = None
     start: int = 0
     overhead: int = 0
@@ -45,23 +47,41 @@ class _Active:
     last: Holding | None = None
     """Where it ran last."""
 
-    def rest_at(self, slot: int) -> Fraction:
-        """Share of its work that is left before a slot."""
-        if self.holding is None:
-            return self.rest
-        done = max(0, slot - self.start - self.overhead) * self.holding.count
-        return self.rest - done / self.job.exact_work[self.holding.together]
+    def __post_init__(self) -> None:
+        self._count()
+
+    def _count(self) -> None:
+        """Say in whole numbers what is left, which every event asks of every job."""
+        reference = self.job.exact_work[int(self.one_server)] / self.widest
+        left, pace = self.rest * reference, Fraction(0)
+        self.end = 0
+        """Slot past the completion of the present run."""
+        if self.holding is not None:
+            pace = self.holding.count / self.job.exact_work[self.holding.together]
+            self.end = self.start + self.overhead + ceil(self.rest / pace)
+        self._pace = pace
+        step = pace * reference
+        self._unit = lcm(left.denominator, step.denominator)
+        self._left, self._step = int(left * self._unit), int(step * self._unit)
+
+    def _progress(self, slot: int) -> int:
+        """Slots of work in the present run before a slot."""
+        return max(0, slot - self.start - self.overhead)
 
     def left(self, slot: int) -> int:
         """Slots left before a slot, at its reference width."""
-        work = self.rest_at(slot) * self.job.exact_work[int(self.alone.any())]
-        return ceil(work / self.widest)
+        return -((self._progress(slot) * self._step - self._left) // self._unit)
 
-    def end(self) -> int:
-        """Slot past the completion of the present run."""
-        assert self.holding is not None
-        work = self.rest * self.job.exact_work[self.holding.together]
-        return self.start + self.overhead + ceil(work / self.holding.count)
+    def begin(self, holding: Holding, slot: int, overhead: int) -> None:
+        """Start or resume."""
+        self.holding, self.start, self.overhead = holding, slot, overhead
+        self._count()
+
+    def stop(self, slot: int) -> None:
+        """Suspend."""
+        self.rest -= self._progress(slot) * self._pace
+        self.last, self.holding = self.holding, None
+        self._count()
 
 
 class PreemptiveScheduler:
@@ -101,8 +121,8 @@ class PreemptiveScheduler:
         if self._spread:  # alone only where one server has as many workers as all would give
             alone &= room >= min(job.num_chunks, room.sum())
         most = room[alone].max() if alone.any() else room.sum()
-        widest = int(min(job.num_chunks, most))
-        self._active[job.id] = _Active(job, there, alone, widest, Fraction(1))
+        widest, wanted = (int(min(job.num_chunks, width)) for width in (most, room.sum()))
+        self._active[job.id] = _Active(job, there, bool(alone.any()), widest, wanted)
         delays = np.zeros(1, dtype=np.int64) if self._ignore else job.upload_delay[there]
         for moment in np.unique(job.release_slot + delays).tolist():
             heapq.heappush(self._events, moment)
@@ -117,8 +137,8 @@ class PreemptiveScheduler:
     def _step(self, slot: int) -> None:
         """Finish what is done, then give everything out anew in order of what is left."""
         for one in list(self._active.values()):
-            if one.holding is not None and one.end() <= slot:
-                self._note(one.job, one.holding, one.start, one.end(), one.overhead)
+            if one.holding is not None and one.end <= slot:
+                self._note(one.job, one.holding, one.start, one.end, one.overhead)
                 del self._active[one.job.id]
         order = sorted(
             self._active.values(), key=lambda a: (a.left(slot), a.job.release_slot, a.job.id)
@@ -142,19 +162,18 @@ class PreemptiveScheduler:
         if slot > one.start:
             overhead = min(one.overhead, slot - one.start)
             self._note(one.job, one.holding, one.start, slot, overhead)
-        one.rest = one.rest_at(slot)
-        one.last, one.holding = one.holding, None
+        one.stop(slot)
 
     def _begin(self, one: _Active, holding: Holding, slot: int) -> None:
         """Start or resume a job."""
-        one.overhead = 0
+        overhead = 0
         if one.last is not None:
-            one.overhead = self._overhead
+            overhead = self._overhead
             if not self._ignore:
                 new = (holding.workers > 0) & (one.last.workers == 0)
-                one.overhead += int(one.job.upload_delay[new].max(initial=0))
-        one.holding, one.start = holding, slot
-        heapq.heappush(self._events, one.end())
+                overhead += int(one.job.upload_delay[new].max(initial=0))
+        one.begin(holding, slot, overhead)
+        heapq.heappush(self._events, one.end)
 
     def _place(self, one: _Active, free: Free, slot: int) -> Holding | None:
         """All of a job's width on one server, or spread over several, or nothing."""
@@ -163,21 +182,20 @@ class PreemptiveScheduler:
         if not self._ignore:
             reached = reached & (job.release_slot + job.upload_delay <= slot)
         room = np.where(reached, free.workers[:, job.worker_type], 0.0)
-        services = np.where(reached, free.services[:, job.ps_type], 0.0)
+        served = reached & (free.services[:, job.ps_type] >= 1)
+        fits = served & (room >= one.widest)
         workers = np.zeros(len(room), dtype=np.int64)
-        fits = np.flatnonzero((room >= one.widest) & (services >= 1))
-        if one.alone.any() and len(fits):
-            workers[fits[0]] = one.widest
-            return Holding(workers, int(fits[0]))
-        capacity = np.where(one.there, self._system.worker_capacity[:, job.worker_type], 0.0)
-        wanted = int(min(job.num_chunks, capacity.sum()))
-        if room.sum() < wanted or not (services >= 1).any():
+        if one.one_server and fits.any():
+            first = int(fits.argmax())
+            workers[first] = one.widest
+            return Holding(workers, first)
+        wanted = one.wanted
+        if room.sum() < wanted or not served.any():
             return None
         order = np.argsort(-room, kind="stable")
-        before = np.cumsum(np.minimum(room[order], wanted)) - np.minimum(room[order], wanted)
-        workers[order] = np.clip(wanted - before, 0, np.minimum(room[order], wanted))
-        served = np.flatnonzero(services >= 1)
-        return Holding(workers, int(served[np.argmax(workers[served])]))
+        most = np.minimum(room[order], wanted)
+        workers[order] = np.clip(wanted - (np.cumsum(most) - most), 0, most)
+        return Holding(workers, int(np.argmax(np.where(served, workers, -1))))
 
     def _note(self, job: Job, holding: Holding, start: int, end: int, overhead: int) -> None:
         """Write down a piece of a run, slots start..end - 1."""

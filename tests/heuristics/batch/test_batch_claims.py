@@ -8,8 +8,14 @@ from formulations.batch import PROBLEM
 from formulations.batch.check import check, completion_slots
 from formulations.batch.metrics import completion, edge_load, edge_servers, utilisation
 from heuristics.batch import HEURISTICS
-from heuristics.batch.claims import CLAIMS, close_to_one, lower, trend
-from heuristics.batch.evaluation import METHODS, ROUNDS, measure_ratio, measure_sizes
+from heuristics.batch.claims import CLAIMS, close_to_one, falls_behind, lower, trend
+from heuristics.batch.evaluation import (
+    METHODS,
+    ROUNDS,
+    SIZE_SWEEP,
+    measure_ratio,
+    measure_sizes,
+)
 from optsched.errors import InputError
 
 
@@ -24,16 +30,14 @@ def test_every_figure_of_the_evaluation_has_a_claim() -> None:
 
 
 def test_one_instance_gives_a_row_per_method() -> None:
-    rows = measure_sizes(
-        study="jobs", jobs=12, servers=6, time_scale=0.1, price_cap=1.0, gradient=0, seed=1
-    )
+    rows = measure_sizes(jobs=12, servers=6, time_scale=0.1, price_cap=1.0, gradient=0, seed=1)
     assert [row["method"] for row in rows] == list(METHODS)
     assert all(row["completion"] > 0 for row in rows)
     assert all(0 <= row["utilisation"] <= 1 for row in rows)
 
 
 def test_ratios_are_at_least_one_and_smaller_in_completion_time() -> None:
-    rows = measure_ratio(study="jobs", jobs=8, servers=8, time_scale=0.1, seed=1, seconds=10.0)
+    rows = measure_ratio(jobs=8, servers=8, time_scale=0.1, seed=1, seconds=10.0)
     assert [row["method"] for row in rows] == list(ROUNDS)
     for row in rows:
         assert row["proven"] == 1
@@ -42,7 +46,7 @@ def test_ratios_are_at_least_one_and_smaller_in_completion_time() -> None:
 
 def frame() -> pd.DataFrame:
     rows = [
-        {"study": "jobs", "time_scale": 1.0, "jobs": jobs, "servers": 1, "price_cap": 1.0,
+        {"time_scale": 1.0, "jobs": jobs, "servers": 1, "price_cap": 1.0,
          "gradient": 0, "seed": seed, "method": method, "completion": value, "proven": 1.0}
         for seed in range(3)
         for jobs, values in ((1, (1.0, 2.0)), (2, (3.0, 2.5)), (3, (4.0, 9.0)))
@@ -53,9 +57,36 @@ def frame() -> pd.DataFrame:
 
 def test_an_order_is_counted_by_instance_and_a_trend_by_step() -> None:
     assert lower(frame(), "jobs", "a", ["b"]).value == 2 / 3
-    assert trend(frame(), "jobs", "jobs", "a", "completion", rising=True).verdict == "holds"
-    assert trend(frame(), "jobs", "jobs", "a", "completion", rising=False).verdict == "fails"
+    assert trend(frame(), "jobs", "a", "completion", rising=True).verdict == "holds"
+    assert trend(frame(), "jobs", "a", "completion", rising=False).verdict == "fails"
     assert close_to_one(frame(), "completion", 1.0, rounds="b").verdict == "fails"
+
+
+def test_a_study_is_where_nothing_else_varies_and_no_instance_is_measured_twice() -> None:
+    tasks = SIZE_SWEEP.tasks("quick")
+    measured = pd.DataFrame(
+        [{**t, "method": "a", "completion": t["jobs"] + t["servers"]} for t in tasks]
+    )
+    assert not measured.duplicated().any()
+    for axis, values in (
+        ("jobs", "90, 120, 150"), ("servers", "90, 120, 180"),
+        ("price_cap", "120, 120, 120"), ("gradient", "120, 120, 120"),
+    ):  # fmt: skip
+        found = trend(measured, axis, "a", "completion", rising=True)
+        assert f"means {values}" in found.note, axis
+        assert found.instances == 6
+
+
+def test_utilisation_is_compared_on_the_same_jobs_step_by_step() -> None:
+    rows = [
+        {"time_scale": 1.0, "jobs": jobs, "servers": 1, "price_cap": 1.0, "gradient": 0,
+         "seed": seed, "method": method, "utilisation": value}
+        for seed in range(3)
+        for jobs, own, other in ((1, 0.2, 0.2), (2, 0.3, 0.4), (3, 0.4, 0.8))
+        for method, value in (("a_online", own), ("preemptive", other), ("preemptive_spread", 0.5))
+    ]  # fmt: skip
+    assert falls_behind(pd.DataFrame(rows), "jobs", width="server").verdict == "holds"
+    assert falls_behind(pd.DataFrame(rows), "jobs", width="spread").verdict == "fails"
 
 
 def test_a_tie_is_neither_below_nor_a_step() -> None:
@@ -67,7 +98,7 @@ def test_a_tie_is_neither_below_nor_a_step() -> None:
     assert "9 of 9 are ties" in found.note
     flat = frame().assign(completion=2.0)
     for rising in (True, False):
-        assert trend(flat, "jobs", "jobs", "a", "completion", rising=rising).verdict == "fails"
+        assert trend(flat, "jobs", "a", "completion", rising=rising).verdict == "fails"
 
 
 def test_close_to_one_ends_a_fiftieth_above_eleven_tenths() -> None:
