@@ -47,14 +47,15 @@ def a_online(
         job_order: order inside a round.
         cost_d: COST_D exact or as printed.
         cost_c: COST_C exact or as printed.
-        printed: both as printed.
+        printed: Algorithms 2 to 4 line by line, errors included: jobs are booked over and over,
+            and those whose last booking finds no room are accepted and never run.
 
     Raises:
-        InputError: an option out of range.
+        InputError: an option out of range, or one that ``printed`` contradicts.
     """
-    if printed:
-        cost_c = cost_d = "printed"
-    rules = Rules(selection, start_rule, release_test, value_rule, job_order, cost_d, cost_c)
+    rules = Rules(
+        selection, start_rule, release_test, value_rule, job_order, cost_d, cost_c, printed=printed
+    )
     return in_rounds(instance, rules)
 
 

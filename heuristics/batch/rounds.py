@@ -18,7 +18,7 @@ from formulations.batch.instance import Instance, Integers, Job, System
 from formulations.batch.problem_9 import Pick, ServerView, best_offer
 from formulations.batch.schedule import Schedule
 from heuristics.batch.ledger import PriceLedger
-from heuristics.batch.printed_costs import cost_c_printed, cost_d_printed
+from heuristics.batch.printed_costs import PrintedAnswer, cost_c_printed, cost_d_printed
 from heuristics.batch.rules import Rules
 from optsched.errors import InputError
 
@@ -114,6 +114,8 @@ class RoundScheduler:
 
     def _consider(self, job: Job, ledger: PriceLedger) -> bool:
         """Accept or postpone one job."""
+        if self._rules.printed:
+            return self._line_by_line(job, ledger)
         decision = self._best(job, ledger)
         if decision is None:
             return False
@@ -131,13 +133,9 @@ class RoundScheduler:
     def _best(self, job: Job, ledger: PriceLedger) -> Decision | None:
         """A_maxsche's step for one job: the best schedule inside the window."""
         tau = ledger.tau
-        reached = job.release_slot + job.upload_delay
-        release = np.maximum(reached, tau + 1)
-        if self._rules.release_test == "printed":
-            release = np.where(reached < tau, tau + 1, NEVER)
         chosen = self._choices[job.id]
         chosen = chosen.take(chosen.duration <= tau)
-        market, rows = ledger.market(job, release)
+        market, rows = self._market(job, ledger)
         if not len(chosen) or not len(rows):
             return None
         starts = range(tau + 1, 2 * tau + 1)
@@ -150,6 +148,14 @@ class RoundScheduler:
         pick, offers = found
         y, ps = offers.placement(pick.choice)
         return self._decision(pick, chosen, y, ps, rows)
+
+    def _market(self, job: Job, ledger: PriceLedger) -> tuple[ServerView, Integers]:
+        """What the job sees in this round, of which servers."""
+        reached = job.release_slot + job.upload_delay
+        release = np.maximum(reached, ledger.tau + 1)
+        if self._rules.release_test == "printed":
+            release = np.where(reached < ledger.tau, ledger.tau + 1, NEVER)
+        return ledger.market(job, release)
 
     def _decision(
         self, pick: Pick, chosen: Choices, y: Integers, ps: int, rows: Integers
@@ -188,6 +194,52 @@ class RoundScheduler:
                     decision = self._decision(pick, chosen, answer.workers, answer.ps, rows)
                     options.append((self._key(pick, chosen), decision))
         return min(options, key=lambda option: option[0])[1] if options else None
+
+    def _line_by_line(self, job: Job, ledger: PriceLedger) -> bool:
+        """Lines 3 to 20 of Algorithm 2, errors included, with COST_C and COST_D as printed.
+
+        Line 8 sets min_cost only where COST_D is the cheaper; it is read as the lesser cost, since
+        jobs that no server suits were accepted otherwise. Line 17 takes the last l, that of D_j
+        workers, not l*. Lines 15 to 19 stand inside the loop over completion slots, which changes
+        nothing that lines 5 and 6 ask for: the job is booked in every turn, and an l that is empty
+        undoes its schedule.
+        """
+        utility = 0.0
+        for _ in range(ledger.tau + 1):
+            market, rows = self._market(job, ledger)
+            last: tuple[PrintedAnswer | None, bool, int] = (None, True, 0)
+            for n in range(1, job.num_chunks + 1):
+                found = [
+                    (subroutine(market, n, slots), fast, slots)
+                    for subroutine, fast in ((cost_c_printed, True), (cost_d_printed, False))
+                    for slots in (job.duration(n, fast),)
+                    if len(rows) and slots <= market.slots
+                ]
+                costs = [one.claimed if one is not None else np.inf for one, _, _ in found]
+                last = found[int(np.argmin(costs))] if found else (None, True, 0)
+                utility = max(utility, 1 - min(costs, default=np.inf))
+            if utility > 0:
+                self._set(job, ledger, *last, rows)
+        return utility > 0
+
+    def _set(
+        self,
+        job: Job,
+        ledger: PriceLedger,
+        answer: PrintedAnswer | None,
+        fast: bool,
+        slots: int,
+        rows: Integers,
+    ) -> None:
+        """Lines 17 and 18: the schedule becomes l, whatever it was, and l is booked."""
+        self._decided.pop(job.id, None)
+        if answer is None:
+            return
+        y = np.zeros(self._system.servers, dtype=np.int64)
+        y[rows] = answer.workers
+        start, end, ps = ledger.tau + 1, ledger.tau + slots, int(rows[answer.ps])
+        ledger.book(job, start, end, y, ps)
+        self._decided[job.id] = Decision(start, end, answer.claimed, fast, y, ps)
 
     def _key(self, pick: Pick, chosen: Choices) -> tuple[float, ...]:
         k = pick.choice

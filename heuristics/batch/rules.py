@@ -47,6 +47,8 @@ class Rules:
     cost_c: CostC = "exact"
     one_server: bool = True
     """Whether COST_C is tried; False: spread placements at the slow speed only (BatchSche)."""
+    printed: bool = False
+    """Algorithm 2 line by line, errors included, with COST_C and COST_D as printed."""
 
     def __post_init__(self) -> None:
         allowed = {
@@ -63,5 +65,9 @@ class Rules:
             for name, kind in allowed.items()
             if getattr(self, name) not in get_args(kind)
         ]
+        meant = (self.selection, self.start_rule, self.value_rule)
+        if self.printed and meant != ("paper", "interval_start", "one"):
+            said = "false where selection, start_rule or value_rule is not its default"
+            problems.append(FieldProblem("printed", True, said))
         if problems:
             raise InputError(problems)

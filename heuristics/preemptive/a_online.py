@@ -14,6 +14,7 @@ import numpy as np
 from formulations.preemptive.instance import Instance, Integers, Job
 from heuristics.preemptive.dispatch import Dispatch, greedy
 from heuristics.preemptive.online_run import OnlineRun, assemble
+from heuristics.preemptive.printed_timetable import PrintedTimetable
 from heuristics.preemptive.rules import PendingRule, Priority, PsPolicy, Rules
 from heuristics.preemptive.workers import WorkerPool
 from optsched.calls import NonNegative
@@ -52,7 +53,12 @@ class OnlineScheduler:
         self._system = system
         self._rules = rules
         self._rng = rng
-        self._pool = WorkerPool(len(system.worker_server), residual=rules.priority == "residual")
+        workers = len(system.worker_server)
+        self._pool: WorkerPool | PrintedTimetable = (
+            PrintedTimetable(workers)
+            if rules.printed
+            else WorkerPool(workers, residual=rules.priority == "residual")
+        )
         self._arrived: list[tuple[Job, Dispatch]] = []
 
     def arrive(self, job: Job) -> Dispatch:
@@ -132,9 +138,10 @@ def a_online(
         edge_only: leave the cloud to jobs that no edge worker may serve.
         no_spill: never split a job between edge and cloud.
         ps_policy: which free parameter server is taken.
-        printed: Algorithms 2 and 5 line by line, errors included (see ``dispatch`` and
-            ``parameter_servers``): prices are not those of Lemma 4, and parameter servers are
-            missing or shared, which the checker says.
+        printed: Algorithms 2, 4 and 5 line by line, errors included (see ``dispatch``,
+            ``printed_timetable`` and ``parameter_servers``): prices are not those of Lemma 4,
+            workers train two chunks at once, and parameter servers are missing or shared, which
+            the checker says.
 
     Raises:
         InputError: an option out of range.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.preemptive.instance import CLOUD, Floats, Integers, Job
+from heuristics.preemptive.printed_timetable import PrintedTimetable
 from heuristics.preemptive.rules import Rules
 from heuristics.preemptive.ties import TIE
 from heuristics.preemptive.workers import WorkerPool
@@ -32,7 +33,9 @@ class Dispatch:
     """zeta_j: all of it in the cloud."""
 
 
-def greedy(job: Job, pool: WorkerPool, worker_server: Integers, rules: Rules) -> Dispatch:
+def greedy(
+    job: Job, pool: WorkerPool | PrintedTimetable, worker_server: Integers, rules: Rules
+) -> Dispatch:
     """Algorithm 2: the cheapest place for each chunk, edge before cloud, lowest index first.
 
     Args:
@@ -47,7 +50,7 @@ def greedy(job: Job, pool: WorkerPool, worker_server: Integers, rules: Rules) ->
     slow_time = job.chunk_time_slow / rules.speed
     fast_cloud, slow_cloud = _cloud_levels(job, rules)
     delay = job.upload_delay_edge[worker_server[job.eligible_workers]]
-    if rules.printed:
+    if isinstance(pool, PrintedTimetable):
         return _line_by_line(job, pool, delay, slow_time, fast_cloud, rules)
     fill = _fill_by_rule_5 if rules.pending_rule == "arrived" else _fill_exactly
     worker, level = fill(job, pool, delay, slow_time, slow_cloud)
@@ -63,7 +66,12 @@ def greedy(job: Job, pool: WorkerPool, worker_server: Integers, rules: Rules) ->
 
 
 def _line_by_line(
-    job: Job, pool: WorkerPool, delay: Floats, slow_time: float, fast_cloud: float, rules: Rules
+    job: Job,
+    timetable: PrintedTimetable,
+    delay: Floats,
+    slow_time: float,
+    fast_cloud: float,
+    rules: Rules,
 ) -> Dispatch:
     """Algorithm 2 with the errata E9 to E11 of the sheet.
 
@@ -72,7 +80,7 @@ def _line_by_line(
     has the price of the next.
     """
     chunks = job.num_chunks
-    levels = pool.levels(job, delay, chunk_time=slow_time, ceiling=fast_cloud, chunks=chunks + 1)
+    levels = timetable.levels(job, delay, chunk_time=slow_time)
     which, level = pour(levels, slow_time, chunks + 1, fast_cloud)
     if len(which) < chunks:
         return all_in_cloud(job, rules)

@@ -37,7 +37,7 @@ class Rules:
     """A_online-NS: a job of which any chunk would go to the cloud goes there whole."""
     ps_policy: PsPolicy = "lowest_index"
     printed: bool = False
-    """Algorithms 2 and 5 line by line, errors included."""
+    """Algorithms 2, 4 and 5 line by line, errors included."""
 
     def __post_init__(self) -> None:
         problems = [
@@ -53,8 +53,10 @@ class Rules:
             problems.append(FieldProblem("epsilon", self.epsilon, "a finite number >= 0"))
         if self.edge_only and self.no_spill:
             problems.append(FieldProblem("no_spill", True, "false where edge_only is true"))
-        if self.printed and (self.pending_rule != "arrived" or self.no_spill):
-            allowed = 'false where pending_rule is not "arrived" or no_spill is true'
+        meant = (self.priority, self.pending_rule, self.no_spill)
+        if self.printed and meant != ("static", "arrived", False):
+            allowed = 'false where priority is not "static", pending_rule not "arrived" or '
+            allowed += "no_spill true"
             problems.append(FieldProblem("printed", True, allowed))
         if problems:
             raise InputError(problems)

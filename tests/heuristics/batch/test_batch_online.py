@@ -157,6 +157,20 @@ def test_unknown_rules_are_refused() -> None:
             HEURISTICS["a_online"].run(worked_example(), RNG, **{option: "none"})
 
 
+@pytest.mark.parametrize("given", [{"selection": "earliest"}, {"start_rule": "any"}])
+def test_the_printed_algorithm_refuses_what_it_does_not_read(given: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="printed"):
+        HEURISTICS["a_online"].run(worked_example(), RNG, printed=True, **given)
+
+
+def test_as_printed_a_job_is_booked_at_every_completion_slot() -> None:
+    instance = worked_example(worker_capacity=[[np.inf]] * 3, ps_capacity=[[np.inf]] * 3)
+    printed = HEURISTICS["a_online"].run(instance, RNG, printed=True)
+    assert check(instance, printed) == []  # with room for all bookings nobody notices
+    assert [v.constraint for v in check(worked_example(), HEURISTICS["a_online"].run(
+        worked_example(), RNG, printed=True))]  # fmt: skip
+
+
 def test_the_problem_finds_its_heuristics_by_name() -> None:
     from optsched.problem import problem
     from optsched.study.spec import presets

@@ -208,6 +208,26 @@ def test_a_run_needs_every_job_exactly_once(worked_example, rng):
         scheduler.finish()
 
 
+def test_algorithm_4_as_printed_is_right_while_no_chunk_waits_behind_a_denser_one(rng):
+    queue = one_worker([0, 1, 2], [1, 2, 3], [2, 3, 3])
+    run = a_online(queue, rng, printed=True)
+    assert run.completion.tolist() == [2, 5, 8, 11, 14, 17]
+    assert run.preemptions == 0
+
+
+def test_algorithm_4_as_printed_is_right_where_all_chunks_are_equally_long(rng):
+    equal = one_worker([0, 1], [2, 1], [2, 2])
+    for printed in (False, True):
+        run = a_online(equal, rng, printed=printed)
+        assert (run.job_completion.tolist(), run.preemptions) == ([6, 3], 1)
+
+
+def test_the_printed_algorithms_refuse_what_they_do_not_read(rng):
+    for option in ({"priority": "residual"}, {"pending_rule": "exact"}, {"no_spill": True}):
+        with pytest.raises(InputError, match="printed"):
+            a_online(one_worker([0], 1, [1]), rng, printed=True, **option)
+
+
 def test_beta_of_a_worker_in_the_cloud_is_refused(worked_example, rng):
     with pytest.raises(InputError, match="worker"):
         a_online(worked_example, rng).beta(CLOUD, [0])
