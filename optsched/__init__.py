@@ -1,5 +1,6 @@
 """optsched: offline optima, online algorithms and certified ratios for ML-job scheduling."""
 
+from importlib import import_module
 from typing import Any
 
 from optsched import exports
@@ -40,14 +41,18 @@ __all__ = [
     "from_mps",
     "least_given_up",
     "measure",
+    "problem",
     "ranging",
     "solve",
     "solve_in_order",
+    "study",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """``measure``, which loads the rooms above only when asked for."""
+    """``problem``, ``measure`` and ``study``: the rooms above, loaded only when asked for."""
+    if name in ("problem", "study"):
+        return import_module(f"optsched.{name}")
     if name == "measure":
         from optsched.evaluation.measure import measure
 

@@ -21,7 +21,17 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Solutions that differ in some integer variable, from the best on."""
+    """Solutions that differ in some integer variable, from the best on.
+
+    Example:
+        >>> from optsched import Model, alternatives
+        >>> m = Model("two of three")
+        >>> take = m.binary("take", 3)
+        >>> m.add("two", take.sum() == 2)
+        >>> found = alternatives(m)
+        >>> len(found.solutions), found.complete
+        (3, True)
+    """
 
     solutions: tuple[Solution, ...]
     complete: bool

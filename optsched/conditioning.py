@@ -45,7 +45,16 @@ class ConditionedBlock:
 
 @dataclass(frozen=True)
 class Conditioning:
-    """Every block of rows a solver is given, in the model's order."""
+    """Every block of rows a solver is given, in the model's order.
+
+    Example:
+        >>> from optsched import Model, conditioning
+        >>> m = Model()
+        >>> on, load = m.binary("on"), m.continuous("load", upper=2e6)
+        >>> m.add("off", load <= 2e6 * on)
+        >>> conditioning(m).doubtful
+        ('off',)
+    """
 
     model: str
     solver: str

@@ -29,6 +29,14 @@ class InputError(ValueError):
     """Data from outside that cannot be accepted; nothing has run yet.
 
     ``problems`` lists every field refused, so a file can be mended in one go.
+
+    Example:
+        >>> from optsched import InputError, Options
+        >>> try:
+        ...     Options(time_limit=-1)
+        ... except InputError as error:
+        ...     print(error)
+        time_limit = -1: seconds > 0, or None
     """
 
     def __init__(self, problems: Sequence[FieldProblem]) -> None:
@@ -45,7 +53,18 @@ class InputError(ValueError):
 
 
 class ModelError(ValueError):
-    """A model that says something it cannot mean: shapes that do not fit, a name used twice."""
+    """A model that says something it cannot mean: shapes that do not fit, a name used twice.
+
+    Example:
+        >>> from optsched import Model, ModelError
+        >>> m = Model()
+        >>> x = m.binary("x", 3)
+        >>> try:
+        ...     m.binary("x", 2)
+        ... except ModelError as error:
+        ...     print(error)
+        variable 'x' exists already
+    """
 
 
 class NoMeaningError(ModelError, TypeError):
@@ -53,7 +72,18 @@ class NoMeaningError(ModelError, TypeError):
 
 
 class UnsupportedError(ModelError):
-    """A solver cannot honour what the model or the caller asks; nothing was solved."""
+    """A solver cannot honour what the model or the caller asks; nothing was solved.
+
+    Example:
+        >>> from optsched import Model, UnsupportedError, solve
+        >>> m = Model()
+        >>> m.minimize(m.continuous("x"))
+        >>> try:
+        ...     solve(m, "cpsat")
+        ... except UnsupportedError as error:
+        ...     print(str(error)[:29])
+        cpsat takes integer variables
+    """
 
 
 def words(error: BaseException) -> str:

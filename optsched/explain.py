@@ -54,7 +54,16 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What was found out about a model's feasibility."""
+    """What was found out about a model's feasibility.
+
+    Example:
+        >>> from optsched import Model, explain
+        >>> m = Model()
+        >>> x = m.integer("x", upper=3)
+        >>> m.add("more", x >= 4)
+        >>> explain(m).status
+        'infeasible'
+    """
 
     status: Literal["infeasible", "feasible", "undecided"]
     members: tuple[Member, ...] = ()

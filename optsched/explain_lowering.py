@@ -66,6 +66,14 @@ def explain_lowering(model: Model, solver: str = "highs") -> LoweringReport:
 
     Raises:
         InputError: an unknown solver.
+
+    Example:
+        >>> from optsched import Model, explain_lowering
+        >>> m = Model()
+        >>> load = m.integer("load", 3, upper=5)
+        >>> z = m.maximum(load, name="peak")
+        >>> "peak" in str(explain_lowering(m, "highs"))
+        True
     """
     native = backend(solver).native
     blocks = tuple(_lowered(model, block, solver, native) for block in model.blocks.values())

@@ -21,7 +21,16 @@ from optsched.solvers.solution import Solution
 
 @dataclass(frozen=True)
 class GivenUp:
-    """A point that breaks rows by the least weighted sum of amounts."""
+    """A point that breaks rows by the least weighted sum of amounts.
+
+    Example:
+        >>> from optsched import Model, least_given_up
+        >>> m = Model()
+        >>> x = m.integer("x", upper=2)
+        >>> m.add("more", x >= 3)
+        >>> least_given_up(m).amounts["more"].item()
+        1.0
+    """
 
     solution: Solution
     """Its objective is that sum; its bound, what cannot be gone below."""

@@ -8,12 +8,14 @@ entry-point group ``optsched.problems`` and further heuristics, for any problem,
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -330,9 +332,24 @@ def problem(name: str) -> Problem:
 
     Raises:
         InputError: no such problem, or one that cannot be loaded.
+
+    Example:
+        >>> from optsched import problem
+        >>> "a_online" in problem("batch").heuristics
+        True
     """
     announced = {entry.name: entry for entry in entry_points(group="optsched.problems")}
     found: Problem = _load(pick(announced, name, "problem"))
     for entry in entry_points(group="optsched.heuristics", name=name):
         found = replace(found, heuristics={**found.heuristics, **_load(entry)})
     return found
+
+
+class _Callable(ModuleType):
+    """This module, which is called as its function: both are what ``optsched.problem`` names."""
+
+    def __call__(self, name: str) -> Problem:
+        return problem(name)
+
+
+sys.modules[__name__].__class__ = _Callable

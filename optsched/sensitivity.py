@@ -106,7 +106,17 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranging:
-    """How far each number of a linear program may move alone. NaN: a limit came first."""
+    """How far each number of a linear program may move alone. NaN: a limit came first.
+
+    Example:
+        >>> from optsched import Model, ranging
+        >>> m = Model()
+        >>> x = m.continuous("x", upper=4)
+        >>> m.add("most", 2 * x <= 5)
+        >>> m.maximize(2 * x)
+        >>> ranging(m, variables=[]).table[["what", "low", "high"]].to_numpy().tolist()
+        [['side', 0.0, 8.0]]
+    """
 
     solution: Solution
     costs: Mapping[str, Interval]

@@ -2,7 +2,10 @@
 
 import doctest
 import importlib.util
+import inspect
 import pkgutil
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -44,3 +47,40 @@ def test_the_api_reference_names_every_module(tmp_path):
     for name in names:
         page = tmp_path.joinpath(*name.split(".")).with_suffix(".html")
         assert page.is_file(), name
+
+
+FOR_AUTHORS_OF_BLOCKS = {
+    "alike", "as_expression", "check_own", "column_blocks", "column_name", "common_ground",
+    "domains", "free_name", "result",
+}  # fmt: skip
+
+
+def public():
+    """What ``from optsched import ...`` offers, and what one calls of a model."""
+    names = {name: getattr(optsched, name) for name in optsched.__all__}
+    names["problem"] = names["problem"].problem
+    methods = {f"Model.{name}": getattr(Model, name) for name in dir(Model) if name[0] != "_"}
+    callables = {name: one for name, one in methods.items() if inspect.isroutine(one)}
+    return {
+        name: one
+        for name, one in (names | callables).items()
+        if name.removeprefix("Model.") not in FOR_AUTHORS_OF_BLOCKS
+    }
+
+
+@pytest.mark.parametrize("name", sorted(public()))
+def test_every_public_name_has_an_example(name):
+    assert ">>>" in (public()[name].__doc__ or "")
+
+
+def test_the_rooms_above_are_there_by_name_and_not_loaded_before_they_are_asked_for():
+    code = """
+import sys, optsched
+assert not {"optsched.problem", "optsched.study", "pandas", "matplotlib"} & set(sys.modules)
+optsched.problem, optsched.study.run_study
+from optsched import measure, problem, study
+assert problem("batch").name == "batch"
+from optsched.problem import Problem, problem as same
+assert same("batch").name == "batch" and problem.Problem is Problem
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

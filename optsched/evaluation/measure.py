@@ -59,6 +59,15 @@ def measure(
 
     Raises:
         InputError: a name or option that is not known.
+
+    Example:
+        >>> import numpy as np
+        >>> from optsched import measure, problem
+        >>> batch = problem("batch")
+        >>> instance = batch.generate(np.random.default_rng(1), jobs=4, servers=2)
+        >>> [row] = measure(batch, instance, ["a_online"])
+        >>> row.status, row.ratio_low >= 1
+        ('optimal', True)
     """
     reference = reference or problem.reference
     problem, names = with_heuristics(problem, heuristics)

@@ -27,6 +27,18 @@ def from_mps(path: str | Path) -> Model:
     Raises:
         InputError: no such file, or HiGHS cannot read it, or it holds more than linear rows and
             integer or continuous columns.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from optsched import Model, from_mps, solve
+        >>> m = Model("small")
+        >>> x = m.integer("x", 2, upper=3)
+        >>> m.maximize(x.sum())
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = m.write(f"{folder}/small.mps")
+        ...     again = from_mps(f"{folder}/small.mps")
+        >>> solve(again).objective
+        -6.0
     """
     import highspy
 

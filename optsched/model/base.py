@@ -151,11 +151,25 @@ class ModelBase(VariableSpace):
         self.maximise = False
 
     def minimize(self, expression: Expression | float) -> None:
-        """Set the objective."""
+        """Set the objective.
+
+        Example:
+            >>> m = Model()
+            >>> m.minimize(m.integer("x", 2, lower=1).sum() + 3)
+            >>> solve(m).objective
+            5.0
+        """
         self._set_objective(expression, maximise=False)
 
     def maximize(self, expression: Expression | float) -> None:
-        """Set the objective."""
+        """Set the objective.
+
+        Example:
+            >>> m = Model()
+            >>> m.maximize(m.integer("x", 2, upper=4).sum())
+            >>> solve(m).objective
+            8.0
+        """
         self._set_objective(expression, maximise=True)
 
     def _set_objective(self, expression: Expression | float, *, maximise: bool) -> None:
@@ -170,7 +184,15 @@ class ModelBase(VariableSpace):
         self.maximise = maximise
 
     def add(self, name: str, relation: Relation, *, formula: str = "") -> None:
-        """Add a block of linear constraints under a name, such as the paper's number."""
+        """Add a block of linear constraints under a name, such as the paper's number.
+
+        Example:
+            >>> m = Model()
+            >>> x = m.binary("x", (2, 3))
+            >>> m.add("2a", x.sum(axis=0) == 1)
+            >>> m.blocks["2a"].shape
+            (3,)
+        """
         self.add_block(Linear(name, formula, checked_relation(name, relation)))
 
     def add_block(self, block: Block) -> None:
@@ -178,6 +200,14 @@ class ModelBase(VariableSpace):
 
         Raises:
             ModelError: the name is taken, or the block mentions variables of another model.
+
+        Example:
+            >>> from optsched.model.blocks import Linear
+            >>> m = Model()
+            >>> x = m.binary("x", 2)
+            >>> m.add_block(Linear("one", "", x.sum() == 1))
+            >>> list(m.blocks)
+            ['one']
         """
         if block.name in self.blocks:
             raise ModelError(f"block {block.name!r} exists already")
@@ -185,7 +215,16 @@ class ModelBase(VariableSpace):
         self.blocks[block.name] = block
 
     def copy(self, name: str | None = None) -> Self:
-        """A model with the same blocks; what is added to one does not show in the other."""
+        """A model with the same blocks; what is added to one does not show in the other.
+
+        Example:
+            >>> m = Model("first")
+            >>> x = m.binary("x", 2)
+            >>> second = m.copy("second")
+            >>> second.add("one", x.sum() == 1)
+            >>> len(m.blocks), len(second.blocks)
+            (0, 1)
+        """
         new = type(self)(name or self.name)
         new.variables = dict(self.variables)
         new.blocks = dict(self.blocks)
@@ -203,6 +242,12 @@ class ModelBase(VariableSpace):
 
         Raises:
             ModelError: a block is missing or has another shape.
+
+        Example:
+            >>> m = Model()
+            >>> x, y = m.binary("x", 2), m.continuous("y")
+            >>> m.vector({"y": 0.5, "x": [1, 0]}).tolist()
+            [1.0, 0.0, 0.5]
         """
         x = np.empty(self.columns)
         for name, v in self.variables.items():
@@ -251,7 +296,14 @@ class ModelBase(VariableSpace):
         return [part.broadcast_to(shape) for part in parts]
 
     def stack(self, *expressions: Expression | ArrayLike) -> Expression:
-        """Expressions and numbers side by side along a new last axis, shapes broadcast."""
+        """Expressions and numbers side by side along a new last axis, shapes broadcast.
+
+        Example:
+            >>> m = Model()
+            >>> x, y = m.binary("x", 2), m.binary("y", 2)
+            >>> m.stack(x, y, 1.0).shape
+            (2, 3)
+        """
         if not expressions:
             raise ModelError("nothing to stack")
         parts, width = self.alike("stack", *expressions), len(expressions)

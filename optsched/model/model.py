@@ -109,7 +109,16 @@ class Model(ModelBase):
     # variants
 
     def without(self, *names: str) -> Model:
-        """A copy that lacks these blocks; "2h" also names "2h:workers"."""
+        """A copy that lacks these blocks; "2h" also names "2h:workers".
+
+        Example:
+            >>> m = Model()
+            >>> x = m.integer("x", upper=9)
+            >>> m.add("most", x <= 4)
+            >>> m.maximize(x)
+            >>> solve(m).objective, solve(m.without("most")).objective
+            (4.0, 9.0)
+        """
         new = self.copy()
         for name in names:
             dropped = [b for b in self.blocks if b == name or b.startswith(f"{name}:")]
@@ -124,6 +133,14 @@ class Model(ModelBase):
 
         Nonlinear blocks are lowered first: their integers are part of what they say. Rotated
         cones stay.
+
+        Example:
+            >>> m = Model()
+            >>> x = m.integer("x", upper=9)
+            >>> m.add("most", 2 * x <= 5)
+            >>> m.maximize(x)
+            >>> solve(m).objective, solve(m.relax()).objective
+            (2.0, 2.5)
         """
         new = lower(self, frozenset({"rotated_cone"})).copy(f"{self.name} (relaxed)")
         new.variables = {
@@ -144,6 +161,13 @@ class Model(ModelBase):
         Raises:
             ModelError: a coefficient is not finite, or a block that must be lowered lacks the
                 bounds for it.
+
+        Example:
+            >>> m = Model()
+            >>> x = m.integer("x", 3, upper=9)
+            >>> m.add("all", x.sum() <= 4)
+            >>> m.compile().rows.matrix.toarray().tolist()
+            [[1.0, 1.0, 1.0]]
         """
         model = lower(self, frozenset(native))
         relations: dict[str, Relation] = {}
@@ -188,11 +212,26 @@ class Model(ModelBase):
 
         Rows are decided as if in exact arithmetic: an entry too close to call in floating
         point is evaluated with rationals. An empty list means the point is feasible.
+
+        Example:
+            >>> m = Model()
+            >>> x = m.integer("x", 2, upper=9)
+            >>> m.add("most", x <= 4)
+            >>> [(v.block, float(v.amount)) for v in m.violations({"x": [3, 6]})]
+            [('most', 2.0)]
         """
         return evaluate(self.compile(self.kinds), self.vector(values), tolerance)
 
     def value(self, values: Mapping[str, ArrayLike]) -> float:
-        """Objective value at a point."""
+        """Objective value at a point.
+
+        Example:
+            >>> m = Model()
+            >>> x = m.integer("x", 2, upper=9)
+            >>> m.minimize(x @ [1.0, 10.0] + 5)
+            >>> m.value({"x": [2, 3]})
+            37.0
+        """
         if self.objective is None:
             return 0.0
         x = self.vector(values)
@@ -209,11 +248,29 @@ class Model(ModelBase):
 
         Raises:
             InputError: the path ends in neither ".mps" nor ".lp".
+
+        Example:
+            >>> from tempfile import TemporaryDirectory
+            >>> m = Model()
+            >>> m.minimize(m.integer("start", 2, upper=9).sum())
+            >>> with TemporaryDirectory() as folder:
+            ...     m.write(f"{folder}/model.lp")
+            {'start_0': 'start[0]', 'start_1': 'start[1]'}
         """
         return self.exports.write(self.compile(), path, self.name)
 
     def to_scipy(self) -> ScipyForm:
-        """Arguments of ``scipy.optimize.milp`` and ``linprog``."""
+        """Arguments of ``scipy.optimize.milp`` and ``linprog``.
+
+        Example:
+            >>> from scipy.optimize import milp
+            >>> m = Model()
+            >>> x = m.integer("x", 2, upper=3)
+            >>> m.maximize(x.sum())
+            >>> form = m.to_scipy()
+            >>> form.objective(milp(**form.milp()).fun)
+            6.0
+        """
         return self.exports.scipy_arguments(self.compile())
 
     def to_pulp(self) -> Any:
@@ -221,11 +278,24 @@ class Model(ModelBase):
 
         Raises:
             ImportError: PuLP is not installed.
+
+        Example:
+            >>> m = Model("to be solved elsewhere")
+            >>> m.maximize(m.integer("x", 2, upper=3).sum())
+            >>> m.to_pulp().name  # doctest: +SKIP
+            'to_be_solved_elsewhere'
         """
         return self.exports.pulp_model(self.compile(), self.name)
 
     def to_mathopt(self) -> Any:
-        """An ``ortools.math_opt.python.mathopt.Model`` with the same optimum."""
+        """An ``ortools.math_opt.python.mathopt.Model`` with the same optimum.
+
+        Example:
+            >>> m = Model("to be solved elsewhere")
+            >>> m.maximize(m.integer("x", 2, upper=3).sum())
+            >>> m.to_mathopt().name
+            'to_be_solved_elsewhere'
+        """
         return self.exports.mathopt_model(self.compile(), self.name)
 
     # views

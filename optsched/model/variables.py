@@ -90,7 +90,13 @@ class VariableSpace:
         coords: Mapping[str, Any] | None = None,
         formula: str = "",
     ) -> Variable | Labelled:
-        """Variables in {0, 1}; with ``coords``, labels by name of dimension, a labelled array."""
+        """Variables in {0, 1}; with ``coords``, labels by name of dimension, a labelled array.
+
+        Example:
+            >>> m = Model()
+            >>> m.binary("take", 3).shape, m.binary("put", coords={"item": ["a", "b"]}).shape
+            ((3,), (2,))
+        """
         return self._declared(name, shape, VariableType.BINARY, None, formula, coords)
 
     @overload
@@ -129,6 +135,12 @@ class VariableSpace:
 
         With ``coords``, labels by name of dimension, it is a labelled array; bounds from pandas
         or xarray are aligned.
+
+        Example:
+            >>> m = Model()
+            >>> m.maximize(m.integer("x", 2, upper=[3, 4.5]).sum())
+            >>> solve(m)["x"].tolist()
+            [3.0, 4.0]
         """
         sort, bounds = VariableType.INTEGER, (lower, upper)
         return self._declared(name, shape, sort, bounds, formula, coords)
@@ -169,6 +181,12 @@ class VariableSpace:
 
         With ``coords``, labels by name of dimension, it is a labelled array; bounds from pandas
         or xarray are aligned.
+
+        Example:
+            >>> m = Model()
+            >>> m.minimize(m.continuous("x", 2, lower=-1.5).sum())
+            >>> solve(m).objective
+            -3.0
         """
         sort, bounds = VariableType.CONTINUOUS, (lower, upper)
         return self._declared(name, shape, sort, bounds, formula, coords)

@@ -24,6 +24,11 @@ class Options:
 
     Raises:
         InputError: a value out of range.
+
+    Example:
+        >>> from optsched import Options
+        >>> Options(time_limit=60, gap=0.01).gap
+        0.01
     """
 
     time_limit: float | None = None

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """How a solve ended."""
+    """How a solve ended.
+
+    Example:
+        >>> from optsched import Model, Status, solve
+        >>> m = Model()
+        >>> m.add("never", m.binary("b") >= 2)
+        >>> solve(m).status is Status.INFEASIBLE
+        True
+    """
 
     OPTIMAL = "optimal"
     """A point is known and proven best: primal value and dual bound meet."""
@@ -89,7 +97,17 @@ def relative_gap(objective: float | None, bound: float | None) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The outcome of one solve. Never a bare number: what is proven stands beside what is known."""
+    """The outcome of one solve. Never a bare number: what is proven stands beside what is known.
+
+    Example:
+        >>> from optsched import Model, solve
+        >>> m = Model()
+        >>> x = m.integer("x", 2, upper=3)
+        >>> m.maximize(x.sum())
+        >>> solution = solve(m)
+        >>> solution.objective, solution.bound, solution["x"].tolist()
+        (6.0, 6.0, [3.0, 3.0])
+    """
 
     status: Status
     objective: float | None = None

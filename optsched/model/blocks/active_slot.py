@@ -70,6 +70,14 @@ def first_active(
         empty: value where no slot is active, at least the last slot; by default one more.
         name: of the new variable block.
         formula: LaTeX.
+
+    Example:
+        >>> m = Model()
+        >>> on = m.binary("on", 5)
+        >>> m.add("long", on.sum() >= 2)
+        >>> m.maximize(m.first_active(on))
+        >>> solve(m).objective
+        3.0
     """
     return _active_slot(model, activity, slots, empty, name, formula, last=False)
 

@@ -36,6 +36,15 @@ def interval(
         presence: binary; by default all tasks are present.
         name: of the block.
         formula: LaTeX.
+
+    Example:
+        >>> m = Model()
+        >>> start, end = m.integer("start", 2, upper=9), m.integer("end", 2, upper=9)
+        >>> tasks = m.interval(start, [3, 4], end)
+        >>> m.cumulative(tasks, [1, 1], 1)
+        >>> m.minimize(m.maximum(end))
+        >>> solve(m, "cpsat").objective
+        7.0
     """
     name = model.free_name(name, "interval")
     optional = 1.0 if presence is None else presence

@@ -44,14 +44,30 @@ def minimum(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """The least of several expressions, entry by entry; of one, along its last axis."""
+    """The least of several expressions, entry by entry; of one, along its last axis.
+
+    Example:
+        >>> m = Model()
+        >>> rate = m.continuous("rate", 2, upper=[2, 5])
+        >>> m.maximize(m.minimum(rate))
+        >>> solve(m).objective
+        2.0
+    """
     return _extremum(model, arguments, model.free_name(name, "minimum"), formula, -1)
 
 
 def absolute(
     model: ModelBase, expression: Expression, *, name: str | None = None, formula: str = ""
 ) -> Variable:
-    """The absolute value, entry by entry."""
+    """The absolute value, entry by entry.
+
+    Example:
+        >>> m = Model()
+        >>> x = m.integer("x", upper=9)
+        >>> m.minimize(m.absolute(x - 2.5))
+        >>> solve(m).objective
+        0.5
+    """
     both, name = (expression, -expression), model.free_name(name, "absolute")
     return _extremum(model, both, name, formula, 1, least=0.0)
 

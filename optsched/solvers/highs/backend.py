@@ -32,6 +32,7 @@ from optsched.solvers.solution import Limit, Progress, Status
 _SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
 _LARGEST = 1e15  # HiGHS refuses matrix entries from here on
 _INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
+_FINER = 1e-9  # tolerance at which models have been seen to be solved that failed at 1e-6
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
 Listener = Callable[[Progress], object]
 _SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve models of their own
@@ -76,7 +77,8 @@ class Highs:
         spent = engine.getRunTime()
         left = math.inf if options.time_limit is None else options.time_limit - spent
         if result.status is Status.ERROR:
-            return _without_presolve(compiled, options, left)
+            finer = {"mip_feasibility_tolerance": _FINER, **options.extra}
+            return _without_presolve(compiled, replace(options, extra=finer), left)
         if result.status is Status.INFEASIBLE:
             seconds = second_look_seconds(spent, left)
             return witnessed(result, _without_presolve(compiled, options, seconds))

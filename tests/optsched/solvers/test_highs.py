@@ -480,3 +480,10 @@ def test_presolve_is_off_where_small_costs_stand_beside_large_ones(least, presol
     m.minimize(x @ [1e6, least] + z.sum())
     engine = highs.load(m.compile(set()), Options())
     assert engine.getOptionValue("presolve")[1] == presolve
+
+
+def test_a_model_on_which_highs_fails_at_its_own_tolerance_is_solved_at_a_finer_one():
+    m = Model()
+    x = m.integer("x", upper=9)
+    m.minimize(m.absolute(x - 2.5))
+    assert solve(m).objective == 0.5
