@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from formulations.drp.instance import Floats, Instance
+from formulations.drp.loss import flops_for_loss
 from formulations.drp.topology import Topology, draw_layout
 from optsched.document import Document, validated
 from optsched.streams import streams
@@ -64,6 +65,10 @@ SERVICE_SIZE = (20e9, 40e9)
 """s^o_l, bytes."""
 BATCH = 6e6
 """f_k, bytes."""
+MEAN_DATA = 5e9
+"""Bytes of a data node, by which C_min of (21) is the work of (2)."""
+LOSS = (2.0, 4.0)
+"""L_k of (21), nats, with alpha = e; not in the paper."""
 LEAST_DATA = 0.1
 """GB at which the normal distribution of data amounts is cut off."""
 
@@ -89,6 +94,12 @@ class GeneratorOptions(Document):
     services: Literal["jobs", "networks"] = Field(
         "jobs", description="one for each job, or one for each neural network that jobs train"
     )
+    jobs_per_node: Size = Field(
+        1, description="jobs that a sensor serves (Section 3.5), each by a data node of its own"
+    )
+    work: Literal["data", "loss"] = Field(
+        "data", description="compute from the data by (2), or from the loss wanted by (21)"
+    )
 
 
 class TinyOptions(Document):
@@ -112,22 +123,30 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
         InputError: an option is unknown or out of range.
     """
     chosen = validated(GeneratorOptions, options)
-    jobs, nodes = chosen.jobs, chosen.jobs * chosen.nodes_per_job
-    own = iter(streams(rng, 16))
-    layout = draw_layout(chosen.topology, next(own), nodes)
+    jobs, sensors = chosen.jobs, -(-chosen.jobs // chosen.jobs_per_node) * chosen.nodes_per_job
+    drawn = streams(rng, 16)
+    own = iter(drawn)
+    layout = draw_layout(chosen.topology, next(own), sensors)
     servers = len(layout.server_xy)
-    rate = next(own).uniform(*RATE, nodes)
-    data = _data(next(own), chosen.distribution, nodes)
+    of_job, of_place = np.divmod(np.arange(jobs * chosen.nodes_per_job), chosen.nodes_per_job)
+    sensor = of_job // chosen.jobs_per_node * chosen.nodes_per_job + of_place
+    rate = next(own).uniform(*RATE, sensors)[sensor]
+    data = _data(next(own), chosen.distribution, sensors)[sensor] * 1e9
     model = next(own).integers(0, len(MODELS), jobs)
     service = model if chosen.services == "networks" else np.arange(jobs)
     factor = chosen.flops_factor or FLOPS_FACTOR[chosen.profile]
+    flops = np.array([m.giga for m in MODELS])[model] * factor * 1e9
+    if chosen.work == "loss":
+        of_mean_data = flops * chosen.nodes_per_job * MEAN_DATA / BATCH
+        loss = drawn[-1].uniform(*LOSS, jobs)
+        flops = flops_for_loss(of_mean_data, np.e, loss, np.bincount(of_job, data) / BATCH)
     return Instance.build(
-        node_job=np.repeat(np.arange(jobs), chosen.nodes_per_job),
+        node_job=of_job,
         node_rate_bps=rate,
-        node_data_bytes=data * 1e9,
-        node_servers=[np.flatnonzero(row).tolist() for row in layout.reach],
+        node_data_bytes=data,
+        node_servers=[np.flatnonzero(layout.reach[at]).tolist() for at in sensor],
         job_model_bytes=np.array([m.megabytes for m in MODELS])[model] * 1e6,
-        job_flops_per_batch=np.array([m.giga for m in MODELS])[model] * factor * 1e9,
+        job_flops_per_batch=flops,
         job_batch_bytes=BATCH,
         job_sync_period=next(own).integers(*SYNC_PERIOD, jobs, endpoint=True),
         job_deadline_s=next(own).uniform(*DEADLINE, jobs),
@@ -138,7 +157,7 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
         job_service=service,
         service_size_bytes=next(own).uniform(*SERVICE_SIZE, int(service.max()) + 1),
         comm_share=chosen.comm_share,
-        node_xy=layout.node_xy,
+        node_xy=layout.node_xy[sensor],
         server_xy=layout.server_xy,
     )
 

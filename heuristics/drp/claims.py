@@ -11,32 +11,39 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
-from heuristics.drp.evaluation import DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
+from heuristics.drp.evaluation import DISCUSSION, DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
 from heuristics.drp.readings import DATA, NEAREST, PROFILE, SERVICES, SHARE
 from heuristics.drp.remarks import REMARKS
+from heuristics.drp.test_bed_claims import test_bed_claims
 from optsched.claims import (
     Claim,
     ClaimVerdict,
     Finding,
     Reading,
-    Scale,
     Sweep,
-    UnmeasuredError,
     compared,
     compared_means,
     counted,
+    ordered,
 )
 from optsched.claims.verdicts import Sense
 
 BASELINES = ("greedy", "nearest", "random")
 
-DRP_SIZES = (
-    "quick: 4 seeds, 60 jobs, uniform and normal data, and 3 seeds, 40 jobs, against the optimum; "
-    "full: 10 seeds, 10 to 60 jobs"
-)
-DSRP_SIZES = "quick: 3 or 4 seeds, 40 jobs; full: 10 seeds, 10 to 60 jobs, three profiles"
+SIZES = {
+    DRP_SWEEP.name: (
+        "quick: 4 seeds, 60 jobs of uniform and normal data and 20 of uniform data, and 3 seeds, "
+        "40 jobs, against the optimum; full: 10 seeds, 10 to 60 jobs"
+    ),
+    DSRP_SWEEP.name: "quick: 3 or 4 seeds, 40 jobs; full: 10 seeds, 10 to 60 jobs, three profiles",
+    DISCUSSION.name: (
+        "hexagon, uniform data, profile balanced; quick: 6 seeds, 40 jobs; full: 10 seeds, 20 to "
+        "60 jobs"
+    ),
+}
 
 SCARCE: dict[str, Any] = {"profile": "balanced"}
 WIDE: dict[str, Any] = {"profile": "bandwidth_bound"}
@@ -131,6 +138,24 @@ def ahead(frame: pd.DataFrame, **where: Any) -> Finding:
     return counted([None if one == 0 else bool(one > 0) for one in ahead], note=note)
 
 
+def falls(frame: pd.DataFrame, *, data: str, **where: Any) -> Finding:
+    """Bandwidth that a job takes of R-DR with the fewest jobs over that with the most."""
+    if data != "all":
+        where["distribution"] = data
+    part = _where(frame, method="r_dr", **where)
+    wide = part.pivot_table(
+        index=["topology", "distribution", "profile", "seed"], columns="jobs", values="bandwidth"
+    )
+    wide = wide.iloc[:, [0, -1]].dropna()
+    few, many = wide.columns
+    gbit = wide.mean() / 1e9
+    note = f"{gbit[few]:.2f} Gbit/s with {few} jobs, {gbit[many]:.2f} with {many}"
+    return ordered(
+        {f"{few} over {many} jobs": np.log(wide[few] / wide[many]).tolist()},
+        logarithmic=True, note=note,
+    )  # fmt: skip
+
+
 def slowest(frame: pd.DataFrame, printed: float) -> Finding:
     """The longest time R-DR took, seconds."""
     took = frame.loc[frame["method"] == "r_dr", "took"].tolist()
@@ -167,10 +192,9 @@ def _claim(
     **options: Any,
 ) -> Claim:
     """A claim with a printed number; ``arguments`` and ``options`` are the judge's."""
-    sizes = DRP_SIZES if sweep is DRP_SWEEP else DSRP_SIZES
     if readings is None:
-        readings = (SHARE,) if sweep is DRP_SWEEP else (SERVICES,)
-    how = "; ".join(part for part in (setting, sizes) if part)
+        readings = (SHARE,) if sweep is DRP_SWEEP else (SERVICES, SHARE)
+    how = "; ".join(part for part in (setting, SIZES[sweep.name]) if part)
 
     def rule(frame: pd.DataFrame, **read: Any) -> Finding:
         return judge(frame, printed, *arguments, **options, **read)
@@ -200,7 +224,8 @@ def _throughput() -> Iterator[Claim]:
         yield Claim(
             f"order_{topology}", f"Figures {figures_of}",
             f"R-DR admits at least as many jobs as every baseline ({topology})",
-            DRP_SIZES, DRP_SWEEP, partial(ahead, topology=topology), readings=(SHARE, PROFILE),
+            SIZES[DRP_SWEEP.name], DRP_SWEEP, partial(ahead, topology=topology),
+            readings=(SHARE, PROFILE),
         )  # fmt: skip
     yield _claim(
         "abstract_throughput", "Abstract, conclusion",
@@ -278,6 +303,12 @@ def _bandwidth() -> Iterator[Claim]:
             topology=topology,
             setting='against the paper\'s "optimal", LP1 after PRUNE; all settings',
         )  # fmt: skip
+        yield Claim(
+            f"figure_{first}_falls", "Section 5.3, on Figures 5 to 7 and 12 to 14",
+            f"R-DR takes the less bandwidth per job, the more jobs there are ({topology})",
+            f"with the fewest jobs over with the most, geometric mean; {SIZES[DRP_SWEEP.name]}",
+            DRP_SWEEP, partial(falls, topology=topology), readings=(SHARE, PROFILE, DATA),
+        )  # fmt: skip
     yield _claim(
         "section_5_bandwidth", "Section 5.4, summary",
         "R-DR takes about 17 % less bandwidth per job than the baselines",
@@ -346,31 +377,42 @@ def _services() -> Iterator[Claim]:
         )  # fmt: skip
 
 
-def test_bed(scale: Scale) -> None:
-    """Section 6 ran on four machines with GPUs and four with data."""
-    raise UnmeasuredError("the paper's test-bed of machines with GPUs is not to be had")
-
-
-def _test_bed() -> Iterator[Claim]:
-    """Section 6."""
+def _decisions() -> Iterator[Claim]:
+    """Section 6.2, of the simulations."""
     yield _claim(
         "figure_28_decision_time", "Figure 28", "decisions take less than 5 seconds",
         slowest, printed=5, unit="s", setting="wall time of R-DR on the simulations",
     )  # fmt: skip
-    for name, source, text, printed in (
-        ("figure_29_random", "Figure 29", "jobs complete 26 % earlier than under random", -26.0),
-        ("figure_29_nearest", "Figure 29", "jobs complete 20 % earlier than under nearest", -20.0),
-        ("figure_31_gpu", "Figures 31 and 32", "all servers use their GPUs by over 95 %", 95.0),
-    ):  # fmt: skip
-        yield Claim(name, source, text, "not reproduced", test_bed, _never, printed, "%")
 
 
-def _never(measured: Any) -> Finding:
-    return Finding("not measured")
+def _discussion() -> Iterator[Claim]:
+    """Section 3.5: the algorithm goes on working where the problem is generalised."""
+    generalised: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("nodes", "each data node serves three jobs", {"jobs_per_node": 3, "work": "data"}),
+        (
+            "loss",
+            "work follows from the loss wanted, by (21)",
+            {"jobs_per_node": 1, "work": "loss"},
+        ),
+    )
+    for name, text, where in generalised:
+        yield _claim(
+            f"section_3_5_{name}_share", "Section 3.5",
+            f"R-DR still reaches 92 % of the optimal throughput where {text}",
+            over, "r_dr", "lp1_first", printed=92, gain=False, sense="at least", **where,
+            sweep=DISCUSSION, readings=(SHARE,),
+            setting='against the paper\'s "optimal", LP1 after PRUNE',
+        )  # fmt: skip
+        yield Claim(
+            f"section_3_5_{name}_order", "Section 3.5",
+            f"R-DR still admits at least as many jobs as every baseline where {text}",
+            SIZES[DISCUSSION.name], DISCUSSION, partial(ahead, **where), readings=(SHARE,),
+        )  # fmt: skip
 
 
 _CLAIMS: tuple[Claim, ...] = (
-    *_throughput(), *_optimality(), *_bandwidth(), *_services(), *_test_bed(),
+    *_throughput(), *_optimality(), *_bandwidth(), *_services(), *_decisions(), *_discussion(),
+    *test_bed_claims(),
 )  # fmt: skip
 
 CLAIMS = tuple(replace(one, remark=REMARKS.get(one.name, "")) for one in _CLAIMS)

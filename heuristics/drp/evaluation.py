@@ -52,8 +52,24 @@ def _drp_tasks(scale: Scale) -> list[dict[str, Any]]:
         cells = list(itertools.product(TOPOLOGIES, DISTRIBUTIONS, PROFILES, range(10, 61, 10)))
         return _tasks(cells, seeds=10, seconds=120.0)
     crowded = itertools.product(TOPOLOGIES, DISTRIBUTIONS[:2], PROFILES[:2], (60,))
+    few = itertools.product(TOPOLOGIES, DISTRIBUTIONS[:1], PROFILES[:2], (20,))
     proven = itertools.product(TOPOLOGIES, DISTRIBUTIONS[:1], PROFILES, (40,))
-    return _tasks(list(crowded), seeds=4, seconds=0.0) + _tasks(list(proven), seeds=3, seconds=3.0)
+    return [
+        *_tasks([*crowded, *few], seeds=4, seconds=0.0),
+        *_tasks(list(proven), seeds=3, seconds=3.0),
+    ]
+
+
+def _discussion_tasks(scale: Scale) -> list[dict[str, Any]]:
+    """Section 3.5: nodes that serve three jobs each, and work that follows from the loss."""
+    full = scale == "full"
+    jobs, seeds = ((20, 40, 60), 10) if full else ((40,), 6)
+    cells = list(itertools.product(("hexagon",), DISTRIBUTIONS[:1], PROFILES[1:2], jobs))
+    return [
+        {**task, "jobs_per_node": shared, "work": work}
+        for shared, work in ((3, "data"), (1, "loss"))
+        for task in _tasks(cells, seeds=seeds, seconds=0.0)
+    ]
 
 
 def _dsrp_tasks(scale: Scale) -> list[dict[str, Any]]:
@@ -194,4 +210,5 @@ def by_setting(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 DRP_SWEEP = Sweep("drp", _drp_tasks, measure_drp, by_setting)
+DISCUSSION = Sweep("drp_discussion", _discussion_tasks, measure_drp, by_setting)
 DSRP_SWEEP = Sweep("dsrp", _dsrp_tasks, measure_dsrp, by_setting)

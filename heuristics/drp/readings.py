@@ -34,3 +34,22 @@ DATA = Reading(
     "Section 5.4 prints one number for three figures: over all distributions of data, or uniform",
     judged=True,
 )
+LOAD = Reading(
+    "load",
+    (0.9, 0.5),
+    "Section 6.1 gives the test-bed's jobs no deadlines: such that four servers have to be busy "
+    "for nine tenths of them, or for half",
+)
+RADIO = Reading(
+    "radio",
+    ("fading", "strongest"),
+    "Section 6.2 decides nearest by signal strength, Table 2 has one value a server: around it, or "
+    "at it, and then everything goes to Edge 0",
+    judged=True,
+)
+COMPLETION = Reading(
+    "completion",
+    ("last job", "mean job"),
+    'Section 6.2, "for each job request": until the last job is done, or each in the mean',
+    judged=True,
+)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from formulations.drp.generator import FLOPS_FACTOR, MODELS, generate, tiny
+from formulations.drp.loss import flops_for_loss
 from formulations.drp.topology import draw_layout, hexagon_centres, hexagon_neighbours
 from optsched.errors import InputError
 
@@ -103,3 +104,39 @@ def test_options_out_of_range_are_refused(options):
         tiny(np.random.default_rng(0), servers=0)
     with pytest.raises(InputError, match="topology"):
         draw_layout("ring", np.random.default_rng(0), 3)
+
+
+def test_a_sensor_that_serves_three_jobs_is_three_data_nodes_in_one_place():
+    made = generate(np.random.default_rng(0), jobs=7, jobs_per_node=3)
+    assert made.num_data_nodes == 7 * 15
+    for values in (made.node_xy, made.node_rate_bps, made.node_data_bytes):
+        first = values[made.job_nodes[0]]
+        assert (values[made.job_nodes[2]] == first).all()
+        assert (values[made.job_nodes[3]] != first).any()
+    reach = made.node_servers()
+    assert [reach[i] for i in made.job_nodes[1]] == [reach[i] for i in made.job_nodes[0]]
+
+
+def test_work_by_the_loss_does_not_grow_with_the_data():
+    by_data, by_loss = (
+        generate(np.random.default_rng(0), jobs=300, profile="balanced", work=work)
+        for work in ("data", "loss")
+    )
+    assert (by_data.node_data_bytes == by_loss.node_data_bytes).all()
+    data = np.bincount(by_data.node_job, weights=by_data.node_data_bytes)
+    total = data * by_loss.flop_per_byte
+    planned = by_data.job_flops_per_batch * 15 * 5e9 / by_data.job_batch_bytes
+    loss = np.exp(planned / total)
+    assert loss.min() >= 2 - 1e-9
+    assert loss.max() <= 4 + 1e-9
+
+
+def test_a_lower_loss_takes_more_work():
+    flops = flops_for_loss(8e12, 2.0, [2.0, 4.0, 16.0], [1000, 1000, 500])
+    assert flops.tolist() == [8e9, 4e9, 4e9]
+
+
+@pytest.mark.parametrize(("base", "loss"), [(0.5, 0.5), (2.0, 0.9), (1.0, 2.0)])
+def test_formula_21_makes_no_sense_up_to_one(base, loss):
+    with pytest.raises(InputError, match="numbers > 1"):
+        flops_for_loss(1e12, base, [loss], 10)

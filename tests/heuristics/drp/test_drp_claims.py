@@ -8,6 +8,7 @@ import pytest
 from heuristics.drp import claims as room
 from heuristics.drp.claims import CLAIMS
 from heuristics.drp.evaluation import (
+    DISCUSSION,
     DRP_SWEEP,
     DSRP_SWEEP,
     SETTING,
@@ -15,6 +16,7 @@ from heuristics.drp.evaluation import (
     measure_drp,
     measure_dsrp,
 )
+from heuristics.drp.test_bed import TEST_BED, measure_test_bed
 from optsched.claims import Result, judge
 
 CELL = {"topology": "grid", "distribution": "uniform", "profile": "balanced"}
@@ -94,7 +96,7 @@ def test_another_share_of_the_deadline_is_measured_where_it_is_read():
 def test_an_overview_has_a_line_per_setting_and_a_column_per_method(drp_rows):
     frame = labelled(DRP_SWEEP, drp_rows)
     shown = by_setting(frame)
-    assert len(shown) == 14
+    assert len(shown) == 18
     assert {"r_dr", "greedy", "optimum", "r_dr Gbit/s per job"} <= set(shown.columns)
 
 
@@ -107,29 +109,32 @@ def test_every_claim_is_sourced_and_no_name_is_used_twice():
         assert claim.source
         assert claim.text
         assert claim.how
-    assert len({claim.experiment for claim in CLAIMS}) == 3
+    assert {claim.experiment for claim in CLAIMS} == {DRP_SWEEP, DSRP_SWEEP, DISCUSSION, TEST_BED}
 
 
 def test_every_claim_can_be_judged_by_a_quick_run(drp_rows, dsrp_rows):
-    results = {claim.experiment: Result(reason="not to be had") for claim in CLAIMS}
-    results[DRP_SWEEP] = Result(labelled(DRP_SWEEP, drp_rows))
-    results[DSRP_SWEEP] = Result(labelled(DSRP_SWEEP, dsrp_rows))
+    results = {
+        DRP_SWEEP: Result(labelled(DRP_SWEEP, drp_rows)),
+        DSRP_SWEEP: Result(labelled(DSRP_SWEEP, dsrp_rows)),
+        DISCUSSION: Result(labelled(DISCUSSION, drp_rows)),
+        TEST_BED: Result(labelled(TEST_BED, [measure_test_bed(seed=s, load=0.9) for s in (0, 1)])),
+    }
     judged = judge({"drp": CLAIMS}, results)
     assert not [item.claim.name for item in judged if item.finding.failed]
-    unmeasured = {item.claim.name for item in judged if not item.finding.instances}
-    assert unmeasured == {"figure_29_random", "figure_29_nearest", "figure_31_gpu"}
-    measured = [item.finding for item in judged if item.claim.name not in unmeasured]
-    assert all(math.isfinite(found.value) and found.instances for found in measured)
+    assert all(math.isfinite(item.finding.value) and item.finding.instances for item in judged)
 
 
-def test_the_test_bed_is_not_measured_and_that_is_no_failure():
-    of = [claim for claim in CLAIMS if claim.experiment is room.test_bed]
-    from optsched.claims import measure_claims
-
-    for item in measure_claims({"drp": of}, "full"):
-        assert item.finding.verdict == "not measured"
-        assert "test-bed" in item.finding.note
-        assert not item.finding.failed
+def test_bandwidth_falls_where_more_jobs_take_less_each():
+    rows = [
+        row
+        for jobs, bandwidth in ((20, 8e9), (40, 9e9), (60, 4e9))
+        for row in made("r_dr", [1] * 4, bandwidth, jobs=jobs)
+    ]
+    found = room.falls(pd.DataFrame(rows), data="all", profile="balanced")
+    assert (found.verdict, found.value, found.instances) == ("holds", pytest.approx(2.0), 4)
+    assert found.note == "8.00 Gbit/s with 20 jobs, 4.00 with 60"
+    rising = [row | {"bandwidth": 1 / row["bandwidth"]} for row in rows]
+    assert room.falls(pd.DataFrame(rising), data="uniform").verdict == "fails"
 
 
 def test_a_gain_is_the_ratio_of_means_at_the_largest_number_of_jobs():

@@ -1,0 +1,85 @@
+"""What the DRP paper states of its test-bed (Section 6), judged by a simulation of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import pandas as pd
+
+from heuristics.drp.readings import COMPLETION, LOAD, RADIO
+from heuristics.drp.test_bed import TEST_BED
+from optsched.claims import Claim, Finding, compared, compared_means, ordered
+
+SIZES = (
+    "14 to 22 jobs on four servers, simulated by (2) to (4) and Table 2; quick: 10 seeds, full: 50"
+)
+
+
+def _wide(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A seed's mean over the numbers of jobs, methods side by side."""
+    return frame.pivot_table(index="seed", columns="method", values=column)
+
+
+def _read(rival: str, radio: str) -> str:
+    return f"nearest {radio}" if rival == "nearest" else rival
+
+
+def earlier(
+    frame: pd.DataFrame, printed: float, rival: str, *, completion: str, radio: str = ""
+) -> Finding:
+    """R-DR's time until jobs are done over that of another, per cent less."""
+    wide = _wide(frame, completion.split()[0])
+    ours, theirs = wide["r_dr"].tolist(), wide[_read(rival, radio)].tolist()
+    return compared_means(ours, theirs, printed, gain=True, percent=True)
+
+
+def _ahead(frame: pd.DataFrame, column: str, late: bool, radio: str) -> Finding:
+    """Difference in jobs done between R-DR and others, percentage points, of 22 jobs."""
+    wide = _wide(frame[frame["jobs"] == frame["jobs"].max()], column)
+    others = ["random", _read("nearest", radio)]
+    sign = 1 if late else -1
+    gaps = {name: (sign * (wide["r_dr"] - wide[name])).tolist() for name in others}
+    note = ", ".join(f"{name} {wide[name].mean():.0f} %" for name in ["r_dr", *others])
+    return ordered(gaps, note=note)
+
+
+def early(frame: pd.DataFrame, *, radio: str) -> Finding:
+    """Whether others have more jobs done when half of R-DR's time is over."""
+    return _ahead(frame, "done_halfway", late=False, radio=radio)
+
+
+def late(frame: pd.DataFrame, *, radio: str) -> Finding:
+    """Whether others have fewer jobs done when R-DR has all."""
+    return _ahead(frame, "done_at_end", late=True, radio=radio)
+
+
+def busy(frame: pd.DataFrame, printed: float) -> Finding:
+    """Share of R-DR's time for which its least busy server trains, per cent."""
+    part = frame[(frame["method"] == "r_dr") & frame["jobs"].isin([16, 22])]
+    values = part.groupby("seed")["least_busy"].mean().tolist()
+    return compared(values, printed, sense="at least", room=0.0)
+
+
+def test_bed_claims() -> Iterator[Claim]:
+    """Figures 29 to 32."""
+    for rival, cut in (("random", -26.0), ("nearest", -20.0)):
+        yield Claim(
+            f"figure_29_{rival}", "Figure 29",
+            f"jobs complete {-cut:g} % earlier than under {rival}", SIZES, TEST_BED,
+            partial(earlier, printed=cut, rival=rival), cut, "%",
+            (LOAD, COMPLETION) + (RADIO,) * (rival == "nearest"),
+        )  # fmt: skip
+    for name, text, judge in (
+        ("early", "in the first half random and nearest complete more of 22 jobs", early),
+        ("late", "when R-DR has completed 22 jobs, random and nearest have not", late),
+    ):
+        yield Claim(
+            f"figure_30_{name}", "Figure 30", text, SIZES, TEST_BED, judge, None, "points",
+            (LOAD, RADIO),
+        )  # fmt: skip
+    yield Claim(
+        "figure_31_gpu", "Figures 31 and 32", "all servers use their GPUs by over 95 %",
+        f"share of the time for which the least busy server has work, 16 and 22 jobs; {SIZES}",
+        TEST_BED, partial(busy, printed=95.0), 95.0, "%", (LOAD,),
+    )  # fmt: skip
