@@ -14,6 +14,7 @@ from optsched.model import blocks
 from optsched.model.base import Linear, ModelBase
 from optsched.model.blocks import Indicator
 from optsched.model.blocks.no_overlap import no_overlap
+from optsched.model.blocks.precedence import alternative, precedence
 from optsched.model.blocks.soft import soft
 from optsched.model.evaluate import BlockViolation, evaluate
 from optsched.model.expression import Floats, Relation
@@ -104,6 +105,13 @@ class Model(ModelBase):
     circuit = blocks.circuit.circuit
     element = blocks.element.element
     piecewise = blocks.piecewise.piecewise
+    routes = blocks.routes.routes
+    precedence = precedence
+    alternative = alternative
+    sos1 = blocks.special_ordered.sos1
+    sos2 = blocks.special_ordered.sos2
+    semicontinuous = blocks.semicontinuous.semicontinuous
+    semi_integer = blocks.semicontinuous.semi_integer
     soft = soft
 
     # variants

@@ -22,6 +22,9 @@ from optsched.model.blocks.maximum import Maximum
 from optsched.model.blocks.piecewise import Piecewise
 from optsched.model.blocks.product import Product
 from optsched.model.blocks.rotated_cone import RotatedCone
+from optsched.model.blocks.routes import Routes
+from optsched.model.blocks.semicontinuous import SemiContinuous
+from optsched.model.blocks.special_ordered import SpecialOrdered
 from optsched.model.blocks.table import Table
 
 __all__ = [
@@ -38,5 +41,8 @@ __all__ = [
     "Piecewise",
     "Product",
     "RotatedCone",
+    "Routes",
+    "SemiContinuous",
+    "SpecialOrdered",
     "Table",
 ]

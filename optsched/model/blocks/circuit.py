@@ -51,6 +51,17 @@ def circuit(
         6.0
     """
     name = model.free_name(name, "circuit")
+    model.add_block(Circuit(name, formula, arcs, *checked_arcs(model, name, arcs, tails, heads)))
+
+
+def checked_arcs(
+    model: ModelBase, name: str, arcs: Expression, tails: ArrayLike, heads: ArrayLike
+) -> tuple[Nodes, Nodes]:
+    """Tails and heads of arcs as arrays.
+
+    Raises:
+        ModelError: they are no nodes, not as many, or the arcs are not plain binaries.
+    """
     ends = np.asarray(tails), np.asarray(heads)
     for one in ends:
         if one.shape != arcs.shape or one.ndim != 1 or one.dtype.kind not in "iu":
@@ -59,7 +70,7 @@ def circuit(
     if not np.array_equal(nodes, np.arange(len(nodes))):
         raise ModelError(f"block {name!r}: nodes must be 0..n-1, each with an arc")
     check_literal(model, name, arcs)
-    model.add_block(Circuit(name, formula, arcs, ends[0].copy(), ends[1].copy()))
+    return ends[0].copy(), ends[1].copy()
 
 
 @dataclass(frozen=True, eq=False)

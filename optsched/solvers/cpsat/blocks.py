@@ -14,6 +14,8 @@ from optsched.model.blocks import (
     Intervals,
     Maximum,
     Product,
+    Routes,
+    SemiContinuous,
     Table,
 )
 from optsched.model.blocks.product import convex_hull
@@ -25,7 +27,7 @@ from optsched.solvers.scaling import Integers
 
 NATIVE = frozenset(
     {"indicator", "product", "table", "maximum", "active_slot", "intervals", "cumulative",
-     "all_different", "circuit"}
+     "all_different", "circuit", "routes", "semicontinuous"}
 )  # fmt: skip
 """Kinds of block CP-SAT takes as they are."""
 
@@ -109,6 +111,28 @@ def _add_circuit(writer: ProtoWriter, block: Circuit) -> None:
     constraint.circuit.tails.extend(block.tails.tolist())
     constraint.circuit.heads.extend(block.heads.tolist())
     constraint.circuit.literals.extend(block.arcs.terms[0].columns.tolist())
+
+
+def _add_routes(writer: ProtoWriter, block: Routes) -> None:
+    (constraint,) = writer.add_copies([writer.template()])
+    constraint.routes.tails.extend(block.tails.tolist())
+    constraint.routes.heads.extend(block.heads.tolist())
+    constraint.routes.literals.extend(block.arcs.terms[0].columns.tolist())
+
+
+def _add_semicontinuous(writer: ProtoWriter, block: SemiContinuous) -> None:
+    """A row over each variable whose sides have a hole, where 0 lies apart."""
+    columns = block.result.terms[0].columns.tolist()
+    least, most = np.ceil(block.least).ravel(), np.floor(block.most).ravel()
+    constraints = writer.add_copies([writer.template()] * len(columns))
+    for constraint, *bounds in zip(constraints, columns, least, most, strict=True):
+        column, low, high = (int(number) for number in bounds)
+        ends = sorted({(0, 0), (low, high)} if low <= high else {(0, 0)})
+        if low <= high and low <= 1 and high >= -1:  # side by side: CP-SAT wants one range
+            ends = [(min(low, 0), max(high, 0))]
+        constraint.linear.vars.append(column)
+        constraint.linear.coeffs.append(1)
+        constraint.linear.domain.extend(end for pair in ends for end in pair)
 
 
 # tasks in time
@@ -207,5 +231,7 @@ _WRITERS: dict[str, Callable[[ProtoWriter, Any], None]] = {
     "active_slot": add_active_slots,
     "all_different": _add_all_different,
     "circuit": _add_circuit,
+    "routes": _add_routes,
+    "semicontinuous": _add_semicontinuous,
     "intervals": _add_task_rows,
 }

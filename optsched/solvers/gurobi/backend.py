@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, UnsupportedError
-from optsched.model.blocks import RotatedCone
+from optsched.model.blocks import RotatedCone, SpecialOrdered
 from optsched.model.expression import Expression, Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.model.ranges import affine
@@ -50,13 +50,14 @@ class Gurobi:
     """Gurobi: mixed-integer models, linear or with rotated cones; LP duals.
 
     Without a licence of one's own the one in its wheel is used, which ends at 2,000 columns and
-    rows; a larger model is refused. Rotated cones go over as quadratic constraints; all other
+    rows; a larger model is refused. Special ordered sets go over as they are, rotated cones as
+    quadratic constraints; all other
     nonlinear blocks as linear rows, by the tightest constants there are. ``options.extra`` holds
     Gurobi's parameters, such as ``{"MIPFocus": 2}``.
     """
 
     name = "gurobi"
-    native: frozenset[str] = frozenset({"rotated_cone"})
+    native: frozenset[str] = frozenset({"rotated_cone", "special_ordered"})
     tells_progress = True
 
     def version(self) -> str:
@@ -216,23 +217,32 @@ def _build(environment: Any, compiled: MatrixForm, costs: bool) -> _Built:
             handle = model.addMConstr(rows.matrix[which], columns, sense, side[which])
             added.append((handle, which))
     for block in compiled.nonlinear:
+        if isinstance(block, SpecialOrdered):
+            _add_sets(model, columns, block)
+            continue
         if not isinstance(block, RotatedCone):
             raise TypeError(f"no form of a {block.kind} is known to Gurobi")
         _add_cones(model, columns, block)
     return _Built(model, columns, added)
 
 
+def _equal(model: Any, columns: Any, expression: Expression, least: float = -np.inf) -> Any:
+    """New columns that equal the entries of an expression."""
+    matrix, constant = affine(expression, columns.shape[0])
+    new = model.addMVar(expression.size, lb=least)
+    model.addConstr(matrix @ columns - new == -constant)
+    return new
+
+
+def _add_sets(model: Any, columns: Any, block: SpecialOrdered) -> None:
+    for one in _equal(model, columns, block.values).reshape(-1, block.values.shape[-1]).tolist():
+        model.addSOS(block.order, one)
+
+
 def _add_cones(model: Any, columns: Any, block: RotatedCone) -> None:
     """``u v >= w'w``, over columns that equal the factors, as Gurobi knows a cone by."""
-
-    def factor(expression: Expression, least: float) -> Any:
-        matrix, constant = affine(expression, columns.shape[0])
-        new = model.addMVar(expression.size, lb=least)
-        model.addConstr(matrix @ columns - new == -constant)
-        return new
-
-    u, v = factor(block.u, 0.0), factor(block.v, 0.0)
-    w = factor(block.w, -np.inf).reshape(u.shape[0], -1)
+    u, v = _equal(model, columns, block.u, 0.0), _equal(model, columns, block.v, 0.0)
+    w = _equal(model, columns, block.w).reshape(u.shape[0], -1)
     for i in range(u.shape[0]):
         model.addConstr(w[i] @ w[i] <= u[i] * v[i])
 

@@ -103,7 +103,7 @@ class MathOpt(MathOptSolver):
 def scip() -> MathOpt:
     """SCIP, whose wheel from OR-tools runs several threads at random: one only."""
     summary = "SCIP: mixed-integer models, linear or quadratic; no LP duals"
-    native = frozenset({"indicator", "product", "rotated_cone"})
+    native = frozenset({"indicator", "product", "rotated_cone", "special_ordered"})
     return MathOpt("scip", "SCIP", 1, summary, native)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from optsched.model.blocks import Product, RotatedCone
+from optsched.model.blocks import Product, RotatedCone, SpecialOrdered
 from optsched.model.blocks.product import convex_hull
 from optsched.model.expression import Expression, Floats, Relation
 from optsched.model.matrix_form import CompiledIndicator, MatrixForm, Rows, assemble
@@ -26,7 +26,7 @@ def build(compiled: MatrixForm, cost: Floats | None = None) -> Any:
     """The ModelProto.
 
     Args:
-        compiled: its nonlinear blocks are products and rotated cones.
+        compiled: its nonlinear blocks are products, rotated cones and special ordered sets.
         cost: instead of the model's own, shape (columns,).
     """
     from ortools.math_opt import model_pb2
@@ -40,6 +40,8 @@ def build(compiled: MatrixForm, cost: Floats | None = None) -> Any:
             _add_products(proto, extra, other)
         elif isinstance(other, RotatedCone):
             _add_cones(proto, extra, other)
+        elif isinstance(other, SpecialOrdered):
+            _add_sets(proto, other, len(compiled.cost))
         else:
             raise TypeError(f"no form of a {other.kind} is known to MathOpt")
     _add_columns(proto, extra)
@@ -272,3 +274,18 @@ def _add_cones(proto: Any, extra: _Extra, block: RotatedCone) -> None:
         for term in w[entry * width : (entry + 1) * width]:
             polynomial.add(term, term, -1.0)
         polynomial.write(proto, 0.0, np.inf)
+
+
+def _add_sets(proto: Any, block: SpecialOrdered, columns: int) -> None:
+    matrix, constants = affine(block.values, columns)
+    width = block.values.shape[-1]
+    sets = proto.sos1_constraints if block.order == 1 else proto.sos2_constraints
+    for first in range(0, block.values.size, max(1, width)):
+        one = sets[len(sets)]
+        one.weights.extend(range(1, width + 1))
+        for entry in range(first, first + width):
+            part = slice(matrix.indptr[entry], matrix.indptr[entry + 1])
+            expression = one.expressions.add()
+            expression.ids.extend(matrix.indices[part].tolist())
+            expression.coefficients.extend(matrix.data[part].tolist())
+            expression.offset = constants[entry]

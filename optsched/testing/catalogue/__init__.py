@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from optsched.testing.case import CASES, ConformanceCase
-from optsched.testing.catalogue import cones, linear, logic, nested, orders, tasks, values
+from optsched.testing.catalogue import choices, cones, linear, logic, nested, orders, tasks, values
 
 __all__ = ["conformance_cases"]
 
-_MODULES = (linear, logic, values, nested, orders, tasks, cones)  # importing them fills CASES
+_MODULES = (
+    linear,
+    logic,
+    values,
+    nested,
+    orders,
+    tasks,
+    choices,
+    cones,
+)  # importing them fills CASES
 
 
 def conformance_cases(kind: str | None = None) -> list[ConformanceCase]:
