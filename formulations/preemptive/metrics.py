@@ -45,8 +45,8 @@ class StepFunction:
     def at(self, times: Floats) -> Floats:
         """Values at moments, from the right; 0 outside."""
         piece = np.searchsorted(self.time, times, side="right") - 1
-        inside = (piece >= 0) & (piece < len(self.value))
-        return np.where(inside, self.value[np.clip(piece, 0, max(len(self.value) - 1, 0))], 0.0)
+        outside = np.append(self.value, 0.0)  # at -1 as well, before the first piece
+        return np.asarray(outside[np.minimum(piece, len(self.value))])
 
 
 def _count_over_time(start: Floats, end: Floats) -> StepFunction:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ import pandas as pd
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.bounds import lb_alone, lb_lp4_plus, lb_paper
 from formulations.preemptive.check import cost
-from formulations.preemptive.generator import generate
+from formulations.preemptive.generator import DEFAULT_SPAN, EDGE_DELAY, generate
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.metrics import (
     chunk_flow_time,
@@ -26,6 +28,7 @@ from formulations.preemptive.metrics import (
     load,
     makespan,
     preemptions,
+    submissions,
     utilisation_over_time,
 )
 from formulations.preemptive.schedule import Schedule
@@ -35,12 +38,18 @@ from heuristics.preemptive.batch_scheduler import batch_sche
 from heuristics.preemptive.gang import GangRun
 from heuristics.preemptive.srtf import srtf
 from heuristics.preemptive.tiresias import tiresias_l
-from optsched.claims import Scale, Sweep
+from optsched.claims import Scale, Sweep, data_folder
+from optsched.traces import TraceJobs
+from optsched.traces.philly import load_jobs
 
 EPSILONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Speed augmentation of Figures 12 and 13."""
 
 SETTING = ["jobs", "servers"]
+
+PHILLY_FILE = "philly_jobs_to_20171126.csv.gz"
+UPLOADED = EDGE_DELAY[1] + 1
+"""Slots after which the edge has a job's data."""
 
 METHODS: dict[str, Callable[[Instance, np.random.Generator], Schedule]] = {
     "srtf": srtf,
@@ -79,6 +88,62 @@ def measure_schedulers(
     )
     if gang == "chunks":
         instance = replace(instance, gang_size=instance.num_chunks)
+    return _rows(instance, seed)
+
+
+def measure_testbed(
+    *, jobs: int, servers: int, seed: int, chunks: float = 1.0
+) -> list[dict[str, Any]]:
+    """The same on the machines of Figures 4 to 6: a worker each, of two types, and the cloud.
+
+    Args:
+        jobs: J.
+        servers: machines at the edge; the paper has 8.
+        seed: of the instance and of the schedulers.
+        chunks: factor of the printed computing and communication times.
+    """
+    instance = generate(
+        np.random.default_rng(seed), jobs=jobs, servers=servers, machines=(1,), types=2,
+        time_scale=chunks,
+    )  # fmt: skip
+    return _rows(instance, seed)
+
+
+def measure_philly(
+    *, jobs: int, servers: int, seed: int, chunks: float = 1.0
+) -> list[dict[str, Any]]:
+    """The same on jobs of the Philly trace: their submissions, over a week, and their GPUs.
+
+    Which jobs that are submitted one after the other is drawn by the seed; the trace does not know
+    the rest, which is drawn as for ``measure_schedulers``. What comes after the two busiest slots
+    of submission is measured, too: ``rise``.
+
+    Args:
+        jobs: J.
+        servers: S.
+        seed: of the instance, of the jobs and of the schedulers.
+        chunks: factor of the printed computing and communication times.
+
+    Raises:
+        UnmeasuredError: the trace is not at hand.
+    """
+    trace = _philly(data_folder("philly") / PHILLY_FILE)
+    first = int(np.random.default_rng([seed, 1]).integers(len(trace) - jobs))
+    part = trace[first : first + jobs]
+    since = part.submit_time - part.submit_time[0]
+    release = 1 + np.floor(since / max(since[-1], 1.0) * (DEFAULT_SPAN - 1))
+    instance = generate(np.random.default_rng(seed), jobs=jobs, servers=servers, time_scale=chunks)
+    gang = np.minimum(part.gpus, instance.num_chunks)
+    return _rows(replace(instance, release_time=release, gang_size=gang), seed)
+
+
+@cache
+def _philly(path: Path) -> TraceJobs:
+    return load_jobs(path)
+
+
+def _rows(instance: Instance, seed: int) -> list[dict[str, Any]]:
+    """Every scheduler on one instance."""
     rows = []
     for name, run in METHODS.items():
         made = run(instance, np.random.default_rng(seed))
@@ -91,10 +156,19 @@ def measure_schedulers(
                 "communication": communication_wall_clock(instance, made),
                 "makespan": makespan(instance, made),
                 "peak": float(utilisation_over_time(instance, made).value.max(initial=0.0)),
+                "rise": _rise(instance, made),
                 "load": load(instance),
             }
         )
     return rows
+
+
+def _rise(instance: Instance, made: Schedule) -> float:
+    """By how much the share of busy workers grows after the two busiest slots of submission."""
+    arrivals = submissions(instance)
+    peaks = np.sort(arrivals.time[np.argsort(-arrivals.value, kind="stable")[:2]])
+    share = utilisation_over_time(instance, made)
+    return float(np.mean(share.at(peaks + UPLOADED) - share.at(peaks)))
 
 
 def _checked(instance: Instance, made: Schedule, name: str) -> None:
@@ -163,6 +237,11 @@ def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
     ]
 
 
+def _testbed_tasks(scale: Scale) -> list[dict[str, Any]]:
+    seeds = range(10 if scale == "full" else 3)
+    return [{"jobs": jobs, "servers": 8, "seed": seed} for jobs in (10, 20, 30) for seed in seeds]
+
+
 def rates_by_setting(frame: pd.DataFrame) -> pd.DataFrame:
     """Total completion time over SRTF's by setting, methods side by side, and the load."""
     means = frame.pivot_table(index=SETTING, columns="method", values="jct", sort=False)
@@ -178,4 +257,6 @@ def ratios_by_setting(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 SCHEDULERS = Sweep("preemptive_schedulers", _scheduler_tasks, measure_schedulers, rates_by_setting)
+TESTBED = Sweep("preemptive_testbed", _testbed_tasks, measure_testbed, rates_by_setting)
+PHILLY = Sweep("preemptive_philly", _scheduler_tasks, measure_philly, rates_by_setting)
 RATIOS = Sweep("preemptive_ratios", _ratio_tasks, measure_ratios, ratios_by_setting)

@@ -142,3 +142,9 @@ def test_a_large_gantt_chart_names_servers_where_there_is_room():
     assert labels[0] == "server 0"
     assert 10 <= len(labels) <= plots.NAMED_WORKERS
     assert np.all(np.diff(ax.get_yticks()) >= 2 * servers / plots.NAMED_WORKERS)
+
+
+def test_a_quantity_is_0_outside_the_time_it_is_known_for_and_everywhere_if_for_none():
+    steps = StepFunction(np.array([1.0, 2.0, 4.0]), np.array([3.0, 5.0]))
+    assert steps.at(np.array([0.5, 1.0, 2.0, 3.9, 4.0])).tolist() == [0, 3, 5, 5, 0]
+    assert StepFunction(np.zeros(1), np.zeros(0)).at(np.array([-1.0, 0.0, 1.0])).tolist() == [0] * 3

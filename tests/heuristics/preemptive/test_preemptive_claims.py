@@ -1,5 +1,7 @@
 """The claims of the preemptive paper are measured on checked schedules and judged by rule."""
 
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,16 +19,22 @@ from heuristics.preemptive.claims import (
     lowest,
     near_one,
     reduction,
+    rises,
     trend,
 )
 from heuristics.preemptive.evaluation import (
     METHODS,
+    PHILLY,
+    PHILLY_FILE,
     RATIOS,
     SCHEDULERS,
+    TESTBED,
+    measure_philly,
     measure_ratios,
     measure_schedulers,
+    measure_testbed,
 )
-from optsched.claims import Result, judge
+from optsched.claims import Result, UnmeasuredError, judge
 from optsched.study.spec import presets
 
 
@@ -90,10 +98,10 @@ def test_ratios_are_judged_at_the_speed_that_is_read():
     assert insensitive(frame, "r", spread=0.07).value == pytest.approx(2 / 3)
 
 
-def test_claims_have_unique_names_and_rest_on_the_two_sweeps():
+def test_claims_have_unique_names_and_rest_on_the_four_sweeps():
     names = [claim.name for claim in CLAIMS]
     assert len(names) == len(set(names)) > 30
-    assert {claim.experiment for claim in CLAIMS} == {SCHEDULERS, RATIOS}
+    assert {claim.experiment for claim in CLAIMS} == {SCHEDULERS, TESTBED, PHILLY, RATIOS}
 
 
 def test_every_claim_can_be_judged_on_small_instances():
@@ -106,7 +114,18 @@ def test_every_claim_can_be_judged_on_small_instances():
     ]
     tasks = [{"jobs": jobs, "servers": 3, "seed": 0} for jobs in (3, 4)]
     ratios = [{**task, **row} for task in tasks for row in measure_ratios(**task)]
-    results = {SCHEDULERS: Result(pd.DataFrame(measured)), RATIOS: Result(pd.DataFrame(ratios))}
+    testbed = [
+        {**task, **row}
+        for jobs in (4, 8)
+        for task in [{"jobs": jobs, "servers": 8, "seed": 0}]
+        for row in measure_testbed(**task)
+    ]
+    results = {
+        SCHEDULERS: Result(pd.DataFrame(measured)),
+        PHILLY: Result(pd.DataFrame(measured)),
+        TESTBED: Result(pd.DataFrame(testbed)),
+        RATIOS: Result(pd.DataFrame(ratios)),
+    }
     judged = judge({"preemptive": CLAIMS}, results)
     assert not [item.claim.name for item in judged if item.finding.failed]
     assert all(item.finding.instances for item in judged)
@@ -122,6 +141,29 @@ def test_schedulers_are_measured_on_one_instance_each_with_its_own_row():
     assert [row["method"] for row in rows] == list(METHODS)
     assert len({row["load"] for row in rows}) == 1
     assert all(0 <= row["peak"] <= 1 for row in rows)
+
+
+def test_jobs_of_the_trace_come_when_they_were_submitted_and_want_their_gpus(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPTSCHED_DATA", raising=False)
+    with pytest.raises(UnmeasuredError, match="philly"):
+        measure_philly(jobs=9, servers=5, seed=1)
+    folder = tmp_path / "philly"
+    folder.mkdir()
+    day = [f"2017-10-01 {hour:02d}:00:00,60,{1 + hour % 2},a" for hour in range(24)]
+    with gzip.open(folder / PHILLY_FILE, "wt") as table:
+        table.write("\n".join(["timestamp,duration,num_gpus,cluster", *day]))
+    monkeypatch.setenv("OPTSCHED_DATA", str(tmp_path))
+    rows = measure_philly(jobs=9, servers=5, seed=1, chunks=0.05)
+    assert [row["method"] for row in rows] == list(METHODS)
+    assert all(np.isfinite(row["rise"]) for row in rows)
+    assert rows != measure_philly(jobs=9, servers=5, seed=2, chunks=0.05)
+
+
+def test_a_peak_lifts_utilisation_where_the_edge_was_idle():
+    frame = table(a_online=[1, 1, 1]).assign(rise=[0.2, 0.1, 0.0] * 3)
+    found = rises(frame, ["a_online"])
+    assert (found.verdict, found.instances) == ("holds", 6)
+    assert found.note.startswith("means in percentage points a_online 10")
 
 
 def test_longer_gangs_move_the_baselines_and_not_a_online():
