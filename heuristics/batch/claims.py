@@ -119,13 +119,12 @@ def ratio_trend(frame: pd.DataFrame, axis: str, *, rounds: str) -> Finding:
 
 
 def falls_behind(frame: pd.DataFrame, axis: str, time_scale: float = 1.0, *, width: str) -> Finding:
-    """Whether A_online's utilisation falls against Preemptive's with each step of a parameter."""
-    wide = frame.pivot_table(
-        index=["time_scale", *INSTANCE], columns="method", values="utilisation"
-    )
+    """Whether Preemptive's lead in utilisation grows with each step of a parameter."""
+    index = ["time_scale", *INSTANCE]
+    wide = frame.pivot_table(index=index, columns="method", values="utilisation")
     rival = "preemptive" if width == "server" else "preemptive_spread"
-    share = (wide["a_online"] / wide[rival]).rename("share").reset_index().assign(method="share")
-    return trend(share, axis, "share", "share", rising=False, time_scale=time_scale)
+    lead = (wide[rival] - wide["a_online"]).rename("lead").reset_index().assign(method="lead")
+    return trend(lead, axis, "lead", "lead", rising=True, time_scale=time_scale)
 
 
 def close_to_one(frame: pd.DataFrame, column: str, time_scale: float, *, rounds: str) -> Finding:
@@ -217,7 +216,7 @@ def _against_preemption() -> Iterator[Claim]:
                 first + 5, f"behind{suffix}",
                 f"A_online fragments: its utilisation falls behind Preemptive's with {word}{note}",
                 falls_behind, axis, time_scale=time_scale, readings=width,
-                how=f"its share of Preemptive's, over one window; {SIZES}",
+                how=f"Preemptive's less A_online's, over one window; {SIZES}",
             )  # fmt: skip
             if axis == "servers":
                 yield _claim(

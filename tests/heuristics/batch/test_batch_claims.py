@@ -16,6 +16,7 @@ from heuristics.batch.evaluation import (
     measure_ratio,
     measure_sizes,
 )
+from heuristics.batch.remarks import REMARKS
 from optsched.errors import InputError
 
 
@@ -87,6 +88,21 @@ def test_utilisation_is_compared_on_the_same_jobs_step_by_step() -> None:
     ]  # fmt: skip
     assert falls_behind(pd.DataFrame(rows), "jobs", width="server").verdict == "holds"
     assert falls_behind(pd.DataFrame(rows), "jobs", width="spread").verdict == "fails"
+
+
+def test_the_price_cap_matters_only_where_it_is_tiny_and_the_cloud_has_limits() -> None:
+    def total(cloud: int | None, cap: float) -> float:
+        instance = PROBLEM.generate(
+            np.random.default_rng(0), jobs=20, servers=10, price_cap=cap, cloud_workers=cloud
+        )
+        return completion(instance, HEURISTICS["a_online"].run(instance, np.random.default_rng(0)))
+
+    assert total(None, 1e-9) == total(None, 1.0) == total(None, 1e3)
+    assert total(200, 1e-9) < total(200, 1.0) == total(200, 1e3)
+
+
+def test_remarks_speak_of_claims_that_there_are() -> None:
+    assert set(REMARKS) <= {claim.name for claim in CLAIMS}
 
 
 def test_a_tie_is_neither_below_nor_a_step() -> None:
