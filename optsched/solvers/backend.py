@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
 from typing import Protocol, TypeAlias
 
 from optsched.model.expression import Floats
@@ -59,3 +61,13 @@ class Backend(Protocol):
 
 Solver: TypeAlias = str | Backend
 """A back end's name, or a back end of your own."""
+
+
+@lru_cache
+def package_version(package: str) -> str:
+    """Version of an installed package; looked up on disk once, as that takes a small solve's time.
+
+    Raises:
+        PackageNotFoundError: there is none.
+    """
+    return version(package)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from optsched.errors import InputError
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import SolverResult, package_version
 from optsched.solvers.cpsat.blocks import NATIVE
 from optsched.solvers.cpsat.integer import IntegerModel, integer_model, refuse_columns
 from optsched.solvers.cpsat.proto import build
@@ -55,7 +55,7 @@ class CpSat:
     def version(self) -> str:
         """Version of OR-tools, raising ImportError where there is none."""
         try:
-            return version("ortools")
+            return package_version("ortools")
         except PackageNotFoundError as missing:
             raise ImportError("cpsat needs the package ortools") from missing
 

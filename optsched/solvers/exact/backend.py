@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from optsched.errors import InputError, UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import SolverResult, package_version
 from optsched.solvers.cpsat.integer import IntegerModel, integer_model, refuse_columns
 from optsched.solvers.cpsat.writer import scaled_rows
 from optsched.solvers.numbers import refuse_options
@@ -41,7 +41,7 @@ class ExactSearch:
     def version(self) -> str:
         """Version of the package, raising ImportError where there is none."""
         try:
-            return version("exact")
+            return package_version("exact")
         except PackageNotFoundError as missing:
             raise ImportError("exact needs the package exact (extra: exact, AGPL)") from missing
 

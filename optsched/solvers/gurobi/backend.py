@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from optsched.model.blocks import RotatedCone, SpecialOrdered
 from optsched.model.expression import Expression, Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.model.ranges import affine
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import SolverResult, package_version
 from optsched.solvers.listening import run
 from optsched.solvers.numbers import (
     contradiction,
@@ -63,7 +63,7 @@ class Gurobi:
     def version(self) -> str:
         """Version of gurobipy, raising ImportError where there is none."""
         try:
-            return version("gurobipy")
+            return package_version("gurobipy")
         except PackageNotFoundError as missing:
             raise ImportError("gurobi needs the package gurobipy (extra: gurobi)") from missing
 

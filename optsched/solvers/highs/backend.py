@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import lru_cache
-from importlib.metadata import version as installed_version
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from optsched.errors import InputError, UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import EVERY_PART, MatrixForm
 from optsched.solvers import listening
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import SolverResult, package_version
 from optsched.solvers.numbers import (
     PARALLEL_COLUMNS,
     costs_far_apart,
@@ -53,7 +52,7 @@ class Highs:
 
     def version(self) -> str:
         """Version of highspy."""
-        return _version()
+        return package_version("highspy")
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve to zero gap unless told otherwise.
@@ -86,14 +85,9 @@ class Highs:
 
 
 @lru_cache(maxsize=1)
-def _version() -> str:
-    return installed_version("highspy")  # looked up on disk: as slow as a small solve
-
-
-@lru_cache(maxsize=1)
 def _refuse_bad_version() -> None:
     """Versions seen to answer wrongly stay out, and every version proves itself once."""
-    found = _version()
+    found = package_version("highspy")
     numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:2])
     if numbers != (1, 12):
         raise UnsupportedError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import SolverResult, package_version
 from optsched.solvers.isolation import solve_isolated
 from optsched.solvers.listening import run
 from optsched.solvers.mathopt.answer import MathOptResult
@@ -55,7 +55,7 @@ class MathOpt(MathOptSolver):
     def version(self) -> str:
         """Version of OR-tools, raising ImportError where there is none."""
         try:
-            return version("ortools")
+            return package_version("ortools")
         except PackageNotFoundError as missing:
             raise ImportError(f"{self.name} needs the package ortools") from missing
 

@@ -6,7 +6,6 @@ import inspect
 import time
 import warnings
 from dataclasses import replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from optsched.errors import InputError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import SolverResult, package_version
 from optsched.solvers.listening import run
 from optsched.solvers.numbers import (
     contradiction,
@@ -71,7 +70,7 @@ class PulpSolver:
         """Version of PuLP, raising ImportError where it or the solver is missing."""
         if self.solver not in found():
             raise ImportError(f"PuLP finds: {', '.join(found()) or 'no solver'}")
-        return version("pulp")
+        return package_version("pulp")
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` is not used.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
-from importlib.metadata import version
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +13,7 @@ import scipy.sparse as sp
 from optsched.errors import InputError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import SolverResult, package_version
 from optsched.solvers.listening import run
 from optsched.solvers.numbers import (
     contradiction,
@@ -62,7 +61,7 @@ class Scipy:
 
     def version(self) -> str:
         """Version of scipy."""
-        return version("scipy")
+        return package_version("scipy")
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` is not used.

@@ -413,7 +413,6 @@ def test_small_coefficients_are_kept():
 @pytest.fixture
 def forget_version():
     def clear() -> None:
-        highs._version.cache_clear()
         highs._refuse_bad_version.cache_clear()
 
     clear()
@@ -425,14 +424,14 @@ def forget_version():
     "version", ["1.13.0", "1.13.1", "1.14.0", "1.15.1", "1.11.0", "2.0.0", "1.9"]
 )
 def test_versions_known_to_answer_wrongly_are_refused(version, monkeypatch, forget_version):
-    monkeypatch.setattr(highs, "installed_version", lambda _: version)
+    monkeypatch.setattr(highs, "package_version", lambda _: version)
     with pytest.raises(UnsupportedError, match=version):
         solve(knapsack())
 
 
 @pytest.mark.parametrize("version", ["1.12.0", "1.12.1"])
 def test_other_versions_are_accepted(version, monkeypatch, forget_version):
-    monkeypatch.setattr(highs, "installed_version", lambda _: version)
+    monkeypatch.setattr(highs, "package_version", lambda _: version)
     assert solve(knapsack()).version == version
 
 

@@ -224,7 +224,7 @@ def test_known_bad_versions_are_refused_before_solving(monkeypatch):
     from optsched.solvers.highs import backend as highs
 
     monkeypatch.setattr(backend("highs").__class__, "version", lambda _: "1.14.0")
-    monkeypatch.setattr(highs, "installed_version", lambda _: "1.14.0")
+    monkeypatch.setattr(highs, "package_version", lambda _: "1.14.0")
     cached = [f for f in vars(highs).values() if hasattr(f, "cache_clear")]
     for function in cached:
         function.cache_clear()
