@@ -3,18 +3,19 @@
 Each solve is asked to end after ``--seconds``; the promise is 1.2 times as many and 2 more. The
 models: an assignment of n x n binaries, a dense linear program, a market split that nobody
 proves. The exact methods get instances larger than they can settle, and what a method with a
-memory limit comes to is shown last. Waiting for machine code, which is made once, is left out.
+memory limit comes to is shown last. Wall time, waiting for machine code included; where there is
+none yet, it is made beside the search, and the process ends a little later than the answer.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable
 
 import numpy as np
 
 from optsched import InputError, Model, UnsupportedError, solve
-from optsched.jit import stopwatch
 from optsched.methods import ExactMethod
 from optsched.problem import problem
 from optsched.solvers.options import Options
@@ -61,12 +62,12 @@ def split() -> Model:
 
 
 def line(what: str, who: str, limit: float, solving: Callable[[], object]) -> None:
-    with stopwatch() as watch:
-        try:
-            said = str(solving())
-        except (InputError, UnsupportedError) as refusal:
-            said = f"refused: {str(refusal)[:50]}"
-    took = watch.seconds
+    began = time.perf_counter()
+    try:
+        said = str(solving())
+    except (InputError, UnsupportedError) as refusal:
+        said = f"refused: {str(refusal)[:50]}"
+    took = time.perf_counter() - began
     held = "" if took <= 1.2 * limit + 2.0 else "  LATE"
     print(f"{what:<20}{who:<32}{limit:>7.1f}{took:>8.2f}  {said}{held}", flush=True)
 

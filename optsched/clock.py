@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from threading import Event
-
-from optsched.jit import working
+from time import perf_counter
 
 
 class Clock:
-    """What is left of a time limit, waiting for machine code apart.
+    """What is left of a time limit, on the wall.
 
     Args:
         seconds: the limit; None: there is none.
@@ -22,12 +21,12 @@ class Clock:
     """
 
     def __init__(self, seconds: float | None, stop: Event | None = None) -> None:
-        self.seconds, self.stop, self._began = seconds, stop, working()
+        self.seconds, self.stop, self._began = seconds, stop, perf_counter()
 
     @property
     def spent(self) -> float:
         """Seconds since it was made."""
-        return working() - self._began
+        return perf_counter() - self._began
 
     @property
     def left(self) -> float:

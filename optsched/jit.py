@@ -12,6 +12,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import math
 import os
 import sys
 import textwrap
@@ -37,7 +38,12 @@ machine the clock on the wall says nothing of the work."""
 PATIENCE_IN_ALL = 20.0
 """Processor seconds for which a thread interprets in all its runs: what compiling costs once."""
 
+MAKING = 10.0
+"""Processor seconds that must be left of a time limit for the compiler to be waited for, which
+cannot be called off."""
+
 _building = threading.RLock()
+_behind = threading.Thread()  # the last that made machine code beside what ran
 
 
 def njit_cached(function: Function) -> Function:
@@ -78,14 +84,37 @@ class _Clock(threading.local):
     watches: int = 0
     deadline: float | None = None
     """Of the interpreting under way, processor seconds."""
+    latest: float = math.inf
+    """Moment on the wall after which whatever is under way is late."""
+    slowness: float = 1.0
+    """Seconds on the wall for one of the processor, when last interpreting was given up."""
 
 
 _clock = _Clock()
 
 
-def working() -> float:
+def _working() -> float:
     """Seconds of a clock that stands still while this thread waits for machine code."""
     return time.perf_counter() - _clock.compiling
+
+
+@contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """Let loops end in time: the compiler is waited for only where it will come to its end.
+
+    Where it will not, it is called on a thread for later calls, which the end of the process waits
+    for, and the loop is interpreted; TimeoutError is raised in it when the time is over.
+
+    Args:
+        seconds: wall time from now; None: no limit.
+    """
+    before = _clock.latest
+    if seconds is not None:
+        _clock.latest = min(before, time.perf_counter() + seconds)
+    try:
+        yield
+    finally:
+        _clock.latest = before
 
 
 @contextmanager
@@ -102,14 +131,14 @@ def stopwatch() -> Iterator[Stopwatch]:
     if not _clock.watches:
         _clock.tried_before = _clock.tried
     _clock.watches += 1
-    began, compiling, interpreted = working(), _clock.compiling, _clock.interpreted
+    began, compiling, interpreted = _working(), _clock.compiling, _clock.interpreted
     try:
         yield watch
     finally:
         _clock.watches -= 1
         watch.compile_seconds = _clock.compiling - compiling
         watch.interpreted_seconds = _clock.interpreted - interpreted
-        watch.seconds = max(0.0, working() - began)
+        watch.seconds = max(0.0, _working() - began)
 
 
 class _LateError(BaseException):
@@ -117,8 +146,15 @@ class _LateError(BaseException):
 
 
 def _in_time() -> None:
-    if time.thread_time() > cast(float, _clock.deadline):
+    late = time.thread_time() > cast(float, _clock.deadline)
+    if late or time.perf_counter() > _clock.latest:
         raise _LateError
+
+
+def _time_to_compile() -> bool:
+    """Whether machine code would be there before time is over, as busy as the machine is."""
+    left = _clock.latest - time.perf_counter()
+    return left >= MAKING * _clock.slowness
 
 
 class Dispatcher:
@@ -134,15 +170,47 @@ class Dispatcher:
         if _clock.deadline is not None:
             return self._interpretable(*args)  # it is called by one that is interpreted
         if not self._compiled:
-            spent = _clock.tried
-            allowed = min(PATIENCE - (spent - _clock.tried_before), PATIENCE_IN_ALL - spent)
-            if allowed > 0 and not self._on_disk and self._interpretable is not None:
-                finished, result = self._interpret(args, allowed)
-                if finished:
-                    return result
+            finished, result = self._tried(args)
+            if finished:
+                return result
             with _compiling():
                 self._compiled = self.machine is not None
         return self.machine(*args)
+
+    def _tried(self, args: tuple[Any, ...]) -> tuple[bool, Any]:
+        """Whether the compiler is not needed, and the result.
+
+        Raises:
+            TimeoutError: under a limit, it is needed and would not come to its end.
+        """
+        finished, result = False, None
+        loaded = self._on_disk and not _behind.is_alive()  # loading waits for the compiler
+        if loaded or self._interpretable is None:
+            return finished, result
+        if _time_to_compile():
+            spent = _clock.tried
+            allowed = min(PATIENCE - (spent - _clock.tried_before), PATIENCE_IN_ALL - spent)
+            if allowed > 0:
+                finished, result = self._interpret(args, allowed)
+        if not finished and not _time_to_compile():
+            self._make_behind(args)
+            finished, result = self._interpret(args, math.inf)
+            if not finished:
+                raise TimeoutError("no time was left for machine code")
+        return finished, result
+
+    def _make_behind(self, args: tuple[Any, ...]) -> None:
+        """Begin to make machine code for arguments like these, if none is being made."""
+        global _behind
+
+        def make() -> None:
+            machine = self.machine
+            machine.compile(tuple(_numba().typeof(value) for value in args))
+            self._compiled = True
+
+        if not _behind.is_alive():
+            _behind = threading.Thread(target=make)
+            _behind.start()
 
     def _interpret(self, args: tuple[Any, ...], seconds: float) -> tuple[bool, Any]:
         """Whether it came to its end in time, and its result; else nothing has changed."""
@@ -159,12 +227,13 @@ class Dispatcher:
             return False, None
         finally:
             _clock.deadline = None
-            spent = time.perf_counter() - began
-            _clock.tried += time.thread_time() - worked
+            spent, used = time.perf_counter() - began, time.thread_time() - worked
+            _clock.tried += used
             if finished:
                 _clock.interpreted += spent
             else:
                 _clock.compiling += spent
+                _clock.slowness = max(1.0, spent / max(used, 1e-3))
 
     @cached_property
     def machine(self) -> Any:

@@ -35,6 +35,7 @@ from optsched.decomposition import (
     ColumnSolution,
     GenerationOptions,
 )
+from optsched.jit import limited
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.problem import Bound
 from optsched.solvers.options import Options
@@ -101,10 +102,15 @@ class _Search:
         near = self.cost - self.bound <= max(gap, options.absolute_gap)
         return self.schedule is not None and near
 
+    @property
+    def latest(self) -> float | None:
+        """Seconds after which everything is given up."""
+        seconds = self.options.time_limit
+        return None if seconds is None else 1.2 * seconds + _PATIENCE
+
     def _late(self) -> bool:
         """Whether to give up what there would be no answer without."""
-        seconds, clock = self.options.time_limit, self.clock
-        return clock.stopped or (seconds is not None and clock.spent >= 1.2 * seconds + _PATIENCE)
+        return self.clock.stopped or (self.latest is not None and self.clock.spent >= self.latest)
 
     def go_on(self) -> bool:
         """Whether there is something to find and time to find it."""
@@ -228,14 +234,15 @@ class _Search:
 
     def run(self) -> Answer:
         """Everything, as far as the limits allow."""
-        self.plan()
-        if self.go_on():
-            if self.planner.beyond:
-                self.relax()
-            else:
-                self.search()
-        if self.options.time_limit is not None and not (self.proven or self.infeasible):
-            self.improve(1.0, 10 * ROUNDS)
+        with limited(self.latest), suppress(TimeoutError):
+            self.plan()
+            if self.go_on():
+                if self.planner.beyond:
+                    self.relax()
+                else:
+                    self.search()
+            if self.options.time_limit is not None and not (self.proven or self.infeasible):
+                self.improve(1.0, 10 * ROUNDS)
         return self.answer()
 
     def search(self) -> None:

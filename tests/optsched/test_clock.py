@@ -29,8 +29,8 @@ def test_a_passed_limit_leaves_a_part_that_a_solver_takes() -> None:
     assert clock.within(1.0) == 1e-3
 
 
-def test_it_stands_still_while_machine_code_is_waited_for() -> None:
+def test_it_goes_on_while_machine_code_is_waited_for() -> None:
     clock = Clock(100.0)
     with jit._compiling():
         time.sleep(0.05)
-    assert clock.spent < 0.05
+    assert clock.spent >= 0.05

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,62 @@ def test_a_long_call_is_given_up_put_back_and_compiled(count, monkeypatch):
     assert watch.compile_seconds > 0.01
     assert watch.interpreted_seconds == 0
     assert watch.seconds < watch.compile_seconds
+
+
+def test_under_a_limit_too_short_for_the_compiler_a_loop_is_interpreted_to_its_end(
+    count, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    monkeypatch.setattr(jit, "MAKING", 1e6)
+    with stopwatch() as watch, jit.limited(1e3):
+        assert count(np.zeros(1, dtype=np.int64), 1000) == 1000
+    assert watch.interpreted_seconds > 0
+    jit._behind.join()
+    assert count._compiled
+    assert list((tmp_path / "machine").glob("**/*.nbi"))
+    with stopwatch() as watch, jit.limited(1e3):
+        assert count(np.zeros(1, dtype=np.int64), 1000) == 1000
+    assert watch.interpreted_seconds == 0
+
+
+def test_a_loop_that_goes_on_after_the_limit_is_ended_and_leaves_its_arguments(count):
+    total = np.zeros(1, dtype=np.int64)
+    with stopwatch() as watch, jit.limited(0.05), pytest.raises(TimeoutError, match="machine code"):
+        count(total, 10**9)
+    assert total[0] == 0
+    assert watch.compile_seconds > 0
+    assert watch.interpreted_seconds == 0
+    assert jit._clock.latest == np.inf
+
+
+def test_an_inner_limit_does_not_outlast_an_outer_one(count):
+    with jit.limited(0.05), jit.limited(1e9), jit.limited(None), pytest.raises(TimeoutError):
+        count(np.zeros(1, dtype=np.int64), 10**9)
+
+
+@pytest.mark.parametrize(("slowness", "interpreted"), [(1.0, False), (3e6, True)])
+def test_on_a_busy_machine_the_compiler_is_given_more_time(
+    slowness, interpreted, count, monkeypatch
+):
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    monkeypatch.setattr(jit._clock, "slowness", slowness)
+    with stopwatch() as watch, jit.limited(1e6 * jit.MAKING):
+        assert count(np.zeros(1, dtype=np.int64), 10) == 10
+    assert (watch.interpreted_seconds > 0) == interpreted
+
+
+def test_beside_the_compiler_nothing_waits_for_it_under_a_limit(count, monkeypatch):
+    count.machine(np.zeros(1, dtype=np.int64), 1)  # on disk
+    monkeypatch.delitem(sys.modules, "counting")
+    import counting
+
+    done = threading.Event()
+    monkeypatch.setattr(jit, "_behind", threading.Thread(target=done.wait))
+    jit._behind.start()
+    with stopwatch() as watch, jit.limited(1.0):
+        assert counting.count(np.zeros(1, dtype=np.int64), 10) == 10
+    done.set()
+    assert watch.interpreted_seconds > 0
 
 
 def test_machine_code_that_is_there_is_used_at_once(count, monkeypatch):
