@@ -29,6 +29,7 @@ claimed is then the one that was shown."""
 _BITS = (0, 4, 10, 20, 30, 45, 60)  # of the multipliers' denominators, tried in this order
 _HALVES = 4  # choices, and
 _TRIED = 8  # columns, whose children are solved to choose one to branch on
+_KNOWN = 4  # times a column is tried before its gains are taken from experience
 _WHOLE = 1e-6  # distance to a whole number that is rounding
 _NEAR = 1e-9  # relative distance of a relaxation to what is asked for that is rounding
 _OUTSIDE = 1e-7  # excess of a cone from which on a tangent is added
@@ -90,6 +91,8 @@ class _Search:
         """What the bound of a leaf must reach; None: only contradictions close it."""
         self.near = math.inf
         """The value of a relaxation from which on it may close a leaf."""
+        self.gains: dict[int, tuple[int, float, float]] = {}
+        """Of columns: how often their children were solved, and what these gained per unit."""
         self.shown: list[Fraction] = []
         """The bounds of leaves, where values lie on no grid."""
         if claim is not None:
@@ -239,15 +242,42 @@ class _Search:
 
     def _children(self, node: _Node) -> tuple[list[Any], list[_Node]] | None:
         """The split, of those tried, whose children come nearest to the target; None: no split."""
-        best: tuple[float, list[Any], list[_Node]] | None = None
+        best: tuple[float, _Split, list[_Node] | None] | None = None
         for split in self._splits(node):
-            two = self._split(node, *split)
-            score = self._score(node.relaxed.value, (child.relaxed.value for child in two))
+            two, ends = None, self._expected(node, split)
+            if ends is None:
+                two = self._split(node, *split)
+                ends = [child.relaxed.value for child in two]
+                self._learn(node, split, ends)
+            score = self._score(node.relaxed.value, ends)
             if best is None or score > best[0]:
-                best = score, list(split), two
-            if score >= 1.0:
+                best = score, split, two
+            if two is not None and score >= 1.0:
                 break
-        return None if best is None else best[1:]
+        if best is None:
+            return None
+        _, split, two = best
+        return list(split), two or self._split(node, *split)
+
+    def _learn(self, node: _Node, split: _Split, ends: list[float]) -> None:
+        """Keep how far the values of the children of a column's split rose, per unit of it."""
+        (j, *others), _, k = split
+        if not others and self.target is not None:
+            tries, down, up = self.gains.get(j, (0, 0.0, 0.0))
+            low, high = (min(end, self.near) - node.relaxed.value for end in ends)
+            assert node.relaxed.x is not None
+            part = node.relaxed.x[j] - k
+            self.gains[j] = tries + 1, down + low / part, up + high / (1 - part)
+
+    def _expected(self, node: _Node, split: _Split) -> list[float] | None:
+        """The values of the children of a column's split, where enough is known of it."""
+        (j, *others), _, k = split
+        tries, down, up = self.gains.get(j, (0, 0.0, 0.0))
+        if others or tries < _KNOWN:
+            return None
+        assert node.relaxed.x is not None
+        value, part = node.relaxed.value, node.relaxed.x[j] - k
+        return [value + down / tries * part, value + up / tries * (1 - part)]
 
     def _splits(self, node: _Node) -> Iterator[_Split]:
         """Halves of columns of which one is chosen, then single columns: the most undecided."""
