@@ -29,6 +29,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import hypothesis
+import numpy as np
 import parso.python.tree
 import pytest
 from cosmic_ray.ast import ast_nodes, get_ast
@@ -148,8 +149,15 @@ def _exchange(old: Any, new: Any) -> None:
 class Trial:
     """Tries all mutants, each in a fork, as soon as the tests have been collected."""
 
-    def __init__(self, path: str, plan: dict[str, Any], lines: set[int], jobs: int) -> None:
-        self.path, self.plan, self.jobs = path, plan, jobs
+    def __init__(
+        self,
+        path: str,
+        plan: dict[str, Any],
+        lines: set[int],
+        jobs: int,
+        drawn: tuple[int, int] | None,
+    ) -> None:
+        self.path, self.plan, self.jobs, self.drawn = path, plan, jobs, drawn
         self.lines = lines or lines_of(Path(path).read_text(), plan.get("functions", []))
         self.times = tempfile.TemporaryFile("w+")  # noqa: SIM115
 
@@ -171,6 +179,10 @@ class Trial:
         session.items.sort(key=lambda item: took.get(f"{item.nodeid}\n", 0.0))  # quick ones first
         limit = 5 + 5 * int(time.perf_counter() - began)
         chosen = [m for m in mutants(source) if not self.lines or m.line in self.lines]
+        if self.drawn is not None and self.drawn[0] < len(chosen):
+            size, seed = self.drawn
+            order = np.random.default_rng(seed).choice(len(chosen), size, replace=False)
+            chosen = [chosen[k] for k in sorted(order)]
         running: dict[int, Mutant] = {}
         alive: list[Mutant] = []
         for mutant in [*chosen, None]:
@@ -233,6 +245,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("module", nargs="?", help="path of the module, as mutation.toml has it")
     parser.add_argument("--lines", nargs="*", type=int, help="only mutants of these lines")
+    parser.add_argument("--sample", type=int, help="only so many mutants, drawn")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at once")
     given = parser.parse_args()
     plan = tomllib.loads(PLAN.read_text())
@@ -246,7 +260,8 @@ def main() -> None:
     hypothesis.settings.load_profile("mutants")
     options = ["-x", "-s", "-q", "--tb=no", "-p", "no:xdist", "-p", "no:cacheprovider"]
     chosen = plan[given.module]
-    trial = Trial(given.module, chosen, set(given.lines or []), given.jobs)
+    drawn = None if given.sample is None else (given.sample, given.seed)
+    trial = Trial(given.module, chosen, set(given.lines or []), given.jobs, drawn)
     os._exit(pytest.main([*options, *chosen["tests"]], plugins=[trial]))
 
 

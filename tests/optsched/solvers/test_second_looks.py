@@ -1,0 +1,208 @@
+"""What is made of an answer that may be had better: starts, further questions, limits."""
+
+import pickle
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from optsched import Model
+from optsched.solvers import direct, isolation
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.direct import solve_directly
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Status
+
+SIGNS = {"minimise": 1.0, "maximise": -1.0}
+
+
+class Series:
+    """A back end that says one thing after the other, the last again and again."""
+
+    name = "series"
+    native = frozenset[str]()
+
+    def __init__(self, *answers: SolverResult) -> None:
+        self.answers = list(answers)
+        self.forms: list = []
+        self.threads: list[int] = []
+
+    def version(self) -> str:
+        return "0.1"
+
+    def solve(self, compiled, options, start) -> SolverResult:
+        self.forms.append(compiled)
+        self.threads.append(threading.get_ident())
+        return self.answers[min(len(self.forms), len(self.answers)) - 1]
+
+
+# what a limit left without a point: the start
+
+
+def stopped(start, *, limit=Limit.TIME, status=Status.NO_SOLUTION, x=None):
+    m = Model()
+    x_ = m.continuous("x", 2, upper=9)
+    m.add("enough", x_.sum() >= 4)
+    m.minimize(x_.sum())
+    engine = Series(SolverResult(status, x, limit=limit))
+    return solve_directly(m, engine, Options(warm_start={"x": start}))
+
+
+def test_a_start_is_the_answer_where_a_limit_left_none():
+    solution = stopped([3.0, 2.0])
+    assert (solution.status, solution.objective, solution.limit) == (
+        Status.FEASIBLE, 5.0, Limit.TIME)  # fmt: skip
+
+
+@pytest.mark.parametrize("start", [[1.0, 2.0], [np.nan, 5.0]])
+def test_a_start_that_breaks_a_row_or_is_not_whole_is_no_answer(start):
+    solution = stopped(start)
+    assert (solution.status, solution.objective) == (Status.NO_SOLUTION, None)
+
+
+def test_a_start_is_no_answer_where_nothing_ended_the_solve():
+    assert stopped([3.0, 2.0], limit=None).status is Status.NO_SOLUTION
+
+
+def test_a_point_that_a_limit_left_is_kept_beside_a_start():
+    solution = stopped([3.0, 1.0], status=Status.FEASIBLE, x=np.array([4.0, 4.0]))
+    assert solution.objective == 8.0
+
+
+# large constants: a second look around the optimum
+
+
+def opened(amount: float, *, status=Status.OPTIMAL, nodes: int, sense="minimise") -> SolverResult:
+    """So much of ``x``, which costs 3 to open and 1 a unit; the rest of 5 costs 4 a unit."""
+    value = SIGNS[sense] * (23 - 3 * amount)
+    point = np.array([amount, 1.0, 5.0 - amount])
+    return SolverResult(status, point, value, nodes=nodes)
+
+
+def looked_at(engine, sense="minimise", constant=1e6):
+    m = Model()
+    x = m.continuous("x", upper=1e7)
+    y = m.binary("y")
+    z = m.continuous("z", upper=5)
+    m.add("open", x <= constant * y)
+    m.add("enough", x + z >= 5)
+    cost = x + 3 * y + 4 * z
+    m.minimize(cost) if sense == "minimise" else m.maximize(-1 * cost)
+    return solve_directly(m, engine, Options())
+
+
+@pytest.mark.parametrize("sense", SIGNS)
+@pytest.mark.parametrize(("second", "taken"), [(7 / 6, 2), (1.0, 1), (5 / 6, 1)])
+def test_behind_a_large_constant_the_better_of_two_looks_counts(sense, second, taken):
+    engine = Series(opened(1.0, nodes=1, sense=sense), opened(second, nodes=2, sense=sense))
+    solution = looked_at(engine, sense)
+    assert len(engine.forms) == 2
+    assert np.abs(engine.forms[1].rows.matrix.data).max() < 100
+    assert (solution.status, solution.nodes) == (Status.OPTIMAL, taken)
+    assert solution.objective == pytest.approx(SIGNS[sense] * (19.5 if taken == 2 else 20.0))
+
+
+def test_a_second_look_that_is_no_optimum_counts_nothing():
+    better = opened(7 / 6, nodes=2, status=Status.FEASIBLE)
+    solution = looked_at(Series(opened(1.0, nodes=1), better))
+    assert (solution.status, solution.nodes) == (Status.OPTIMAL, 1)
+
+
+@pytest.mark.parametrize(("constant", "looks"), [(99_999.5, 1), (1e5, 2)])
+def test_a_constant_is_large_from_a_hundred_thousand_on(constant, looks):
+    engine = Series(opened(1.0, nodes=1))
+    looked_at(engine, constant=constant)
+    assert len(engine.forms) == looks
+
+
+# points that are none once their integers are whole
+
+
+class Between(Series):
+    """Says 0.4 of what is to be whole, and the truth where it is settled."""
+
+    def solve(self, compiled, options, start) -> SolverResult:
+        self.forms.append(compiled)
+        low, high = compiled.lower[1], compiled.upper[1]
+        if low < high:
+            return SolverResult(Status.OPTIMAL, np.array([4.0, 0.4]), -5.0)
+        return SolverResult(Status.OPTIMAL, np.array([10.0 * low, low]), -5.0 * low)
+
+
+@pytest.mark.parametrize("limit", [None, 1e3])
+def test_a_point_between_whole_numbers_is_split_until_the_optimum_is_whole(limit):
+    m = Model()
+    x, y = m.continuous("x", upper=10), m.binary("y")
+    m.add("open", x <= 10 * y)
+    m.minimize(5 * y - x)
+    engine = Between()
+    solution = solve_directly(m, engine, Options(time_limit=limit))
+    assert (solution.status, solution.objective, solution.bound) == (Status.OPTIMAL, -5.0, -5.0)
+    assert len(engine.forms) == 4  # the model, the rest of its point, and two halves
+
+
+# limits
+
+
+@pytest.mark.parametrize(
+    ("spent", "left"), [(0.09, None), (0.1, 9.9), (4.0, 6.0), (9.9985, 0.0015), (20.0, 1e-3)]
+)
+def test_what_is_left_of_a_limit_is_told_after_a_hundredth_of_it(monkeypatch, spent, left):
+    monkeypatch.setattr(direct, "time", SimpleNamespace(perf_counter=lambda: spent))
+    options = Options(time_limit=10.0)
+    told = direct._left(options, 0.0)
+    assert told is options if left is None else told.time_limit == pytest.approx(left)
+    assert direct._left(Options(), 0.0).time_limit is None
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Where a solve under these options takes place: "here", "beside", "apart" or "nowhere"."""
+
+    def ask(large=False, failure=None, **options):
+        m = Model()
+        m.minimize(m.continuous("x", upper=1))
+        engine = Series(SolverResult(Status.OPTIMAL, np.zeros(1), 0.0))
+        apart = []
+
+        def elsewhere(*arguments):
+            apart.append(arguments)
+            if failure:
+                raise failure
+            return SolverResult(Status.OPTIMAL, np.zeros(1), 0.0)
+
+        monkeypatch.setattr(isolation, "solve_isolated", elsewhere)
+        monkeypatch.setattr(direct, "is_large", lambda _: large)
+        result = direct._asked(engine, m.compile(), Options(**options), None)
+        if engine.threads:
+            return "here" if engine.threads == [threading.get_ident()] else "beside"
+        assert apart or (result.status, result.limit) == (Status.NO_SOLUTION, Limit.TIME)
+        return "apart" if apart else "nowhere"
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("where", "options"),
+    [
+        ("here", {}),
+        ("here", {"large": True}),
+        ("here", {"time_limit": 1.0, "profile": "tiny"}),
+        ("beside", {"time_limit": 1.0}),
+        ("beside", {"time_limit": 0.04}),
+        ("apart", {"isolate": True}),
+        ("apart", {"large": True, "time_limit": 0.05}),
+        ("apart", {"large": True, "time_limit": 0.5}),
+        ("nowhere", {"large": True, "time_limit": 0.04}),
+    ],
+)
+def test_large_models_under_a_limit_are_solved_where_they_can_be_ended(asked, where, options):
+    assert asked(**options) == where
+
+
+def test_what_cannot_be_handed_over_is_solved_here_unless_a_process_was_asked_for(asked):
+    failure = pickle.PicklingError("no")
+    assert asked(large=True, time_limit=1.0, failure=failure) == "beside"
+    with pytest.raises(pickle.PicklingError):
+        asked(isolate=True, failure=failure)
