@@ -1,210 +1,65 @@
-"""Classic models in at most twenty lines each, solved by two families of solver alike."""
+"""Classic models in at most twenty lines each, beside the same in other tools, as docs/classics.md
+shows them.
+"""
 
 import inspect
+import sys
+from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from optsched import Model, solve
+from optsched import solve
 
-RNG = np.random.default_rng(7)
-LENGTH = RNG.integers(1, 20, (7, 7)).astype(float)
-SIZES = np.array([4, 8, 1, 4, 2, 1, 7, 3])
-EDGES = np.array([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 5), (1, 5), (2, 5), (3, 5), (4, 5)])
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "benchmarks"))
 
+import classics  # noqa: E402
+from classic_models import ours, theirs  # noqa: E402
 
-def facility_location() -> Model:
-    sites, customers = pd.Index(list("ABC")), pd.Index(["u", "v", "w", "x", "y"])
-    cost = pd.DataFrame(np.arange(15.0).reshape(3, 5) % 7 + 1, sites, customers)
-    m = Model("facility location")
-    open_ = m.binary("open", coords={"site": sites})
-    serve = m.continuous("serve", coords={"site": sites, "customer": customers})
-    m.add("served", serve.sum("site") == 1)
-    m.add("open", serve <= open_)
-    m.minimize((serve * cost).sum() + (open_ * pd.Series([4.0, 3.0, 5.0], sites)).sum())
-    return m
-
-
-def travelling_salesman() -> Model:
-    m = Model("travelling salesman")
-    tails, heads = np.nonzero(~np.eye(7, dtype=bool))
-    go = m.binary("go", len(tails))
-    m.circuit(go, tails, heads)
-    m.minimize(go @ LENGTH[tails, heads])
-    return m
-
-
-def job_shop_with_set_ups() -> Model:
-    length = np.array([[3, 2], [2, 4], [4, 1]])  # job by machine, machine 0 before machine 1
-    setup = np.array([[0, 2, 1], [1, 0, 2], [2, 1, 0]])
-    m = Model("job shop")
-    start = m.integer("start", (3, 2), upper=30)
-    m.add("order", start[:, 1] >= start[:, 0] + length[:, 0])
-    for machine in range(2):
-        m.no_overlap(start[:, machine], length[:, machine], setup)
-    m.minimize(np.max(start + length))
-    return m
-
-
-def unit_commitment() -> Model:
-    demand, cost = np.array([4, 9, 12, 7, 5]), np.array([2, 3, 6])
-    m = Model("unit commitment")
-    on, starts = m.binary("on", (3, 5)), m.binary("starts", (3, 5))
-    power = m.integer("power", (3, 5), upper=8)
-    m.add("most", power <= 8 * on)
-    m.add("least", power >= 2 * on)
-    m.add("first", starts[:, 0] >= on[:, 0])
-    m.add("start", starts[:, 1:] >= np.diff(on))
-    m.add("demand", power.sum(axis=0) >= demand)
-    m.minimize(cost @ power.sum(axis=1) + 5 * starts.sum() + on.sum())
-    return m
-
-
-def cutting_stock() -> Model:
-    width, wanted, roll = np.array([3, 5, 7]), np.array([6, 4, 3]), 15
-    patterns = np.argwhere(np.ones((6, 4, 3)))
-    patterns = patterns[patterns @ width <= roll]
-    m = Model("cutting stock")
-    cut = m.integer("cut", len(patterns), upper=9)
-    m.add("wanted", patterns.T @ cut >= wanted)
-    m.minimize(cut.sum())
-    return m
-
-
-def lot_sizing() -> Model:
-    demand = np.array([3, 5, 0, 6, 2, 4])
-    m = Model("lot sizing")
-    make, setup = m.integer("make", 6, upper=20), m.binary("setup", 6)
-    stock = np.cumsum(make - demand)
-    m.add("no backlog", stock >= 0)
-    m.add("set up", make <= 20 * setup)
-    m.minimize(stock.sum() + 8 * setup.sum())
-    return m
-
-
-def vehicle_routing() -> Model:
-    m = Model("vehicle routing")  # at most three customers a tour; node 0 is the depot
-    tails, heads = np.nonzero(~np.eye(6, dtype=bool))
-    go, load = m.binary("go", len(tails)), m.integer("load", 6, upper=3)
-    m.add("out", go.sum_by(tails, 6)[1:] == 1)
-    m.add("in", go.sum_by(heads, 6)[1:] == 1)
-    m.add("back", go.sum_by(tails, 6)[0] == go.sum_by(heads, 6)[0])
-    inner = heads > 0
-    m.indicator(go[inner], load[heads[inner]] >= load[tails[inner]] + 1)
-    m.minimize(go @ LENGTH[tails, heads] + 4 * go.sum_by(tails, 6)[0])
-    return m
-
-
-def bin_packing() -> Model:
-    m = Model("bin packing")
-    used, put = m.binary("used", 5), m.binary("put", (8, 5))
-    m.add("each", put.sum(axis=1) == 1)
-    m.add("room", SIZES @ put <= 10 * used)
-    m.add("in order", np.diff(used) <= 0)
-    m.minimize(used.sum())
-    return m
-
-
-def graph_colouring() -> Model:
-    m = Model("graph colouring")
-    colour, pairs = m.integer("colour", 6, upper=5), EDGES
-    m.all_different(np.stack([colour[pairs[:, 0]], colour[pairs[:, 1]]], axis=1))
-    m.minimize(np.max(colour) + 1)
-    return m
-
-
-def nurse_rostering() -> Model:
-    m = Model("nurse rostering")
-    works = m.binary("works", (5, 7, 2))  # nurse, day, shift
-    m.add("one a day", works.sum(axis=2) <= 1)
-    m.add("rest", works[:, :-1, 1] + works[:, 1:, 0] <= 1)
-    m.add("cover", works.sum(axis=0) >= np.array([2, 1]))
-    five = m.soft("five", works.sum(axis=(1, 2)) <= 4)
-    wish = np.arange(70).reshape(5, 7, 2) % 3
-    m.minimize(5 * five.sum() + (works * wish).sum())
-    return m
-
-
-def project_scheduling() -> Model:
-    length, demand = np.array([3, 2, 4, 2, 1]), np.array([2, 1, 2, 2, 1])
-    before = np.array([(0, 2), (1, 3), (2, 4)])
-    m = Model("resource-constrained project")
-    start = m.integer("start", 5, upper=12)
-    m.add("before", start[before[:, 1]] >= start[before[:, 0]] + length[before[:, 0]])
-    m.cumulative(m.interval(start, length, start + length), demand, 3)
-    m.minimize(np.max(start + length))
-    return m
-
-
-def max_min_fair_rates() -> Model:
-    uses = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]])
-    m = Model("max-min fair")
-    rate, least = m.continuous("rate", 4), m.continuous("least")
-    m.add("links", uses @ rate <= np.array([3.0, 4.0, 2.0]))
-    m.add("fair", rate >= least)
-    m.maximize(least + 0.001 * np.mean(rate))
-    return m
-
-
-def piecewise_cost_flow() -> Model:
-    tails, heads = np.array([0, 0, 1, 1, 2]), np.array([1, 2, 2, 3, 3])
-    m = Model("piecewise cost flow")
-    flow = m.continuous("flow", 5, upper=6)
-    net = flow.sum_by(tails, 4) - flow.sum_by(heads, 4)
-    m.add("balance", net == np.array([8, 0, 0, -8]))
-    cost = m.piecewise(flow, [0, 1, 4, 6], [0, 4, 6, 12])
-    m.minimize(cost.sum())
-    return m
-
-
-def moldable_jobs() -> Model:
-    work = np.array([[8, 5, 3, 2], [6, 4, 3, 3], [9, 5, 4, 3]])  # time by workers, from one on
-    m = Model("moldable jobs")
-    workers, start = m.integer("workers", 3, lower=1, upper=4), m.integer("start", 3, upper=20)
-    times = np.stack([m.table(work[job], workers[job] - 1) for job in range(3)])
-    m.cumulative(m.interval(start, times, start + times), workers, 4)
-    m.minimize(np.max(start + times))
-    return m
-
-
-def portfolio() -> Model:
-    gain = np.array([0.09, 0.07, 0.12, 0.05])
-    swing = np.array([[0.2, 0.1, 0.3, 0.0], [0.1, 0.2, -0.1, 0.0], [0.0, 0.1, 0.2, 0.05]])
-    m = Model("portfolio")  # swing: of each asset, by independent causes
-    share, held = m.continuous("share", 4, upper=1), m.binary("held", 4)
-    m.add("all", share.sum() == 1)
-    m.add("few", held.sum() <= 3)
-    m.add("least", share >= 0.1 * held)
-    m.add("none", share <= held)
-    m.minimize(4 * m.sum_of_squares(swing @ share) - gain @ share)
-    return m
-
+PAGE = (ROOT / "docs" / "classics.md").read_text(encoding="utf-8")
 
 FAMILIES = {
-    facility_location: ("highs", "scip"),
-    max_min_fair_rates: ("highs", "glop"),
-    piecewise_cost_flow: ("highs", "scip"),
-    portfolio: ("highs", "scip"),
+    "facility_location": ("highs", "scip"),
+    "max_min_fair_rates": ("highs", "glop"),
+    "piecewise_cost_flow": ("highs", "scip"),
+    "portfolio": ("highs", "scip"),
 }
-CLASSICS = (
-    facility_location, travelling_salesman, job_shop_with_set_ups, unit_commitment, cutting_stock,
-    lot_sizing, vehicle_routing, bin_packing, graph_colouring, nurse_rostering, project_scheduling,
-    max_min_fair_rates, piecewise_cost_flow, moldable_jobs, portfolio,
-)  # fmt: skip
 
 
-@pytest.mark.parametrize("build", CLASSICS)
-def test_two_families_of_solver_give_one_answer(build):
-    solvers = FAMILIES.get(build, ("highs", "cpsat"))
-    one, other = (solve(build(), solver, time_limit=60) for solver in solvers)
+@pytest.mark.parametrize("name", theirs.TOOLS)
+def test_two_families_of_solver_give_one_answer(name):
+    solvers = FAMILIES.get(name, ("highs", "cpsat"))
+    one, other = (solve(getattr(ours, name)(), solver, time_limit=60) for solver in solvers)
     assert one.status is other.status
     assert one.status == "optimal"
     assert one.checked
     assert other.checked
     assert one.objective == pytest.approx(other.objective, abs=1e-6)
+    assert row(name)[-2] == f"{one.objective:.5g}"
 
 
-@pytest.mark.parametrize("build", CLASSICS)
-def test_a_classic_takes_at_most_twenty_lines(build):
-    assert len(inspect.getsource(build).strip().splitlines()) <= 20
+@pytest.mark.parametrize("name", theirs.TOOLS)
+def test_a_classic_takes_at_most_twenty_lines_and_stands_in_the_page(name):
+    source = inspect.getsource(getattr(ours, name)).strip()
+    assert len(source.splitlines()) <= 20
+    assert source in PAGE
+    counts = [len(inspect.getsource(getattr(room, name)).strip().splitlines())
+              for room in (ours, theirs)]  # fmt: skip
+    assert row(name)[2:4] == list(map(str, counts))
+    assert row(name)[1] == theirs.TOOLS[name]
+
+
+@pytest.mark.parametrize("name", theirs.TOOLS)
+def test_the_tool_beside_finds_the_same_optimum(name):
+    assert row(name)[-1] == row(name)[-2]  # as measured when the page was made
+    tool = theirs.TOOLS[name]
+    module = pytest.importorskip(tool, reason="comes with the extra benchmarks only")
+    found = classics.their_optimum(module, getattr(theirs, name)(module))
+    assert found == pytest.approx(float(row(name)[-1]), rel=1e-4)
+
+
+def row(name: str) -> list[str]:
+    """The page's row on a model."""
+    title = name.replace("_", " ")
+    (line,) = (line for line in PAGE.splitlines() if line.startswith(f"| {title} |"))
+    return [cell.strip() for cell in line.strip("|").split("|")]

@@ -1,0 +1,1 @@
+"""Fifteen classic models, by us and by the tool that says each best."""

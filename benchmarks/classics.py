@@ -1,0 +1,129 @@
+"""Fifteen classic models, ours beside the same in the tool that says each best.
+
+Prints one row a model: lines of the function that states it and CPU time until a solver could
+start (ours: lowered and assembled, for CP-SAT where theirs is), best of several; and checks that
+both have one optimum, by HiGHS or CP-SAT on their side. Tools that are not installed are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from classic_models import ours, theirs
+
+from optsched import solve
+from optsched.solvers.cpsat.backend import CpSat
+from optsched.solvers.cpsat.integer import integer_model
+from optsched.solvers.cpsat.proto import build
+
+HEAD = """# Fifteen classic models
+
+Each in at most twenty lines, solved by two families of solver with one answer, beside the same in
+linopy, CVXPY or CPMpy, whichever says it best (`benchmarks/classic_models/theirs.py`). Lines are
+those of the function that states it. ms is CPU time until a solver could start, the best of
+several, one machine: ours lowered and assembled (for CP-SAT beside CPMpy), theirs as their own
+solver takes it. The models are tiny: it is the fixed cost that is compared. The code begins with
+`import numpy as np`, `import pandas as pd`, `from optsched import Model`; three arrays shared by
+some models stand at the head of `benchmarks/classic_models/ours.py`. Made by
+`python benchmarks/classics.py --page docs/classics.md`; a test keeps all but the times true.
+"""
+
+
+def our_form(make: Callable[[], Any], tool: str) -> None:
+    """Ours, up to what the solver takes."""
+    if tool == "cpmpy":
+        build(integer_model(make().compile(CpSat.native)))
+    else:
+        make().compile({"rotated_cone"})
+
+
+def their_form(module: ModuleType, model: Any) -> None:
+    """Theirs, up to what the solver takes."""
+    if module.__name__ == "cpmpy":
+        module.SolverLookup.get("ortools", model)
+    elif module.__name__ == "cvxpy":
+        quadratic = not model.objective.args[0].is_affine() and model.is_qp()
+        model.get_problem_data("GUROBI" if quadratic and model.is_mixed_integer() else "HIGHS")
+    else:
+        model.matrices.A  # noqa: B018  (assembled when read)
+
+
+def their_optimum(module: ModuleType, model: Any) -> float:
+    """What they find, each by the solver it is at home with."""
+    if module.__name__ == "cpmpy":
+        model.solve("ortools")
+        return float(model.objective_value())
+    if module.__name__ == "cvxpy":
+        quadratic = model.is_mixed_integer() and not model.objective.args[0].is_pwl()
+        return float(model.solve(solver="GUROBI" if quadratic else "HIGHS"))
+    model.solve("highs", log_to_console=False)
+    return float(model.objective.value)
+
+
+def cpu(work: Callable[[], Any], repeats: int) -> float:
+    """Least CPU milliseconds of several calls."""
+    best = float("inf")
+    for _ in range(repeats):
+        began = time.process_time()
+        work()
+        best = min(best, time.process_time() - began)
+    return 1000 * best
+
+
+def lines(function: Callable[..., Any]) -> int:
+    """Lines of a function, its head included."""
+    return len(inspect.getsource(function).strip().splitlines())
+
+
+def main() -> None:
+    """Print the table, and write the page where one is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5, help="the best of so many")
+    parser.add_argument("--page", type=Path, help="also write a page with table and models")
+    options = parser.parse_args()
+    text = [HEAD]
+    for line in rows(options.repeats):
+        print(line, flush=True)
+        text.append(line)
+    if options.page:
+        text += [f"\n## {n.replace('_', ' ').capitalize()}\n\n```python\n{source(n)}\n```"
+                 for n in theirs.TOOLS]  # fmt: skip
+        options.page.write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+def source(name: str) -> str:
+    """One of our models, as written."""
+    return inspect.getsource(getattr(ours, name)).strip()
+
+
+def rows(repeats: int) -> Iterator[str]:
+    """The table, line by line."""
+    yield "| model | beside | lines | theirs | ms | theirs | optimum | theirs |"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|"
+    for name, tool in theirs.TOOLS.items():
+        make, other = getattr(ours, name), getattr(theirs, name)
+        mine = cpu(lambda make=make, tool=tool: our_form(make, tool), repeats)
+        optimum = solve(make(), "cpsat" if tool == "cpmpy" else "scip").objective
+        row = [name.replace("_", " "), tool, lines(make), lines(other), f"{mine:.2f}"]
+        if find_spec(tool) is None:
+            yield "| " + " | ".join(map(str, [*row, "absent", f"{optimum:.5g}", "absent"])) + " |"
+            continue
+        module = import_module(tool)
+        told = cpu(lambda m=module, f=other: their_form(m, f(m)), repeats)
+        try:
+            found = f"{their_optimum(module, other(module)):.5g}"
+        except Exception as failure:
+            found = type(failure).__name__
+        yield "| " + " | ".join(map(str, [*row, f"{told:.2f}", f"{optimum:.5g}", found])) + " |"
+
+
+if __name__ == "__main__":
+    main()
