@@ -1,6 +1,6 @@
 # make ratios   how far the papers' algorithms are from the optimum: table, CSV, page
 # make test     lint, types, tests
-# make docs     API reference in out/docs
+# make docs     guide, reference and executed notebooks in out/docs
 # make bench    benchmarks against alternatives
 # Each installs what it needs into .venv first. PYTHON=python3.12 chooses the interpreter.
 
@@ -22,8 +22,8 @@ test: .venv/.test
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest -n auto
 
-docs: .venv/.test
-	$(BIN)/python docs/build.py out/docs
+docs: .venv/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: .venv/.bench
 	@set -e; for script in benchmarks/[a-z]*.py; do \
@@ -42,7 +42,11 @@ clean:
 	@touch $@
 
 .venv/.test: .venv/pyvenv.cfg pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,notebooks]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs]'
+	@touch $@
+
+.venv/.docs: .venv/pyvenv.cfg pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
 .venv/.bench: .venv/pyvenv.cfg pyproject.toml

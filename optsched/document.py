@@ -37,6 +37,32 @@ class Documented(Protocol):
     def to_document(self) -> Document: ...
 
 
+class PlainDocument(Document):
+    """A document that is the thing itself: for plain data, as in a notebook.
+
+    Example:
+        >>> class Jobs(PlainDocument):
+        ...     times: list[int]
+        >>> parse(Jobs, {"times": [3, 1]}).times
+        [3, 1]
+    """
+
+    document_type: ClassVar[type[Document]]
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        cls.document_type = cls
+
+    @classmethod
+    def from_document(cls, document: Self) -> Self:
+        """As it is."""
+        return document
+
+    def to_document(self) -> Self:
+        """As it is."""
+        return self
+
+
 T = TypeVar("T", bound=Documented)
 Options = TypeVar("Options", bound=BaseModel)
 

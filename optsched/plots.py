@@ -294,7 +294,7 @@ def aligned(
         schedules: by title.
         size: of the figure, in inches.
     """
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Picture(figsize=size, layout="constrained")
     axes = figure.subplots(len(schedules), 1, sharex=True, squeeze=False)[:, 0]
     named: dict[str, Any] = {}
     for axis, (title, schedule) in zip(axes, schedules.items(), strict=True):

@@ -1,4 +1,4 @@
-"""The examples in docstrings run as printed, and the API reference builds."""
+"""The examples in docstrings run as printed, and every public name has one."""
 
 import doctest
 import importlib.util
@@ -14,8 +14,6 @@ import pytest
 
 import optsched
 from optsched import Model, solve
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def with_examples():
@@ -35,18 +33,6 @@ def test_the_examples_of_a_module_run_as_printed(name):
     )
     assert outcome.attempted > 0
     assert outcome.failed == 0
-
-
-def test_the_api_reference_names_every_module(tmp_path):
-    spec = importlib.util.spec_from_file_location("build_docs", ROOT / "docs" / "build.py")
-    build_docs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build_docs)
-    build_docs.build(tmp_path)
-    names = list(build_docs.modules())
-    assert {"optsched.model", "formulations.preemptive.problem_2"} <= set(names)
-    for name in names:
-        page = tmp_path.joinpath(*name.split(".")).with_suffix(".html")
-        assert page.is_file(), name
 
 
 FOR_AUTHORS_OF_BLOCKS = {

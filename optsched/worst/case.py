@@ -13,11 +13,11 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal
 
 from pydantic import Field
 
-from optsched.document import Document, dumps, parse
+from optsched.document import Document, PlainDocument, dumps, parse
 from optsched.errors import InputError, ModelError, words
 from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.proofs import check_proof, prove
@@ -44,7 +44,7 @@ class SearchFacts(Document):
     seconds: float = Field(description="wall time")
 
 
-class Case(Document):
+class Case(PlainDocument):
     """A case as its file has it."""
 
     format: Literal["optsched/worst-case"] = "optsched/worst-case"
@@ -72,18 +72,6 @@ class Case(Document):
     search: SearchFacts | None = None
     optsched: str = Field("", description="release by which it was made")
 
-    document_type: ClassVar[type[Document]]
-
-    @classmethod
-    def from_document(cls, document: Any) -> Self:
-        """Itself."""
-        assert isinstance(document, cls)
-        return document
-
-    def to_document(self) -> Case:
-        """Itself."""
-        return self
-
     @property
     def sentence(self) -> str:
         """What it shows."""
@@ -92,9 +80,6 @@ class Case(Document):
         if self.outside:
             where = f"in {len(self.outside)} places outside of what the generator makes"
         return f"{self.problem}.{self.heuristic}: ratio {ratio} on this instance, {where}"
-
-
-Case.document_type = Case
 
 
 def make_case(

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from optsched.document import Document
+from optsched.document import PlainDocument
 from optsched.methods import Answer, ExactMethod, Formulation
 from optsched.model import Model
 from optsched.problem import Bound, Heuristic, Problem
@@ -20,35 +20,15 @@ from optsched.solvers.solution import Solution, Status
 from optsched.violation import Violation
 
 
-class Cover(Document):
+class Cover(PlainDocument):
     price: list[float] = Field(description="of each item")
     size: list[float]
     demand: float = Field(ge=0)
 
-    @classmethod
-    def from_document(cls, document):
-        return document
 
-    def to_document(self):
-        return self
-
-
-Cover.document_type = Cover
-
-
-class Choice(Document):
+class Choice(PlainDocument):
     taken: list[int] = Field(description="indices of the items bought")
     speed: float = Field(1.0, gt=0)
-
-    @classmethod
-    def from_document(cls, document):
-        return document
-
-    def to_document(self):
-        return self
-
-
-Choice.document_type = Choice
 
 
 class GeneratorOptions(BaseModel):

@@ -1,0 +1,203 @@
+"""What the site has beside the pages in this folder: reference, executed notebooks, formulas.
+
+``mkdocs`` calls the functions named ``on_...`` (see ``hooks`` in mkdocs.yml).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pkgutil
+import re
+import shlex
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import griffe
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from optsched.page.formulas import mathml
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "out" / "notebooks"
+"""Executed notebooks, by what they were executed with."""
+
+PACKAGES = ("optsched", "formulations", "heuristics")
+INNER = re.compile(r"optsched\.(cli|page|jit|clock|arrays|parallel|streams|progress)")
+"""Rooms that are no part of the reference."""
+PUBLIC = re.compile(
+    r"optsched(\.\w+)?|optsched\.(evaluation|formats)\.\w+"
+    r"|optsched\.(model\.(model|expression)|solvers\.(backend|options|solution|registry)|study\.spec)"
+    r"|(formulations|heuristics)\.\w+"
+    r"|formulations\.\w+\.(instance|schedule|check|generator|workload|problem_\w+)"
+    r"|heuristics\.\w+\.(a_online|okita|r_dr|r_dsr|aerialedge|baselines)"
+)
+"""Modules that are. What a package's ``__all__`` names stands under the package."""
+
+
+QUICK = "optsched.session"
+"""The one page of the reference where there is no time for all."""
+
+
+class Examples(griffe.Extension):
+    """Shows a docstring's ``Example:`` as code, as the plural is."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Read the singular as the plural."""
+        if obj.docstring:
+            text = obj.docstring.value
+            obj.docstring.value = re.sub(r"^( *)Example:$", r"\1Examples:", text, flags=re.M)
+
+
+def modules() -> Iterator[str]:
+    """The modules of the reference."""
+    for package in PACKAGES:
+        found = pkgutil.walk_packages(import_module(package).__path__, package + ".")
+        for name in [package, *(module.name for module in found)]:
+            if PUBLIC.fullmatch(name) and not INNER.match(name):
+                yield name
+
+
+def reference() -> dict[str, list[str]]:
+    """Modules by the page they stand on: one a room, and one for what is in no room."""
+    pages: dict[str, list[str]] = {}
+    for name in modules():
+        room = ".".join(name.split(".")[:2])
+        page = room if (ROOT / room.replace(".", "/")).is_dir() else name.split(".")[0]
+        pages.setdefault(page, []).append(name)
+    return pages
+
+
+def notebooks() -> list[Path]:
+    """The notebooks, by name."""
+    return sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List the pages that are made in the navigation."""
+    assert config.nav is not None
+    config.nav += [
+        {"Notebooks": [f"notebooks/{path.stem}.md" for path in notebooks()]},
+        {"Reference": [f"reference/{page}.md" for page in reference()]},
+    ]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made. ``extra.quick`` leaves out what takes its time."""
+    quick = config.extra.get("quick", False)
+    pages = reference()
+    for page, names in pages.items():
+        shown = [] if quick and page != QUICK else names
+        text = f"# {page}\n" + "".join(f"\n::: {name}\n" for name in shown)
+        files.append(File.generated(config, f"reference/{page}.md", content=text))
+    for path, parts in zip(notebooks(), executed(quick), strict=True):
+        for name, content in parts.items():
+            where = f"notebooks/{name}" if name.endswith(".md") else f"notebooks/{path.stem}/{name}"
+            files.append(File.generated(config, where, content=content))
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    files.append(File.generated(config, "benchmarks.md", content=text))
+    return files
+
+
+def executed(quick: bool) -> list[dict[str, str | bytes]]:
+    """The notebooks as pages: Markdown by the page's name, and pictures.
+
+    Executing them takes minutes, so what came out is kept until a notebook or the code changes.
+    """
+    if quick:
+        return [as_page(path, execute=False) for path in notebooks()]
+    with ThreadPoolExecutor(2) as pool:  # each has a process of its own
+        return list(pool.map(kept_page, notebooks()))
+
+
+def kept_page(path: Path) -> dict[str, str | bytes]:
+    """A notebook's page, executed unless it was."""
+    sources = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
+    cases = sorted((ROOT / "notebooks" / "cases").glob("*.json"))
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in [path, *cases, *sources]))
+    folder = KEPT / f"{path.stem}-{digest.hexdigest()[:12]}"
+    if not folder.is_dir():
+        making = folder.with_suffix(".part")
+        making.mkdir(parents=True, exist_ok=True)
+        for name, content in as_page(path, execute=True).items():
+            data = content.encode() if isinstance(content, str) else content
+            (making / name).write_bytes(data)
+        making.rename(folder)
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+def as_page(path: Path, *, execute: bool) -> dict[str, str | bytes]:
+    """A notebook as Markdown, with its pictures."""
+    import nbformat
+    from nbclient import NotebookClient
+    from nbconvert import MarkdownExporter
+
+    notebook = nbformat.read(path, as_version=4)
+    if execute:
+        NotebookClient(
+            notebook, timeout=600, resources={"metadata": {"path": path.parent}}
+        ).execute()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "text/html" in data:
+                data["text/html"] = mathml(data["text/html"])
+    for cell in notebook.cells:
+        cell.source = cell.source.replace("](../docs/", "](../")
+    text, resources = MarkdownExporter().from_notebook_node(notebook)
+    pictures: dict[str, str | bytes] = dict(resources.get("outputs", {}))
+    for name in pictures:
+        text = text.replace(f"({name})", f"({path.stem}/{name})")
+    return {f"{path.stem}.md": text} | pictures
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put models and claims where a page asks for them."""
+    markdown = re.sub(r"<!-- model: (.+?) -->", lambda found: model(found[1]), markdown)
+    return re.sub(r"<!-- claims: (\w+) -->", lambda found: claims(found[1]), markdown)
+
+
+def model(words: str) -> str:
+    """``problem.formulation option=value ...``: the model of a generated instance, as it shows."""
+    import numpy as np
+
+    from optsched.problem import problem
+
+    name, *options = shlex.split(words)
+    chosen, formulation = name.split(".")
+    given = {key: json.loads(value) for key, value in (pair.split("=") for pair in options)}
+    instance = problem(chosen).generate(np.random.default_rng(0), **given)
+    built: Any = problem(chosen).formulations[formulation]
+    return mathml(built.build(instance)._repr_html_())
+
+
+def claims(paper: str) -> str:
+    """The table of a paper's claims, from the page that ``optsched claims`` wrote."""
+    text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    section = text.split(f"\n## {paper}\n")[1]
+    return section.split("\n\n- ")[0].strip()
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Turn LaTeX into MathML, which browsers show by themselves."""
+    return re.sub(
+        r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>',
+        lambda found: convert(unescape(found[2]), display=["inline", "block"][found[1] == "div"]),
+        html,
+        flags=re.DOTALL,
+    )
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Drop what no reader loads: maps of scripts, stemmers of other languages."""
+    scripts = Path(config.site_dir) / "assets" / "javascripts"
+    languages = (scripts / "lunr").rglob("*.js")
+    for path in [*Path(config.site_dir).rglob("*.map"), *languages]:
+        path.unlink()

@@ -1,0 +1,153 @@
+"""The guide and the README do what they say, and print what they show.
+
+A block with a title is a file. Python without one runs, page by page in one namespace; a block of
+text right after it is what it prints. In a block of console output, lines after a command are what
+it prints: dots stand for anything, and seconds and versions are not compared.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import runpy
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from optsched.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+
+FENCE = re.compile(r'^```(\w+)?(?: title="(.+?)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+CLOCK = re.compile(r"(seconds\s+)[\d.e-]+(?=\s|$)")
+VERSION = re.compile(r"\b\d+\.\d+\.\d+\b")
+SET_UP = re.compile(r"git clone |python3 -m venv |\. \.venv/|\.venv/bin/pip install |cd ")
+"""What makes an environment, which the tests have."""
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ELSEWHERE = {"as_printed.md", "claims.md"}
+"""Pages that a test of their own runs, or a command wrote."""
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A fenced block of a page."""
+
+    language: str
+    title: str
+    text: str
+    follows: bool
+    """Whether nothing stands between it and the block before."""
+
+
+def fences(page: Path) -> Iterator[Fence]:
+    """The blocks of a page, in order."""
+    text, end = page.read_text(encoding="utf-8"), -1
+    for found in FENCE.finditer(text):
+        follows = end >= 0 and not text[end : found.start()].strip()
+        yield Fence(found[1] or "", found[2] or "", found[3], follows)
+        end = found.end()
+
+
+def run_page(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Run a page in a folder, which is the current one: what ran, what is shown, what came."""
+    names: dict[str, object] = {"__name__": "guide"}
+    printed = ""
+    for fence in fences(page):
+        if fence.title:
+            (folder / fence.title).parent.mkdir(parents=True, exist_ok=True)
+            (folder / fence.title).write_text(fence.text, encoding="utf-8")
+        elif fence.language == "python":
+            heard = StringIO()
+            with redirect_stdout(heard):
+                exec(compile(fence.text, f"{page.name}", "exec"), names)
+            printed = heard.getvalue()
+        elif fence.language == "text" and fence.follows:
+            yield "python", fence.text, printed
+        elif fence.language in ("bash", "console"):
+            for command, shown in commands(fence):
+                said = run_command(command, folder)
+                if fence.language == "console" and shown.strip():
+                    yield command, shown, said
+
+
+def commands(fence: Fence) -> Iterator[tuple[str, str]]:
+    """Commands of a block, each with what is shown below it."""
+    text = fence.text.replace("\\\n", " ")
+    if fence.language == "bash":
+        yield from ((line, "") for line in text.splitlines() if line.strip())
+        return
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        yield command, shown
+
+
+def run_command(line: str, folder: Path) -> str:
+    """What a command prints. Only ours are run; it ends well unless a comment says otherwise."""
+    words = shlex.split(line, comments=True)
+    expected = int(line.rpartition("# exits ")[2]) if "# exits " in line else 0
+    if not words or SET_UP.match(line):
+        return ""
+    if words[0] == "make":
+        assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8"), line
+        return ""
+    if words[:2] == ["pip", "install"]:
+        install(folder / words[-1])
+        return ""
+    if words[0] == "python":
+        heard = StringIO()
+        with redirect_stdout(heard):
+            runpy.run_path(str(folder / words[1]), run_name="__main__")
+        return heard.getvalue()
+    assert words[0] == "optsched", f"a command that no test runs: {line}"
+    target = ""
+    if ">" in words:
+        words, target = words[: words.index(">")], words[-1]
+    result = CliRunner().invoke(app, words[1:], catch_exceptions=False)
+    assert result.exit_code == expected, f"{line}\n{result.output}"
+    if target:
+        (folder / target).write_text(result.stdout, encoding="utf-8")
+    return "" if target else result.stdout
+
+
+def install(package: Path) -> None:
+    """Make a package's modules and entry points found, as installing it would."""
+    project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    folder = package / f"{project['name']}-{project['version']}.dist-info"
+    folder.mkdir()
+    name = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (folder / "METADATA").write_text(name, encoding="utf-8")
+    lines = []
+    for group, entries in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{key} = {value}" for key, value in entries.items())]
+    (folder / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+    sys.path.insert(0, str(package))
+
+
+def same(shown: str, came: str) -> bool:
+    """Whether what came is what is shown, but for seconds and versions."""
+    plain: Callable[[str], str] = lambda text: VERSION.sub("v", CLOCK.sub(r"\1s", text))  # noqa: E731
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return doctest.OutputChecker().check_output(plain(shown), plain(came), options)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in ELSEWHERE], ids=lambda page: page.stem
+)
+def test_every_block_of_a_page_runs_and_prints_what_is_shown(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # of the processes that commands start
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    for what, shown, came in run_page(page, tmp_path):
+        assert same(shown, came), f"{what}\n--- shown\n{shown}\n--- came\n{came}"
