@@ -2,12 +2,13 @@
 # make test     lint, types, tests
 # make docs     guide, reference and executed notebooks in out/docs
 # make bench    benchmarks against alternatives
+# make picture  the README's picture of a study's page (needs Chromium)
 # Each installs what it needs into .venv first. PYTHON=python3.12 chooses the interpreter.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ratios test docs bench clean
+.PHONY: ratios test docs picture bench clean
 
 ratios: .venv/.run
 	@mkdir -p out
@@ -24,6 +25,13 @@ test: .venv/.test
 
 docs: .venv/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+picture: .venv/.run
+	@mkdir -p out
+	$(BIN)/optsched study run studies/small_edge_clouds.toml --store out/picture.sqlite
+	$(BIN)/optsched study report studies/small_edge_clouds.toml --store out/picture.sqlite -o out/picture.html
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1620 \
+		--force-device-scale-factor=0.75 --screenshot=docs/assets/report.png out/picture.html
 
 bench: .venv/.bench
 	@set -e; for script in benchmarks/[a-z]*.py; do \

@@ -34,7 +34,7 @@ INNER = re.compile(r"optsched\.(cli|page|jit|clock|arrays|parallel|streams|progr
 PUBLIC = re.compile(
     r"optsched(\.\w+)?|optsched\.(evaluation|formats)\.\w+"
     r"|optsched\.(model\.(model|expression)|solvers\.(backend|options|solution|registry)|study\.spec)"
-    r"|(formulations|heuristics)\.\w+"
+    r"|(formulations|heuristics)(\.\w+)?"
     r"|formulations\.\w+\.(instance|schedule|check|generator|workload|problem_\w+)"
     r"|heuristics\.\w+\.(a_online|okita|r_dr|r_dsr|aerialedge|baselines)"
 )

@@ -20,9 +20,11 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from loky import get_reusable_executor
 from typer.testing import CliRunner
 
 from optsched.cli import app
+from optsched.study.plan import _by_name
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -129,7 +131,13 @@ def install(package: Path) -> None:
     for group, entries in project["entry-points"].items():
         lines += [f"[{group}]", *(f"{key} = {value}" for key, value in entries.items())]
     (folder / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
-    sys.path.insert(0, str(package))
+    forget()
+
+
+def forget() -> None:
+    """Look again at what is installed, here and in the processes that studies run in."""
+    _by_name.cache_clear()
+    get_reusable_executor().shutdown()
 
 
 def same(shown: str, came: str) -> bool:
@@ -137,6 +145,13 @@ def same(shown: str, came: str) -> bool:
     plain: Callable[[str], str] = lambda text: VERSION.sub("v", CLOCK.sub(r"\1s", text))  # noqa: E731
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     return doctest.OutputChecker().check_output(plain(shown), plain(came), options)
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """What a page installs is gone with it."""
+    yield
+    forget()
 
 
 @pytest.mark.parametrize(
