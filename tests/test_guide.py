@@ -29,7 +29,7 @@ from optsched.study.plan import _by_name
 ROOT = Path(__file__).resolve().parents[1]
 
 FENCE = re.compile(r'^```(\w+)?(?: title="(.+?)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-CLOCK = re.compile(r"(seconds\s+)[\d.e-]+(?=\s|$)")
+CLOCK = re.compile(r"(seconds\s+)[\d.e-]+(?=\s|$)|()\b[\d.]+(?= s\b)")
 VERSION = re.compile(r"\b\d+\.\d+\.\d+\b")
 SET_UP = re.compile(r"git clone |python3 -m venv |\. \.venv/|\.venv/bin/pip install |cd ")
 """What makes an environment, which the tests have."""
@@ -117,7 +117,8 @@ def run_command(line: str, folder: Path) -> str:
     assert result.exit_code == expected, f"{line}\n{result.output}"
     if target:
         (folder / target).write_text(result.stdout, encoding="utf-8")
-    return "" if target else result.stdout
+    wrote = [line for line in result.stderr.splitlines() if line.startswith("wrote ")]
+    return "" if target else "\n".join([result.stdout.rstrip(), *wrote]) + "\n"
 
 
 def install(package: Path) -> None:
@@ -148,10 +149,11 @@ def same(shown: str, came: str) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
+def fresh(tmp_path: Path) -> Iterator[None]:
     """What a page installs is gone with it."""
     yield
-    forget()
+    if list(tmp_path.glob("*.dist-info")):
+        forget()
 
 
 @pytest.mark.parametrize(
