@@ -33,6 +33,9 @@ HEURISTICS: dict[str, Heuristic] = {
                   "the next task on the first node with room"),
         Heuristic("first_fit_decreasing", baselines.first_fit_decreasing, "reference",
                   "large tasks first, each on the first node with room", online=False),
+        Heuristic("best_order", baselines.best_order, "beyond the paper",
+                  "all tasks at once, the best of first-fit by two sizes and alignment",
+                  online=False),
         reoptimise_heuristic(PROBLEM),
     )
 }  # fmt: skip

@@ -6,6 +6,7 @@ from heuristics.batch.all_cloud import all_cloud
 from heuristics.batch.drf import drf
 from heuristics.batch.fifo import fifo
 from heuristics.batch.preemptive import preemptive
+from heuristics.batch.shortest_first import shortest_first
 from optsched.online import reoptimise_heuristic
 from optsched.problem import Heuristic
 
@@ -24,6 +25,12 @@ _RULES: dict[str, Heuristic] = {
             batch_sche,
             "She et al., Section VI; Zhang et al., MobiHoc 2020",
             "the same rounds and prices, blind to location",
+        ),
+        Heuristic(
+            "shortest_first",
+            shortest_first,
+            "beyond the paper",
+            "jobs not begun planned anew on arrivals, shortest first, each where it ends first",
         ),
         Heuristic(
             "fifo",

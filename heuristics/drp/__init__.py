@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from heuristics.drp.baselines import greedy, nearest, nearest_literal, random
+from heuristics.drp.baselines import greedy, least_load, nearest, nearest_literal, random
 from heuristics.drp.r_dr import r_dr
 from heuristics.drp.r_dr_storage import r_dr_storage
 from heuristics.drp.r_dsr import r_dsr, r_dsr_raw
@@ -10,13 +10,19 @@ from optsched.problem import Heuristic
 
 __all__ = ["DSRP_HEURISTICS", "HEURISTICS"]
 
-_BASELINES = (
-    ("random", random, "Section 5", "a random server in reach for every node"),
-    ("greedy", greedy, "Section 5", "the server in reach that stores least"),
-    ("nearest", nearest, "Section 5, job by job", "the nearest server, job by job"),
+_PAPER = "Chen et al., "
+
+_SEQUENTIAL = (
+    ("random", random, _PAPER + "Section 5", "a random server in reach for every node"),
+    ("greedy", greedy, _PAPER + "Section 5", "the server in reach that stores least"),
+    ("nearest", nearest, _PAPER + "Section 5, job by job", "the nearest server, job by job"),
     (
-        "nearest_literal", nearest_literal, "Section 5, as written",
+        "nearest_literal", nearest_literal, _PAPER + "Section 5, as written",
         "all at the nearest server, then jobs of greatest rate go while anything is violated",
+    ),
+    (
+        "least_load", least_load, "beyond the paper",
+        "each node on the server that is then used least, the exact test, small jobs first",
     ),
 )  # fmt: skip
 
@@ -27,8 +33,8 @@ HEURISTICS: dict[str, Heuristic] = {
         proposed=True,
     ),
     **{
-        name: Heuristic(name, run, f"Chen et al., {source}", summary, online=False)
-        for name, run, source, summary in _BASELINES
+        name: Heuristic(name, run, source, summary, online=False)
+        for name, run, source, summary in _SEQUENTIAL
     },
 }  # fmt: skip
 """Of DRP."""
@@ -49,9 +55,9 @@ DSRP_HEURISTICS: dict[str, Heuristic] = {
     ),
     **{
         name: Heuristic(
-            name, partial(run, services=True), f"Chen et al., {source}", summary, online=False
+            name, partial(run, services=True), source, summary, online=False
         )
-        for name, run, source, summary in _BASELINES
+        for name, run, source, summary in _SEQUENTIAL
     },
 }  # fmt: skip
 """Of DSRP."""

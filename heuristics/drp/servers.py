@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
-from formulations.drp.loads import Loads, server_load_factor
-from formulations.drp.residual_capacity import ROUNDING, Mode, fits
+from formulations.drp.loads import server_load_factor
+from formulations.drp.residual_capacity import ROUNDING, Mode
 
 
 class Filling(NamedTuple):
@@ -71,13 +71,15 @@ class Servers:
 
     def fits(self, pairs: Integers) -> Booleans:
         """Whether each pair's node, with its service, fits on its server; shape of ``pairs``."""
+        return self.utilisation_with(pairs) <= 1 + ROUNDING
+
+    def utilisation_with(self, pairs: Integers) -> Floats:
+        """Of each pair's server, its node and service added; shape of ``pairs``."""
         server = self.instance.pair_server[pairs]
-        load = self.now.load[server] + self._pair_load[pairs]
-        a, b, c = load[:, 1], load[:, 2], load[:, 3]
-        good = fits(load[:, 0], Loads(a, b, c), self.mode, self.comm_share)
+        storage = self.now.storage[server]
         if self.services:
-            good &= self.now.storage[server] + self._more_storage(pairs) <= 1 + ROUNDING
-        return good
+            storage = storage + self._more_storage(pairs)
+        return self._utilisation(self.now.load[server] + self._pair_load[pairs], storage)
 
     def _more_storage(self, pairs: Integers) -> Floats:
         """Share of storage that a pair's service would take beyond what is there."""
@@ -93,13 +95,15 @@ class Servers:
 
     def utilisation(self, servers: Integers) -> Floats:
         """Largest share of a capacity in use, storage included where services count."""
-        inbound, a, b, c = self.now.load[servers].T
+        return self._utilisation(self.now.load[servers], self.now.storage[servers])
+
+    def _utilisation(self, load: Floats, storage: Floats) -> Floats:
+        inbound, a, b, c = load.T
         if self.mode == "eps":
             full = np.maximum(a / (1 - self.comm_share), b / self.comm_share)
         else:
             full = server_load_factor(a, b, c)
-        storage = self.now.storage[servers] if self.services else 0.0
-        return np.asarray(np.maximum.reduce([inbound, full, storage + np.zeros(len(servers))]))
+        return np.asarray(np.maximum.reduce([inbound, full, storage]))
 
     def place(self, pair: int) -> None:
         """Put a node on a server, with its service."""

@@ -1,5 +1,7 @@
 """A_online, its variants, the paper's baselines, and the policy every figure needs beside them."""
 
+from functools import partial
+
 from formulations.preemptive import PROBLEM, STORAGE
 from heuristics.preemptive import a_online, all_cloud, batch_scheduler, srtf, storage, tiresias
 from heuristics.preemptive.rules import Rules
@@ -30,6 +32,12 @@ HEURISTICS: dict[str, Heuristic] = {
             a_online.a_online_ns,
             "beyond the paper, after " + _PAPER,
             "A_online that never splits a job between edge and cloud",
+        ),
+        Heuristic(
+            "a_online_margin",
+            partial(a_online.a_online_ns, pending_rule="exact", edge_margin=0.75),
+            "beyond the paper, after " + _PAPER,
+            "A_online-NS by exact prices, at the edge only where that is a quarter cheaper",
         ),
         Heuristic(
             "srtf",

@@ -15,7 +15,7 @@ from formulations.preemptive.instance import Instance, Integers, Job
 from heuristics.preemptive.dispatch import Dispatch, greedy
 from heuristics.preemptive.online_run import OnlineRun, assemble
 from heuristics.preemptive.printed_timetable import PrintedTimetable
-from heuristics.preemptive.rules import PendingRule, Priority, PsPolicy, Rules
+from heuristics.preemptive.rules import Margin, PendingRule, Priority, PsPolicy, Rules
 from heuristics.preemptive.workers import WorkerPool
 from optsched.calls import NonNegative
 from optsched.errors import InputError
@@ -175,12 +175,30 @@ def a_online_ns(
     priority: Priority = "static",
     pending_rule: PendingRule = "arrived",
     epsilon: NonNegative = 0.0,
+    edge_margin: Margin = 1.0,
     ps_policy: PsPolicy = "lowest_index",
 ) -> OnlineRun:
     """A_online-NS, beyond the paper: a job goes wholly to the edge or wholly to the cloud.
 
     Places at the edge are compared with the fast cloud throughout; a job of which any chunk
-    would go to the cloud goes there whole. Arguments and errors are those of ``a_online``.
+    would go to the cloud goes there whole. Errors are those of ``a_online``.
+
+    Args:
+        instance: storage limits are not looked at.
+        rng: drawn from by ``ps_policy="random"`` only.
+        priority: which chunk a worker runs.
+        pending_rule: how a place is priced.
+        epsilon: speed augmentation, >= 0.
+        edge_margin: share of the cloud's price, in (0, 1], up to which the edge is taken: later
+            jobs can delay a chunk at the edge, and none in the cloud.
+        ps_policy: which free parameter server is taken.
     """
-    rules = Rules(priority, pending_rule, epsilon, no_spill=True, ps_policy=ps_policy)
+    rules = Rules(
+        priority,
+        pending_rule,
+        epsilon,
+        no_spill=True,
+        edge_margin=edge_margin,
+        ps_policy=ps_policy,
+    )
     return _run(instance, rules, rng)

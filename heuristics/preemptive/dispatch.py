@@ -89,11 +89,11 @@ def _line_by_line(
 
 
 def _cloud_levels(job: Job, rules: Rules) -> tuple[float, float]:
-    """Level of the cloud before and after the first chunk goes to the edge (slots)."""
+    """Level that the edge must beat before and after the first chunk goes there (slots)."""
     if rules.edge_only:
         return np.inf, np.inf
-    fast = job.upload_delay_cloud + job.chunk_time_fast / rules.speed
-    slow = job.upload_delay_cloud + job.chunk_time_slow / rules.speed
+    fast = rules.edge_margin * (job.upload_delay_cloud + job.chunk_time_fast / rules.speed)
+    slow = rules.edge_margin * (job.upload_delay_cloud + job.chunk_time_slow / rules.speed)
     return fast, fast if rules.no_spill else slow
 
 

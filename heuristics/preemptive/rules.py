@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field
 
 from optsched.errors import FieldProblem, InputError
 
@@ -14,6 +16,9 @@ Priority = Literal["static", "residual"]
 PendingRule = Literal["arrived", "exact"]
 """Price by (5), which counts the chunks at the worker when the new one arrives, or by the exact
 increase of the planned weighted flow time."""
+
+Margin = Annotated[float, Field(gt=0, le=1)]
+"""Share of the cloud's price up to which the edge is taken."""
 
 PsPolicy = Literal["lowest_index", "random"]
 """Which of the free parameter servers a job takes."""
@@ -38,6 +43,9 @@ class Rules:
     ps_policy: PsPolicy = "lowest_index"
     printed: bool = False
     """Algorithms 2, 4 and 5 line by line, errors included."""
+    edge_margin: float = 1.0
+    """Share of the cloud's price up to which the edge is taken: what arrives later can delay a
+    chunk at the edge, and none in the cloud."""
 
     def __post_init__(self) -> None:
         problems = [
@@ -51,6 +59,8 @@ class Rules:
         ]
         if not (self.epsilon >= 0 and math.isfinite(self.epsilon)):
             problems.append(FieldProblem("epsilon", self.epsilon, "a finite number >= 0"))
+        if not 0 < self.edge_margin <= 1:
+            problems.append(FieldProblem("edge_margin", self.edge_margin, "a number in (0, 1]"))
         if self.edge_only and self.no_spill:
             problems.append(FieldProblem("no_spill", True, "false where edge_only is true"))
         meant = (self.priority, self.pending_rule, self.no_spill)
