@@ -17,6 +17,7 @@ from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.tables import DRONES, LEAST_NODES
 from heuristics.aerialedge import HEURISTICS
 from heuristics.aerialedge.baselines import (
+    ORDERS,
     POLICIES,
     TETRIS,
     bottom_level,
@@ -236,3 +237,13 @@ def test_the_problem_knows_the_heuristics() -> None:
 
     assert set(HEURISTICS) <= set(problem("aerialedge").heuristics)
     assert PROBLEM.reference == "packing"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_order_opens_no_more_nodes_than_first_fit_decreasing_or_alignment(seed):
+    instance = PROBLEM.generate(RNG(seed), kind="hard", tasks=30)
+    best = HEURISTICS["best_order"].run(instance, RNG(0))
+    assert check(instance, best) == []
+    costs = [cost(instance, place_batches(instance, policy)) for policy in ORDERS]
+    assert cost(instance, best) == min(costs)
+    assert cost(instance, best) <= cost(instance, tetris(instance, RNG(0)))

@@ -133,6 +133,20 @@ def test_no_spill_keeps_a_job_at_the_edge_only_if_all_of_it_beats_the_fast_cloud
     assert a_online_ns(instance, rng).together.tolist() == [True]
 
 
+def test_with_a_margin_the_edge_is_taken_only_where_it_is_that_much_cheaper(rng):
+    instance = one_worker([0], [2], [3], cloud=6, chunk_time_fast=2)  # edge 3 and 6, cloud 8
+    for margin, together in ((1.0, False), (0.75, False), (0.74, True)):
+        assert a_online_ns(instance, rng, edge_margin=margin).together.tolist() == [together]
+    cloud = a_online_ns(instance, rng, edge_margin=0.5)
+    assert cloud.alpha.sum() == 8  # the price of the cloud is what it was
+
+
+def test_the_margin_spares_a_job_the_delay_by_one_that_comes_later(rng):
+    instance = one_worker([0, 1], [1, 1], [9, 2], cloud=[8, 20], chunk_time_fast=[2, 2])
+    assert a_online_ns(instance, rng).total_jct == 11 + 2
+    assert HEURISTICS["a_online_margin"].run(instance, rng).total_jct == 10 + 2
+
+
 def test_all_cloud_takes_upload_and_fast_chunk_time(rng):
     instance = one_worker([0, 3], [2, 3], [3, 4], cloud=[4, 5], chunk_time_fast=[2, 1])
     run = all_cloud(instance, rng, epsilon=1.0)
@@ -143,7 +157,8 @@ def test_all_cloud_takes_upload_and_fast_chunk_time(rng):
 
 def test_every_heuristic_is_listed_under_its_name_with_keyword_options():
     paper = ["a_online", "a_online_e", "srtf", "tiresias_l", "batch_sche"]
-    assert set(HEURISTICS) == {*paper, "a_online_ns", "all_cloud", "reoptimise"}
+    ours = ["a_online_ns", "a_online_margin", "all_cloud", "reoptimise"]
+    assert set(HEURISTICS) == {*paper, *ours}
     for name, heuristic in HEURISTICS.items():
         assert heuristic.name == name
         assert heuristic.online

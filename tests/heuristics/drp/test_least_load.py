@@ -1,0 +1,59 @@
+"""LeastLoad: what it admits where R-DR does not, and that what it admits fits."""
+
+import numpy as np
+import pytest
+from drp_cases import system, x1, x3, x5
+
+from formulations.drp.instance import NO_SERVER
+from heuristics.drp.baselines import greedy, least_load
+from heuristics.drp.r_dr import r_dr
+from optsched.evaluation.runs import instance_rng
+from optsched.problem import problem
+
+RNG = np.random.default_rng(0)
+
+
+def admitted(instance, made) -> list[int]:
+    """Jobs, by their nodes."""
+    return np.unique(instance.node_job[made.assoc != NO_SERVER]).tolist()
+
+
+def test_a_job_that_a_fixed_communication_share_turns_away_is_admitted():
+    instance = x1()
+    assert admitted(instance, r_dr(instance, RNG)) == []
+    assert admitted(instance, least_load(instance, RNG)) == [0]
+    assert admitted(instance, least_load(instance, RNG, mode="eps")) == []
+
+
+def test_a_job_that_prune_rejects_is_admitted():
+    assert admitted(x3(), least_load(x3(), RNG)) == [0]
+
+
+def test_a_job_that_does_not_fit_beside_another_is_left_out_whole():
+    assert admitted(x5(), least_load(x5(), RNG)) == [0]
+
+
+def test_a_node_goes_where_use_is_least_and_not_where_least_is_stored():
+    nodes = [(0, 1, [0, 1]), (1, 1.5, [0])]  # server 0 has ten times less room for data in a second
+    instance = system(nodes, [2, 20])
+    assert least_load(instance, RNG).assoc.tolist() == [1, 0]
+    assert greedy(instance, RNG, mode="exact").assoc[0] == 0
+
+
+@pytest.mark.parametrize("name", ["drp", "dsrp"])
+def test_what_is_admitted_fits_and_is_more_than_greedy_admits(name):
+    found, counts = problem(name), {"greedy": 0.0, "least_load": 0.0}
+    for seed in range(3):
+        instance = found.generate(instance_rng(seed), jobs=30)
+        for heuristic in counts:
+            made = found.run(heuristic, instance, np.random.default_rng(0))
+            assert found.check(instance, made) == []
+            counts[heuristic] += found.cost(instance, made)
+    assert counts["least_load"] > counts["greedy"]
+
+
+def test_jobs_are_tried_by_load_and_not_by_data():
+    nodes = [(0, 1, [0]), (1, 1, [0])]  # of the first job, more data and less load
+    instance = system(nodes, [9], alpha=[0.2, 0.9], beta=1e-9, data=[2.0, 1.0])
+    assert admitted(instance, least_load(instance, RNG)) == [0]
+    assert admitted(instance, least_load(instance, RNG, by_load=False)) == [1]
