@@ -11,11 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
+from typing import Literal, get_args
 
 import numpy as np
 
 from formulations.batch.instance import Booleans, Floats, Instance, Integers, Job, System
 from formulations.batch.schedule import Schedule
+from optsched.errors import InputError
+
+Order = Literal["shortest", "weighted", "arrival"]
+"""Jobs are planned by their least duration, by that over their weight, or as they came."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +138,12 @@ class ShortestFirst:
 
     Args:
         system: servers.
-        weighted: whether a job's length counts by its weight.
+        order: in which jobs are planned.
+        replan: whether plans that have not begun may change.
     """
 
-    def __init__(self, system: System, weighted: bool) -> None:
-        self._system, self._weighted = system, weighted
+    def __init__(self, system: System, order: Order, replan: bool) -> None:
+        self._system, self._rule, self._replan = system, order, replan
         self._order: dict[int, tuple[float, int, int]] = {}
         self._begun: list[_Run] = []
         self._planned: list[_Run] = []
@@ -147,10 +153,11 @@ class ShortestFirst:
         now = job.release_slot
         self._begun += [run for run in self._planned if run.start < now]
         waiting = [run for run in self._planned if run.start >= now]
-        length = least_duration(self._system, job)
-        place = (length / job.weight if self._weighted else length, now, job.id)
-        self._order[job.id] = place
-        stays = [not self._takes(run) or self._order[run.job.id] < place for run in waiting]
+        place = self._order[job.id] = (self._size(job), now, job.id)
+        stays = [
+            not self._replan or not self._takes(run) or self._order[run.job.id] < place
+            for run in waiting
+        ]
         self._planned = [run for run, stay in zip(waiting, stays, strict=True) if stay]
         later = [run.job for run, stay in zip(waiting, stays, strict=True) if not stay]
         holding = [run for run in self._begun + self._planned if run.end > now and self._takes(run)]
@@ -158,6 +165,13 @@ class ShortestFirst:
             run = _Market(self._system, one, holding, now).first_to_end()
             holding.append(run)
             self._planned.append(run)
+
+    def _size(self, job: Job) -> float:
+        """By which jobs are planned, smallest first."""
+        if self._rule == "arrival":
+            return 0.0
+        length = least_duration(self._system, job)
+        return length / job.weight if self._rule == "weighted" else length
 
     def _takes(self, run: _Run) -> bool:
         """Whether a run holds anything of which there is a limit."""
@@ -180,7 +194,11 @@ class ShortestFirst:
 
 
 def shortest_first(
-    instance: Instance, rng: np.random.Generator, *, weighted: bool = False
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    order: Order = "shortest",
+    replan: bool = True,
 ) -> Schedule:
     """Jobs that have not begun are planned anew on every arrival, shortest first.
 
@@ -190,9 +208,15 @@ def shortest_first(
     Args:
         instance: jobs and servers.
         rng: not drawn from.
-        weighted: order by length over weight, which the weighted completion time asks for.
+        order: in which jobs are planned; "weighted" is what the weighted completion time asks for.
+        replan: whether plans that have not begun may change; otherwise each job is planned once.
+
+    Raises:
+        InputError: ``order`` is not known.
     """
-    policy = ShortestFirst(instance.system, weighted)
+    if order not in get_args(Order):
+        raise InputError.of("order", order, "one of " + ", ".join(get_args(Order)))
+    policy = ShortestFirst(instance.system, order, replan)
     for job in instance.arrivals():
         policy.arrive(job)
     return policy.schedule()

@@ -23,6 +23,11 @@ HEURISTICS: dict[str, Heuristic] = {
         "Han et al., Algorithm 1 with (5) and (7')",
         "the same with exact placement and transport in every step",
     ),
+    "okita_near_data": Heuristic(
+        "okita_near_data", partial(okita, placement="near_data", migrate_search="any_n"),
+        "beyond the paper, after Han et al., Algorithm 1",
+        "the same, workers also tried where the data lie, and fewer of them on what is free",
+    ),
     "fifo": Heuristic(
         "fifo", fifo, "Han et al., Section V-A",
         "first come, first served, with a random fixed number of workers",

@@ -204,8 +204,9 @@ class _Slot:
         """Deploy a job as planned, elsewhere, or not in this slot."""
         job = plan.job
         assert plan.options is not None
-        server = int(plan.options.server[plan.workers - 1])
-        workers = job.workers(self.instance.capacity, server, plan.workers)
+        chosen = plan.workers - 1
+        server, near_data = int(plan.options.server[chosen]), bool(plan.options.near_data[chosen])
+        workers = job.workers(self.instance.capacity, server, plan.workers, near_data)
         conflicts: Booleans = np.any(job.demand(workers, server) > self.free, axis=1)
         migrate = delay = None
         if conflicts.any():
@@ -239,8 +240,9 @@ class _Slot:
         best = int(np.argmin(total))
         if not np.isfinite(options.bandwidth[best]):
             return np.inf, None
-        server = int(options.server[best])
-        return float(total[best]), (job.workers(self.free, server, first + best), server)
+        server, near_data = int(options.server[best]), bool(options.near_data[best])
+        workers = job.workers(self.free, server, first + best, near_data)
+        return float(total[best]), (workers, server)
 
     def _delayed(self, plan: _Plan, conflicts: Booleans) -> float:
         """cost2: the plan after the first blocker at each site, of the last of these, has ended."""

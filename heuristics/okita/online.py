@@ -8,13 +8,15 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from formulations.okita.instance import Floats, Instance, Integers, workers_within
+from formulations.okita.instance import Booleans, Floats, Instance, Integers, workers_within
 from formulations.okita.schedule import Schedule
 from heuristics.okita.kernels import filled, one_shot, split, transport
 from optsched.errors import FieldProblem, InputError
 
-PlacementRule = Literal["pa", "exact"]
-"""pa: Algorithm 2; exact: problem (5)."""
+PlacementRule = Literal["pa", "exact", "near_data"]
+"""pa: Algorithm 2; exact: problem (5); near_data, beyond the paper: Algorithm 2 or the same with no
+more workers at a site than its own data need, whichever costs less bandwidth. (5) and Algorithm 2
+count what workers pay for talking to their server, and not what it costs to bring them data."""
 TransportRule = Literal["dta", "exact"]
 """dta: Algorithm 3; exact: problem (7')."""
 
@@ -57,6 +59,8 @@ class WindowOptions(NamedTuple):
     slots: Integers
     server: Integers
     exchange: Floats
+    near_data: Booleans
+    """Whether no site has more workers than its own data need."""
 
 
 class SiteCosts:
@@ -127,27 +131,46 @@ class Job:
             self._late = self.system.instance.latency.cost(self.id, reach)
         return self._late[flow]
 
-    def fits(self, room: Integers) -> tuple[Integers, Integers]:
-        """Workers that fit at each site, alone and beside the server (-1: no server)."""
+    def fits(self, room: Integers, near_data: bool = False) -> tuple[Integers, Integers]:
+        """Workers that fit at each site, alone and beside the server (-1: no server).
+
+        Args:
+            room: free resources.
+            near_data: count no more than the data of the site need in a slot.
+        """
         alone = workers_within(room, self.worker)
         beside = workers_within(room - self.server, self.worker)
+        if near_data:
+            needed = -(-self.divisor * self.left // self.numerator)
+            alone, beside = np.minimum(alone, needed), np.minimum(beside, needed)
         return alone, np.where((room < self.server).any(axis=1), -1, beside)
 
     def options(self, room: Integers, first: int, last: int, length: int = 0) -> WindowOptions:
         """OSF for numbers of workers first .. last on some free resources."""
-        order, orders = self._orders(room)
-        fit, beside = self.fits(room)
-        return WindowOptions(
-            *one_shot(
-                self.left, orders, order, fit, beside, self.talk, self.move, self.system.sources,
-                self.numerator, self.divisor, first, last, length, self._exact_transport,
-                self.system.rules.printed,
-            )
-        )  # fmt: skip
+        found = self._options(room, first, last, length, False)
+        if self.system.rules.placement != "near_data":
+            return found
+        other = self._options(room, first, last, length, True)
+        cheaper = other.bandwidth < found.bandwidth
+        return WindowOptions(*(np.where(cheaper, b, a) for a, b in zip(found, other, strict=True)))
 
-    def workers(self, room: Integers, server: int, number: int) -> Integers:
+    def _options(
+        self, room: Integers, first: int, last: int, length: int, near_data: bool
+    ) -> WindowOptions:
+        order, orders = self._orders(room)
+        fit, beside = self.fits(room, near_data)
+        found = one_shot(
+            self.left, orders, order, fit, beside, self.talk, self.move, self.system.sources,
+            self.numerator, self.divisor, first, last, length, self._exact_transport,
+            self.system.rules.printed,
+        )  # fmt: skip
+        return WindowOptions(*found, np.full(last - first + 1, near_data))
+
+    def workers(
+        self, room: Integers, server: int, number: int, near_data: bool = False
+    ) -> Integers:
         """y^r of a deployment whose server's site is chosen, shape (sites,)."""
-        fit, beside = self.fits(room)
+        fit, beside = self.fits(room, near_data)
         return filled(self._orders(room)[1][server], fit, int(beside[server]), server, number)
 
     def _orders(self, room: Integers) -> tuple[Integers, Integers]:

@@ -11,6 +11,7 @@ from formulations.batch.choices import lb_alone
 from formulations.batch.instance import Instance
 from heuristics.batch import HEURISTICS
 from heuristics.batch.shortest_first import shortest_first
+from optsched.errors import InputError
 
 RNG = np.random.default_rng(0)
 
@@ -65,6 +66,16 @@ def test_a_plan_that_has_not_begun_yields_to_a_shorter_job_and_one_that_has_does
     assert flows(one_server([1, 2], [2, 2], [8, 1])) == [8, 8]
 
 
+def test_a_plan_stays_where_nothing_is_planned_anew():
+    instance = one_server([1, 2, 3], [2, 2, 2], [4, 8, 1])
+    assert flows(instance, replan=False) == flows(instance, order="arrival") == [4, 11, 11]
+
+
+def test_an_order_that_is_not_known_is_refused():
+    with pytest.raises(InputError, match="order = 'longest': one of shortest, weighted, arrival"):
+        shortest_first(one_server([1], [1], [1]), RNG, order="longest")
+
+
 def test_of_equal_ends_the_one_with_fewest_workers_leaves_the_rest_to_others():
     instance = one_server([1, 1], [1, 1], [4, 4])
     assert flows(instance) == [4, 8]  # one parameter server
@@ -75,7 +86,7 @@ def test_of_equal_ends_the_one_with_fewest_workers_leaves_the_rest_to_others():
 def test_weights_put_a_longer_job_first_where_they_are_asked_for():
     instance = one_server([1, 1], [2, 2], [3, 4], weight=[1.0, 10.0])
     assert flows(instance) == [3, 7]
-    assert flows(instance, weighted=True) == [7, 4]
+    assert flows(instance, order="weighted") == [7, 4]
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, COMPLETION], ids=lambda problem: problem.name)
