@@ -116,11 +116,12 @@ def least_load(
         return pairs[np.argsort(servers.utilisation_with(pairs), kind="stable")]
 
     servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
-    load = instance.inbound_load + instance.compute_load + instance.comm_load
-    sizes = np.bincount(instance.node_job, weights=instance.node_data_bytes)
+    sizes = _data(instance)
     if by_load:
+        load = instance.inbound_load + instance.compute_load + instance.comm_load
         mean = load / np.diff(instance.first_pair)[instance.pair_node]
-        sizes = np.bincount(instance.pair_job, weights=mean, minlength=instance.num_jobs)
+        summed = np.bincount(instance.pair_job, weights=mean, minlength=instance.num_jobs)
+        sizes = np.asarray(summed, dtype=np.float64)
     return _one_after_the_other(servers, idlest, stop_at_first_failure=False, sizes=sizes)
 
 
@@ -203,14 +204,19 @@ def _overfull(instance: Instance, pairs: Integers) -> Booleans:
     return np.asarray(used > 1 + 1e-12)
 
 
+def _data(instance: Instance) -> Floats:
+    """Of each job, bytes; shape (jobs,)."""
+    data = np.bincount(instance.node_job, weights=instance.node_data_bytes)
+    return np.asarray(data, dtype=np.float64)
+
+
 def _one_after_the_other(
     servers: Servers, rule: Rule, stop_at_first_failure: bool, sizes: Floats | None = None
 ) -> Schedule:
     """Jobs by size, by default their data, smallest first."""
     instance = servers.instance
-    if sizes is None:
-        sizes = np.bincount(instance.node_job, weights=instance.node_data_bytes)
-    for job in np.lexsort((np.arange(instance.num_jobs), sizes)).tolist():
+    size = _data(instance) if sizes is None else sizes
+    for job in np.lexsort((np.arange(instance.num_jobs), size)).tolist():
         before = servers.now.copy()
         if not _place_job(servers, job, rule):
             servers.now = before
