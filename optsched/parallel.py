@@ -28,6 +28,11 @@ _ON_THEIR_WAY = 5.0  # seconds within which tasks handed over surely are on thei
 
 _LOOK = 5.0  # seconds of silence after which to look whether the executor works
 
+AT_A_TIME = 0.25
+"""Seconds of short tasks that go to a worker together; what is left of them then comes back."""
+
+_TOGETHER = 32  # tasks, at most
+
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -72,8 +77,8 @@ class Executor(ABC):
         return self.workers
 
     def window(self) -> int:
-        """How many tasks to hand over at a time, so that no worker waits for the way back and
-        forth; few, as a crash puts all under suspicion.
+        """How many tasks, or bundles of short ones, to hand over at a time, so that no worker waits
+        for the way back and forth; few, as a crash puts all under suspicion.
         """
         return 2 * self.size()
 
@@ -186,8 +191,9 @@ def drain(
         with flight.interrupts_land():
             while tasks or suspects or flight.tasks:
                 alone = bool(suspects) or (alone and bool(flight.tasks))
-                flight.submit(suspects or tasks, 1 if alone else executor.window())
-                finished, broken = flight.collect()
+                flight.submit(suspects or tasks, alone)
+                finished, broken, left = flight.collect()
+                tasks.extendleft(reversed(left))
                 if len(broken) == 1 and alone:
                     finished.append(Finished(broken[0], error="the process died"))
                 else:
@@ -207,60 +213,87 @@ class InFlight(Generic[Task, Result]):
         self.function = function
         self.executor = executor
         self.pool: FuturesExecutor | None = None
-        self.tasks: dict[Future[Any], Task] = {}
+        self.tasks: dict[Future[Any], list[Task]] = {}
+        self.together = 1
+        """Tasks in a bundle: more while they are short."""
         self.landed: SimpleQueue[Future[Any] | None] = SimpleQueue()
         """Futures that are done, and None for Ctrl-C."""
         self.dropped = ""
         """Why the executor has let a task fall, if it has."""
 
-    def submit(self, source: deque[Task], room: int) -> None:
-        """Hand over tasks until ``room`` are under way, or the executor turns out broken."""
+    def submit(self, source: deque[Task], alone: bool) -> None:
+        """Hand over tasks until enough are under way, or the executor turns out broken.
+
+        Args:
+            source: of the tasks.
+            alone: one at a time, and by itself.
+        """
         fresh = self.pool is None
         if self.pool is None:
             self.pool = self.executor.start()
+        room = 1 if alone else self.executor.window()
         while source and len(self.tasks) < room:
+            fair = max(1, len(source) // self.executor.size())
+            size = 1 if alone else min(self.together, fair)
+            bundle = [source.popleft() for _ in range(size)]
             try:
-                future = self.pool.submit(_guarded, self.function, source[0])
+                future = self.pool.submit(_guarded, self.function, bundle)
             except BrokenExecutor as error:
+                source.extendleft(reversed(bundle))
                 if fresh:
                     raise ExecutorLostError(f"no task can be started ({words(error)})") from None
                 if not self.tasks:
                     self.pool = None
                 return
             fresh = False
-            self.tasks[future] = source.popleft()
+            self.tasks[future] = bundle
             future.add_done_callback(self.landed.put)
 
-    def collect(self) -> tuple[list[Finished[Task, Result]], list[Task]]:
-        """Wait for a task to finish.
+    def collect(self) -> tuple[list[Finished[Task, Result]], list[Task], list[Task]]:
+        """Wait for a bundle to come back.
 
         Returns:
-            What finished, and the tasks that were under way when a process died.
+            What finished; the tasks that were under way when a process died, or one of which could
+            not be sent there or back; those that its worker had no time for.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was heard while waiting, or before.
         """
         finished: list[Finished[Task, Result]] = []
         broken: list[Task] = []
+        left: list[Task] = []
+        died = False
         for future in self._done():
-            task = self.tasks.pop(future)
+            bundle = self.tasks.pop(future)
             try:
-                finished.append(Finished(task, *future.result()))
+                found, seconds = future.result()
+                self._learn(len(bundle), len(found), seconds)
+                finished += [Finished(task, *one) for task, one in zip(bundle, found, strict=False)]
+                left += bundle[len(found) :]
             except BrokenExecutor:
-                broken.append(task)
+                broken += bundle
+                died = True
             except CancelledError as error:
                 self.dropped = words(error)
-            except ModuleNotFoundError as error:
-                if (error.name or "").partition(".")[0] == "optsched":
-                    self.dropped = "a worker has no optsched"
-                finished.append(Finished(task, error=words(error)))
             except Exception as error:  # what could not be sent there or back
-                finished.append(Finished(task, error=words(error)))
-        if broken:
-            broken += self.tasks.values()
+                if isinstance(error, ModuleNotFoundError) and _is_ours(error.name):
+                    self.dropped = "a worker has no optsched"
+                if len(bundle) > 1:
+                    broken += bundle
+                else:
+                    finished.append(Finished(bundle[0], error=words(error)))
+        if died:
+            broken += [task for bundle in self.tasks.values() for task in bundle]
             self.tasks.clear()
             self.pool = None
-        return finished, broken
+        return finished, broken, left
+
+    def _learn(self, asked: int, done: int, seconds: float) -> None:
+        """How many tasks are worth a bundle."""
+        if done < asked:
+            self.together = done
+        elif done >= self.together and seconds < AT_A_TIME / 2:
+            self.together = min(2 * self.together, _TOGETHER)
 
     def _done(self) -> list[Future[Any]]:
         """At least one future that is done, if any is under way."""
@@ -305,11 +338,25 @@ class InFlight(Generic[Task, Result]):
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _guarded(function: Callable[[Task], Result], task: Task) -> tuple[Result | None, str]:
-    try:
-        return function(task), ""
-    except Exception as error:  # one task must not take the others with it
-        return None, words(error)
+def _is_ours(module: str | None) -> bool:
+    return (module or "").partition(".")[0] == "optsched"
+
+
+def _guarded(
+    function: Callable[[Task], Result], bundle: list[Task]
+) -> tuple[list[tuple[Result | None, str]], float]:
+    """What came of the first tasks of a bundle, at least one, and the seconds they took."""
+    began, found = time.perf_counter(), []
+    for task in bundle:
+        value, error = None, ""
+        try:
+            value = function(task)
+        except Exception as wrong:  # one task must not take the others with it
+            error = words(wrong)
+        found.append((value, error))
+        if time.perf_counter() - began > AT_A_TIME:
+            break
+    return found, time.perf_counter() - began
 
 
 def _ignore_interrupts() -> None:

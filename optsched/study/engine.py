@@ -68,6 +68,8 @@ class Engine:
         self._there = store.run_keys()
         self._cases = deque(enumerate(plan.cases))
         self._tasks: deque[Task] = deque()
+        self._fresh: list[Task] = []
+        """Runs of instances just made, which go before others, while a worker has the instance."""
         self._making: dict[str, list[_Open]] = defaultdict(list)
         self._running: dict[RunKey, list[tuple[_Open, Step]]] = defaultdict(list)
         self._done: deque[_Open] = deque()
@@ -105,13 +107,17 @@ class Engine:
     # from cases to tasks
 
     def _refill(self) -> None:
-        """Open cases until there is enough to do."""
-        while self._cases and len(self._tasks) < 4 * self.executor.window():
+        """Open cases until there is enough to do, also where many short runs go together."""
+        self._tasks.extendleft(reversed(self._fresh))
+        self._fresh.clear()
+        while self._cases and len(self._tasks) < 16 * self.executor.window():
             number, case = self._cases.popleft()
             one = _Open(number, case, self.plan.layouts[case.grid])
             made = self._instances.get(case.recipe)
             if made is not None:
                 self._begin(one, made)
+                self._tasks.extend(self._fresh)
+                self._fresh.clear()
                 continue
             if case.recipe not in self._making:
                 self._tasks.append(MakeInstance(self.plan.recipes[case.recipe]))
@@ -172,10 +178,10 @@ class Engine:
         if key not in self._running:
             asked, keep = self.plan.methods[step.key], self.keep in ("all", step.kind)
             if step.kind == "sweep":
-                self._tasks.append(RunSweep(key, asked, one.case.cell))
+                self._fresh.append(RunSweep(key, asked, one.case.cell))
             else:
                 recipe = self.plan.recipes[one.case.recipe]
-                self._tasks.append(RunMethod(key, asked, recipe, start, keep, claim))
+                self._fresh.append(RunMethod(key, asked, recipe, start, keep, claim))
         self._running[key].append((one, step))
 
     def _tick(self, one: _Open, step: Step) -> None:

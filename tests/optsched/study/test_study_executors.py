@@ -1,13 +1,23 @@
 """Tasks run over any executor, each has one outcome, and a crash takes nobody with it."""
 
+import math
 import os
+import threading
 import time
 from collections import Counter, deque
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 
 import pytest
 
+from optsched import parallel
 from optsched.parallel import ExecutorLostError, External, Processes, Serial, drain
 
 
@@ -105,3 +115,42 @@ def test_an_executor_that_breaks_without_a_task_under_way_is_replaced():
 def test_what_finished_tells_which_task_it_was():
     found = {one.task: one.value for one in outcomes(Processes(2), [3, 2, 1])}
     assert found == {1: 1, 2: 4, 3: 9}
+
+
+class Counting(ThreadPoolExecutor):
+    """Counts what is handed over."""
+
+    handed = 0
+
+    def submit(self, fn, /, *args, **kwargs):
+        Counting.handed += 1
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_short_tasks_go_together_and_long_ones_alone(monkeypatch):
+    numbers = list(range(2000))
+    Counting.handed = 0
+    executor = External(partial(Counting, 2), 2)
+    monkeypatch.setattr(parallel, "AT_A_TIME", math.inf)
+    found = [one for batch in drain(float, deque(numbers), executor) for one in batch]
+    assert sorted(one.value for one in found) == numbers
+    assert len(found) == 2000 > 4 * Counting.handed
+
+    Counting.handed = 0
+    monkeypatch.setattr(parallel, "AT_A_TIME", -1.0)  # every task takes longer
+    found = [one for batch in drain(float, deque(numbers), executor) for one in batch]
+    assert sorted(one.value for one in found) == numbers
+    assert Counting.handed == 2000
+
+
+def test_one_of_a_bundle_that_cannot_be_sent_back_leaves_the_others(monkeypatch):
+    monkeypatch.setattr(parallel, "AT_A_TIME", math.inf)
+    tasks = deque(range(300))
+    found = [one for batch in drain(some_locked, tasks, Processes(2)) for one in batch]
+    assert sorted(one.task for one in found) == list(range(300))
+    assert {one.task for one in found if one.error} == {77, 150}
+
+
+def some_locked(number):
+    """A number, or what no process can send."""
+    return threading.Lock() if number in (77, 150) else number
