@@ -61,6 +61,9 @@ class Executor(ABC):
         workers: how many tasks run at a time.
     """
 
+    bundles = True
+    """Whether handing a task over costs so much that short ones go together."""
+
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
 
@@ -102,6 +105,8 @@ class Remote(Executor):
 
 class Serial(Executor):
     """This very process, one task after the other."""
+
+    bundles = False
 
     class _Now(FuturesExecutor):
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -234,7 +239,7 @@ class InFlight(Generic[Task, Result]):
         room = 1 if alone else self.executor.window()
         while source and len(self.tasks) < room:
             fair = max(1, len(source) // self.executor.size())
-            size = 1 if alone else min(self.together, fair)
+            size = min(self.together, fair) if self.executor.bundles and not alone else 1
             bundle = [source.popleft() for _ in range(size)]
             try:
                 future = self.pool.submit(_guarded, self.function, bundle)
