@@ -334,7 +334,7 @@ def _checked(compiled: MatrixForm, result: SolverResult) -> tuple[SolverResult, 
     """What our own evaluation of its point leaves of an answer, and the point's value, if any."""
     if result.bound is not None and not math.isfinite(result.bound):
         result = replace(result, bound=None)  # says nothing
-    if result.status is Status.UNBOUNDED and compiled.is_linear_program and is_bounded(compiled):
+    if result.status is Status.UNBOUNDED and is_bounded(compiled):
         said = "called unbounded, which the bounds of the columns contradict"
         return replace(result, status=Status.NO_SOLUTION, x=None, message=said), None
     if result.x is None:

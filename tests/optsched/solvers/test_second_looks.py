@@ -70,6 +70,25 @@ def test_a_point_that_a_limit_left_is_kept_beside_a_start():
     assert solution.objective == 8.0
 
 
+# no end, or no point
+
+
+@pytest.mark.parametrize("kind", ["continuous", "integer"])
+def test_what_the_bounds_of_the_columns_hold_is_not_unbounded(kind):
+    """CBC called a job in sequence behind a constant of 1e8 unbounded, whose cost is 0 at least."""
+    m = Model()
+    late = m.continuous("late")
+    first = getattr(m, kind)("first", upper=1)
+    m.add("after", late + 1e8 * first >= 1.5)
+    m.minimize(late)
+    said = SolverResult(Status.UNBOUNDED)
+    solution = solve_directly(m, Series(said), Options())
+    assert solution.status is Status.NO_SOLUTION
+    assert "contradict" in solution.message
+    m.minimize(-1 * late)
+    assert solve_directly(m, Series(said), Options()).status is Status.UNBOUNDED
+
+
 # large constants: a second look around the optimum
 
 

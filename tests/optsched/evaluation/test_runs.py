@@ -1,0 +1,247 @@
+"""One method on one instance: what is asked of it, and what its record says."""
+
+import math
+from dataclasses import replace
+
+import covering
+import numpy as np
+import pytest
+
+from optsched.errors import InputError
+from optsched.evaluation import heuristic_run, proofs, runs
+from optsched.evaluation.heuristic_run import heuristic_limits, heuristic_rng, run_heuristic
+from optsched.evaluation.proofs import Proven
+from optsched.evaluation.runs import InstanceRunner, MethodRun, MethodSpec, check_names, starts
+from optsched.jit import Stopwatch
+from optsched.problem import Bound, Heuristic
+from optsched.solvers.options import Options
+
+INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
+EVERYTHING = MethodSpec("heuristic", "everything")
+KNAPSACK = MethodSpec("exact", "knapsack")
+
+
+def run(method, *, start=None, keep=False, claim=None, **changes):
+    problem = replace(covering.PROBLEM, **changes)
+    return InstanceRunner(problem, INSTANCE, 0).run(method, start, keep=keep, claim=claim)
+
+
+def with_heuristic(function, **more):
+    """The covering problem with one heuristic more, "mine"."""
+    mine = Heuristic("mine", function, source="", summary="", **more)
+    return replace(covering.PROBLEM, heuristics={**covering.PROBLEM.heuristics, "mine": mine})
+
+
+def test_a_record_claims_nothing_that_it_was_not_told():
+    said = MethodRun("done")
+    assert (said.offline, said.may_beat) == (False, False)
+    assert said.seconds == said.compile_seconds == said.interpreted_seconds == 0
+    assert said.cost is said.bound is said.nodes is said.schedule is said.rows is None
+
+
+def test_instances_and_heuristics_draw_from_streams_of_their_own():
+    drawn = [rng(5).integers(1 << 40) for rng in (runs.instance_rng, heuristic_rng)]
+    streams = [np.random.SeedSequence(5, spawn_key=(k,)) for k in (0, 1)]
+    assert drawn == [np.random.default_rng(one).integers(1 << 40) for one in streams]
+
+
+def test_a_heuristic_runs_once_however_often_it_is_asked_for():
+    calls = []
+
+    def counted(instance, rng):
+        calls.append(1)
+        return covering.everything(instance, rng)
+
+    runner = InstanceRunner(with_heuristic(counted), INSTANCE, 0)
+    runner.run(MethodSpec("heuristic", "mine"))
+    runner.run(KNAPSACK, "mine")
+    assert runner.trial("mine").cost == 17
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_a_bound_that_is_no_number_is_an_error(value):
+    bound = Bound("none", lambda _: value, source="", summary="")
+    found = run(MethodSpec("bound", "none"), bounds={"none": bound})
+    assert (found.status, found.bound) == ("error", None)
+    assert found.message == f"bound none: {value}"
+
+
+# proofs
+
+
+def proven_by(monkeypatch, bound=7.0):
+    """What a proof was asked, one for each."""
+    asked = []
+
+    def proven(*arguments):
+        asked.append(arguments[1:])
+        if isinstance(bound, Exception):
+            raise bound
+        return Proven(bound, 5)
+
+    monkeypatch.setattr(proofs, "proven_bound", proven)
+    return asked
+
+
+def test_a_proof_is_of_a_claim_and_has_the_time_it_was_given(monkeypatch):
+    asked = proven_by(monkeypatch)
+    limited = MethodSpec("proof", "knapsack", options=Options(time_limit=3.0))
+    found = run(limited, claim=7.0)
+    assert asked == [("knapsack", INSTANCE, 7.0, 3.0)]
+    assert (found.status, found.bound, found.nodes) == ("proven", 7.0, 5)
+    assert 0 <= found.seconds < 60
+    assert run(MethodSpec("proof", "knapsack"), claim=7.0).status == "proven"
+    assert asked[1] == ("knapsack", INSTANCE, 7.0, None)
+
+
+def test_without_a_claim_there_is_nothing_to_prove(monkeypatch):
+    asked = proven_by(monkeypatch)
+    found = run(MethodSpec("proof", "knapsack"))
+    assert (found.status, found.message) == ("not proven", "no optimum to prove")
+    assert not asked
+
+
+def test_a_proof_that_fails_says_why_and_how_long_it_took(monkeypatch):
+    proven_by(monkeypatch, ValueError("no"))
+    found = run(MethodSpec("proof", "knapsack"), claim=7.0)
+    assert (found.status, found.bound) == ("not proven", None)
+    assert "no" in found.message
+    assert 0 <= found.seconds < 60
+
+
+# what is kept
+
+
+def test_a_schedule_is_in_the_record_only_where_it_was_asked_to_be():
+    for method in (EVERYTHING, KNAPSACK):
+        assert run(method).schedule is None
+        kept = run(method, keep=True).schedule
+        assert kept is not None
+        assert "taken" in kept
+
+
+def test_an_exact_schedule_is_an_incumbent_and_has_its_cost_measures_and_version():
+    found = run(KNAPSACK, measures={"items": lambda _, schedule: len(schedule.taken)})
+    assert (found.status, found.cost, found.bound, found.offline) == ("optimal", 7.0, 7.0, True)
+    assert found.measures == {"items": 2.0}
+    assert found.solver.startswith("highs 1")
+    assert (found.limit, found.trace, found.may_beat) == ("", "", False)
+
+
+def test_a_solve_that_raises_leaves_an_error_and_no_incumbent():
+    found = run(MethodSpec("exact", "knapsack(spare=0)", solver="nobody"))
+    assert (found.status, found.cost, found.offline) == ("error", None, False)
+    assert "nobody" in found.message
+    assert found.trace
+
+
+def test_a_measure_is_kept_where_it_is_a_number_and_complained_of_where_it_raises():
+    def failing(instance, schedule):
+        raise ValueError("cannot say")
+
+    found = run(
+        EVERYTHING,
+        measures={"one": lambda *_: 1, "endless": lambda *_: math.inf, "failing": failing},
+    )
+    assert found.measures == {"one": 1.0}
+    assert found.message.startswith("failing: ")
+    assert found.message.endswith("cannot say")
+
+
+def test_the_quantities_of_bounds_are_those_of_schedules_that_pass():
+    bound = Bound("b", lambda _: 1.0, source="", summary="", numerator=lambda *_: 5.0)
+    plain = Bound("p", lambda _: 1.0, source="", summary="")
+    bounds = {"b": bound, "p": plain}
+    assert run(EVERYTHING, bounds=bounds).quantities == {"b": 5.0}
+    violated = replace(with_heuristic(covering.nothing), bounds=bounds)
+    mine = MethodSpec("heuristic", "mine")
+    assert InstanceRunner(violated, INSTANCE, 0).run(mine).quantities == {}
+
+
+def test_names_are_checked_before_anything_runs():
+    problem = covering.PROBLEM
+    check_names(problem, ["everything"], "knapsack", None, [])
+    with pytest.raises(InputError, match="heuristics"):
+        check_names(problem, [], "knapsack", None, [])
+    with pytest.raises(InputError, match="bound"):
+        check_names(problem, ["everything"], "knapsack", None, ["nobody's"])
+
+
+def test_a_solve_starts_only_where_a_start_is_heeded():
+    problem = covering.PROBLEM
+    assert starts(problem, "knapsack", ["a", "b"]) == ("a", "b")
+    chosen, _ = problem.formulation("knapsack")
+    deaf = replace(problem, formulations={"knapsack": replace(chosen, encode=None)})
+    assert starts(deaf, "knapsack", ["a", "b"]) == ()
+
+
+# heuristics
+
+
+@pytest.mark.parametrize(
+    ("speed", "strict", "taken", "offline", "may_beat"),
+    [
+        (1.0, {}, [0, 1, 2], True, False),
+        (2.0, {}, [0, 1, 2], True, True),
+        (2.0, {}, [1], False, True),
+        (1.0, {"speed": 0.5}, [0, 1, 2], True, False),
+        (1.0, {"speed": 0.5}, [0, 1], False, True),
+    ],
+)
+def test_a_schedule_serves_as_incumbent_where_it_passes_the_exact_models_check(
+    speed, strict, taken, offline, may_beat
+):
+    problem = with_heuristic(lambda *_: covering.Choice(taken=taken, speed=speed))
+    found = run_heuristic(replace(problem, reference_check=strict), INSTANCE, "mine", 0)
+    assert found.status == ""
+    assert (found.offline, found.may_beat) == (offline, may_beat)
+
+
+def test_a_violated_schedule_is_no_incumbent_and_beats_nothing():
+    found = run_heuristic(with_heuristic(covering.nothing), INSTANCE, "mine", 0)
+    assert (found.status, found.offline, found.may_beat) == ("violated", False, False)
+    assert len(found.violations) == 1
+
+
+def test_memory_that_runs_out_is_told_from_other_failures():
+    def greedy_of_memory(instance, rng):
+        raise MemoryError
+
+    for function, status in ((greedy_of_memory, "out of memory"), (covering.crashing, "error")):
+        assert run_heuristic(with_heuristic(function), INSTANCE, "mine", 0).status == status
+
+
+def test_limits_ask_for_a_process_and_none_asks_for_nothing():
+    assert heuristic_limits() is None
+    for asked in ({"time_limit": 2.0}, {"memory_limit": 3.0}):
+        limits = heuristic_limits(**asked)
+        assert limits is not None
+        assert limits.isolate
+        assert (limits.time_limit, limits.memory_limit) == (
+            asked.get("time_limit"), asked.get("memory_limit"))  # fmt: skip
+
+
+def looked_ahead(monkeypatch, *, online=True, seconds=0.1, found="it knew", arrivals="by release"):
+    """What the spot check says of a heuristic's run."""
+
+    def check(*_, **__):
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(heuristic_run, "anticipation", check)
+    problem = replace(with_heuristic(covering.everything, online=online), arrivals=arrivals)
+    trial = run_heuristic(problem, INSTANCE, "mine", 0)
+    trial = replace(trial, time=Stopwatch(seconds=seconds))
+    return heuristic_run.foresight(problem, INSTANCE, trial, 0)
+
+
+def test_a_quick_online_run_is_spot_checked_and_no_other(monkeypatch):
+    assert looked_ahead(monkeypatch) == "it knew"
+    assert looked_ahead(monkeypatch, seconds=0.5) == "it knew"
+    assert looked_ahead(monkeypatch, seconds=0.51) == ""
+    assert looked_ahead(monkeypatch, online=False) == ""
+    assert looked_ahead(monkeypatch, arrivals=None) == ""
+    assert looked_ahead(monkeypatch, found=None) == ""
+    assert looked_ahead(monkeypatch, found=ValueError("no")) == ""
