@@ -20,7 +20,6 @@ from heuristics.drp.remarks import REMARKS
 from heuristics.drp.test_bed_claims import test_bed_claims
 from optsched.claims import (
     Claim,
-    ClaimVerdict,
     Finding,
     Reading,
     Sweep,
@@ -154,13 +153,6 @@ def falls(frame: pd.DataFrame, *, data: str, **where: Any) -> Finding:
         {f"{few} over {many} jobs": np.log(wide[few] / wide[many]).tolist()},
         logarithmic=True, note=note,
     )  # fmt: skip
-
-
-def slowest(frame: pd.DataFrame, printed: float) -> Finding:
-    """The longest time R-DR took, seconds."""
-    took = frame.loc[frame["method"] == "r_dr", "took"].tolist()
-    verdict: ClaimVerdict = "holds" if max(took) <= printed else "fails"
-    return Finding(verdict, max(took), instances=len(took), note="the longest of all runs")
 
 
 def excess(frame: pd.DataFrame, printed: float, **where: Any) -> Finding:
@@ -377,14 +369,6 @@ def _services() -> Iterator[Claim]:
         )  # fmt: skip
 
 
-def _decisions() -> Iterator[Claim]:
-    """Section 6.2, of the simulations."""
-    yield _claim(
-        "figure_28_decision_time", "Figure 28", "decisions take less than 5 seconds",
-        slowest, printed=5, unit="s", setting="wall time of R-DR on the simulations",
-    )  # fmt: skip
-
-
 def _discussion() -> Iterator[Claim]:
     """Section 3.5: the algorithm goes on working where the problem is generalised."""
     generalised: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -411,7 +395,7 @@ def _discussion() -> Iterator[Claim]:
 
 
 _CLAIMS: tuple[Claim, ...] = (
-    *_throughput(), *_optimality(), *_bandwidth(), *_services(), *_decisions(), *_discussion(),
+    *_throughput(), *_optimality(), *_bandwidth(), *_services(), *_discussion(),
     *test_bed_claims(),
 )  # fmt: skip
 

@@ -8,10 +8,35 @@ _BANDWIDTH = (
     "hangs on epsilon: nothing is saved with comm_share 0.5 where bandwidth alone is scarce, near "
     "the printed share with 0.1"
 )
+_FALLS = (
+    "R-DR picks jobs that take little among many: it falls unless bandwidth alone is scarce and "
+    "half of the deadline is left to communication"
+)
 _STORAGE = (
-    "R-DR with storage keeps 6 or 7 of 40 jobs where each has a service of its own; with one for "
-    "each neural network it keeps 11 to 19 (2 seeds a topology), and the gain comes nearer to what "
-    "is printed"
+    "R-DR with storage keeps 6 or 7 of 40 jobs where each has a service of its own, as Section 5.1 "
+    "says; with one for each neural network and comm_share 0.1 it keeps 12 to 20, and repaired "
+    "R-DSR admits 60 % to 83 % more (4 seeds a cell), of the size printed"
+)
+_KEPT = (
+    "R-DR with storage keeps few jobs, and those few take little: what R-DSR admits beyond them "
+    "takes more"
+)
+_PHYSICAL = (
+    "with the work of 40 images a mini-batch servers train two to five jobs: one lost in rounding "
+    "is a fifth of them or more"
+)
+_YARDSTICK = (
+    'LP1 with a fixed epsilon after PRUNE, the paper\'s "optimal", is no bound: of the optimum '
+    "R-DR reaches 81 to 90 %, in exact mode 97 %"
+)
+_REPAIRED = (
+    "the printed share is that of the rounded decision, which exceeds capacities; what is repaired "
+    "loses some jobs"
+)
+_DEADLINES = (
+    "hangs on deadlines, of which Section 6 says nothing: where they leave servers 10 % idle R-DR "
+    "has to spread the load, where they leave half it need not (0.9 and 0.5 were chosen after a "
+    "look at 0.5 to 0.95)"
 )
 _PRINTED = (
     '"U > y" admits a job with probability 1 - y, so few of those that the relaxation takes; no '
@@ -19,6 +44,29 @@ _PRINTED = (
 )
 
 REMARKS = {
+    **{
+        f"optimum_{topology}_{method}": _YARDSTICK
+        for topology in ("hexagon", "grid")
+        for method in ("r_dr", "r_dr_scarce", "r_dr_exact", "r_dr_exact_scarce")
+    },
+    **{f"share_{topology}_physical": _PHYSICAL for topology in ("hexagon", "grid")},
+    **{f"{name}_r_dsr": _REPAIRED for name in ("share_hexagon", "share_grid", "section_5_share")},
+    **{
+        f"{name}_{method}{rival}": _KEPT
+        for method in ("r_dsr_raw", "r_dsr_printed", "r_dsr")
+        for name, rival in (
+            ("figure_18", "_r_dr_storage"), ("figure_24", "_r_dr_storage"),
+            ("section_5_bandwidth", ""),
+        )
+    },
+    "figure_5_falls": _FALLS,
+    "figure_12_falls": _FALLS,
+    "figure_29_random": _DEADLINES,
+    "figure_31_gpu": _DEADLINES,
+    "figure_29_nearest": "more is saved than is printed, since Table 2 makes two of four servers "
+    "the nearest of nearly everything",
+    "figure_30_early": "half-way only the linear machines are done, under every association: "
+    "networks that share servers equally end late, and together",
     **{
         f"figure_{figure}_{other}": _THROUGHPUT
         for figure in (2, 3, 9, 10)

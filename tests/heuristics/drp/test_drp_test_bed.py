@@ -16,7 +16,7 @@ from heuristics.drp.test_bed import (
     seconds,
     shared,
 )
-from heuristics.drp.test_bed_claims import busy, earlier, early, late
+from heuristics.drp.test_bed_claims import busy, earlier, early, late, slowest
 
 
 def draw(jobs=6, load=0.9, seed=0):
@@ -97,6 +97,7 @@ def test_a_measurement_has_every_method_at_every_size(monkeypatch):
     assert frame.groupby("jobs")["method"].nunique().tolist() == [4, 4]
     assert frame[["done_halfway", "done_at_end", "least_busy"]].stack().between(0, 100).all()
     assert (frame["mean"] <= frame["last"]).all()
+    assert (frame.loc[frame["method"] == "r_dr", "took"] > 0).all()
 
 
 def made(**columns):
@@ -122,4 +123,6 @@ def test_figures_29_to_31_are_judged_by_their_columns():
     assert early(frame, radio="fading").verdict == "holds"
     assert late(frame, radio="fading").verdict == "holds"
     assert busy(frame, 95.0).verdict == "holds"
+    assert slowest(frame.assign(took=1.5), 5.0).verdict == "holds"
+    assert slowest(frame.assign(took=5.5), 5.0).value == 5.5
     assert busy(frame, 101.0).verdict == "fails"
