@@ -87,11 +87,11 @@ def ratio_against(ax: Axes, frame: pd.DataFrame, x: str, group: str = "heuristic
     )
     ax.set_xlabel(x.replace("_", " "))
     ax.set_ylabel(f"mean ratio, {CONFIDENCE:.0%} interval")
-    _legend_above(ax)
+    legend_above(ax)
     return ax
 
 
-def _legend_above(ax: Axes) -> None:
+def legend_above(ax: Axes) -> None:
     """Outside the axis, where it hides nothing; as many columns as its width takes."""
     labels = ax.get_legend_handles_labels()[1]
     if not labels:
@@ -149,7 +149,7 @@ def ratio_distribution(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") 
     ax.set_xlabel("ratio")
     ax.set_ylabel("share of instances at most")
     ax.set_ylim(0, 1.02)
-    _legend_above(ax)
+    legend_above(ax)
     return ax
 
 
@@ -172,7 +172,7 @@ def performance_profile(ax: Axes, frame: pd.DataFrame) -> Axes:
     ax.set_xlabel("cost over that of the best heuristic")
     ax.set_ylabel("share of instances")
     ax.set_ylim(0, 1.02)
-    _legend_above(ax)
+    legend_above(ax)
     return ax
 
 
@@ -365,7 +365,7 @@ def over_time(
     ax.set_ylabel(what)
     ax.set_ylim(bottom=0)
     if len(curves) > 1:
-        _legend_above(ax)
+        legend_above(ax)
     return ax
 
 

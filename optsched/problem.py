@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 from optsched.arrivals import Arrivals
@@ -121,6 +122,9 @@ class Problem:
     """Options of ``check`` under which a schedule counts as a solution of the exact models."""
     measures: Mapping[str, Callable[[Any, Any], float]] = field(default_factory=dict)
     """(instance, schedule) -> what a table of ratios shows beside the cost, by column name."""
+    flow_times: Callable[[Any, Any], NDArray[Any]] | None = None
+    """(instance, schedule) -> slots from each job's release to its completion, shape (jobs,); None
+    where jobs do not complete."""
     pictures: Mapping[str, Callable[[Axes, Any, Any], Axes]] = field(default_factory=dict)
     """(axis, instance, schedule) -> axis, by what they show: "gantt", "utilisation"."""
     presets: Path | None = None

@@ -16,7 +16,7 @@ from formulations.batch import (
     problem_3,
     problem_4,
 )
-from formulations.batch.check import check, cost, weighted_completion
+from formulations.batch.check import check, cost, flow_times, weighted_completion
 from formulations.batch.choices import lb_alone, longest, weighted_alone
 from formulations.batch.generator import GeneratorOptions, generate
 from formulations.batch.instance import Instance
@@ -72,6 +72,7 @@ PROBLEM = Problem(
         "ignore_upload": schedule.ignores_upload,
     },
     measures=MEASURES,
+    flow_times=flow_times,
     pictures={name: later("formulations.batch.plots", name) for name in ("gantt", "utilisation")},
     presets=STUDIES / "batch.toml",
     arrivals=ARRIVALS,

@@ -39,9 +39,14 @@ def completion_slots(instance: Instance, schedule: Schedule) -> Floats:
     return completion
 
 
+def flow_times(instance: Instance, schedule: Schedule) -> Floats:
+    """c_j - a_j, shape (jobs,), slots; infinite for a job that never runs."""
+    return completion_slots(instance, schedule) - instance.release_slot
+
+
 def cost(instance: Instance, schedule: Schedule) -> float:
     """Total flow time, sum_j (c_j - a_j), slots (2); infinite if a job never runs."""
-    return float(np.sum(completion_slots(instance, schedule) - instance.release_slot))
+    return float(np.sum(flow_times(instance, schedule)))
 
 
 def weighted_completion(instance: Instance, schedule: Schedule) -> float:

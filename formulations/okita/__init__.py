@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations import STUDIES
 from formulations.okita.bounds import BOUNDS
-from formulations.okita.check import MEASURES, check, cost
+from formulations.okita.check import MEASURES, check, cost, flow_times
 from formulations.okita.columns import LB_COLUMNS, METHOD
 from formulations.okita.encode import FORMULATIONS
 from formulations.okita.generator import GeneratorOptions, generate, repair, strange
@@ -62,6 +62,7 @@ PROBLEM = Problem(
     unit="money",
     bounds={bound.name: bound for bound in (LB_COLUMNS, LB_RELAXED_COLUMNS, *BOUNDS)},
     measures=MEASURES,
+    flow_times=flow_times,
     presets=STUDIES / "okita.toml",
     calendar=_CALENDAR,
     pictures={name: later("formulations.okita.plots", name) for name in ("gantt", "utilisation")},

@@ -26,7 +26,7 @@ from formulations.preemptive import (
     storage_online,
 )
 from formulations.preemptive.bounds import ALONE, BOUNDS
-from formulations.preemptive.check import check, cost
+from formulations.preemptive.check import check, cost, flow_times
 from formulations.preemptive.grid import longest
 from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.metrics import MEASURES
@@ -90,6 +90,7 @@ PROBLEM = Problem(
     check_options=lambda schedule: {"speed": schedule.speed},
     reference_check={"slotted": True},
     measures=MEASURES,
+    flow_times=flow_times,
     pictures={
         name: later("formulations.preemptive.plots", name)
         for name in ("gantt", "utilisation", "queue")

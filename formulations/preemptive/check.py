@@ -76,12 +76,17 @@ def completion_times(instance: Instance, schedule: Schedule) -> Floats:
     return completion
 
 
+def flow_times(instance: Instance, schedule: Schedule) -> Floats:
+    """c_j - r_j, shape (jobs,), slots; infinite if a job never runs."""
+    return completion_times(instance, schedule) - instance.release_time
+
+
 def cost(instance: Instance, schedule: Schedule) -> float:
     """Total job completion time, sum_j (c_j - r_j), slots; infinite if a job never runs.
 
     The printed (2j) counts to the left end of the last slot, one less per job.
     """
-    return float(np.sum(completion_times(instance, schedule) - instance.release_time))
+    return float(np.sum(flow_times(instance, schedule)))
 
 
 def check(

@@ -6,6 +6,7 @@ without the code that made it.
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +33,7 @@ from optsched.methods import Answer
 from optsched.problem import Problem
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
-from optsched.solvers.solution import Solution, Status
+from optsched.solvers.solution import Moment, Solution, Status
 
 
 def instance_rng(seed: int) -> np.random.Generator:
@@ -70,6 +71,13 @@ class UnmeasuredError(Exception):
     Unlike any other exception it is no failure: a test-bed that nobody has, a trace that was not
     asked for.
     """
+
+
+QUANTILES = 101
+"""Flow times kept of a run, at most."""
+
+MOMENTS = 200
+"""Moments kept of a trajectory, at most; the first and the last are among them."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,12 @@ class MethodRun:
     """The schedule as JSON, where it was asked to be kept."""
     rows: str | None = None
     """What a sweep measured, as JSON."""
+    flow_times: str | None = None
+    """Slots from release to completion, as JSON: of each job, ascending, or of ``QUANTILES``
+    evenly spaced ones where there are more; nothing where a job never completes."""
+    trajectory: str | None = None
+    """Of an exact method that tells of steps on its way (``Solution.trajectory``): seconds, bound
+    and objective as JSON, ``MOMENTS`` of them where there are more."""
 
 
 class InstanceRunner:
@@ -227,6 +241,7 @@ class InstanceRunner:
             measures=measures,
             quantities=quantities,
             schedule=dumps(schedule) if keep and schedule is not None else None,
+            flow_times=None if trial.status else self._flow_times(schedule),
         )
 
     def _exact(self, method: MethodSpec, start: str | None, keep: bool) -> MethodRun:
@@ -262,7 +277,19 @@ class InstanceRunner:
             trace=trace,
             measures=measures,
             schedule=dumps(schedule) if keep and schedule is not None else None,
+            flow_times=self._flow_times(schedule),
+            trajectory=_thinned(solution.trajectory),
         )
+
+    def _flow_times(self, schedule: Any) -> str | None:
+        if schedule is None or self.problem.flow_times is None:
+            return None
+        times = np.sort(np.asarray(self.problem.flow_times(self.instance, schedule), dtype=float))
+        if not len(times) or not np.isfinite(times).all():
+            return None
+        if len(times) > QUANTILES:
+            times = np.quantile(times, np.linspace(0, 1, QUANTILES))
+        return json.dumps(np.round(times, 6).tolist())
 
     def _evaluate(
         self, functions: Mapping[str, Callable[[Any, Any], float]], schedule: Any
@@ -279,6 +306,14 @@ class InstanceRunner:
             if math.isfinite(value):
                 values[name] = value
         return values, complaints
+
+
+def _thinned(trajectory: Sequence[Moment]) -> str | None:
+    """A trajectory as JSON; None where it has no more than its end."""
+    if len(trajectory) < 2:
+        return None
+    kept = np.unique(np.linspace(0, len(trajectory) - 1, MOMENTS).astype(int))
+    return json.dumps([trajectory[i] for i in kept.tolist()])
 
 
 def check_names(

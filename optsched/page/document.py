@@ -14,8 +14,9 @@ from optsched.evaluation.ratios import FIELDS, UNBOUNDED_RATIO
 from optsched.evaluation.tables import CONFIDENCE, interval_cell, share, span, summarise
 from optsched.methods import Formulation
 from optsched.page.formulas import mathml
-from optsched.page.pictures import example_pictures, ratio_pictures
+from optsched.page.pictures import flow_picture, gap_picture, ratio_pictures, run_pictures
 from optsched.problem import Problem
+from optsched.solvers.solution import Solution
 
 UNPROVEN_SHOWN = 40
 """Most lines of the table of what was not proven."""
@@ -28,6 +29,9 @@ IN_CSV = (*FIELDS, "known_by", "seconds")
 class Example:
     """A run worth looking at: schedules of one instance, drawn side by side."""
 
+    heuristic: str
+    name: str
+    """Of the instance, in the table."""
     title: str
     instance: Any
     schedules: Mapping[str, Any]
@@ -45,8 +49,13 @@ class Section:
     """Columns that make the groups of the summary, beside the heuristic."""
     x: str | None = None
     """Column on the horizontal axis; None: no such picture."""
-    example: Example | None = None
-    """Drawn with the pictures the problem knows; its instance also gives the model's size."""
+    runs: Sequence[Example] = ()
+    """At most one per heuristic, drawn with the pictures the problem knows; the instance of the
+    first also gives the model's size."""
+    flow_times: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
+    """By method, of each instance those of its jobs (slots): see ``pictures.flow_picture``."""
+    longest: tuple[str, Solution] | None = None
+    """A solve that took long, by what it is of; its trajectory is drawn."""
     notes: Sequence[str] = field(default_factory=tuple)
 
 
@@ -105,6 +114,7 @@ def _overview(section: Section) -> list[dict[str, Any]]:
         line["heuristic"]: line["within_1"]
         for line in profile_table(section.table).to_dict("records")
     }
+    leads = {name: place for (name, _), place in _leads(section).items()}
     seconds = section.table.groupby("heuristic", sort=False)["seconds"].mean()
     lines = []
     for line in summarise(section.table, ["heuristic"]).to_dict("records"):
@@ -126,10 +136,19 @@ def _overview(section: Section) -> list[dict[str, Any]]:
                     f"{best.get(name, 0.0):.0%}",
                     f"{seconds[name]:.2g}",
                 ],
+                "worst_run": leads.get(name, ""),
                 "known": ", ".join(f"{count} {word}" for word, count in counts.items()),
             }
         )
     return lines
+
+
+def _leads(section: Section) -> dict[tuple[str, str], str]:
+    """By heuristic and instance, the id of the part that shows the run."""
+    return {
+        (run.heuristic, run.name): f"{section.problem.name}-run-{number}"
+        for number, run in enumerate(section.runs)
+    }
 
 
 def _order(text: str) -> str:
@@ -142,7 +161,7 @@ def _order(text: str) -> str:
 
 
 def _content(section: Section) -> dict[str, Any]:
-    problem, table = section.problem, section.table
+    problem, table, leads = section.problem, section.table, _leads(section)
     measured = table.dropna(subset=["ratio_low", "ratio_high"])
     open_ = table[~table["status"].isin(("optimal", UNBOUNDED_RATIO))]
     instances = table.drop_duplicates(["instance", "seed", *section.cells])
@@ -165,13 +184,22 @@ def _content(section: Section) -> dict[str, Any]:
         "head": ["heuristic", *(name.replace("_", " ") for name in section.cells)],
         "lines": [_line(line, section.cells) for line in _summary(section)],
         "paired": [_paired(line) for line in compare(table).to_dict("records")],
-        "pictures": list(ratio_pictures(table, section.cells, section.x, problem.name)),
-        "example": section.example and {
-            "title": section.example.title,
-            "pictures": list(
-                example_pictures(problem, section.example.instance, section.example.schedules)
-            ),
-        },
+        "pictures": [
+            *ratio_pictures(table, section.cells, section.x, problem.name, leads),
+            *([flow_picture(section.flow_times, problem.name)] if section.flow_times else []),
+            *([gap_picture(*section.longest, problem.name)] if section.longest else []),
+        ],
+        "shown": [
+            {
+                "place": place,
+                "heuristic": run.heuristic,
+                "title": run.title,
+                "pictures": list(
+                    run_pictures(problem, run.instance, run.schedules, place, every=number == 0)
+                ),
+            }
+            for number, (place, run) in enumerate(zip(leads.values(), section.runs, strict=True))
+        ],
         "model": _model(section),
         "open": [_open(row) for row in open_.head(UNPROVEN_SHOWN).to_dict("records")],
         "open_more": max(0, len(open_) - UNPROVEN_SHOWN),
@@ -219,7 +247,7 @@ def _open(row: dict[Any, Any]) -> list[str]:
 
 
 def _model(section: Section) -> dict[str, str] | None:
-    """A model of the problem on the example's instance, with formulas.
+    """A model of the problem on the first run's instance, with formulas.
 
     That of the reference formulation, or the first that is no relaxation where a search of its
     own takes the reference's place.
@@ -228,9 +256,9 @@ def _model(section: Section) -> dict[str, str] | None:
     ordered = [listed[section.problem.reference], *listed.values()]
     models = (f for f in ordered if isinstance(f, Formulation) and not f.relaxation)
     formulation = next(models, None)
-    if section.example is None or formulation is None:
+    if not section.runs or formulation is None:
         return None
-    model = formulation.build(section.example.instance)
+    model = formulation.build(section.runs[0].instance)
     return {
         "name": formulation.name,
         "source": formulation.source,

@@ -1,24 +1,24 @@
-"""Figures as drawings in the page: text stays text, points tell what they are, ink is its ink."""
+"""The pictures of the page: of ratios and flow times, and of runs to look at."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from xml.etree import ElementTree
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.page.drawing import Point, Told, drawing, look
 from optsched.plots import (
     COLOURS,
+    LINES,
+    LOGARITHMIC,
     MARKERS,
     aligned,
+    gap_over_time,
+    legend_above,
     logarithmic_where_wide,
     performance_profile,
     ratio_against,
@@ -26,123 +26,18 @@ from optsched.plots import (
     ratio_distribution,
 )
 from optsched.problem import Problem
+from optsched.solvers.solution import Solution
 
 _SIZE = (6.4, 4.2)  # inches
 
-_INK = "#010203"
-"""Stands for the colour of the page's text while a figure is drawn."""
+_STEPS = 101  # of a curve of flow times
 
-_LOOK: dict[Any, Any] = {
-    "svg.hashsalt": "optsched",
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "legend.facecolor": "none",
-    "text.color": _INK,
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-}
-
-_SVG = "{http://www.w3.org/2000/svg}"
-_LINK = "{http://www.w3.org/1999/xlink}href"
-_DECIMAL = re.compile(r"-?\d+\.\d{2,}")
-_COMMAND = re.compile(r"\s*([A-Za-z])\s*")
-_URL = re.compile(r"url\(#([^)]+)\)")
-
-Told = dict[str, Sequence[str]]
-"""By the gid of a collection of points, what each of them is."""
-
-
-def drawing(figure: Figure, label: str, key: str, told: Told | None = None) -> str:
-    """A figure as an SVG element; the same figure has the same one.
-
-    Args:
-        figure: drawn under ``look()``.
-        label: what it shows, for those who hear the page.
-        key: makes its ids differ from those of other drawings in the page.
-        told: what points say under the pointer.
-    """
-    buffer = io.BytesIO()
-    with look():
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    ElementTree.register_namespace("", _SVG[1:-1])
-    root = ElementTree.fromstring(buffer.getvalue())
-    for metadata in root.findall(f"{_SVG}metadata"):
-        root.remove(metadata)
-    for gid, sentences in (told or {}).items():
-        group = next(part for part in root.iter() if part.get("id") == gid)
-        for use, sentence in zip(group.iter(f"{_SVG}use"), sentences, strict=True):
-            ElementTree.SubElement(use, f"{_SVG}title").text = sentence
-    prefix = "s" + hashlib.sha1(key.encode()).hexdigest()[:5]
-    _lighten(root, prefix)
-    _share_styles(root, prefix)
-    del root.attrib["width"], root.attrib["height"]
-    root.attrib.update({"role": "img", "aria-label": label})
-    text = ElementTree.tostring(root, encoding="unicode")
-    return text.replace(_INK, "currentColor").replace("#000000", "currentColor")
-
-
-def look() -> Any:
-    """The setting in which figures of the page are drawn."""
-    return mpl.rc_context(_LOOK)
-
-
-def _lighten(root: ElementTree.Element, prefix: str) -> None:
-    """Short ids, and none that nothing refers to; coordinates to 0.01 point."""
-    names: dict[str, str] = {}  # of what is referred to
-    for part in root.iter():
-        for name, value in part.attrib.items():
-            used = [value[1:]] if name == _LINK else _URL.findall(value)
-            for one in used:
-                names.setdefault(one, f"{prefix}i{len(names)}")
-    for part in root.iter():
-        for name, value in list(part.attrib.items()):
-            if name == "id":
-                del part.attrib[name]
-                if value in names:
-                    part.set("id", names[value])
-            elif name == _LINK:
-                del part.attrib[name]
-                part.set("href", f"#{names[value[1:]]}")
-            elif name in ("d", "x", "y", "points", "transform"):
-                short = _DECIMAL.sub(_rounded, value)
-                part.set(name, _COMMAND.sub(r"\1", short) if name == "d" else short)
-            else:
-                part.set(name, _URL.sub(lambda found: f"url(#{names[found[1]]})", value))
-
-
-def _share_styles(root: ElementTree.Element, prefix: str) -> None:
-    """One rule for every look that several parts have; the letters are the page's."""
-    looks: dict[str, list[ElementTree.Element]] = {}
-    for part in root.iter():
-        part.text = (part.text or "").strip() or None
-        part.tail = None if part.tag != f"{_SVG}tspan" else part.tail
-        style = re.sub(r"font-family:[^;]*(;|$)", "", part.attrib.pop("style", "")).strip("; ")
-        if style:
-            looks.setdefault(style, []).append(part)
-    rules = []
-    for number, (style, parts) in enumerate(looks.items()):
-        if len(parts) == 1:
-            parts[0].set("style", style)
-            continue
-        rules.append(f".{prefix}{number}{{{style}}}")
-        for part in parts:
-            part.set("class", f"{prefix}{number}")
-    sheet = ElementTree.Element(f"{_SVG}style")
-    sheet.text = "".join(rules)
-    root.insert(0, sheet)
-
-
-def _rounded(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+Leads = Mapping[tuple[str, str], str]
+"""By heuristic and instance, the id of the part of the page that shows the run."""
 
 
 def ratio_pictures(
-    table: pd.DataFrame, cells: Sequence[str], x: str | None, key: str
+    table: pd.DataFrame, cells: Sequence[str], x: str | None, key: str, leads: Leads
 ) -> Iterator[tuple[str, str]]:
     """What a picture shows, and its drawing.
 
@@ -151,6 +46,7 @@ def ratio_pictures(
         cells: columns that make groups of instances.
         x: column on the horizontal axis; None: no such picture.
         key: of this part of the page.
+        leads: what a click on a point shows.
     """
     if table.dropna(subset=["ratio_low", "ratio_high"]).empty:
         return
@@ -165,7 +61,7 @@ def ratio_pictures(
     with look():
         figure = _figure()
         ax = ratio_boxes(figure.subplots(), table)
-        told = _points(ax, table)
+        told = _points(ax, table, leads)
         logarithmic_where_wide(ax, ax.xaxis, table)
     yield caption, drawing(figure, caption, f"{key}-boxes", told)
     caption = "Share of the instances whose ratio is at most a value"
@@ -185,7 +81,7 @@ def ratio_pictures(
         with look():
             figure = _figure()
             ax = figure.subplots()
-            told = _against_the_first(ax, table)
+            told = _against_the_first(ax, table, leads)
             for axis in (ax.xaxis, ax.yaxis):
                 logarithmic_where_wide(ax, axis, table)
         yield caption, drawing(figure, caption, f"{key}-pairs", told)
@@ -198,9 +94,9 @@ def ratio_pictures(
         yield caption, drawing(figure, caption, f"{key}-heat")
 
 
-def _points(ax: Axes, table: pd.DataFrame) -> Told:
+def _points(ax: Axes, table: pd.DataFrame, leads: Leads) -> Told:
     """A point for every finite ratio, on its heuristic's box."""
-    told: Told = {}
+    told: dict[str, list[Point]] = {}
     for index, name in enumerate(pd.unique(table["heuristic"])):
         rows = table[(table["heuristic"] == name) & np.isfinite(table["ratio_high"].astype(float))]
         if rows.empty:
@@ -211,18 +107,21 @@ def _points(ax: Axes, table: pd.DataFrame) -> Told:
         colour = COLOURS[index % len(COLOURS)]
         ax.scatter(ratios, aside, s=12, color=colour, linewidths=0, alpha=0.8, zorder=3, gid=gid)
         told[gid] = [
-            f"{row['instance']}: {name} {row['ratio_high']:.4g} ({row['status']})"
+            Point(
+                f"{row['instance']}: {name} {row['ratio_high']:.4g} ({row['status']})",
+                leads.get((str(name), row["instance"]), ""),
+            )
             for row in rows.to_dict("records")
         ]
     return told
 
 
-def _against_the_first(ax: Axes, table: pd.DataFrame) -> Told:
+def _against_the_first(ax: Axes, table: pd.DataFrame, leads: Leads) -> Told:
     """A point per instance and other heuristic: the first's ratio to the right, the other's up."""
     finite = table[np.isfinite(table["ratio_high"].astype(float))]
     wide = finite.pivot_table("ratio_high", "instance", "heuristic", aggfunc="first", sort=False)
     first, *others = (name for name in pd.unique(table["heuristic"]) if name in wide)
-    told: Told = {}
+    told: dict[str, list[Point]] = {}
     for index, other in enumerate(others, start=1):
         pairs = wide[[first, other]].dropna().astype(float)
         if pairs.empty:
@@ -234,7 +133,10 @@ def _against_the_first(ax: Axes, table: pd.DataFrame) -> Told:
             alpha=0.8, label=str(other), gid=gid,
         )  # fmt: skip
         told[gid] = [
-            f"{instance}: {first} {one:.4g}, {other} {two:.4g}"
+            Point(
+                f"{instance}: {first} {one:.4g}, {other} {two:.4g}",
+                leads.get((str(other), instance)) or leads.get((str(first), instance), ""),
+            )
             for instance, one, two in pairs.itertuples()
         ]
     ax.axline((1, 1), (2, 2), color="grey", linewidth=0.8, linestyle=":")
@@ -258,23 +160,84 @@ def _heat_map(ax: Axes, table: pd.DataFrame, cells: Sequence[str]) -> None:
     ax.set_ylabel(cells[1].replace("_", " "))
 
 
-def example_pictures(
-    problem: Problem, instance: Any, schedules: Mapping[str, Any]
+def flow_picture(flow_times: Mapping[str, Sequence[Sequence[float]]], key: str) -> tuple[str, str]:
+    """Share of the jobs whose flow time is at most a value, one curve per method.
+
+    Args:
+        flow_times: by method, of each instance those of its jobs (slots); every method's on the
+            same instances.
+        key: of this part of the page.
+    """
+    count = max(map(len, flow_times.values()))
+    caption = (
+        "Share of the jobs that take at most so long from release to completion; "
+        f"{count} instances, which count the same"
+    )
+    with look():
+        figure = _figure()
+        ax = figure.subplots()
+        least, most = np.inf, 0.0
+        for index, (name, instances) in enumerate(flow_times.items()):
+            values = np.concatenate([np.asarray(one, dtype=float) for one in instances])
+            weight = np.concatenate([np.full(len(one), 1 / len(one)) for one in instances])
+            order = np.argsort(values, kind="stable")
+            at, reached = values[order], np.cumsum(weight[order]) / len(instances)
+            steps = np.unique(np.linspace(0, len(at) - 1, _STEPS).astype(int))
+            colour, line = COLOURS[index % len(COLOURS)], LINES[index % len(LINES)]
+            ax.step(at[steps], reached[steps], where="post", color=colour, ls=line, label=name)
+            least, most = min(least, at[0]), max(most, at[-1])
+        if least > 0 and most > LOGARITHMIC * least:
+            ax.set_xscale("log")
+            ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_ylim(0, 1.02)
+        ax.set_xlabel("flow time (slots)")
+        ax.set_ylabel("share of jobs at most")
+        legend_above(ax)
+    return caption, drawing(figure, caption, f"{key}-flow")
+
+
+def gap_picture(name: str, solution: Solution, key: str) -> tuple[str, str]:
+    """Best point and bound of a solve over time.
+
+    Args:
+        name: what was solved, and by what.
+        solution: with its trajectory.
+        key: of this part of the page.
+    """
+    caption = f"Best schedule and bound while the longest solve went on: {name}"
+    with look():
+        figure = _figure()
+        gap_over_time(figure.subplots(), solution)
+    return caption, drawing(figure, caption, f"{key}-gap")
+
+
+def run_pictures(
+    problem: Problem, instance: Any, schedules: Mapping[str, Any], key: str, *, every: bool
 ) -> Iterator[tuple[str, str]]:
-    """Every picture the problem knows: of all schedules on one axis of time, or one by one."""
-    for kind, draw in problem.pictures.items():
+    """A run drawn as the problem can: Gantt charts on one axis of time, other pictures one by one.
+
+    Args:
+        problem: of the instance.
+        instance: of all schedules.
+        schedules: by title.
+        key: of this part of the page.
+        every: all pictures the problem knows, instead of the first, a Gantt chart where it has one.
+    """
+    kinds = sorted(problem.pictures, key=lambda kind: kind != "gantt")
+    for kind in kinds if every else kinds[:1]:
+        draw = problem.pictures[kind]
         if kind == "gantt" and schedules:
             caption = "gantt: " + "; ".join(schedules)
             with look():
                 figure = aligned(draw, instance, schedules, (10, 3.2 * len(schedules)))
-            yield caption, drawing(figure, caption, f"{problem.name}-gantt")
+            yield caption, drawing(figure, caption, f"{key}-gantt")
             continue
         for number, (name, schedule) in enumerate(schedules.items()):
             caption = f"{kind.replace('_', ' ')}, {name}"
             with look():
                 figure = Figure(figsize=(8, 4.5), layout="constrained")
                 draw(figure.subplots(), instance, schedule)
-            yield caption, drawing(figure, caption, f"{problem.name}-{kind}-{number}")
+            yield caption, drawing(figure, caption, f"{key}-{kind}-{number}")
 
 
 def _figure() -> Figure:

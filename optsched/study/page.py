@@ -12,13 +12,18 @@ from optsched import __version__
 from optsched.document import load, parse
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import run_heuristic
+from optsched.evaluation.ratios import Row
 from optsched.evaluation.tables import frame, span, varying
 from optsched.page import Example, Section, page
 from optsched.problem import Problem
+from optsched.solvers.solution import Solution, Status
 from optsched.study.layout import PlannedInstance
 from optsched.study.plan import Recipe, found, instance_digest
 from optsched.study.reading import Results, rows_of
 from optsched.study.store import Store
+
+MADE_AGAIN = 10.0
+"""Seconds of a heuristic's run up to which the page makes its schedule again."""
 
 
 def study_page(
@@ -26,8 +31,9 @@ def study_page(
 ) -> str:
     """The page of what a store holds.
 
-    The run to look at is the one on which a grid's first heuristic does worst. It is run again;
-    the schedule of the exact method beside it is the one that was kept.
+    The runs to look at are those on which each heuristic does worst, that which took longer than
+    ``MADE_AGAIN`` left out: heuristics are run again. The schedule of the exact method beside them
+    is the one that was kept.
 
     Args:
         store: of the study.
@@ -65,31 +71,72 @@ def _section(store: Store, results: Results, number: int) -> Section:
     finished, planned = (sum(getattr(s, of) for s in steps) for of in ("finished", "planned"))
     if finished < planned:
         notes.append(f"Not at its end: {finished} of {planned} runs have their result.")
-    example = _worst(store, results, number, problem)
-    return Section(problem, table, cells, cells[0] if cells else None, example, notes)
+    runs = list(_worst_runs(store, results, number, problem))
+    flow_times = _flow_times(store, results, number)
+    x, longest = cells[0] if cells else None, _longest_solve(store, results, number)
+    return Section(problem, table, cells, x, runs, flow_times, longest, notes)
 
 
-def _worst(store: Store, results: Results, number: int, problem: Problem) -> Example | None:
-    """The case with the largest ratio of the grid's first heuristic."""
+def _worst_runs(store: Store, results: Results, number: int, problem: Problem) -> Iterator[Example]:
+    """Of each heuristic of a grid the run with the largest ratio, where it can be shown."""
     layout = results.layouts[number]
-    rows = [
-        (row.ratio_high, row.heuristic, case)
+    worst: dict[str, tuple[Row, PlannedInstance]] = {}
+    for case in results.cases if layout.comparison is not None else ():
+        for row in rows_of(layout, case, results.runs_of(case)) if case.grid == number else ():
+            if row.ratio_high is not None:
+                known = worst.setdefault(row.heuristic, (row, case))[0].ratio_high
+                if known is not None and row.ratio_high > known:
+                    worst[row.heuristic] = row, case
+    instances: dict[str, Any] = {}  # several may do worst on one
+    for row, case in worst.values():
+        if case.recipe not in instances:
+            instances[case.recipe] = _instance(problem, case, results)
+        instance = instances[case.recipe]
+        if instance is None or row.seconds > MADE_AGAIN:
+            continue
+        schedules = dict(_schedules(store, results, problem, case, instance, row.heuristic))
+        ratio = span(row.ratio_low, row.ratio_high)
+        title = f"{case.name}: the worst ratio of {row.heuristic}, {ratio}"
+        yield Example(row.heuristic, case.name, title, instance, schedules)
+
+
+def _flow_times(store: Store, results: Results, number: int) -> dict[str, list[list[float]]]:
+    """By method, the flow times of each instance on which all methods that ran have them."""
+    layout = results.layouts[number]
+    found: dict[str, list[list[float]]] = {
+        step.label: [] for step in layout.steps if step.kind in ("heuristic", "exact")
+    }
+    for case in results.cases:
+        made = results.instances.get(case.recipe)
+        if case.grid != number or made is None:
+            continue
+        times = {
+            step.label: store.flow_times(step.run(made.digest, case.seed))
+            for step in layout.steps
+            if step.label in found
+        }
+        if all(times.values()):
+            for label, one in times.items():
+                found[label].append(one)
+    return {label: instances for label, instances in found.items() if instances}
+
+
+def _longest_solve(store: Store, results: Results, number: int) -> tuple[str, Solution] | None:
+    """Of the exact runs of a grid that told of steps on their way, the one that took longest."""
+    found = [
+        (run.seconds, case, step, run)
         for case in results.cases
         if case.grid == number
-        for row in rows_of(layout, case, results.runs_of(case))
-        if row.ratio_high is not None
+        for step in results.layouts[number].steps
+        if step.kind == "exact" and (run := results.runs_of(case).get(step.place)) is not None
     ]
-    first = next((heuristic for _, heuristic, _ in rows), None)
-    worst = max((row for row in rows if row[1] == first), key=lambda row: row[0], default=None)
-    if worst is None:
-        return None
-    high, heuristic, case = worst
-    instance = _instance(problem, case, results)
-    if instance is None:
-        return None
-    schedules = dict(_schedules(store, results, problem, case, instance, heuristic))
-    title = f"{case.name}: the worst ratio of {heuristic}, {span(high, high)}"
-    return Example(title, instance, schedules)
+    for _, case, step, run in sorted(found, key=lambda one: -one[0]):
+        made = results.instances[case.recipe]
+        steps = store.trajectory(step.run(made.digest, case.seed))
+        if steps:
+            solution = Solution(Status(run.status), run.cost, run.bound, trajectory=steps)
+            return f"{step.label} on {case.name}", solution
+    return None
 
 
 def _instance(problem: Problem, case: PlannedInstance, results: Results) -> Any:

@@ -25,14 +25,14 @@ from pydantic_core import to_jsonable_python
 
 from optsched.errors import InputError
 from optsched.evaluation.runs import MethodRun
-from optsched.solvers.solution import Status
+from optsched.solvers.solution import Moment, Status
 from optsched.study.layout import Layout, Made, PlannedInstance, RunKey, groupable
 from optsched.study.plan import Asked, Plan, Recipe, found, settings
 
 APPLICATION = 0x6F707473
 """Marks an SQLite file as a store of studies."""
 
-FORMAT = 4
+FORMAT = 5
 """Version of the tables below."""
 
 PATIENCE = 30.0
@@ -63,6 +63,7 @@ CREATE TABLE runs (
     solver TEXT NOT NULL, "limit" TEXT NOT NULL, nodes INTEGER, message TEXT NOT NULL,
     trace TEXT NOT NULL,       -- traceback of what it raised
     measures TEXT NOT NULL, quantities TEXT NOT NULL, schedule TEXT, rows TEXT,
+    flow_times TEXT, trajectory TEXT,
     took REAL NOT NULL,        -- wall seconds, everything included
     finished REAL NOT NULL,    -- seconds since 1970
     PRIMARY KEY (instance, method, seed)
@@ -319,6 +320,14 @@ class Store:
         text = self._long("rows", key)
         return None if text is None else json.loads(text)
 
+    def flow_times(self, key: RunKey) -> list[float]:
+        """Flow times of a run (slots, ascending), if its schedule has them: see ``MethodRun``."""
+        return json.loads(self._long("flow_times", key) or "[]")
+
+    def trajectory(self, key: RunKey) -> tuple[Moment, ...]:
+        """The steps by which an exact method came to its answer, if it told any."""
+        return tuple(Moment(*one) for one in json.loads(self._long("trajectory", key) or "[]"))
+
     def _long(self, name: str, key: RunKey) -> str | None:
         question = f"SELECT {name} FROM runs WHERE instance = ? AND method = ? AND seed = ?"
         lines = self._sql.execute(question, key).fetchall()
@@ -346,7 +355,7 @@ class Store:
 
 _RUN = tuple(f.name for f in fields(MethodRun))
 _MAPPINGS = ("measures", "quantities")
-_LONG = ("trace", "schedule", "rows")
+_LONG = ("trace", "schedule", "rows", "flow_times", "trajectory")
 
 
 def _run(line: Sequence[Any]) -> MethodRun:

@@ -9,13 +9,17 @@ from html.parser import HTMLParser
 import covering
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from optsched.evaluation.runs import instance_rng
 from optsched.evaluation.tables import frame
 from optsched.page import Example, Section, page
 from optsched.page.document import _order
+from optsched.page.drawing import drawing
 from optsched.page.formulas import mathml
+from optsched.solvers.solution import Moment, Solution, Status
 from optsched.study import Results, Store, StudyGrid, run_study
+from optsched.study import page as study_page_module
 from optsched.study.page import study_page
 
 GRID = StudyGrid("covering", {"items": [3, 6]}, seeds=range(3), heuristics=["greedy", "everything"])
@@ -46,7 +50,8 @@ def table(store):
 def section(table):
     instance = covering.PROBLEM.generate(instance_rng(0), items=3)
     greedy = covering.PROBLEM.run("greedy", instance, None)
-    return Section(PICTURED, table, ["items"], "items", Example("look", instance, {"mine": greedy}))
+    run = Example("greedy", table["instance"].iloc[0], "look", instance, {"mine": greedy})
+    return Section(PICTURED, table, ["items"], "items", [run])
 
 
 class Balance(HTMLParser):
@@ -154,14 +159,51 @@ def test_numbers_are_sorted_by_the_first_of_them(text, order):
     assert _order(text) == order
 
 
-def test_the_run_to_look_at_is_the_worst_with_its_optimum(store, table):
+def test_the_runs_to_look_at_are_the_worst_of_each_algorithm_with_their_optimum(store, table):
     with Store.reading(store) as kept:
         text = study_page(kept, "A study")
-    first = table[table["heuristic"] == "greedy"]
-    worst = first.loc[first["ratio_high"].idxmax()]
-    assert f"the worst ratio of greedy, {worst['ratio_high']:.3f}" in text
-    assert worst["instance"] in text
+    assert table["heuristic"].nunique() > 1
+    for number, (name, rows) in enumerate(table.groupby("heuristic", sort=False)):
+        worst = rows.loc[rows["ratio_high"].idxmax()]
+        told = f"{worst['instance']}: the worst ratio of {name}, {worst['ratio_high']:.3f}"
+        place = f"covering-run-{number}"
+        assert text.index(f'id="{place}"') < text.index(told)
+        assert f'<a href="#{place}">{worst["ratio_high"]:.3f}</a>' in text  # of the first table
     assert "Not at its end" not in text
+
+
+def test_a_point_of_a_run_that_is_shown_leads_there_and_others_do_not(table):
+    text = page("A study", [section(table)])
+    row = table.iloc[0]
+    said = f"{row['instance']}: greedy {row['ratio_high']:.4g} (optimal)"
+    leading = re.findall(r'<a href="#covering-run-0" aria-label="([^"]+)"><use', text)
+    assert said in leading
+    assert len(leading) < text.count("<use")
+
+
+def test_a_heuristic_that_took_long_is_not_run_again_for_the_page(store, monkeypatch):
+    monkeypatch.setattr(study_page_module, "MADE_AGAIN", -1.0)
+    with Store.reading(store) as kept:
+        assert "Runs to look at" not in study_page(kept, "A study")
+
+
+def test_flow_times_and_a_solve_on_its_way_are_drawn_where_they_are_known(table):
+    times = {"greedy": [[1.0, 2.0, 4.0], [2.0]], "best": [[1.0, 1.0, 3.0], [2.0]]}
+    steps = (Moment(0.1, None, 9.0), Moment(0.2, 4.0, 7.0), Moment(0.5, 6.0, 6.0))
+    solved = Solution(Status.OPTIMAL, 6.0, 6.0, trajectory=steps)
+    known = replace(section(table), flow_times=times, longest=("knapsack on one", solved))
+    text = page("A study", [known])
+    assert "from release to completion; 2 instances, which count the same" in text
+    assert "while the longest solve went on: knapsack on one" in text
+    assert "flow time" not in page("A study", [section(table)])
+
+
+def test_boxes_of_one_look_are_one_short_path(table):
+    figure = Figure()
+    figure.subplots().broken_barh([(0, 1), (2, 3)], (0, 1), facecolor="#d55e00")
+    paths = re.findall(r' d="([^"]+)"', drawing(figure, "two boxes", "key"))
+    box = r"M[\d.]+ [\d.]+V[\d.]+H[\d.]+V[\d.]+z"
+    assert sum(re.fullmatch(f"({box}){{2}}", path) is not None for path in paths) == 1
 
 
 def test_a_study_that_is_not_at_its_end_says_so(tmp_path):

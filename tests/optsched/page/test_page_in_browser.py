@@ -34,8 +34,16 @@ page.addEventListener("load", () => setTimeout(async () => {
   const ratio = head.getBoundingClientRect().right, before = column();
   const sorted = [];
   for (const _ of [0, 1]) { head.click(); await pause(); sorted.push(column()); }
+  const shown = () => [...inside.querySelectorAll(".run")]
+    .filter((part) => part.getBoundingClientRect().height > 0).map((part) => part.id);
+  const runs = [shown()], link = inside.querySelector('svg a[href="#covering-run-1"]');
+  link.focus();
+  const focused = inside.activeElement === link;
+  link.dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true}));
+  await pause();
+  runs.push(shown());
   document.getElementById("seen").textContent = JSON.stringify({
-    width, wide, ratio, before, sorted, scroll: inside.documentElement.scrollWidth,
+    runs, focused, width, wide, ratio, before, sorted, scroll: inside.documentElement.scrollWidth,
     ink: getComputedStyle(inside.body).color, paper: getComputedStyle(inside.body).backgroundColor,
     titles: inside.querySelectorAll("svg use title").length});
 }, 200));
@@ -95,6 +103,13 @@ def test_a_click_on_a_heading_sorts_the_table_by_number(text, tmp_path):
     assert sorted(up) == sorted(down) == sorted(found["before"])
     assert up == sorted(up, key=float)
     assert down == up[::-1]
+
+
+def test_a_click_on_a_point_shows_its_run_in_the_place_of_the_first(text, tmp_path):
+    found, console = seen(text, tmp_path, 420)
+    assert console == []
+    assert found["focused"]  # so that Enter does what a click does
+    assert found["runs"] == [["covering-run-0"], ["covering-run-1"]]
 
 
 def test_a_reader_who_prefers_the_dark_has_light_ink_on_dark_paper(text, tmp_path):

@@ -1,5 +1,6 @@
 """The store of a study is one file, read by many and written by one."""
 
+import json
 import sqlite3
 from contextlib import suppress
 from dataclasses import replace
@@ -8,7 +9,9 @@ import pandas as pd
 import pytest
 
 from optsched.errors import InputError
-from optsched.study import Results, Store, StoreLostError, StudyGrid, run_study
+from optsched.evaluation.runs import MOMENTS, _thinned
+from optsched.solvers.solution import Moment
+from optsched.study import Exact, Results, Store, StoreLostError, StudyGrid, run_study
 from optsched.study.export import write
 
 SMALL = StudyGrid(
@@ -101,7 +104,7 @@ def test_a_store_of_another_format_is_refused(path, results):
     with sqlite3.connect(path) as sql:
         sql.execute("PRAGMA user_version = 99")
     sql.close()
-    with pytest.raises(InputError, match="format 4: this one is 99"):
+    with pytest.raises(InputError, match="format 5: this one is 99"):
         Store.open(path)
 
 
@@ -188,3 +191,34 @@ def test_a_study_shows_itself_in_a_notebook(results):
     assert "<table>" in shown
     assert "<svg" in shown
     assert "greedy(epsilon=0.5)" in shown
+
+
+def test_flow_times_and_the_steps_of_a_solve_are_kept(tmp_path):
+    grid = StudyGrid(
+        "preemptive",
+        {"jobs": 6, "servers": 3},
+        heuristics=["a_online"],
+        exact=[Exact("problem_2_compact")],
+    )
+    results = run_study([grid], tmp_path / "study.sqlite", workers=1)
+    with Store.reading(tmp_path / "study.sqlite") as store:
+        for key, run in results.runs.items():
+            times = store.flow_times(key)
+            assert times == sorted(times)
+            assert len(times) == (0 if run.cost is None else 6)
+            assert sum(times) == pytest.approx(run.cost or 0.0)
+            if run.solver:
+                *_, last = steps = store.trajectory(key)
+                assert last.objective == pytest.approx(run.cost)
+                assert [step.seconds for step in steps] == sorted(step.seconds for step in steps)
+            else:
+                assert store.trajectory(key) == ()
+
+
+def test_of_many_flow_times_and_steps_a_part_is_kept_with_both_ends():
+    moments = [Moment(float(i), float(i), 1000.0) for i in range(1000)]
+    kept = json.loads(_thinned(moments))
+    assert len(kept) == MOMENTS
+    assert kept[0] == [0.0, 0.0, 1000.0]
+    assert kept[-1] == [999.0, 999.0, 1000.0]
+    assert _thinned(moments[:1]) is None
