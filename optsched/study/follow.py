@@ -45,7 +45,7 @@ def follow(path: str | Path, every: float) -> Iterator[Look]:
         >>> import tempfile
         >>> from optsched.study import StudyGrid, run_study
         >>> path = tempfile.mkdtemp() + "/study.sqlite"
-        >>> grid = StudyGrid("preemptive", {"jobs": 2, "servers": 3}, heuristics=["a_online"])
+        >>> grid = StudyGrid("preemptive", {"jobs": [2], "servers": [3]}, heuristics=["a_online"])
         >>> _ = run_study([grid], path, workers=1)
         >>> [(look.state, look.results.progress.finished) for look in follow(path, every=1)]
         [('done', 2)]

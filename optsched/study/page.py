@@ -103,18 +103,13 @@ def _worst_runs(store: Store, results: Results, number: int, problem: Problem) -
 def _flow_times(store: Store, results: Results, number: int) -> dict[str, list[list[float]]]:
     """By method, the flow times of each instance on which all methods that ran have them."""
     layout = results.layouts[number]
-    found: dict[str, list[list[float]]] = {
-        step.label: [] for step in layout.steps if step.kind in ("heuristic", "exact")
-    }
+    steps = [step for step in layout.steps if step.kind in ("heuristic", "exact")]
+    found: dict[str, list[list[float]]] = {step.label: [] for step in steps}
     for case in results.cases:
         made = results.instances.get(case.recipe)
         if case.grid != number or made is None:
             continue
-        times = {
-            step.label: store.flow_times(step.run(made.digest, case.seed))
-            for step in layout.steps
-            if step.label in found
-        }
+        times = {step.label: store.flow_times(step.run(made.digest, case.seed)) for step in steps}
         if all(times.values()):
             for label, one in times.items():
                 found[label].append(one)

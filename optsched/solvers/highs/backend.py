@@ -91,8 +91,9 @@ def _refuse_bad_version() -> None:
     numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:2])
     if numbers != (1, 12):
         raise UnsupportedError(
-            f"highspy {found} is not known to answer rightly: from 1.13 on, presolve has been seen "
-            "to lose optima; install highspy>=1.12,<1.13"
+            f"highspy {found} is not known to answer rightly beside our other solvers: 1.13 and "
+            "1.14 lose optima in presolve, 1.15 cannot be loaded beside ortools; install "
+            "highspy>=1.12,<1.13"
         )
     if abs(_self_check() - 3.5) > 1e-6:
         raise UnsupportedError(f"highspy {found} fails an eleven-variable self-check")

@@ -63,6 +63,8 @@ def text(tmp_path_factory):
 
 def seen(text, folder, width, *flags):
     """What a browser makes of the page in a frame of that width, and what its console says."""
+    # a link to a place in the page is one there, and not in the host
+    text = text.replace("<head>", '<head><base href="about:srcdoc">')
     host = folder / "host.html"
     host.write_text(
         f'<!doctype html><pre id="seen"></pre><iframe id="page" style="border:0" width="{width}" '

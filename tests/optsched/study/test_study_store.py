@@ -196,7 +196,7 @@ def test_a_study_shows_itself_in_a_notebook(results):
 def test_flow_times_and_the_steps_of_a_solve_are_kept(tmp_path):
     grid = StudyGrid(
         "preemptive",
-        {"jobs": 6, "servers": 3},
+        {"jobs": [6], "servers": [3]},
         heuristics=["a_online"],
         exact=[Exact("problem_2_compact")],
     )

@@ -1,0 +1,32 @@
+"""What a release must pass beyond ``make test``: ``nox -s tests-3.12``, ``nox -s package``.
+
+Really run: ``package`` and the tests on 3.11. On 3.12 and 3.13 every dependency has a wheel (asked
+of the registry), but no interpreter of theirs was at hand; a session without one is skipped.
+"""
+
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["package", "tests"]
+nox.options.error_on_missing_interpreters = False
+
+
+@nox.session(python=["3.11", "3.12", "3.13"])
+def tests(session: nox.Session) -> None:
+    """The whole suite; what follows ``--`` goes to pytest."""
+    session.install("-e", ".[dev]")
+    session.run("python", "-m", "pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session(python=["3.11", "3.12", "3.13"])
+def package(session: nox.Session) -> None:
+    """Sdist and wheel: built, checked, and a first ratio by the wheel alone."""
+    session.install("build>=1.2", "twine>=6")
+    folder = Path(session.create_tmp()).resolve() / "dist"
+    session.run("python", "-m", "build", "--outdir", str(folder))
+    made = sorted(folder.iterdir())
+    session.run("twine", "check", "--strict", *map(str, made))
+    session.install(str(next(file for file in made if file.suffix == ".whl")))
+    session.chdir(folder)  # away from the checkout, so that the wheel is what runs
+    session.run("optsched", "ratio", "preemptive", "--jobs", "3", "--seeds", "2")
