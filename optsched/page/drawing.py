@@ -154,6 +154,8 @@ def _share_styles(root: ElementTree.Element, prefix: str) -> None:
         part.text = (part.text or "").strip() or None
         part.tail = None if part.tag != f"{_SVG}tspan" else part.tail
         style = re.sub(r"font-family:[^;]*(;|$)", "", part.attrib.pop("style", "")).strip("; ")
+        clip = part.attrib.pop("clip-path", "")  # as often said as a colour
+        style = "; ".join(filter(None, (style, clip and f"clip-path: {clip}")))
         if style:
             looks.setdefault(style, []).append(part)
     rules = []

@@ -78,7 +78,10 @@ def _section(store: Store, results: Results, number: int) -> Section:
 
 
 def _worst_runs(store: Store, results: Results, number: int, problem: Problem) -> Iterator[Example]:
-    """Of each heuristic of a grid the run with the largest ratio, where it can be shown."""
+    """Of each heuristic of a grid the run with the largest ratio, where it can be shown.
+
+    Of problems whose pictures are no Gantt charts, that of the first heuristic.
+    """
     layout = results.layouts[number]
     worst: dict[str, tuple[Row, PlannedInstance]] = {}
     for case in results.cases if layout.comparison is not None else ():
@@ -98,6 +101,8 @@ def _worst_runs(store: Store, results: Results, number: int, problem: Problem) -
         ratio = span(row.ratio_low, row.ratio_high)
         title = f"{case.name}: the worst ratio of {row.heuristic}, {ratio}"
         yield Example(row.heuristic, case.name, title, instance, schedules)
+        if problem.pictures and "gantt" not in problem.pictures:
+            return  # its other pictures, such as maps, weigh several times as much
 
 
 def _flow_times(store: Store, results: Results, number: int) -> dict[str, list[list[float]]]:
