@@ -322,7 +322,8 @@ class Store:
 
     def flow_times(self, key: RunKey) -> list[float]:
         """Flow times of a run (slots, ascending), if its schedule has them: see ``MethodRun``."""
-        return json.loads(self._long("flow_times", key) or "[]")
+        times: list[float] = json.loads(self._long("flow_times", key) or "[]")
+        return times
 
     def trajectory(self, key: RunKey) -> tuple[Moment, ...]:
         """The steps by which an exact method came to its answer, if it told any."""
