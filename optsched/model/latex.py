@@ -105,6 +105,12 @@ class FormulaWriter:
         text = self.expression(expression)
         return rf"\left({text}\right)" if " + " in text or " - " in text else text
 
+    def atom(self, expression: Expression) -> str:
+        """A generic entry, all but a single symbol or number in parentheses."""
+        text = self.expression(expression)
+        single = r"\," not in text and text[0] != "-" and text == self.factor(expression)
+        return text if single else rf"\left({text}\right)"
+
     def _summands(self, expression: Expression) -> list[tuple[int, str]]:
         """Sign and text of each run of terms."""
         runs = [t for t in expression.terms if len(t.columns)]

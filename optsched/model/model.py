@@ -90,6 +90,8 @@ class Model(ModelBase):
 
     indicator = blocks.indicator.indicator
     product = blocks.product.product
+    power = blocks.power.power
+    ratio = blocks.ratio.ratio
     table = blocks.table.table
     maximum = blocks.maximum.maximum
     minimum = blocks.maximum.minimum

@@ -35,10 +35,14 @@ def implements(*names: str) -> Callable[[F], F]:
     return put
 
 
+_POWER = "m.power(x, n) gives a variable that equals a whole power"
+_RATIO = "m.ratio(x, y) gives a variable that equals a ratio"
 _INSTEAD = {
-    "np.square": "m.product(x, x) gives a variable that equals a square of whole numbers",
-    "**": "m.product(x, x) gives a variable that equals a square of whole numbers",
-    "np.power": "m.product(x, x) gives a variable that equals a square of whole numbers",
+    "np.square": _POWER,
+    "**": _POWER,
+    "np.power": _POWER,
+    "/ by an expression": _RATIO,
+    "np.reciprocal": _RATIO,
     "np.all": "np.min(b) of binaries b is 1 where all are",
     "np.any": "np.max(b) of binaries b is 1 where any is",
     "np.prod": "m.product(x, y) gives a variable that equals a product",

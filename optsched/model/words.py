@@ -68,6 +68,11 @@ class Writer:
         texts = self.sums(expression, entries)
         return [f"({text})" if " + " in text or " - " in text else text for text in texts]
 
+    def atoms(self, expression: Expression, entries: NDArray[np.integer]) -> list[str]:
+        """Entries of an expression, all but single names and numbers in parentheses."""
+        texts = self.sums(expression, entries)
+        return [f"({text})" if " " in text or text[0] == "-" else text for text in texts]
+
     def _sum(
         self, columns: NDArray[np.integer], weights: NDArray[np.float64], constant: float
     ) -> str:

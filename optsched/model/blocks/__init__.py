@@ -20,7 +20,9 @@ from optsched.model.blocks.indicator import Indicator
 from optsched.model.blocks.intervals import Intervals
 from optsched.model.blocks.maximum import Maximum
 from optsched.model.blocks.piecewise import Piecewise
+from optsched.model.blocks.power import Power
 from optsched.model.blocks.product import Product
+from optsched.model.blocks.ratio import Ratio
 from optsched.model.blocks.rotated_cone import RotatedCone
 from optsched.model.blocks.routes import Routes
 from optsched.model.blocks.semicontinuous import SemiContinuous
@@ -39,7 +41,9 @@ __all__ = [
     "Linear",
     "Maximum",
     "Piecewise",
+    "Power",
     "Product",
+    "Ratio",
     "RotatedCone",
     "Routes",
     "SemiContinuous",

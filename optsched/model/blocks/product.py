@@ -1,7 +1,8 @@
 """Products: ``z = a * b``, lowered for a bounded integer factor.
 
 A binary ``a`` gives the four McCormick rows, which are exact at ``a = 0`` and ``a = 1``. A wider
-integer is written in binary digits, and each digit times ``b`` is such a product.
+integer is written in binary digits, and each digit times ``b`` is such a product. Products of
+continuous factors are for solvers that take them as they are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,16 @@ from optsched.model.ranges import are_integral, finite_range, is_binary, range_o
 from optsched.model.variables import Variable
 from optsched.model.words import Writer
 
+SQUARE = (
+    "elsewhere m.sum_of_squares says the same where less of it is always allowed, and m.piecewise "
+    "approximates it"
+)
+"""What helps with the square of a continuous expression."""
+_CHOICE = (
+    "elsewhere let a factor be binary or whole steps of a fixed size, or approximate the squares "
+    "of x + y and x - y by m.piecewise: their difference is 4 times the product"
+)
+
 
 def product(
     model: ModelBase,
@@ -29,13 +40,20 @@ def product(
 ) -> Variable:
     """The product of two expressions, entry by entry.
 
+    With a bounded integer factor it is exact linear rows, for any solver. Of continuous factors
+    only solvers that take products natively (``optsched solvers`` lists them) solve it: to their
+    tolerance, and any bound is by their word.
+
     Args:
         model: that says it.
-        left: an expression; it or ``right`` must be integer and both bounded, unless the solver
-            takes quadratic constraints.
-        right: an expression whose shape fits.
+        left: an expression; bounded, unless the solver takes products natively and ``left`` or
+            ``right`` is integer.
+        right: an expression whose shape fits, as ``left``.
         name: of the new variable block.
         formula: LaTeX.
+
+    Raises:
+        ModelError: a variable of two continuous factors lacks a bound; the message names it.
 
     Example:
         >>> m = Model()
@@ -45,8 +63,12 @@ def product(
         4.0
     """
     name = model.free_name(name, "product")
+    instead = SQUARE if left is right else _CHOICE
     left, right = model.alike(name, left, right)
     domains = model.domains()
+    if not (are_integral(domains, left) or are_integral(domains, right)):
+        for factor in (left, right):
+            finite_range(name, factor, domains, model.column_name)
     with np.errstate(invalid="ignore"):  # zero times an infinite bound
         corners = np.array(
             [a * b for a in range_of(left, domains) for b in range_of(right, domains)]
@@ -54,17 +76,19 @@ def product(
     corners = np.nan_to_num(corners, nan=0.0, posinf=np.inf, neginf=-np.inf)
     bounds = corners.min(axis=0), corners.max(axis=0)
     result = model.result(name, left.shape, bounds, whole=are_integral(domains, left, right))
-    model.add_block(Product(name, formula, result, left, right))
+    model.add_block(Product(name, formula, result, left, right, instead))
     return result
 
 
 @dataclass(frozen=True, eq=False)
 class Product(Block):
-    """``result = left * right``, at least one factor integer and bounded."""
+    """``result = left * right``; linear rows say it where a factor is integer and bounded."""
 
     result: Expression
     left: Expression
     right: Expression
+    instead: str = _CHOICE
+    """What helps where no factor is integer and the solver does not take it."""
     kind = "product"
     becomes = (Linear,)
     how = "rows by McCormick, exact for a binary factor; a wider integer by its digits"
@@ -86,7 +110,10 @@ class Product(Block):
         domains, factors = model.domains(), (self.left, self.right)
         integral = [are_integral(domains, factor) for factor in factors]
         if not any(integral):
-            raise ModelError(f"block {self.name!r}: a product needs an integer factor")
+            raise ModelError(
+                f"block {self.name!r}: without an integer factor no linear rows say a product; "
+                f"solvers with a native product take it as it is, such as scip; {self.instead}"
+            )
         sides = [finite_range(self.name, f, domains, model.column_name) for f in factors]
         widths = [float((high - low).max(initial=0.0)) for low, high in sides]
         first = 0 if integral[0] and not (integral[1] and widths[1] < widths[0]) else 1

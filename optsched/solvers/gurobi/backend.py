@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, UnsupportedError
-from optsched.model.blocks import RotatedCone, SpecialOrdered
+from optsched.model.blocks import Product, RotatedCone, SpecialOrdered
 from optsched.model.expression import Expression, Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.model.ranges import affine
@@ -47,17 +47,16 @@ _LIMITS = {7: Limit.NODES, 8: Limit.NODES, 9: Limit.TIME, 16: Limit.NODES, 17: L
 
 
 class Gurobi:
-    """Gurobi: mixed-integer models, linear or with rotated cones; LP duals.
+    """Gurobi: mixed-integer models, linear or quadratic; LP duals.
 
     Without a licence of one's own the one in its wheel is used, which ends at 2,000 columns and
-    rows; a larger model is refused. Special ordered sets go over as they are, rotated cones as
-    quadratic constraints; all other
-    nonlinear blocks as linear rows, by the tightest constants there are. ``options.extra`` holds
-    Gurobi's parameters, such as ``{"MIPFocus": 2}``.
+    rows; a larger model is refused. Special ordered sets go over as they are, products and rotated
+    cones as quadratic constraints; all other nonlinear blocks as linear rows, by the tightest
+    constants there are. ``options.extra`` holds Gurobi's parameters, such as ``{"MIPFocus": 2}``.
     """
 
     name = "gurobi"
-    native: frozenset[str] = frozenset({"rotated_cone", "special_ordered"})
+    native: frozenset[str] = frozenset({"product", "rotated_cone", "special_ordered"})
     tells_progress = True
 
     def version(self) -> str:
@@ -219,10 +218,12 @@ def _build(environment: Any, compiled: MatrixForm, costs: bool) -> _Built:
     for block in compiled.nonlinear:
         if isinstance(block, SpecialOrdered):
             _add_sets(model, columns, block)
-            continue
-        if not isinstance(block, RotatedCone):
+        elif isinstance(block, Product):
+            _add_products(model, columns, block)
+        elif isinstance(block, RotatedCone):
+            _add_cones(model, columns, block)
+        else:
             raise TypeError(f"no form of a {block.kind} is known to Gurobi")
-        _add_cones(model, columns, block)
     return _Built(model, columns, added)
 
 
@@ -237,6 +238,13 @@ def _equal(model: Any, columns: Any, expression: Expression, least: float = -np.
 def _add_sets(model: Any, columns: Any, block: SpecialOrdered) -> None:
     for one in _equal(model, columns, block.values).reshape(-1, block.values.shape[-1]).tolist():
         model.addSOS(block.order, one)
+
+
+def _add_products(model: Any, columns: Any, block: Product) -> None:
+    result, left, right = (
+        _equal(model, columns, e) for e in (block.result, block.left, block.right)
+    )
+    model.addConstr(left * right == result)
 
 
 def _add_cones(model: Any, columns: Any, block: RotatedCone) -> None:

@@ -97,6 +97,42 @@ def a_real_times_a_real() -> Model:
     return m
 
 
+@case(-12.0)
+def a_power_of_an_integer() -> Model:
+    m = Model()
+    x = m.integer("x", lower=-3, upper=3)
+    m.minimize(m.power(x, 3) - 3 * x + m.power(1 - x, 2) - 10)  # -27 + 9 + 16 - 10
+    m.add("not the last", x <= 2)
+    return m
+
+
+@case(-2.0, needs="product", countable=False)
+def a_polynomial_of_a_real() -> Model:
+    m = Model()
+    x = m.continuous("x", lower=-2, upper=1.5)
+    m.minimize(m.power(x, 3) - 3 * x)  # -2 at 1, and again at -2
+    m.add("right", x >= -1)
+    return m
+
+
+@case(1.75, countable=False)
+def a_ratio_over_an_integer() -> Model:
+    m = Model()
+    x, y = m.integer("x", upper=7), m.integer("y", lower=1, upper=4)
+    m.maximize(m.ratio(x, y))
+    m.add("row", x <= 2 * y - 1)
+    return m
+
+
+@case(0.5, needs="product", countable=False)
+def a_ratio_of_reals() -> Model:
+    m = Model()
+    x, y = m.continuous("x", upper=4), m.continuous("y", lower=-5, upper=-1)
+    m.minimize(m.ratio(x - 6, y))  # both as far as the row lets them
+    m.add("row", x - y <= 8)
+    return m
+
+
 @case(8.0, needs="product", countable=False)
 def a_product_over_a_variable_without_a_bound() -> Model:
     m = Model()

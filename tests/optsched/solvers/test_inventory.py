@@ -48,4 +48,4 @@ def test_the_command_lists_solvers_for_people_and_machines():
     answer = CliRunner().invoke(app, ["solvers", "--json"])
     listed = {entry["name"]: entry for entry in json.loads(answer.output)["solvers"]}
     assert set(announced()) <= set(listed)
-    assert listed["scip"]["native"] == ["indicator", "product", "rotated_cone"]
+    assert listed["scip"]["native"] == ["indicator", "product", "rotated_cone", "special_ordered"]
