@@ -45,7 +45,8 @@ def power(
         formula: LaTeX.
 
     Raises:
-        ModelError: a variable of the base lacks a bound; the message names it.
+        ModelError: a variable of the base lacks a bound, and the message names it; or the power
+            exceeds all floating-point numbers.
 
     Example:
         >>> m = Model()
@@ -72,11 +73,15 @@ def _raised(
     """A new variable block with the bounds of a power.
 
     Raises:
-        ModelError: naming a variable of the base that lacks a bound.
+        ModelError: naming a variable of the base that lacks a bound, or the power is too large.
     """
     domains = model.domains()
     least, most = finite_range(block, base, domains, model.column_name)
-    ends = least**degree, most**degree
+    with np.errstate(over="ignore"):
+        ends = least**degree, most**degree
+    if not np.isfinite(ends).all():
+        reach = float(np.abs((least, most)).max())
+        raise ModelError(f"block {block!r}: {reach:g} ** {degree} is no number; scale the base")
     low, high = np.minimum(*ends), np.maximum(*ends)
     if degree % 2 == 0:
         low = np.where((least < 0) & (most > 0), 0.0, low)

@@ -124,6 +124,12 @@ def test_a_divisor_that_may_be_zero_is_named_with_its_range():
         m.ratio(1, y[0] - 1)
 
 
+def test_a_power_beyond_all_floating_point_numbers_is_refused():
+    m = Model()
+    with pytest.raises(ModelError, match=r"50 \*\* 400 is no number; scale the base"):
+        m.power(m.continuous("x", lower=-50, upper=2), 400)
+
+
 @pytest.mark.parametrize("exponent", [1, 0, -1, 0.5, "2"])
 def test_an_exponent_that_is_no_whole_number_of_at_least_2_is_refused(exponent):
     m = Model()
