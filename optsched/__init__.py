@@ -9,7 +9,7 @@ from optsched.conditioning import Conditioning, conditioning
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.explain import Explanation, explain
 from optsched.explain_lowering import explain_lowering
-from optsched.formats.reading import from_mps
+from optsched.formats.reading import read
 from optsched.giving_up import GivenUp, least_given_up
 from optsched.goals import solve_in_order
 from optsched.model import Model
@@ -38,11 +38,11 @@ __all__ = [
     "explain",
     "explain_lowering",
     "fixed_duals",
-    "from_mps",
     "least_given_up",
     "measure",
     "problem",
     "ranging",
+    "read",
     "solve",
     "solve_in_order",
     "study",

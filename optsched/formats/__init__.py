@@ -1,6 +1,7 @@
-"""A model in other tools' terms: MPS and LP files, scipy, PuLP, MathOpt; and MPS files as models.
+"""A model in other tools' terms: MPS and LP files, scipy, PuLP, MathOpt; and files as models.
 
-Nonlinear blocks are lowered to linear rows first; rotated cones are refused.
+Nonlinear blocks are lowered to linear rows first, where a file is not asked to say them natively.
+Rotated cones are refused, but for a quadratic objective in a file.
 """
 
 from __future__ import annotations
@@ -9,35 +10,43 @@ import re
 from pathlib import Path
 
 from optsched.errors import InputError
+from optsched.formats.beyond_rows import split
 from optsched.formats.lp import lp_text
 from optsched.formats.mps import mps_text
 from optsched.formats.names import name_all
-from optsched.model.matrix_form import MatrixForm
+from optsched.model import Model
 
 _WRITERS = {".mps": mps_text, ".lp": lp_text}
 
 
-def write(compiled: MatrixForm, path: str | Path, name: str) -> dict[str, str]:
+def write(model: Model, path: str | Path, *, native: bool = False) -> dict[str, str]:
     """Write an MPS (free format) or LP file.
 
-    Names are made of letters, digits and underscores: ``y[0, 3]`` becomes ``y_0_3``.
+    Names are made of letters, digits and underscores: ``y[0, 3]`` becomes ``y_0_3``; those of a
+    model read from a file stay as they were there, where every reader accepts them.
 
     Args:
-        compiled: linear rows only.
+        model: its blocks are lowered to rows; sums of squares that are minimised are a quadratic
+            objective.
         path: ends in ".mps" or ".lp".
-        name: of the model.
+        native: say what the format can, for readers that know it: indicators, special ordered
+            sets, semi-continuous and semi-integer variables. HiGHS 1.12 reads the last two, CBC
+            2.10 sets, OR-tools' ModelBuilder 9.15 the indicators of MPS files.
 
     Returns:
         From each name in the file to the model's own.
 
     Raises:
         InputError: another ending.
+        ModelError: a block that must be lowered lacks the bounds for it.
+        UnsupportedError: a rotated cone that is no quadratic objective.
     """
     file = Path(path)
     if file.suffix.lower() not in _WRITERS:
         raise InputError.of("path", str(path), "must end in " + " or ".join(_WRITERS))
-    names = name_all(compiled)
-    text = _WRITERS[file.suffix.lower()](compiled, names, title(name))
+    compiled, beyond = split(model, native=native)
+    names = name_all(compiled, beyond.set_blocks)
+    text = _WRITERS[file.suffix.lower()](compiled, names, title(model.name), beyond)
     file.write_text(text, encoding="ascii")
     return names.original()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from optsched.formats.beyond_rows import BeyondRows
 from optsched.formats.names import Names
 from optsched.model.matrix_form import MatrixForm
 
@@ -13,34 +14,53 @@ _PER_LINE = 6  # terms; keeps lines below the 510 characters that readers promis
 _LONGEST_LINE = 400
 
 
-def lp_text(compiled: MatrixForm, names: Names, title: str) -> str:
+def lp_text(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows) -> str:
     """The file's content; numbers with all their digits.
 
     Rows without a finite side are left out, and a two-sided row is written as two rows, the
     second with ``__low`` after its name: readers do not agree on rows with two sides.
     """
-    return "\n".join(_lines(compiled, names, title)) + "\n"
+    return "\n".join(_lines(compiled, names, title, beyond)) + "\n"
 
 
-def _lines(compiled: MatrixForm, names: Names, title: str) -> Iterator[str]:
+def _lines(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows) -> Iterator[str]:
     yield f"\\ {title}"
     yield "Maximize" if compiled.maximise else "Minimize"
     used = np.flatnonzero(compiled.cost)
     constant = f" {compiled.offset:+.17g}" if compiled.offset else ""
     goal = _sum([names.columns[i] for i in used.tolist()], compiled.cost[used].tolist())
     yield f" OBJ: {goal or _nothing(names)}{constant}"
+    yield from _products(beyond, names)
     yield "Subject To"
-    yield from _rows(compiled, names)
+    yield from _rows(compiled, names, beyond)
     yield "Bounds"
     yield from _bounds(compiled, names.columns)
     whole = [names.columns[i] for i in np.flatnonzero(compiled.integer).tolist()]
     if whole:
         yield "General"
         yield from (f" {name}" for name in whole)
+    if beyond.semi:
+        yield "Semi-Continuous"
+        yield from (f" {names.columns[column]}" for column in sorted(beyond.semi))
+    if beyond.sets:
+        yield "SOS"
+    for name, (order, columns) in zip(names.sets, beyond.sets, strict=True):
+        yield f" {name}: S{order}::"
+        yield from (f"  {names.columns[c]}:{weight}" for weight, c in enumerate(columns, 1))
     yield "End"
 
 
-def _rows(compiled: MatrixForm, names: Names) -> Iterator[str]:
+def _products(beyond: BeyondRows, names: Names) -> Iterator[str]:
+    if not beyond.products:
+        return
+    yield "  + ["
+    for (one, other), value in beyond.products.items():
+        right = "^2" if one == other else f"* {names.columns[other]}"
+        yield f"  {2 * value:+.17g} {names.columns[one]} {right}"
+    yield "  ] / 2"
+
+
+def _rows(compiled: MatrixForm, names: Names, beyond: BeyondRows) -> Iterator[str]:
     matrix = compiled.rows.matrix
     columns = [names.columns[i] for i in matrix.indices.tolist()]
     data, cuts = matrix.data.tolist(), matrix.indptr.tolist()
@@ -48,15 +68,18 @@ def _rows(compiled: MatrixForm, names: Names) -> Iterator[str]:
     for row, (low, high) in enumerate(sides):
         part = slice(cuts[row], cuts[row + 1])
         total = _sum(columns[part], data[part]) or _nothing(names)
-        name = names.rows[row]
+        name, when = names.rows[row], ""
+        if row in beyond.guards:
+            column, on = beyond.guards[row]
+            when = f"{names.columns[column]} = {int(on)} -> "
         if low == high:
-            yield f" {name}: {total} = {low!r}"
+            yield f" {name}: {when}{total} = {low!r}"
             continue
         if high < np.inf:
-            yield f" {name}: {total} <= {high!r}"
+            yield f" {name}: {when}{total} <= {high!r}"
         if low > -np.inf:
             suffix = "__low" if high < np.inf else ""
-            yield f" {name}{suffix}: {total} >= {low!r}"
+            yield f" {name}{suffix}: {when}{total} >= {low!r}"
 
 
 def _sum(names: Sequence[str], weights: Sequence[float]) -> str:

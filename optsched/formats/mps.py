@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from optsched.formats.beyond_rows import NOTHING, BeyondRows
 from optsched.formats.names import Names
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
@@ -13,17 +14,17 @@ from optsched.model.matrix_form import MatrixForm
 _GOAL = "OBJ"
 
 
-def mps_text(compiled: MatrixForm, names: Names, title: str) -> str:
+def mps_text(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows = NOTHING) -> str:
     """The file's content: a minimisation, of the negative where the model is to be maximised.
 
     Not every reader heeds a word on the sense (CBC's does not). Rows without a finite side say
     nothing and are left out. The objective's constant is the negative right-hand side of its
     row, as readers agree; on bounds that go without saying they do not, so all are written.
     """
-    return "\n".join(_lines(compiled, names, title)) + "\n"
+    return "\n".join(_lines(compiled, names, title, beyond)) + "\n"
 
 
-def _lines(compiled: MatrixForm, names: Names, title: str) -> Iterator[str]:
+def _lines(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows) -> Iterator[str]:
     sign = -1.0 if compiled.maximise else 1.0
     lower, upper = compiled.rows.lower, compiled.rows.upper
     kept = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
@@ -45,15 +46,38 @@ def _lines(compiled: MatrixForm, names: Names, title: str) -> Iterator[str]:
         yield "RANGES"
         yield from (f" RNG {rows[row]} {float(upper[row] - lower[row])!r}" for row in two)
     yield "BOUNDS"
-    for name, low, high in zip(
-        names.columns, compiled.lower.tolist(), compiled.upper.tolist(), strict=True
+    for column, (name, low, high) in enumerate(
+        zip(names.columns, compiled.lower.tolist(), compiled.upper.tolist(), strict=True)
     ):
+        if column in beyond.semi:
+            sort = "SI" if compiled.integer[column] else "SC"  # HiGHS takes SC for continuous
+            yield f" LO BND {name} {low!r}\n {sort} BND {name} {high!r}"
+            continue
         if low == high:
             yield f" FX BND {name} {low!r}"
             continue
         yield f" MI BND {name}" if low == -np.inf else f" LO BND {name} {low!r}"
         yield f" PL BND {name}" if high == np.inf else f" UP BND {name} {high!r}"
+    yield from _beyond_rows(beyond, names, sign, set(kept.tolist()))
     yield "ENDATA"
+
+
+def _beyond_rows(beyond: BeyondRows, names: Names, sign: float, kept: set[int]) -> Iterator[str]:
+    if beyond.products:
+        yield "QUADOBJ"  # one triangle of the matrix in x' Q x / 2
+    for (one, other), value in beyond.products.items():
+        entry = sign * value * (2.0 if one == other else 1.0)
+        yield f" {names.columns[one]} {names.columns[other]} {entry!r}"
+    if beyond.sets:
+        yield "SOS"
+    for name, (order, columns) in zip(names.sets, beyond.sets, strict=True):
+        yield f" S{order} {name}"
+        yield from (f" {names.columns[c]} {weight}" for weight, c in enumerate(columns, 1))
+    guards = {row: guard for row, guard in beyond.guards.items() if row in kept}
+    if guards:
+        yield "INDICATORS"
+    for row, (column, on) in guards.items():
+        yield f" IF {names.rows[row]} {names.columns[column]} {int(on)}"
 
 
 def _columns(

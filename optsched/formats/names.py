@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import product
 
 from optsched.model.expression import Shape
+from optsched.model.labels import Labels
 from optsched.model.matrix_form import MatrixForm
 
 _LONGEST = 200  # characters; the LP format allows 255
@@ -15,6 +17,10 @@ _RESERVED = re.compile(
     r"free|inf|infinity|st|s|subject|to|such|that|bounds?|bin|binar(y|ies)|gens?|generals?|int|"
     r"integers?|end|max|min|maximi[sz]e|minimi[sz]e|obj|sos[12]?|semis?|sec|rhs|bnd|rng"
 )
+NAMED = "name"
+"""The only axis of a block whose labels are the names in files, as they are."""
+_PLAIN = re.compile(r"[A-Za-z_][\w.(),#]*", re.ASCII)
+"""Names that every reader takes as they are."""
 _EXPONENT = re.compile(r"[eE]\d*$|[eE]\d")  # an LP reader may take these for part of a number
 
 
@@ -27,23 +33,32 @@ class Names:
     column_sources: list[str]
     """What the model calls them, such as ``y[0, 3]``."""
     row_sources: list[str]
+    sets: list[str] = field(default_factory=list)
+    """Of special ordered sets."""
+    set_sources: list[str] = field(default_factory=list)
 
     def original(self) -> dict[str, str]:
         """From each name to the model's own, columns first."""
-        pairs = zip(self.columns + self.rows, self.column_sources + self.row_sources, strict=True)
-        return dict(pairs)
+        names = self.columns + self.rows + self.sets
+        sources = self.column_sources + self.row_sources + self.set_sources
+        return dict(zip(names, sources, strict=True))
 
 
-def name_all(compiled: MatrixForm) -> Names:
-    """Names of all columns and rows."""
+def name_all(compiled: MatrixForm, sets: Mapping[str, tuple[int, Shape]] | None = None) -> Names:
+    """Names of all columns and rows, and of blocks of sets."""
     taken: set[str] = set()
-    columns = _names(compiled.column_blocks, "v_", taken)
-    rows = _names(compiled.row_blocks, "r_", taken)  # readers may keep both in one table
-    return Names(columns[0], rows[0], columns[1], rows[1])
+    columns = _names(compiled.column_blocks, "v_", taken, compiled.labels)
+    # readers may keep all in one table
+    rows = _names(compiled.row_blocks, "r_", taken, compiled.row_labels)
+    ordered = _names(sets or {}, "s_", taken, {})
+    return Names(columns[0], rows[0], columns[1], rows[1], *ordered)
 
 
 def _names(
-    blocks: dict[str, tuple[int, Shape]], prefix: str, taken: set[str]
+    blocks: Mapping[str, tuple[int, Shape]],
+    prefix: str,
+    taken: set[str],
+    labels: Mapping[str, Labels],
 ) -> tuple[list[str], list[str]]:
     names: list[str] = []
     sources: list[str] = []
@@ -52,6 +67,11 @@ def _names(
             continue
         indices = list(product(*(map(str, range(n)) for n in shape)))
         sources += [f"{name}[{', '.join(i)}]" for i in indices] if shape else [name]
+        given = _given(labels.get(name, {}))
+        if given and taken.isdisjoint(given):
+            taken.update(given)
+            names += given
+            continue
         stem = _stem(name, prefix, len("_".join(indices[-1])) + 1)
         # only whole blocks are renamed, so that a name still tells the block
         attempt, number = stem, 1
@@ -64,6 +84,23 @@ def _names(
         taken.update(spelled)
         names += spelled
     return names, sources
+
+
+def _given(labels: Labels) -> list[str]:
+    """Labels that are names already, where all of them can stay as they are."""
+    if list(labels) != [NAMED]:
+        return []
+    names = [str(label) for label in labels[NAMED]]
+    return names if all(map(_is_safe, names)) else []
+
+
+def _is_safe(name: str) -> bool:
+    return bool(
+        _PLAIN.fullmatch(name)
+        and len(name) <= _LONGEST
+        and not _RESERVED.fullmatch(name.lower())
+        and not _EXPONENT.match(name)
+    )
 
 
 def _stem(name: str, prefix: str, room: int) -> str:

@@ -1,113 +1,270 @@
-"""Classical MPS and LP files as models."""
+"""MPS and LP files as models."""
 
 from __future__ import annotations
 
+import gzip
+import math
 import re
+from collections.abc import Collection, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
-from optsched.errors import InputError
+from optsched.errors import InputError, ModelError
+from optsched.formats.contents import Contents, Place
+from optsched.formats.lp_reader import read_lp
+from optsched.formats.mps_reader import read_mps
+from optsched.formats.names import NAMED
 from optsched.model import Model
-from optsched.model.expression import Expression, Relation, Terms
+from optsched.model.expression import Expression, Floats, Relation, Shape, Terms
+from optsched.model.labels import labels_of
 
+_READERS = {".mps": read_mps, ".qps": read_mps, ".lp": read_lp}
 _MOST_BLOCKS = 200
 """With more stems than this among the names, a file's rows or columns are one block each kind."""
+_ROUNDING = 1e-9
+"""Of the largest eigenvalue: a squared part no further below 0 than this is convex."""
 
 
-def from_mps(path: str | Path) -> Model:
-    """Read a file (MPS or LP, also gzipped) by HiGHS.
+def read(path: str | Path) -> Model:
+    """Read an MPS or LP file, also gzipped, as a model.
 
-    Names that differ in their trailing numbers only, such as ``x_1`` and ``x_2``, form a block,
-    in the order of the file. Columns of a block that differ in kind form blocks of their own.
+    Names that differ in their trailing numbers only, such as ``x_0`` and ``x_1``, form a block, in
+    the order of the file; columns of a block that differ in kind form blocks of their own. A block
+    whose numbers count from 0 through all indices of a shape has that shape; every other has one
+    axis, ``name``, labelled by the file's names, and comes back in a solution as a pandas Series.
+
+    Read are linear rows, integers, semi-continuous and semi-integer columns, indicators, special
+    ordered sets, and a quadratic objective: a convex one as a sum of squares, in one more variable
+    ``squares``, another one only where each product has a bounded integer factor.
 
     Raises:
-        InputError: no such file, or HiGHS cannot read it, or it holds more than linear rows and
-            integer or continuous columns.
+        InputError: no such file, another ending, a line that cannot be read (naming the line, the
+            value and what is allowed), or an objective that a model cannot say.
 
     Example:
         >>> from tempfile import TemporaryDirectory
-        >>> from optsched import Model, from_mps, solve
+        >>> from optsched import Model, read, solve
         >>> m = Model("small")
         >>> x = m.integer("x", 2, upper=3)
         >>> m.maximize(x.sum())
         >>> with TemporaryDirectory() as folder:
-        ...     _ = m.write(f"{folder}/small.mps")
-        ...     again = from_mps(f"{folder}/small.mps")
+        ...     _ = m.write(f"{folder}/small.lp")
+        ...     again = read(f"{folder}/small.lp")
         >>> solve(again).objective
-        -6.0
+        6.0
     """
-    import highspy
-
     file = Path(path)
     if not file.is_file():
         raise InputError.of("path", str(path), "a file that exists")
-    engine = highspy.Highs()
-    engine.setOptionValue("output_flag", False)
-    if engine.readModel(str(file)) == highspy.HighsStatus.kError:
-        raise InputError.of("path", str(path), "an MPS or LP file that HiGHS can read")
-    lp = engine.getLp()
-    if engine.getModel().hessian_.dim_:
-        raise InputError.of("path", str(path), "a file without quadratic terms")
-    return _model(file.name.split(".")[0], lp, path)
+    packed = file.suffix.lower() == ".gz"
+    ending = Path(file.stem).suffix.lower() if packed else file.suffix.lower()
+    if ending not in _READERS:
+        endings = ", ".join(_READERS)
+        raise InputError.of("path", str(path), f"must end in {endings}, or in one of them and .gz")
+    place = Place(file.name)
+    try:
+        with gzip.open(file, "rt") if packed else file.open(encoding="utf-8") as lines:
+            contents = _READERS[ending](lines, place)
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
+        place.refuse("", "text in UTF-8" + ", compressed by gzip" * packed)
+    try:
+        return _model(file.name.split(".")[0], contents)
+    except ModelError as error:
+        raise InputError.of("path", str(path), f"a model that can be said: {error}") from None
 
 
-def _model(name: str, lp: Any, path: str | Path) -> Model:
-    columns, rows = lp.num_col_, lp.num_row_
-    lower, upper = np.array(lp.col_lower_), np.array(lp.col_upper_)
-    kinds = np.array([int(kind) for kind in lp.integrality_] or [0] * columns)
-    if (kinds > 1).any():
-        raise InputError.of("path", str(path), "a file without semi-continuous columns")
-    words = np.where(kinds == 0, "continuous", "integer")
-    words[(kinds == 1) & (lower == 0) & (upper == 1)] = "binary"
+def _model(name: str, found: Contents) -> Model:
     model = Model(name)
-    place = np.empty(columns, dtype=np.int32)  # from the file's column to the model's
-    for block, members, word in _blocks(list(lp.col_names_), words):
-        place[members] = model.columns + np.arange(len(members))
-        if word == "binary":
-            model.binary(block, len(members))
-        elif word == "integer":
-            model.integer(block, len(members), lower=lower[members], upper=upper[members])
-        else:
-            model.continuous(block, len(members), lower=lower[members], upper=upper[members])
-    matrix = lp.a_matrix_
-    data = (np.array(matrix.value_), np.array(matrix.index_), np.array(matrix.start_))
-    rowwise = sp.csr_array(
-        data if "Row" in str(matrix.format_) else sp.csc_array(data, shape=(rows, columns)),
-        shape=(rows, columns),
-    )
-    sides = np.array(lp.row_lower_), np.array(lp.row_upper_)
-    for block, members, _ in _blocks(list(lp.row_names_), np.full(rows, "")):
-        part = rowwise[members].tocoo()
-        terms = Terms(part.row.astype(np.int32), place[part.col], part.data)
-        left = Expression(model, (len(members),), (terms,))
-        model.add(block, Relation(left, sides[0][members], sides[1][members]))
-    cost = np.array(lp.col_cost_)
-    used = np.flatnonzero(cost).astype(np.int32)
-    goal = Expression(
-        model, (), (Terms(np.zeros(len(used), dtype=np.int32), place[used], cost[used]),),
-        float(lp.offset_),
-    )  # fmt: skip
-    if "Max" in str(lp.sense_):
-        model.maximize(goal)
-    else:
-        model.minimize(goal)
+    place = _columns(model, found)
+    rows, sides = len(found.rows), (np.array(found.row_lower), np.array(found.row_upper))
+    pairs = np.array(list(found.entries), dtype=np.int64).reshape(-1, 2)
+    data = np.array(list(found.entries.values()), dtype=np.float64)
+    matrix = sp.csr_array((data, (pairs[:, 0], place[pairs[:, 1]])), shape=(rows, model.columns))
+
+    def relation(members: NDArray[np.int64], shape: Shape) -> Relation:
+        part = matrix[members].tocoo()
+        terms = Terms(part.row.astype(np.int32), part.col.astype(np.int32), part.data)
+        left = Expression(model, shape, (terms,))
+        low, high = (side[members].reshape(shape) for side in sides)
+        return Relation(left, low, high)
+
+    names = list(found.rows)
+    kinds = [f"if {found.guards[i][1]}" if i in found.guards else "" for i in range(rows)]
+    for block, shape, members, kind in _blocks(names, kinds):
+        if not kind:
+            row = relation(members, (len(members),) if shape is None else shape)
+            labels = _labels(block, shape, names, members)
+            model.add(_free(block, model.blocks), row.labelled(labels) if labels else row)
+            continue
+        groups = [(block, shape, members)]
+        if shape is None:  # a block each, under its own name
+            groups = [(names[i], (), np.array([i])) for i in members.tolist()]
+        for own, form, those in groups:
+            literals = place[[found.guards[i][0] for i in those.tolist()]].reshape(form or ())
+            row, on = relation(those, form or ()), kind == "if True"
+            own = _free(own, model.blocks)
+            model.indicator(_plain(model, literals), row, active=on, name=own)
+    for own, (order, members_) in found.sets.items():
+        if members_:
+            columns = place[[column for _, column in sorted(members_)]]
+            say = model.sos1 if order == 1 else model.sos2
+            say(_plain(model, columns), name=_free(own, model.blocks))
+    _objective(model, found, place)
     return model
 
 
-def _blocks(names: list[str], kinds: NDArray[np.str_]) -> list[tuple[str, NDArray[np.int64], str]]:
-    """Name, members and kind of each block, in the order of first appearance."""
+def _free(name: str, taken: Collection[str]) -> str:
+    """The name; where it is taken, with as many colons after it as make it new."""
+    while name in taken:
+        name += ":"
+    return name
+
+
+def _plain(model: Model, columns: NDArray[np.int32]) -> Expression:
+    """Columns as an array of variables."""
+    return Expression(model, columns.shape, (Terms(None, columns.ravel(), 1.0),))
+
+
+# columns
+
+
+def _columns(model: Model, found: Contents) -> NDArray[np.int32]:
+    """Declare all; from the file's columns to the model's."""
+    lower, upper = np.array(found.lower), np.array(found.upper)
+    place, names = np.empty(len(lower), dtype=np.int32), list(found.columns)
+    kinds = [_kind(found, i) for i in range(len(lower))]
+    for block, form, members, kind in _blocks(names, kinds):
+        shape = (len(members),) if form is None else form
+        place[members] = model.columns + np.arange(len(members))
+        low, high = (side[members].reshape(shape) for side in (lower, upper))
+        if kind == "binary":
+            made = model.binary(block, shape)
+        else:
+            made = getattr(model, kind)(block, shape, lower=low, upper=high)
+        made.labels = _labels(block, form, names, members) or None
+    return place
+
+
+def _kind(found: Contents, column: int) -> str:
+    """The model's method for it."""
+    whole = column in found.integer
+    if column in found.semi:
+        return "semi_integer" if whole else "semicontinuous"
+    unit = found.lower[column] == 0 and found.upper[column] == 1
+    return "binary" if whole and unit else "integer" if whole else "continuous"
+
+
+def _labels(
+    block: str, shape: Shape | None, names: list[str], members: NDArray[np.int64]
+) -> dict[str, Any]:
+    return {} if shape is not None else labels_of(block, {NAMED: [names[i] for i in members]})
+
+
+def _blocks(
+    names: list[str], kinds: Sequence[str]
+) -> list[tuple[str, Shape | None, NDArray[np.int64], str]]:
+    """Name, shape (None where the names tell none), members and kind of each block."""
     stems = [re.sub(r"[\W_\d]+$", "", name) or "block" for name in names]
-    if len(set(stems)) > _MOST_BLOCKS or not stems:
-        stems = ["all"] * len(kinds)
+    if len(set(stems)) > _MOST_BLOCKS:
+        stems = ["all"] * len(names)
     pairs: dict[tuple[str, str], list[int]] = {}
-    for i, key in enumerate(zip(stems, kinds.tolist(), strict=True)):
+    for i, key in enumerate(zip(stems, kinds, strict=True)):
         pairs.setdefault(key, []).append(i)
-    mixed = {stem for stem, _ in pairs if sum(other == stem for other, _ in pairs) > 1}
+    ordered = sorted(stem for stem, _ in pairs)
+    mixed = {stem for stem, group in groupby(ordered) if len(list(group)) > 1}
     return [
-        (f"{stem}:{kind}" if stem in mixed else stem, np.array(members), kind)
+        (
+            f"{stem}:{kind}" if stem in mixed else stem,
+            None if stem in mixed else _shape(stem, [names[i] for i in members]),
+            np.array(members),
+            kind,
+        )
         for (stem, kind), members in pairs.items()
     ]
+
+
+def _shape(stem: str, names: list[str]) -> Shape | None:
+    """The shape whose indices, in C order, follow the stem in the names."""
+    last = re.fullmatch(r"((?:_\d+)*)", names[-1][len(stem) :])
+    if last is None or not re.fullmatch(r"[A-Za-z]\w*", stem, re.ASCII):
+        return None  # a block's name would not be spelled so
+    shape = tuple(int(i) + 1 for i in last[1].split("_")[1:])
+    if math.prod(shape) != len(names):
+        return None
+    spelled = ("_".join((stem, *map(str, index))) for index in np.ndindex(shape))
+    return shape if all(a == b for a, b in zip(spelled, names, strict=True)) else None
+
+
+# the objective
+
+
+def _objective(model: Model, found: Contents, place: NDArray[np.int32]) -> None:
+    used = place[list(found.cost)]
+    terms = Terms(np.zeros(len(used), dtype=np.int32), used, np.array(list(found.cost.values())))
+    goal = Expression(model, (), (terms,), found.offset)
+    pairs = {pair: value for pair, value in found.products.items() if value}
+    if pairs:
+        goal = goal + _squares(model, pairs, place, -1.0 if found.maximise else 1.0)
+    (model.maximize if found.maximise else model.minimize)(goal)
+
+
+def _squares(
+    model: Model, pairs: dict[tuple[int, int], float], place: NDArray[np.int32], sign: float
+) -> Expression:
+    """The quadratic part: sums of squares where it is convex, products elsewhere."""
+    columns, ends = np.unique(place[np.array(list(pairs))], return_inverse=True)
+    one, other = ends.reshape(-1, 2).T
+    weights, size = np.array(list(pairs.values())), len(columns)
+    half = sp.csr_array((weights / 2, (one, other)), shape=(size, size))
+    matrix = sp.csr_array(half + half.T)  # x' matrix x
+    _, part = connected_components(matrix, directed=False)
+    roots, left = [], np.zeros(len(columns), dtype=bool)
+    for group in range(part.max() + 1):
+        own = np.flatnonzero(part == group)
+        dense = sign * matrix[own][:, own].toarray()
+        if (root := _root(dense)) is None:
+            left[own] = True
+        else:
+            roots.append((own, root))
+    x = _plain(model, columns.astype(np.int32))
+    total = model.as_expression(0.0)
+    if roots:
+        factor = sp.lil_array((sum(len(root) for _, root in roots), len(columns)))
+        first = 0
+        for own, root in roots:
+            factor[first : first + len(root), own] = root
+            first += len(root)
+        name = _free("squares", {*model.variables, *model.blocks})
+        total = sign * model.sum_of_squares(sp.csr_array(factor) @ x, name=name)
+    products = [(i, j, v) for i, j, v in zip(one, other, weights, strict=True) if left[i]]
+    if products:
+        i, j, values = (np.array(each) for each in zip(*products, strict=True))
+        lower, upper, integer = (side[columns] for side in model.domains())
+        bounded = np.isfinite(lower) & np.isfinite(upper)
+        name = _free("products", {*model.variables, *model.blocks})
+        fit = (integer[i] | integer[j]) & bounded[i] & bounded[j]
+        if not fit.all():
+            pair = [model.column_name(int(columns[k[np.argmin(fit)]])) for k in (i, j)]
+            raise ModelError(
+                f"its quadratic objective is not {'concave' if sign < 0 else 'convex'}, and of the "
+                f"product of {' and '.join(pair)} no factor is integer, or one has no bounds"
+            )
+        total = total + model.product(x[i], x[j], name=name) @ values
+    return total
+
+
+def _root(matrix: Floats) -> Floats | None:
+    """``R`` with ``R' R = matrix``; None where there is none."""
+    if len(matrix) == 1:
+        return np.sqrt(matrix) if matrix[0, 0] >= 0 else None
+    values, vectors = np.linalg.eigh(matrix)
+    if values[0] < -_ROUNDING * max(values[-1], 0.0):
+        return None
+    kept = values > _ROUNDING * values[-1]
+    return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)

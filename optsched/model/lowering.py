@@ -33,7 +33,7 @@ def lower(model: AnyModel, native: frozenset[str]) -> AnyModel:
         key=lambda kind: (-_steps(kind), kind.kind),
     ):
         for block in [b for b in lowered.blocks.values() if type(b) is passes[0]]:
-            _replace(lowered, block)
+            lower_block(lowered, block)
     return lowered
 
 
@@ -48,8 +48,8 @@ def _steps(kind: type[Block]) -> float:
     return 1 + max((_steps(target) for target in kind.becomes), default=math.inf)
 
 
-def _replace(model: ModelBase, block: Block) -> None:
-    """Lower one block; its rows stand where it stood."""
+def lower_block(model: ModelBase, block: Block) -> None:
+    """Lower one block of a model; its rows stand where it stood."""
     before = model.blocks
     place = list(before).index(block.name)
     model.blocks = {name: b for name, b in before.items() if name != block.name}

@@ -56,7 +56,7 @@ class ScipyForm(Protocol):
 class Exports(Protocol):
     """What turns a compiled model into other tools' terms."""
 
-    def write(self, compiled: MatrixForm, path: str | Path, name: str) -> dict[str, str]:
+    def write(self, model: Model, path: str | Path, *, native: bool) -> dict[str, str]:
         """Write a file."""
 
     def scipy_arguments(self, compiled: MatrixForm) -> ScipyForm:
@@ -250,14 +250,20 @@ class Model(ModelBase):
 
     # towards other tools
 
-    def write(self, path: str | Path) -> dict[str, str]:
+    def write(self, path: str | Path, *, native: bool = False) -> dict[str, str]:
         """Write an MPS or LP file; see :func:`optsched.formats.write`.
+
+        Args:
+            path: ends in ".mps" or ".lp".
+            native: say indicators, special ordered sets and semi-continuous variables as such,
+                for readers that know them, instead of as rows.
 
         Returns:
             From each name in the file to the model's own.
 
         Raises:
             InputError: the path ends in neither ".mps" nor ".lp".
+            UnsupportedError: a rotated cone that is no quadratic objective.
 
         Example:
             >>> from tempfile import TemporaryDirectory
@@ -267,7 +273,7 @@ class Model(ModelBase):
             ...     m.write(f"{folder}/model.lp")
             {'start_0': 'start[0]', 'start_1': 'start[1]'}
         """
-        return self.exports.write(self.compile(), path, self.name)
+        return self.exports.write(self, path, native=native)
 
     def to_scipy(self) -> ScipyForm:
         """Arguments of ``scipy.optimize.milp`` and ``linprog``.

@@ -1,7 +1,5 @@
 """Models in other tools' terms: whatever solves them finds the same optimum."""
 
-from fractions import Fraction
-
 import highspy
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, milp
 
-from optsched import InputError, Model, UnsupportedError, from_mps, solve
+from optsched import InputError, Model, UnsupportedError, read, solve
 from optsched.formats.names import name_all
 
 INF = np.inf
@@ -67,7 +65,7 @@ def test_a_file_has_the_optimum_of_the_model(tmp_path_factory, ending, seed):
     assert sign * optimum == pytest.approx(solve(model).objective, abs=1e-6)
     known = {names[column] for column in columns}
     assert known == {model.column_name(i) for i in range(model.columns)}
-    assert solve(from_mps(path)).objective == pytest.approx(optimum, abs=1e-6)
+    assert solve(read(path)).objective == pytest.approx(optimum, abs=1e-6)
 
 
 @pytest.mark.parametrize("ending", ["mps", "lp"])
@@ -178,63 +176,3 @@ def test_mathopt_finds_the_same_optimum(seed):
     parameters = mathopt.SolveParameters(relative_gap_tolerance=0.0, absolute_gap_tolerance=0.0)
     result = mathopt.solve(other, mathopt.SolverType.GSCIP, params=parameters)
     assert result.objective_value() == pytest.approx(solve(model).objective, abs=1e-6)
-
-
-# reading
-
-
-def test_columns_and_rows_of_a_file_form_blocks_by_their_names(tmp_path):
-    m = Model("shop")
-    x = m.integer("x", 3, upper=4)
-    y = m.binary("y", (2, 2))
-    m.add("2b", x + y[0, 0] <= 3)
-    m.add("both", y.sum() + x.sum() <= 5)
-    m.maximize(x.sum() + y.sum() + 0.5)
-    m.write(tmp_path / "shop.mps")
-    other = from_mps(tmp_path / "shop.mps")
-    assert other.name == "shop"
-    assert {n: (v.type, v.shape) for n, v in other.variables.items()} == {
-        "x": ("integer", (3,)), "y": ("binary", (4,)),
-    }  # fmt: skip
-    assert {name: block.shape for name, block in other.blocks.items()} == {
-        "r_2b": (3,), "both": (1,),
-    }  # fmt: skip
-    assert solve(other).objective == -solve(m).objective  # of a maximisation the negative
-
-
-CLASSICAL = """NAME          TESTPROB
-ROWS
- N  COST
- L  LIM1
- G  LIM2
- E  MYEQN
-COLUMNS
-    XONE      COST         1   LIM1         1
-    XONE      LIM2         1
-    YTWO      COST         2   LIM1         1
-    YTWO      MYEQN       -1
-    ZTHREE    COST        -1   MYEQN        1
-RHS
-    RHS       LIM1         4   LIM2         1
-    RHS       MYEQN        7
-BOUNDS
- UP BND       XONE         4
- LO BND       YTWO        -1
- UP BND       YTWO         1
-ENDATA
-"""
-
-
-def test_a_classical_file_is_read(tmp_path):
-    (tmp_path / "test.mps").write_text(CLASSICAL)
-    model = from_mps(tmp_path / "test.mps")
-    # x >= 1, z = 7 + y: 1 + 2 y - 7 - y is least at y = -1
-    assert solve(model).objective == float(Fraction(-7))
-
-
-def test_files_that_cannot_be_read_are_refused(tmp_path):
-    with pytest.raises(InputError, match="exists"):
-        from_mps(tmp_path / "none.mps")
-    (tmp_path / "bad.mps").write_text("ROWS\n Q what\n")
-    with pytest.raises(InputError, match="HiGHS can read"):
-        from_mps(tmp_path / "bad.mps")
