@@ -1,7 +1,8 @@
 """What a release must pass beyond ``make test``: ``nox -s tests-3.12``, ``nox -s package``.
 
-Really run: ``package`` and the tests on 3.11. On 3.12 and 3.13 every dependency has a wheel (asked
-of the registry), but no interpreter of theirs was at hand; a session without one is skipped.
+Really run: ``package`` on 3.11, where ``make test`` runs the tests. On 3.12 and 3.13 every
+dependency has a wheel (asked of the registry), but no interpreter of theirs was at hand; a session
+without one is skipped.
 """
 
 from pathlib import Path
