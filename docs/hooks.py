@@ -21,6 +21,7 @@ import griffe
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from optsched.page.formulas import mathml
 
@@ -158,8 +159,10 @@ def as_page(path: Path, *, execute: bool) -> dict[str, str | bytes]:
     return {f"{path.stem}.md": text} | pictures
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Put models and claims where a page asks for them."""
+    if page.file.src_uri == "claims.md":  # long, and all of it numbers
+        page.meta["search"] = {"exclude": True}
     markdown = re.sub(r"<!-- model: (.+?) -->", lambda found: model(found[1]), markdown)
     return re.sub(r"<!-- claims: (\w+) -->", lambda found: claims(found[1]), markdown)
 
