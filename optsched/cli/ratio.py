@@ -17,6 +17,7 @@ from optsched.cli.console import (
     Solver,
     check_picture,
     check_target,
+    console,
     print_json,
     print_table,
     say,
@@ -206,7 +207,7 @@ def show_ratios(
         sense: of the problem.
     """
     from optsched.evaluation.ratios import FAILED
-    from optsched.evaluation.tables import CONFIDENCE, interval_cell, share, span
+    from optsched.evaluation.tables import CONFIDENCE, granted_more, interval_cell, share, span
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
     columns = [*keys, "n", "proven", "infinite", "mean ratio"]
@@ -233,6 +234,8 @@ def show_ratios(
     if sense == "maximise":
         quotient = "optimum over the value of the schedule"
     print_table(columns, lines, f"{quotient} (1 is optimal)", len(keys))
+    if told := granted_more(table):
+        console().print(told)
     failed = table[table["status"].isin(FAILED)]
     if len(failed):
         groups = failed.groupby(["heuristic", "status"], sort=False)

@@ -52,8 +52,8 @@ class HeuristicRun:
     violations: Sequence[Violation] = ()
     offline: bool = False
     """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
-    may_beat: bool = False
-    """Whether it was granted more than they grant, and may cost less than the optimum."""
+    granted: bool = False
+    """Whether it was granted more than other schedules are, such as speed."""
     status: str = ""
     """Set where there is no schedule to compare: "violated" or "error"."""
     message: str = ""
@@ -120,9 +120,11 @@ def run_heuristic(
         status = OUT_OF_MEMORY if isinstance(error, MemoryError) else Status.ERROR.value
         said = words(error)
         return replace(trial, status=status, message=said, error=error, trace=traced(error))
-    beats = bool(entitled) or not (violations or offline)
     trial = replace(
-        trial, cost=cost if math.isfinite(cost) else None, offline=offline, may_beat=beats
+        trial,
+        cost=cost if math.isfinite(cost) else None,
+        offline=offline,
+        granted=bool(entitled),
     )
     if violations:
         message = describe(violations)

@@ -234,10 +234,27 @@ def ratio_rows(
         parameters=parameters or {},
     )
     values = {name: run.bound for name, run in bounds.items()}
+    as_free = any(run.may_beat for run in solves.values())
     return [
-        _row(comparison, replace(common, heuristic=text), known, run, values)
+        _row(
+            comparison,
+            replace(common, heuristic=text, may_beat=_may_beat(run, as_free)),
+            known,
+            run,
+            values,
+        )
         for text, run in trials.items()
     ]
+
+
+def _may_beat(run: MethodRun, as_free: bool) -> bool:
+    """Whether a schedule was granted more than the optimum it is compared with.
+
+    Args:
+        run: of the heuristic.
+        as_free: whether that optimum is over all schedules, and not those of the exact models.
+    """
+    return run.status == DONE and (run.may_beat or not (run.offline or as_free))
 
 
 def _options(problem: Problem, heuristics: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -269,7 +286,6 @@ def _row(
     row = replace(
         common,
         cost=run.cost,
-        may_beat=run.may_beat,
         seconds=run.seconds,
         compile_seconds=run.compile_seconds,
         interpreted_seconds=run.interpreted_seconds,

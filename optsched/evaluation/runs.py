@@ -109,7 +109,8 @@ class MethodRun:
     offline: bool = False
     """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
     may_beat: bool = False
-    """Whether it was granted more than they grant, and may cost less than the optimum."""
+    """Of a heuristic: whether its schedule was granted more than others are, such as speed. Of an
+    exact method: whether its schedules were granted more than the exact models' are."""
     seconds: float = 0.0
     """Wall time of the method alone, that of getting machine code left out."""
     compile_seconds: float = 0.0
@@ -234,7 +235,7 @@ class InstanceRunner:
             FORESEES if ahead else trial.status or DONE,
             cost=trial.cost,
             offline=trial.offline,
-            may_beat=trial.may_beat,
+            may_beat=trial.granted,
             **vars(trial.time),
             message="; ".join(filter(None, (trial.message, ahead, *complaints, *more))),
             trace=trial.trace,
@@ -267,6 +268,7 @@ class InstanceRunner:
             cost=None if schedule is None else float(self.problem.cost(self.instance, schedule)),
             bound=solution.bound,
             offline=schedule is not None,
+            may_beat=answer.check not in (None, self.problem.reference_check),
             seconds=solution.seconds,
             compile_seconds=watch.compile_seconds,
             interpreted_seconds=watch.interpreted_seconds,

@@ -83,6 +83,21 @@ def _statistics(group: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def granted_more(table: pd.DataFrame) -> str:
+    """Whose schedules are none of those the optimum is over, in words; empty where all are.
+
+    Args:
+        table: what ``frame`` gives.
+    """
+    free = table["may_beat"].astype(bool)
+    if not free.any():
+        return ""
+    counts = free.groupby(table["heuristic"], sort=False).agg(["sum", "size"])
+    named = [f"{name} ({some} of {n})" for name, (some, n) in counts.iterrows() if some]
+    told = "granted what the optimum is not, such as times between slots or speed, so that a ratio"
+    return f"{told} may be below 1: {', '.join(named)}"
+
+
 def _mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else math.nan
 

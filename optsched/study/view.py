@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from html import escape
 
 from optsched.evaluation.ratios import Row
-from optsched.evaluation.tables import CONFIDENCE, frame, interval_cell, share, span, summarise
+from optsched.evaluation.tables import (
+    CONFIDENCE,
+    frame,
+    granted_more,
+    interval_cell,
+    share,
+    span,
+    summarise,
+)
 from optsched.evaluation.tables import varying as those_that_vary
 from optsched.plots import study_figure
 
@@ -33,7 +41,8 @@ def ratios_html(rows: Sequence[Row], options: Sequence[str] = ()) -> str:
     ]
     title = f"<p><b>{escape(rows[0].problem)}</b>: ratio to the optimum (1 is optimal)</p>"
     picture = study_figure(table, varying[0] if varying else None)._repr_svg_()
-    return title + _html([*head, "worst"], lines) + picture
+    note = f"<p>{escape(granted_more(table))}</p>"
+    return title + _html([*head, "worst"], lines) + note + picture
 
 
 def _html(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import preemptive_enumeration as brute_force
 import pytest
 from hypothesis import given
@@ -17,6 +18,9 @@ from formulations.preemptive.price_guided import fits_slots
 from formulations.preemptive.workload import generate as read_or_draw
 from formulations.preemptive.workload import philly_workload
 from optsched.errors import InputError
+from optsched.evaluation.measure import measure
+from optsched.evaluation.tables import frame, granted_more
+from optsched.problem import problem
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -138,3 +142,22 @@ def test_the_real_traces_have_a_proven_interval(shared_data, file: str, jobs: in
 def test_a_trace_has_a_system_of_its_own() -> None:
     with pytest.raises(InputError, match="servers"):
         read_or_draw(np.random.default_rng(0), trace="jobs.csv", servers=3)
+
+
+def test_only_against_whole_slots_may_a_ratio_be_below_1() -> None:
+    jobs = pd.DataFrame(
+        {
+            "release_time": [0.0, 0.3], "num_chunks": [2, 1],
+            "chunk_time_slow": [0.2, 0.3], "chunk_time_fast": [0.1, 0.2],
+            "upload_delay_edge": 0.05, "upload_delay_cloud": 1.0,
+        }
+    )  # fmt: skip
+    workers = [{"server": 0, "count": 2}]
+    instance = PROBLEM.instance_from(jobs, edge_servers=1, workers=workers)
+    names = ["a_online", "all_cloud"]
+    whole = measure(problem("preemptive"), instance, names, reference="problem_2_compact")
+    assert all(row.may_beat and row.ratio_high < 1 for row in whole)
+    assert granted_more(frame(whole)).endswith("below 1: a_online (1 of 1), all_cloud (1 of 1)")
+    free = measure(problem("preemptive"), instance, names)  # in continuous time: jobs are short
+    assert all(not row.may_beat and row.ratio_low >= 1 for row in free)
+    assert granted_more(frame(free)) == ""

@@ -11,7 +11,15 @@ from optsched.errors import InputError
 from optsched.evaluation import heuristic_run, proofs, runs
 from optsched.evaluation.heuristic_run import heuristic_limits, heuristic_rng, run_heuristic
 from optsched.evaluation.proofs import Proven
-from optsched.evaluation.runs import InstanceRunner, MethodRun, MethodSpec, check_names, starts
+from optsched.evaluation.ratios import _may_beat
+from optsched.evaluation.runs import (
+    DONE,
+    InstanceRunner,
+    MethodRun,
+    MethodSpec,
+    check_names,
+    starts,
+)
 from optsched.jit import Stopwatch
 from optsched.problem import Bound, Heuristic
 from optsched.solvers.options import Options
@@ -195,12 +203,16 @@ def test_a_schedule_serves_as_incumbent_where_it_passes_the_exact_models_check(
     problem = with_heuristic(lambda *_: covering.Choice(taken=taken, speed=speed))
     found = run_heuristic(replace(problem, reference_check=strict), INSTANCE, "mine", 0)
     assert found.status == ""
-    assert (found.offline, found.may_beat) == (offline, may_beat)
+    assert (found.offline, found.granted) == (offline, speed > 1)
+    run = MethodRun(DONE, cost=1.0, offline=found.offline, may_beat=found.granted)
+    assert _may_beat(run, as_free=False) == may_beat
+    assert _may_beat(run, as_free=True) == found.granted
 
 
 def test_a_violated_schedule_is_no_incumbent_and_beats_nothing():
     found = run_heuristic(with_heuristic(covering.nothing), INSTANCE, "mine", 0)
-    assert (found.status, found.offline, found.may_beat) == ("violated", False, False)
+    assert (found.status, found.offline, found.granted) == ("violated", False, False)
+    assert not _may_beat(MethodRun(found.status, offline=found.offline), as_free=False)
     assert len(found.violations) == 1
 
 
