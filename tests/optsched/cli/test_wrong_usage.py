@@ -8,7 +8,7 @@ import pytest
 WRONG = [
     # words the parser knows
     (["nope"], ["'nope'", "solve"]),
-    (["study", "nope"], ["'nope'", "run, show"]),
+    (["study", "nope"], ["'nope'", "run, watch, show"]),
     (["solve"], ["PROBLEM.FORMULATION", "missing", "solve --help"]),
     (["solve", "covering.knapsack"], ["INSTANCE", "missing"]),
     (["schema"], ["PROBLEM", "missing"]),

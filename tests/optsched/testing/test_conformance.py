@@ -96,7 +96,7 @@ def test_what_once_went_wrong_is_right(solver, file):
 
 def test_every_back_end_takes_something_and_highs_and_cpsat_are_there():
     assert {"highs", "cpsat"} <= set(INSTALLED) <= set(announced())
-    easy = conformance_cases()[:12]
+    easy = [one for one in conformance_cases() if one.build.__module__.endswith(".linear")]
     for solver in INSTALLED:
         words = {check_case(case, solver).word for case in easy}
         assert words & {Word.RIGHT, Word.UNPROVEN}, solver
@@ -147,7 +147,7 @@ def verdict_on(answer, model=knapsack, capabilities=None):
         (SolverResult(Status.FEASIBLE, BEST, 9.0), "ended feasible"),
         (SolverResult(Status.FEASIBLE, WORSE, 8.0), "bounds the optimum 9.0 by 8.0"),
         (SolverResult(Status.INFEASIBLE), "claims infeasible"),
-        (SolverResult(Status.UNBOUNDED), "claims unbounded"),
+        (SolverResult(Status.UNBOUNDED), "called unbounded, which the bounds"),
         (SolverResult(Status.OPTIMAL, np.ones(3), 15.0), "breaks row"),
         (SolverResult(Status.NO_SOLUTION), "ended no_solution"),
     ],
