@@ -24,6 +24,7 @@ return a point again that a tangent cuts off."""
 
 _AIM = 0.01 * FEASIBILITY  # what is tried for, until the solver's own tolerance is in the way
 _SAME = 1e-9  # distance up to which two points are the same
+_FAINT = 1e-11  # of a tangent's direction
 _SCALE = 32.0  # on tangents: solvers' absolute tolerance on rows is that much finer on cones
 
 
@@ -86,6 +87,9 @@ def tangents(cone: RotatedCone, x: Floats, tolerance: float = TOLERANCE) -> Rela
         return None
     u, v, w = u[tilted], v[tilted], w[tilted]
     unit = direction[tilted] / length[tilted, None]
+    # a shorter d says a little less, and as truly; solvers refuse coefficients that are almost 0
+    unit[np.abs(unit) < _FAINT] = 0.0
+    unit[:, -1] = np.clip(unit[:, -1], _FAINT - 1.0, 1.0 - _FAINT)
     along = (w * (2.0 * unit[:, :-1])).sum(axis=1) + (u - v) * unit[:, -1]
     beyond: Expression = (along - (u + v)) * _SCALE
     return beyond <= 0.0

@@ -71,6 +71,20 @@ def test_a_tangent_cuts_off_its_point_and_no_point_of_the_cone(seed):
     assert tangents(cone, inside) is None
 
 
+def test_a_tangent_has_no_coefficient_that_solvers_refuse():
+    m = Model()
+    u, v, w = m.continuous("u", upper=9), m.continuous("v", upper=9), m.continuous("w", 2)
+    m.rotated_cone(u, v, w, name="cone")
+    cone = cone_of(m)
+    for point in ([4.0, 0.0, 1e-13, 1.0], [9.0, 0.0, 1e-2, 1e-13], [1e-14, 1.0, 1e-2, 0.0]):
+        relation = tangents(cone, np.array(point))
+        assert relation is not None
+        m.add("tangent", relation)
+        row = m.compile(m.kinds).rows.matrix[[-1]].toarray()
+        del m.blocks["tangent"]
+        assert np.abs(row[row != 0]).min() > 1e-11
+
+
 def test_the_apex_and_points_below_it_have_no_tangent():
     m, cone = random_cone()
     assert tangents(cone, np.zeros(m.columns)) is None
