@@ -94,7 +94,9 @@ def granted_more(table: pd.DataFrame) -> str:
         return ""
     counts = free.groupby(table["heuristic"], sort=False).agg(["sum", "size"])
     named = [f"{name} ({some} of {n})" for name, (some, n) in counts.iterrows() if some]
-    told = "granted what the optimum is not (times between slots, speed, preemption), so that a ratio"
+    told = (
+        "granted what the optimum is not (times between slots, speed, preemption), so that a ratio"
+    )
     return f"{told} may be below 1: {', '.join(named)}"
 
 
