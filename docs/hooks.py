@@ -161,7 +161,7 @@ def as_page(path: Path, *, execute: bool) -> dict[str, str | bytes]:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Put models and claims where a page asks for them."""
-    if page.file.src_uri == "claims.md":  # long, and all of it numbers
+    if page.file.src_uri in ("claims.md", "benchmarks.md"):  # long, and numbers most of it
         page.meta["search"] = {"exclude": True}
     markdown = re.sub(r"<!-- model: (.+?) -->", lambda found: model(found[1]), markdown)
     return re.sub(r"<!-- claims: (\w+) -->", lambda found: claims(found[1]), markdown)
