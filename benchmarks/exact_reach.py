@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,8 +40,6 @@ class Climb:
     sizes: Sequence[tuple[int, ...]]
     fixed: Mapping[str, Any]
     """The other options of the generator."""
-    same: bool = True
-    """Whether the routes must end at one optimum."""
 
 
 GENERAL = ("highs", "cpsat", "scip")
@@ -145,7 +143,7 @@ def rung(
         )
     proven = [row for row in rows if row["proven"]]
     values = [row["objective"] for row in proven]
-    if climb.same and values and np.ptp(values) > AGREEMENT * max(1.0, abs(max(values, key=abs))):
+    if values and np.ptp(values) > AGREEMENT * max(1.0, abs(max(values, key=abs))):
         for row in proven:
             row.update(proven=False, remark="disagrees with another route")
     return rows
@@ -230,7 +228,7 @@ def main() -> None:
         if given.problems and climb.problem not in given.problems.split(","):
             continue
         routes = {name: by for name, by in climb.routes.items() if given.routes in name}
-        for row in ascend(Climb(**{**vars(climb), "routes": routes}), given.seed, options):
+        for row in ascend(replace(climb, routes=routes), given.seed, options):
             rows.append(row)
             print(f"# {row['problem']} {row['route']} {row['size']}: {row['status']} "
                   f"{row['seconds']:.1f} s {row['remark']}", flush=True)  # fmt: skip

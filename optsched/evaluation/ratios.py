@@ -234,7 +234,7 @@ def ratio_rows(
         parameters=parameters or {},
     )
     values = {name: run.bound for name, run in bounds.items()}
-    as_free = any(run.may_beat for run in solves.values())
+    as_free = all(run.may_beat for run in solves.values()) and not proven
     return [
         _row(
             comparison,
@@ -252,7 +252,8 @@ def _may_beat(run: MethodRun, as_free: bool) -> bool:
 
     Args:
         run: of the heuristic.
-        as_free: whether that optimum is over all schedules, and not those of the exact models.
+        as_free: whether all that is known of that optimum is over all schedules, and not over those
+            of the exact models alone.
     """
     return run.status == DONE and (run.may_beat or not (run.offline or as_free))
 

@@ -41,7 +41,8 @@ def ratios_html(rows: Sequence[Row], options: Sequence[str] = ()) -> str:
     ]
     title = f"<p><b>{escape(rows[0].problem)}</b>: ratio to the optimum (1 is optimal)</p>"
     picture = study_figure(table, varying[0] if varying else None)._repr_svg_()
-    note = f"<p>{escape(granted_more(table))}</p>"
+    told = granted_more(table)
+    note = f"<p>{escape(told)}</p>" if told else ""
     return title + _html([*head, "worst"], lines) + note + picture
 
 

@@ -161,3 +161,6 @@ def test_only_against_whole_slots_may_a_ratio_be_below_1() -> None:
     free = measure(problem("preemptive"), instance, names)  # in continuous time: jobs are short
     assert all(not row.may_beat and row.ratio_low >= 1 for row in free)
     assert granted_more(frame(free)) == ""
+    # a bound of whole slots may lie above the optimum in continuous time
+    bounded = measure(problem("preemptive"), instance, names, bounds=["lb_theta"])
+    assert all(row.may_beat for row in bounded)
