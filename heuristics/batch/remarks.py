@@ -43,9 +43,9 @@ REMARKS = {
     "figure_3_lowest_contended": _LOWEST_CONTENDED,
     "figure_4_lowest_contended": _LOWEST_CONTENDED,
     "figure_4_trend": _TREND,
-    "figure_5_trend": "F decides nothing with an unlimited cloud; with a limited one it does below "
-    "1e-4, where the total grows with F by half (60 jobs, 60 servers, F from 1e-9), and no more "
-    "above: one job then makes its server dearer than what a job is worth",
+    "figure_5_trend": "F decides nothing with an unlimited cloud; with a limited one the total is "
+    "less where F is tiny (1e-9, in a test), and the same from 0.01 on: one job then makes its "
+    "server dearer than what a job is worth",
     "figure_6_trend": _TREND,
     "figure_7_preemptive": _PREEMPTIVE,
     "figure_8_preemptive": _PREEMPTIVE,

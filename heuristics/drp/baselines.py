@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from formulations.drp.decode import needed_placements, schedule_of
-from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
+from formulations.drp.instance import NO_SERVER, Booleans, Instance, Integers
 from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
@@ -95,17 +96,9 @@ def least_load(
 ) -> Schedule:
     """LeastLoad, beyond the paper: each node on the server that is then used least, tested exactly.
 
-    Nothing is relaxed or drawn. What is lost on worst instances of R-DR is what a fixed
-    communication share rejects; see ``random`` for the other options.
-
-    Args:
-        instance: the system.
-        rng: not drawn from.
-        mode: how resources are tested, and what use is.
-        comm_share: epsilon of mode "eps"; None: the instance's.
-        by_load: jobs by the sum over their nodes of the mean load on the servers in reach;
-            otherwise by their data.
-        services: storage binds (DSRP).
+    Jobs by the sum over their nodes of the mean load on the servers in reach, or, without
+    ``by_load``, by their data; ``mode`` also says what use is. See ``random`` for the other
+    options. Nothing is relaxed or drawn.
 
     Raises:
         InputError: an option out of range.
@@ -116,12 +109,11 @@ def least_load(
         return pairs[np.argsort(servers.utilisation_with(pairs), kind="stable")]
 
     servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
-    sizes = _data(instance)
+    sizes = None
     if by_load:
         load = instance.inbound_load + instance.compute_load + instance.comm_load
         mean = load / np.diff(instance.first_pair)[instance.pair_node]
-        summed = np.bincount(instance.pair_job, weights=mean, minlength=instance.num_jobs)
-        sizes = np.asarray(summed, dtype=np.float64)
+        sizes = np.bincount(instance.pair_job, weights=mean, minlength=instance.num_jobs)
     return _one_after_the_other(servers, idlest, stop_at_first_failure=False, sizes=sizes)
 
 
@@ -204,19 +196,14 @@ def _overfull(instance: Instance, pairs: Integers) -> Booleans:
     return np.asarray(used > 1 + 1e-12)
 
 
-def _data(instance: Instance) -> Floats:
-    """Of each job, bytes; shape (jobs,)."""
-    data = np.bincount(instance.node_job, weights=instance.node_data_bytes)
-    return np.asarray(data, dtype=np.float64)
-
-
 def _one_after_the_other(
-    servers: Servers, rule: Rule, stop_at_first_failure: bool, sizes: Floats | None = None
+    servers: Servers, rule: Rule, stop_at_first_failure: bool, sizes: ArrayLike | None = None
 ) -> Schedule:
     """Jobs by size, by default their data, smallest first."""
     instance = servers.instance
-    size = _data(instance) if sizes is None else sizes
-    for job in np.lexsort((np.arange(instance.num_jobs), size)).tolist():
+    if sizes is None:
+        sizes = np.bincount(instance.node_job, weights=instance.node_data_bytes)
+    for job in np.argsort(sizes, kind="stable").tolist():
         before = servers.now.copy()
         if not _place_job(servers, job, rule):
             servers.now = before
