@@ -79,7 +79,7 @@ def solve(
     seconds = [installed(other)[0] for other in others]
     solution = _solve_once(model, engine, options)
     if seconds:
-        second, witness = _witnessed(model, seconds, replace(options, extra={}))
+        second, witness = _witnessed(model, seconds, replace(options, extra={}, on_progress=None))
         shared = family(engine) if family(engine) == family(second) else ""
         solution = _confirmed(solution, witness, model.maximise, shared)
     return _proven(model, solution, options) if proof else solution

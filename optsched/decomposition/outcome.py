@@ -12,7 +12,7 @@ from optsched.decomposition.columns import Column
 from optsched.decomposition.generation import Iteration
 from optsched.errors import FieldProblem, InputError
 from optsched.solvers.registry import backend
-from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.solution import Limit, Solution, Status, relative_gap
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,7 @@ class ColumnSolution:
     @property
     def gap(self) -> float | None:
         """|objective - bound| / max(1, |objective|); None unless both are known."""
-        if self.objective is None or self.bound is None:
-            return None
-        return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
+        return relative_gap(self.objective, self.bound)
 
     def solution(self, *, scale: float = 1.0, constant: float = 0.0) -> Solution:
         """The outcome as of a solve, values ``scale * value + constant``; columns are left out.

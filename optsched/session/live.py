@@ -84,7 +84,7 @@ class Session:
         Args:
             model: copied; what is added to it later is not seen.
             solver: name of a back end, or one of your own.
-            options: as for ``solve``; a warm start is not taken.
+            options: as for ``solve``; neither a warm start nor ``on_progress`` is taken.
             settings: single fields of ``Options``; the profile is "tiny" unless one is named, so
                 that Ctrl-C is heard between two solves.
 
@@ -96,6 +96,9 @@ class Session:
         self._options = merged(options, {"profile": "tiny", **settings})
         if self._options.warm_start is not None:
             raise InputError.of("warm_start", "...", "None: a session starts from its last solve")
+        if self._options.on_progress is not None:
+            allowed = "None: a session says what it found when a solve has ended"
+            raise InputError.of("on_progress", self._options.on_progress, allowed)
         self._engine, self._version = installed(solver)
         self.model = model.copy()
         """What is solved, but for the numbers changed by ``update`` and ``fix``."""

@@ -60,6 +60,7 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     options = in_terms_of(original, options, began)
     told = (compiled, original, engine.name, version, began)
     result = answer(engine, given, _left(options, began), start)
+    options = replace(options, on_progress=None)  # what follows may be of a part of the model
     if result.limit is not None and result.status is Status.NO_SOLUTION:
         result = _as_started(original, result, start)
     solution, x = checked_solution(result, *told), result.x

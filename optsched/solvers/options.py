@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import FieldProblem, InputError
-from optsched.solvers.solution import Progress
+from optsched.solvers.solution import Listener
 
 Profile = Literal["default", "tiny"]
 PROFILES: tuple[str, ...] = get_args(Profile)
@@ -48,7 +48,7 @@ class Options:
     """Values by variable name; blocks may be missing. A hint: it need not be feasible."""
     stop: threading.Event | None = None
     """Set it from another thread to end the solve with what is known so far."""
-    on_progress: Callable[[Progress], object] | None = None
+    on_progress: Listener | None = None
     """Told of each better point, and by some solvers of each better bound, on a thread of the
     solver's; what it returns, if true, ends the solve as ``stop`` does. A solver that tells nothing
     on the way refuses it."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,10 @@ class Progress:
     def gap(self) -> float | None:
         """|objective - bound| / max(1, |objective|); None unless both are known."""
         return relative_gap(self.objective, self.bound)
+
+
+Listener: TypeAlias = Callable[[Progress], object]
+"""What is told how far a solve is; what it returns, if true, ends the solve."""
 
 
 def relative_gap(objective: float | None, bound: float | None) -> float | None:

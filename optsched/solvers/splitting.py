@@ -81,7 +81,8 @@ def split_solve(
                 heapq.heappush(waiting, (far, next(order), child, answer))
     if best is None:
         return replace(first, status=Status.INFEASIBLE, x=None, bound=None)
-    return replace(best, status=Status.OPTIMAL, bound=sign * min(least, reached))
+    proven = sign * min(least, reached)
+    return replace(best, status=Status.OPTIMAL, bound=proven, trajectory=first.trajectory)
 
 
 def _guilty(form: MatrixForm, result: SolverResult) -> int | None:

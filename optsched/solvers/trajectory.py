@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, SolverResult
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Moment, Progress, Solution, Status
+from optsched.solvers.solution import Listener, Moment, Progress, Solution, Status
 
 
 def recorded(
@@ -85,7 +83,7 @@ def in_terms_of(form: MatrixForm, options: Options, began: float) -> Options:
     if listener is None:
         return options
 
-    def hear(progress: Progress) -> Any:
+    def hear(progress: Progress) -> object:
         x = progress.x
         values = {} if x is None else form.split(x[: len(form.cost)])
         seconds = time.perf_counter() - began
@@ -94,14 +92,12 @@ def in_terms_of(form: MatrixForm, options: Options, began: float) -> Options:
     return replace(options, on_progress=hear)
 
 
-def in_units_of(
-    scale: float, listener: Callable[[Progress], Any] | None
-) -> Callable[[Progress], Any] | None:
+def in_units_of(scale: float, listener: Listener | None) -> Listener | None:
     """A listener to a solver that was given ``scale`` times the objective."""
     if listener is None:
         return None
 
-    def hear(progress: Progress) -> Any:
+    def hear(progress: Progress) -> object:
         _, bound, objective = unscaled(Moment(0.0, progress.bound, progress.objective), scale)
         return listener(replace(progress, bound=bound, objective=objective))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import PackageNotFoundError
 from typing import Any
@@ -22,7 +22,7 @@ from optsched.solvers.cpsat.proto import build
 from optsched.solvers.listening import Heard, run
 from optsched.solvers.options import Options
 from optsched.solvers.scaling import SIDE_NOISE, ScaledObjective
-from optsched.solvers.solution import Limit, Progress, Status
+from optsched.solvers.solution import Limit, Listener, Progress, Status
 
 OPTIMALITY = 1e-9
 """Largest loss, relative to the objective, at which a rounded objective's proof is one."""
@@ -161,7 +161,7 @@ def _search(solver: Any, proto: Any, listener: Any) -> Any:
     return solver.solve(proto)
 
 
-def _listen(solver: Any, model: IntegerModel, told: Callable[[Progress], object]) -> Any:
+def _listen(solver: Any, model: IntegerModel, told: Listener) -> Any:
     """Pass on each better point and each better bound, in the model's units.
 
     Returns:

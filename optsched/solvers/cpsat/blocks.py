@@ -123,13 +123,15 @@ def _add_routes(writer: ProtoWriter, block: Routes) -> None:
 def _add_semicontinuous(writer: ProtoWriter, block: SemiContinuous) -> None:
     """A row over each variable whose sides have a hole, where 0 lies apart."""
     columns = block.result.terms[0].columns.tolist()
-    least, most = np.ceil(block.least).ravel(), np.floor(block.most).ravel()
+    least, most = np.ceil(block.least).ravel().tolist(), np.floor(block.most).ravel().tolist()
     constraints = writer.add_copies([writer.template()] * len(columns))
-    for constraint, *bounds in zip(constraints, columns, least, most, strict=True):
-        column, low, high = (int(number) for number in bounds)
-        ends = sorted({(0, 0), (low, high)} if low <= high else {(0, 0)})
-        if low <= high and low <= 1 and high >= -1:  # side by side: CP-SAT wants one range
-            ends = [(min(low, 0), max(high, 0))]
+    for constraint, column, *bounds in zip(constraints, columns, least, most, strict=True):
+        low, high = map(int, bounds)
+        ends = [(min(low, 0), max(high, 0))]
+        if low > high:
+            ends = [(0, 0)]
+        elif low > 1 or high < -1:  # not side by side, which CP-SAT wants as one range
+            ends = sorted([(0, 0), (low, high)])
         constraint.linear.vars.append(column)
         constraint.linear.coeffs.append(1)
         constraint.linear.domain.extend(end for pair in ends for end in pair)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -26,14 +26,13 @@ from optsched.solvers.numbers import (
     witnessed,
 )
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Progress, Status
+from optsched.solvers.solution import Limit, Listener, Progress, Status
 
 _SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
 _LARGEST = 1e15  # HiGHS refuses matrix entries from here on
 _INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
 _FINER = 1e-9  # tolerance at which models have been seen to be solved that failed at 1e-6
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
-Listener = Callable[[Progress], object]
 _SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve models of their own
 
 

@@ -7,11 +7,12 @@ import pytest
 from matplotlib.figure import Figure
 from solver_models import knapsack, market_split
 
-from optsched import InputError, Model, UnsupportedError, solve
+from optsched import InputError, Model, Session, UnsupportedError, solve
 from optsched.decomposition import solve_with_cuts
 from optsched.plots import gap_over_time
+from optsched.solvers.backend import SolverResult
 from optsched.solvers.registry import available
-from optsched.solvers.solution import Status
+from optsched.solvers.solution import Progress, Status
 
 TELLING = [name for name in ("highs", "cpsat", "gurobi") if name in available()]
 
@@ -94,6 +95,42 @@ def test_a_solver_that_tells_nothing_refuses_a_listener_and_has_its_end_alone():
         solve(knapsack(), "scipy", on_progress=print)
     solution = solve(knapsack(), "scipy")
     assert [(m.bound, m.objective) for m in solution.trajectory] == [(9.5, 9.5)]
+
+
+def test_a_second_solver_that_confirms_is_not_listened_to():
+    alone, heard = [], []
+    solve(market_split(rows=2, items=12), on_progress=alone.append)
+    solution = solve(market_split(rows=2, items=12), on_progress=heard.append, confirm="scipy")
+    assert "scipy" in solution.message
+    assert len(heard) == len(alone) > 0
+
+
+def test_what_mends_an_answer_tells_nothing_of_its_part_of_the_model():
+    class Coarse:
+        name, native, tells_progress, solves = "coarse", frozenset[str](), True, 0
+
+        def version(self):
+            return "0.1"
+
+        def solve(self, compiled, options, start):
+            options.on_progress(Progress(float(self.solves), None))
+            self.solves += 1
+            x = np.array([1e-7, 0.1]) if self.solves == 1 else np.zeros(2)
+            return SolverResult(Status.OPTIMAL, x, bound=0.1 if self.solves == 1 else 0.0)
+
+    m, engine, heard = Model(), Coarse(), []
+    n, y = m.integer("n", upper=1), m.continuous("y", upper=1e6)
+    m.add("off", y <= 1e6 * n)
+    m.maximize(y - 2e6 * n)
+    solution = solve(m, engine, on_progress=heard.append)
+    assert engine.solves > 1
+    assert [one.bound for one in heard] == [0.0]
+    assert [moment.bound for moment in solution.trajectory] == [0.0, solution.bound]
+
+
+def test_a_session_refuses_a_listener():
+    with pytest.raises(InputError, match="on_progress"):
+        Session(knapsack(), profile="default", on_progress=print)
 
 
 @pytest.mark.parametrize("settings", [{"isolate": True}, {"profile": "tiny"}])
