@@ -141,6 +141,11 @@ def relation_excess(relation: Relation, x: Floats) -> Floats:
     return excess
 
 
+def result_excess(result: Expression, value: Floats, x: Floats) -> Floats:
+    """By how much a point's result differs from its value, relative to ``max(1, |value|)``."""
+    return np.asarray(np.abs(result.at(x) - value) / np.maximum(1.0, np.abs(value)))
+
+
 class ModelBase(VariableSpace):
     """Variables, blocks and an objective: all that a lowering may touch."""
 

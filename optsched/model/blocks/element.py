@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.errors import ModelError
-from optsched.model.base import Block, Entries, Linear, ModelBase
+from optsched.model.base import Block, Entries, Linear, ModelBase, result_excess
 from optsched.model.blocks.indicator import Indicator, indicator
 from optsched.model.expression import Expression, Floats, Shape
 from optsched.model.latex import FormulaWriter
@@ -80,7 +80,7 @@ class Element(Block):
         array, index = self.array.at(x), np.round(self.index.at(x)).astype(np.int64)
         outside = (index < 0) | (index >= len(array))
         value = array[np.clip(index, 0, len(array) - 1)]
-        gap = np.abs(self.result.at(x) - value) / np.maximum(1.0, np.abs(value))
+        gap = result_excess(self.result, value, x)
         return np.where(outside, np.inf, gap)
 
     def lower(self, model: ModelBase) -> None:

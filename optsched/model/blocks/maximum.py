@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optsched.errors import ModelError
-from optsched.model.base import Block, Entries, Linear, ModelBase
+from optsched.model.base import Block, Entries, Linear, ModelBase, result_excess
 from optsched.model.expression import Expression, Floats, Shape
 from optsched.model.latex import FormulaWriter, letters_of
 from optsched.model.ranges import are_integral, finite_range, is_binary, range_of, without_noise
@@ -114,7 +114,7 @@ class Maximum(Block):
 
     def excess(self, x: Floats) -> Floats:
         value = self.sign * (self.sign * self.arguments.at(x)).max(axis=-1)
-        return np.asarray(np.abs(self.result.at(x) - value) / np.maximum(1.0, np.abs(value)))
+        return result_excess(self.result, value, x)
 
     def lower(self, model: ModelBase) -> None:
         """A choice of the argument that the result equals.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optsched.errors import ModelError
-from optsched.model.base import Block, Entries, Linear, ModelBase
+from optsched.model.base import Block, Entries, Linear, ModelBase, result_excess
 from optsched.model.expression import Expression, Floats, Shape
 from optsched.model.latex import FormulaWriter
 from optsched.model.variables import Variable
@@ -81,7 +81,7 @@ class Piecewise(Block):
     def excess(self, x: Floats) -> Floats:
         at = self.argument.at(x)
         value = np.interp(at, self.points, self.values)
-        gap = np.abs(self.result.at(x) - value) / np.maximum(1.0, np.abs(value))
+        gap = result_excess(self.result, value, x)
         outside = np.maximum(self.points[0] - at, at - self.points[-1])
         return np.asarray(np.maximum(gap, outside))
 

@@ -11,7 +11,7 @@ from numbers import Integral
 import numpy as np
 
 from optsched.errors import ModelError
-from optsched.model.base import Block, Entries, ModelBase
+from optsched.model.base import Block, Entries, ModelBase, result_excess
 from optsched.model.blocks.product import SQUARE, Product
 from optsched.model.expression import Expression, Floats, Shape
 from optsched.model.latex import FormulaWriter
@@ -105,8 +105,7 @@ class Power(Block):
         return self.result.shape
 
     def excess(self, x: Floats) -> Floats:
-        value = self.base.at(x) ** self.exponent
-        return np.asarray(np.abs(self.result.at(x) - value) / np.maximum(1.0, np.abs(value)))
+        return result_excess(self.result, self.base.at(x) ** self.exponent, x)
 
     def lower(self, model: ModelBase) -> None:
         """Raise to the leading digits of the exponent, one more at a time."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.errors import ModelError
-from optsched.model.base import Block, Entries, Linear, ModelBase
+from optsched.model.base import Block, Entries, Linear, ModelBase, result_excess
 from optsched.model.expression import Expression, Floats, Relation, Shape
 from optsched.model.latex import FormulaWriter
 from optsched.model.ranges import are_integral, finite_range, is_binary, range_of
@@ -98,8 +98,7 @@ class Product(Block):
         return self.result.shape
 
     def excess(self, x: Floats) -> Floats:
-        product = self.left.at(x) * self.right.at(x)
-        return np.abs(self.result.at(x) - product) / np.maximum(1.0, np.abs(product))
+        return result_excess(self.result, self.left.at(x) * self.right.at(x), x)
 
     def lower(self, model: ModelBase) -> None:
         """Rows over a binary factor, or over the digits of an integer one.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optsched.errors import ModelError
-from optsched.model.base import Block, Entries, ModelBase
+from optsched.model.base import Block, Entries, ModelBase, result_excess
 from optsched.model.blocks.product import Product
 from optsched.model.expression import Expression, Floats, Shape
 from optsched.model.latex import FormulaWriter
@@ -98,7 +98,7 @@ class Ratio(Block):
     def excess(self, x: Floats) -> Floats:
         over, under = self.numerator.at(x), self.divisor.at(x)
         value = over / np.where(under == 0, 1.0, under)
-        gap = np.abs(self.result.at(x) - value) / np.maximum(1.0, np.abs(value))
+        gap = result_excess(self.result, value, x)
         return np.where(under == 0, np.inf, gap)
 
     def lower(self, model: ModelBase) -> None:

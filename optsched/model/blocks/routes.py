@@ -33,7 +33,8 @@ def routes(
         model: that requires it.
         arcs: plain binary variables, shape (arcs,).
         tails: the node each arc leaves, 0..n-1.
-        heads: the node it enters; every node has an arc, the depot no loop.
+        heads: the node it enters; every node has an arc, the depot no loop. Without any arc there
+            is the depot alone.
         name: of the block.
         formula: LaTeX.
 
@@ -65,7 +66,7 @@ class Routes(Circuit):
         """Arcs too many or too few at nodes, or tours that do not pass the depot."""
         on = np.round(self.arcs.at(x)) == 1
         tails, heads = self.tails[on], self.heads[on]
-        out, into = (np.bincount(ends, minlength=self.nodes) for ends in (tails, heads))
+        out, into = (np.bincount(ends, minlength=max(1, self.nodes)) for ends in (tails, heads))
         wrong = np.abs(out[1:] - 1).sum() + np.abs(into[1:] - 1).sum() + abs(out[0] - into[0])
         if wrong:
             return np.asarray(float(wrong))
@@ -80,6 +81,8 @@ class Routes(Circuit):
     def lower(self, model: ModelBase) -> None:
         """Degrees, and an order of visits that grows along every arc between customers."""
         name, count = self.name, self.nodes
+        if not count:
+            return
         out, into = (self.arcs.sum_by(ends, count) for ends in (self.tails, self.heads))
         model.add(f"{name}:out", out[1:] == 1)
         model.add(f"{name}:in", into[1:] == 1)

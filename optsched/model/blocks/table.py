@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optsched.errors import ModelError
-from optsched.model.base import Block, Entries, Linear, ModelBase
+from optsched.model.base import Block, Entries, Linear, ModelBase, result_excess
 from optsched.model.expression import Expression, Floats, Shape
 from optsched.model.latex import FormulaWriter
 from optsched.model.ranges import are_integral, range_of
@@ -74,7 +74,7 @@ class Table(Block):
         index = np.round(self.index.at(x)).astype(np.int64)
         outside = (index < 0) | (index >= len(self.table))
         value = np.take(self.table, index, mode="clip")
-        gap = np.abs(self.result.at(x) - value) / np.maximum(1.0, np.abs(value))
+        gap = result_excess(self.result, value, x)
         return np.where(outside, np.inf, gap)
 
     def lower(self, model: ModelBase) -> None:

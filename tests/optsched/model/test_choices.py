@@ -186,6 +186,17 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(state, said):
         state(Model())
 
 
+@pytest.mark.parametrize("solver", ["highs", "cpsat"])
+def test_without_arcs_there_is_the_depot_alone(solver):
+    m = Model()
+    none = np.zeros(0, dtype=int)
+    m.routes(m.binary("go", 0), none, none)
+    m.maximize(m.integer("x", upper=2))
+    found = solve(m, solver)
+    assert (found.status, found.objective) == ("optimal", 2)
+    assert not m.violations(found.values)
+
+
 def test_without_a_bound_rows_name_the_variable_that_lacks_it():
     m = Model()
     m.sos1(m.continuous("x", 2))
