@@ -1,9 +1,4 @@
-"""What MPS and LP files say beyond rows and bounds, taken from a model: see :func:`split`.
-
-Who reads what, as tried with the versions at hand: HiGHS 1.12 reads quadratic objectives and
-semi-continuous columns and refuses special ordered sets and indicators, CBC 2.10 reads sets, and
-OR-tools' ModelBuilder 9.15 the indicators of MPS files.
-"""
+"""What MPS and LP files say beyond rows and bounds, taken from a model: see :func:`split`."""
 
 from __future__ import annotations
 
@@ -64,11 +59,10 @@ def split(model: Model, *, native: bool) -> tuple[MatrixForm, BeyondRows]:
     """
     kinds = _CONE | _NATIVE if native else _CONE
     lowered = lower(model, kinds)
-    if any(not _sayable(lowered, block) for block in lowered.blocks.values()):
+    if unsaid := [block for block in lowered.blocks.values() if not _sayable(lowered, block)]:
         lowered = lowered.copy()
-        for block in list(lowered.blocks.values()):
-            if not _sayable(lowered, block):
-                lower_block(lowered, block)
+        for block in unsaid:
+            lower_block(lowered, block)
     compiled = lowered.compile(kinds)
     compiled, guards = _with_guarded_rows(compiled)
     semi: set[int] = set()
@@ -93,7 +87,7 @@ def split(model: Model, *, native: bool) -> tuple[MatrixForm, BeyondRows]:
 
 
 def _sayable(model: Model, block: Block) -> bool:
-    """Whether a file can say it; of the kinds that stay, so far."""
+    """Whether a file can say it, of the kinds that stay."""
     if isinstance(block, Indicator):
         return len(block.literals) == 1
     if isinstance(block, SemiContinuous):
@@ -103,7 +97,8 @@ def _sayable(model: Model, block: Block) -> bool:
         own = [b for b in model.blocks.values() if isinstance(b, SemiContinuous) and b is not block]
         shared = [t.columns for b in own for t in b.result.terms]
         return bool(
-            (block.least >= 0).all() and (lower[columns] == 0).all()
+            (block.least >= 0).all() and (block.least <= block.most).all()
+            and (lower[columns] == 0).all()
             and (upper[columns] == most).all() and (most > 0).all()
             and not np.isin(columns, np.concatenate([*shared, np.zeros(0)])).any()
         )  # fmt: skip

@@ -224,27 +224,24 @@ def _squares(
     half = sp.csr_array((weights / 2, (one, other)), shape=(size, size))
     matrix = sp.csr_array(half + half.T)  # x' matrix x
     _, part = connected_components(matrix, directed=False)
-    roots, left = [], np.zeros(len(columns), dtype=bool)
-    for group in range(part.max() + 1):
-        own = np.flatnonzero(part == group)
-        dense = sign * matrix[own][:, own].toarray()
-        if (root := _root(dense)) is None:
-            left[own] = True
-        else:
-            roots.append((own, root))
+    own, every = sign * matrix.diagonal(), sp.eye_array(size, format="csr")
+    alone = np.bincount(part)[part] == 1
+    left = alone & (own < 0)
+    roots = [sp.diags_array(np.sqrt(np.abs(own)), format="csr")[alone & ~left]]
+    for group in np.unique(part[~alone]):
+        joined = np.flatnonzero(part == group)
+        root = _root(sign * matrix[joined][:, joined].toarray())
+        left[joined] = root is None
+        if root is not None:
+            roots.append(sp.csr_array(root) @ every[joined])
     x = _plain(model, columns.astype(np.int32))
     total = model.as_expression(0.0)
-    if roots:
-        factor = sp.lil_array((sum(len(root) for _, root in roots), len(columns)))
-        first = 0
-        for own, root in roots:
-            factor[first : first + len(root), own] = root
-            first += len(root)
+    factor = sp.csr_array(sp.vstack(roots))
+    if factor.shape[0]:
         name = _free("squares", {*model.variables, *model.blocks})
-        total = sign * model.sum_of_squares(sp.csr_array(factor) @ x, name=name)
-    products = [(i, j, v) for i, j, v in zip(one, other, weights, strict=True) if left[i]]
-    if products:
-        i, j, values = (np.array(each) for each in zip(*products, strict=True))
+        total = sign * model.sum_of_squares(factor @ x, name=name)
+    if left.any():
+        i, j, values = (each[left[one]] for each in (one, other, weights))
         lower, upper, integer = (side[columns] for side in model.domains())
         bounded = np.isfinite(lower) & np.isfinite(upper)
         name = _free("products", {*model.variables, *model.blocks})
@@ -261,8 +258,6 @@ def _squares(
 
 def _root(matrix: Floats) -> Floats | None:
     """``R`` with ``R' R = matrix``; None where there is none."""
-    if len(matrix) == 1:
-        return np.sqrt(matrix) if matrix[0, 0] >= 0 else None
     values, vectors = np.linalg.eigh(matrix)
     if values[0] < -_ROUNDING * max(values[-1], 0.0):
         return None

@@ -258,6 +258,26 @@ def test_products_of_bounded_integers_need_not_be_convex(tmp_path):
     assert solve(m, "scip").objective == pytest.approx(-9 - 0.25, abs=1e-5)  # x = 3, z = 1/2
 
 
+def test_squares_that_share_no_product_are_told_apart_one_by_one(tmp_path):
+    (tmp_path / "m.lp").write_text(
+        "max\n obj: [ - 2 x ^2 - 8 y ^2 + 4 k ^2 - 2 z ^2 + 2 z * w - 2 w ^2 ] / 2 + x - k + w\n"
+        "st\n r: y >= 0.5\nbounds\n k <= 3\ngeneral\n k\nend\n"
+    )
+    m = read(tmp_path / "m.lp")
+    assert m.kinds == {"product", "rotated_cone"}
+    w, z = 2 / 3, 1 / 3
+    best = 0.25 - 1 + (2 * 9 - 3) + (w - z**2 + z * w - w**2)
+    assert solve(m, "scip").objective == pytest.approx(best, abs=1e-5)
+
+
+def test_semicontinuous_bounds_that_cross_leave_0_in_a_file_too(tmp_path):
+    m = Model()
+    m.maximize(m.semicontinuous("x", 2, lower=[5, 1], upper=[3, 2]).sum())
+    for ending, sign in (("mps", -1), ("lp", 1)):
+        m.write(tmp_path / f"m.{ending}", native=True)
+        assert sign * solve(read(tmp_path / f"m.{ending}")).objective == solve(m).objective == 2
+
+
 RULES = """NAME RULES
 OBJSENSE
  MAX
