@@ -86,10 +86,8 @@ def generalised_assignment(times: Integers, costs: Integers, room: Integers) -> 
 def least_makespan(times: Integers, limit: float) -> tuple[int, int]:
     """R || Cmax: bounds from below and above, by bisection over the room."""
     shortest = times.min(axis=0)
-    low, ends = (
-        max(int(shortest.max()), -(-int(shortest.sum()) // len(times))),
-        time.monotonic() + limit,
-    )
+    ends = time.monotonic() + limit
+    low = max(int(shortest.max()), -(-int(shortest.sum()) // len(times)))
     high = int(np.bincount(times.argmin(axis=0), shortest, len(times)).max())
     while low < high and time.monotonic() < ends:
         middle = (low + high) // 2

@@ -103,7 +103,8 @@ def limited(seconds: float | None) -> Iterator[None]:
     """Let loops end in time: the compiler is waited for only where it will come to its end.
 
     Where it will not, it is called on a thread for later calls, which the end of the process waits
-    for, and the loop is interpreted; TimeoutError is raised in it when the time is over.
+    for, and the loop is interpreted; TimeoutError is raised in it when the time is over. What has
+    machine code on disk, or no source to interpret, is loaded or compiled whatever the limit.
 
     Args:
         seconds: wall time from now; None: no limit.

@@ -187,7 +187,8 @@ def ranging(
     result = answer(engine, form, chosen, None)
     solution = checked_solution(result, form, form, engine.name, version, began)
     if solution.status is not Status.OPTIMAL:
-        raise InputError.of("model", str(solution.status), f"one with an optimum {result.message}")
+        told = f"one with an optimum {result.message}".rstrip()
+        raise InputError.of("model", str(solution.status), told)
     if result.row_duals is None:
         raise UnsupportedError(f"{engine.name} gives no duals: choose another solver")
     work = _Ranges(form, result, engine, chosen)
