@@ -1,7 +1,8 @@
 """What a study costs beside its runs, up to many: overhead, memory of the driver, store, resume.
 
-The same runs are made by calling heuristics in a loop in this process and by a study on a Dask
-cluster of worker processes, which keeps each result; a second study finds all of them in the store.
+The same runs are measured in a loop in this process (a heuristic, its checks, what is said of it)
+and by a study on a Dask cluster of worker processes, which keeps each result; a second study finds
+all of them in the store.
 Overhead a run is the study's wall time times the cores it can use, less the loop's CPU time, over
 runs. One worker is killed on the way and a new one joins, if asked for.
 
@@ -19,11 +20,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
 from distributed import LocalCluster
 
-from optsched.evaluation.runs import instance_rng
+from optsched.evaluation.runs import DONE, InstanceRunner, MethodSpec, instance_rng
 from optsched.problem import problem
 from optsched.study import StudyGrid, run_study
 from optsched.study.cluster import DaskCluster
@@ -40,16 +40,15 @@ def grid(seeds: int) -> StudyGrid:
 
 
 def loop(seeds: int) -> float:
-    """CPU seconds of the same runs, called one after the other."""
+    """CPU seconds of the same runs, measured one after the other."""
     found = problem("aerialedge")
     began = time.process_time()
     for tasks in TASKS:
         for seed in range(seeds):
             instance = found.generate(instance_rng(seed), kind="hard", tasks=tasks)
+            runner = InstanceRunner(found, instance, seed)
             for name in HEURISTICS:
-                schedule = found.run(name, instance, np.random.default_rng(seed))
-                assert not found.check(instance, schedule, **found.check_options(schedule))
-                found.cost(instance, schedule)
+                assert runner.run(MethodSpec("heuristic", name)).status == DONE
     return time.process_time() - began
 
 
