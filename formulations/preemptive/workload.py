@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, FilePath, model_validator
 
 from formulations.preemptive.generator import (
     PHILLY_JOBS,
@@ -162,7 +162,7 @@ def _read(path: str | Path) -> tuple[TraceJobs, Machines]:
 class WorkloadOptions(GeneratorOptions):
     """Options of ``generate``."""
 
-    trace: str | None = Field(
+    trace: FilePath | None = Field(
         None,
         description="file with the jobs of a cluster, Philly's (table or log) or Alibaba's pods, "
         "on its machines: all of them unless jobs are counted, with the work they did",

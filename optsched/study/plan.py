@@ -91,6 +91,8 @@ class Recipe:
     seed: int
     cell: Mapping[str, Any] = field(default_factory=dict)
     """Options of the generator."""
+    folder: Path = Path()
+    """Where files named among the options are found: a worker may stand elsewhere."""
     text: str | None = None
     """The instance as JSON, where it comes from a file."""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -104,13 +106,21 @@ class Recipe:
         problem = found(self.problem)
         if self.text is not None:
             return parse(problem.instance_type, json.loads(self.text))
-        return problem.generate(instance_rng(self.seed), **self.cell)
+        return problem.generate(instance_rng(self.seed), **self._with_files(lambda path: path))
 
     @cached_property
     def key(self) -> str:
-        """Digest of all that determines the instance, and of the seed."""
+        """Digest of all that determines the instance, what its files hold too, and of the seed."""
         name = found(self.problem).name
-        return fingerprint([name, self.seed, self.cell, self.text, self.versions])
+        cell = self._with_files(lambda path: hashlib.sha256(path.read_bytes()).hexdigest())
+        return fingerprint([name, self.seed, cell, self.text, self.versions])
+
+    def _with_files(self, read: Callable[[Path], Any]) -> dict[str, Any]:
+        """The cell, with ``read`` of each file in its place."""
+        return {
+            name: read(self.folder / value) if isinstance(value, Path) else value
+            for name, value in self.cell.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -301,7 +311,7 @@ def _recipes(grid: StudyGrid, problem: Problem) -> Iterator[Recipe]:
         for cell in _cells(problem, grid.generator or {}):
             for seed in seeds:
                 name = ",".join(f"{key}={value}" for key, value in {**cell, "seed": seed}.items())
-                yield Recipe(grid.problem, name, seed, cell, versions=versions)
+                yield Recipe(grid.problem, name, seed, cell, Path.cwd(), versions=versions)
     for path in grid.files:
         text = dumps(load(problem.instance_type, path))
         for seed in seeds:

@@ -1,6 +1,7 @@
 """The schedule that prices guide, the bound they prove, and where both are the reference."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,8 @@ from optsched.evaluation.tables import frame, granted_more
 from optsched.problem import problem
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
+from optsched.study import StudyGrid
+from optsched.study.plan import plan
 
 
 @pytest.mark.parametrize("slotted", [False, True])
@@ -139,9 +142,33 @@ def test_the_real_traces_have_a_proven_interval(shared_data, file: str, jobs: in
     assert solution.bound <= solution.objective <= 1.01 * solution.bound
 
 
-def test_a_trace_has_a_system_of_its_own() -> None:
+LOG = "timestamp,duration,num_gpus,cluster\n2017-10-03 09:00:00,{},4,a\n"
+
+
+def test_a_trace_has_a_system_of_its_own(tmp_path) -> None:
+    (tmp_path / "jobs.csv").write_text(LOG.format(900))
     with pytest.raises(InputError, match="servers"):
-        read_or_draw(np.random.default_rng(0), trace="jobs.csv", servers=3)
+        read_or_draw(np.random.default_rng(0), trace=tmp_path / "jobs.csv", servers=3)
+
+
+def test_a_trace_that_is_not_there_is_refused_before_anything_runs(tmp_path) -> None:
+    with pytest.raises(InputError, match=r"trace = 'jobs\.csv'"):
+        plan([StudyGrid("preemptive", generator={"trace": ["jobs.csv"]})])
+
+
+def test_a_study_of_a_trace_knows_it_by_what_it_holds(tmp_path, monkeypatch) -> None:
+    """Not by its name: a worker may stand in another folder, and the file may change."""
+    monkeypatch.chdir(tmp_path)
+    grid = StudyGrid("preemptive", generator={"trace": ["jobs.csv"]}, heuristics=["srtf"])
+    keys = []
+    for seconds in (900, 900, 1800):
+        Path("jobs.csv").write_text(LOG.format(seconds))
+        keys += plan([grid]).recipes
+    assert keys[0] == keys[1] != keys[2]
+    [recipe] = plan([grid]).recipes.values()
+    monkeypatch.chdir(tmp_path.parent)
+    assert recipe.make().jobs == 1
+    assert recipe.name == "trace=jobs.csv,seed=0"
 
 
 def test_only_against_whole_slots_may_a_ratio_be_below_1() -> None:
