@@ -89,8 +89,8 @@ def test_random_models_with_cones_agree_with_enumeration(solver):
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_what_once_went_wrong_is_right(solver, file):
     stored = json.loads(file.read_text())
-    model = build(stored["recipe"])
-    verdict = check_case(counted_case(file.stem, model), solver)
+    recipe = stored["recipe"]
+    verdict = check_case(counted_case(file.stem, build(recipe), recipe.get("scale")), solver)
     assert verdict.word is not Word.WRONG, (verdict, stored["why"])
 
 
