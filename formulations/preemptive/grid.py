@@ -9,7 +9,7 @@ its group apart any more, and its work there goes to the group as a whole: the *
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -155,6 +155,7 @@ def fast_completion(instance: Instance) -> Floats:
     return end
 
 
+@lru_cache(maxsize=1)  # a bound, a model and its decoding ask for that of the same instance
 def build_grid(
     instance: Instance,
     *,

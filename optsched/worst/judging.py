@@ -86,7 +86,13 @@ class Judge:
         """What the first run that failed says."""
         self._bounds = [one for one in problem.bounds.values() if one.proven and one.quick]
 
-    def document(self, document: Any, need: float = -math.inf, known: Any = None) -> Score | None:
+    def document(
+        self,
+        document: Any,
+        need: float = -math.inf,
+        known: Any = None,
+        beyond: tuple[float, float] = (-math.inf, 0.0),
+    ) -> Score | None:
         """The score of a candidate; None where it is no instance, or the heuristic fails on it.
 
         Args:
@@ -95,6 +101,8 @@ class Judge:
                 checking of schedules: its score says so, and its low end is 0.
             known: a good schedule of a like candidate; where it is one of this, too, and shows
                 the ratio to be at least ``need``, the optimum is not asked for.
+            beyond: rank up to which a score is what the heuristic claims; above, its schedules
+                are checked.
         """
         kind = self.problem.instance_type
         try:
@@ -105,9 +113,15 @@ class Judge:
         if self.generator is not None and strange(self.problem, instance, self.generator):
             self.refused += 1
             return None
-        return self.instance(instance, need, known)
+        return self.instance(instance, need, known, beyond)
 
-    def instance(self, instance: Any, need: float = -math.inf, known: Any = None) -> Score | None:
+    def instance(
+        self,
+        instance: Any,
+        need: float = -math.inf,
+        known: Any = None,
+        beyond: tuple[float, float] = (-math.inf, 0.0),
+    ) -> Score | None:
         """As ``document``, of an instance."""
         self.evaluated += 1
         made = self._made(instance)
@@ -119,8 +133,8 @@ class Judge:
             score = self._by_bounds(instance, cost, need)
             if score.status == UNSOLVED and score.high >= need:
                 score = self._solved(instance, score, need)
-            if score is None or score.status == UNSOLVED:
-                return score
+        if score is None or score.status == UNSOLVED or score.rank <= beyond:
+            return score
         return score if all(self._holds(instance, schedule) for schedule, _ in made) else None
 
     def settled(self, document: Any, score: Score) -> Score | None:

@@ -385,7 +385,8 @@ def _anneal(
             candidate = space.documents[rng.integers(len(space.documents))]
             need = -math.inf if now is None else _energy(now)
         known = None if now is None or rng.random() < _ASKED else now.schedule
-        score = judge.document(candidate, math.exp(need - _MOST_TIE), known)
+        beaten = (0.0, 0.0) if best is None else best[1].rank
+        score = judge.document(candidate, math.exp(need - _MOST_TIE), known, beaten)
         if score is None or score.low <= 0:
             continue
         if best is None or score.rank > best[1].rank:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -41,6 +41,9 @@ Key = tuple[str | int, ...]
 """A path with ``LIKE`` for the positions whose entries are alike."""
 
 LIKE = "[]"
+
+TRIES = 5
+"""Changes after which a neighbour may be the document itself."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,11 @@ class Pool:
         )
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """A value seen, or any between the least and the largest."""
-        if not self.numeric or rng.random() < 0.5:
+        """A value seen, the least or the largest, or any between these."""
+        what = rng.random()
+        if not self.numeric or what < 0.4:
             return self.values[rng.integers(len(self.values))]
-        return self._between(float(rng.random()))
+        return self._between(float(rng.integers(2)) if what < 0.7 else float(rng.random()))
 
     def nudge(self, value: Any, rng: np.random.Generator) -> Any:
         """A value near by; any other where there is no near."""
@@ -124,6 +128,10 @@ class Pool:
             value = self.low * (self.high / self.low) ** place
         else:
             value = self.low + (self.high - self.low) * place
+        return self.nearest(value)
+
+    def nearest(self, value: float) -> Any:
+        """What a generated file may hold that is nearest to a number."""
         if self.choice:
             return min(self.values, key=lambda seen: abs((number(seen) or 0.0) - value))
         value = min(self.high, max(self.low, round(value) if self.whole else value))
@@ -177,7 +185,7 @@ class Space:
     def __init__(self, problem: Problem, options: Mapping[str, Any]) -> None:
         self.problem = problem
         self._keys: dict[Path, Key] = {}
-        self._walked: deque[tuple[Any, list[Path]]] = deque(maxlen=4)
+        self._walked: deque[tuple[Any, dict[Key, list[Path]]]] = deque(maxlen=4)
         self.documents = list(_generated(problem, options))
         lengths: dict[Path, set[int]] = {}
         for document in self.documents:
@@ -216,12 +224,15 @@ class Space:
         found = self.pools.get(self.key(path))
         return found if found is not None and len(found.values) > 1 else None
 
-    def varying(self, document: Any) -> list[Path]:
-        """Where a document may be changed."""
+    def varying(self, document: Any) -> dict[Key, list[Path]]:
+        """Where a document may be changed, by like places."""
         if not any(document is known for known, _ in self._walked):
-            paths = [path for path, _ in leaves(document) if self.pool(path) is not None]
-            self._walked.append((document, paths))
-        return next(paths for known, paths in self._walked if known is document)
+            places: dict[Key, list[Path]] = {}
+            for path, _ in leaves(document):
+                if self.pool(path) is not None:
+                    places.setdefault(self.key(path), []).append(path)
+            self._walked.append((document, places))
+        return next(places for known, places in self._walked if known is document)
 
     def _set(self, document: Any, path: Path, value: Any) -> Any:
         """A copy with another value in one place, which may be changed where the first may."""
@@ -241,24 +252,35 @@ class Space:
 
     def mutate(self, document: Any, rng: np.random.Generator) -> Any:
         """A neighbour: one change, or a few at once."""
-        for _ in range(int(rng.geometric(0.6))):
-            document = self._change(document, rng)
-        return document if self.problem.repair is None else self.problem.repair(document)
+        changed = document
+        for _ in range(TRIES):
+            for _ in range(int(rng.geometric(0.6))):
+                changed = self._change(changed, rng)
+            if self.problem.repair is not None:
+                changed = self.problem.repair(changed)
+            if changed != document:
+                break
+        return changed
 
     def _change(self, document: Any, rng: np.random.Generator) -> Any:
-        paths = self.varying(document)
-        if not paths:
+        # fields alike, however many numbers each has: a file may list hundreds of servers
+        fields: dict[Key, list[Path]] = {}
+        for key, paths in self.varying(document).items():
+            field = tuple(LIKE if isinstance(place, int) else place for place in key)
+            fields.setdefault(field, []).extend(paths)
+        if not fields:
             return document
+        paths = list(fields.values())[rng.integers(len(fields))]
         path = paths[rng.integers(len(paths))]
         pool, value = self.pool(path), at(document, path)
         assert pool is not None
         what = rng.random()
         if what < 0.25:
             return self._set(document, path, pool.draw(rng))
-        if what < 0.60:
+        if what < 0.55:
             return self._set(document, path, pool.nudge(value, rng))
         if what < 0.75:
-            return self._align(document, path, paths, rng)
+            return self._align(document, path, rng)
         if what < 0.80:
             return self._graft(document, path, rng)
         return self._rearrange(document, rng)
@@ -276,12 +298,10 @@ class Space:
         ]
         return replaced(document, around, taken) if same else document
 
-    def _align(
-        self, document: Any, path: Path, paths: Sequence[Path], rng: np.random.Generator
-    ) -> Any:
+    def _align(self, document: Any, path: Path, rng: np.random.Generator) -> Any:
         """Take the value of a like place, swap with it, or move all from there on alike."""
         key, value = self.key(path), at(document, path)
-        like = [other for other in paths if other != path and self.key(other) == key]
+        like = [other for other in self.varying(document)[key] if other != path]
         if not like:
             return document
         other = like[rng.integers(len(like))]
@@ -299,8 +319,7 @@ class Space:
         for place in like:
             there = number(at(document, place))
             if there is not None and there >= old:
-                shifted = min(pool.high, max(pool.low, there + new - old))
-                document = self._set(document, place, type(at(document, place))(shifted))
+                document = self._set(document, place, pool.nearest(there + new - old))
         return self._set(document, path, moved)
 
     def _rearrange(self, document: Any, rng: np.random.Generator) -> Any:
@@ -321,7 +340,17 @@ class Space:
         there = self.entries.size(donor, dim)
         if not there:
             return document
-        return self.entries.put(document, dim, i, donor, int(rng.integers(there)))
+        changed = self.entries.put(document, dim, i, donor, int(rng.integers(there)))
+        if donor is not document:
+            return changed
+        own = [
+            path
+            for paths in self.varying(changed).values()
+            for path in paths
+            if path[:2] in [(key, i) for key in self.entries.lists(dim)]
+        ]  # a copy that differs in one place, such as its time
+        path = own[rng.integers(len(own))]
+        return self._set(changed, path, self.pools[self.key(path)].nudge(at(changed, path), rng))
 
 
 def _measure(document: Any, path: Path, lengths: dict[Path, set[int]]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from optsched.problem import Problem
 from optsched.worst.judging import Judge, Score
-from optsched.worst.space import LIKE, Key, Path, Space, at, replaced
+from optsched.worst.space import LIKE, Path, Space, at, replaced
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,7 @@ def _entries(judge: Judge, space: Space, document: Any) -> Iterator[Change]:
 
 def _values(judge: Judge, space: Space, document: Any) -> Iterator[Change]:
     """Like values together: a table that a person reads has a line per field, not per number."""
-    places: dict[Key, list[Path]] = {}
-    for path in space.varying(document):
-        places.setdefault(space.key(path), []).append(path)
-    for key, paths in places.items():
+    for key, paths in space.varying(document).items():
         typical = space.pools[key].typical
         if len(paths) > 1:
             candidate = document

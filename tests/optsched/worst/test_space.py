@@ -35,6 +35,15 @@ def test_mutations_stay_within_the_ranges_of_generated_instances(space):
         assert not space.outside(document)
 
 
+def test_a_neighbour_is_another_instance_and_seldom_differs_in_what_a_long_list_repeats():
+    space = Space(problem("preemptive"), OPTIONS["preemptive"])
+    document, rng = space.documents[0], np.random.default_rng(5)
+    changed = [space.mutate(document, rng) for _ in range(60)]
+    assert document not in changed
+    with_jobs = [other for other in changed if other["jobs"] != document["jobs"]]
+    assert len(with_jobs) > len(changed) / 2
+
+
 def test_most_mutations_of_an_instance_are_instances(space):
     rng = np.random.default_rng(1)
     accepted = 0
@@ -48,7 +57,7 @@ def test_most_mutations_of_an_instance_are_instances(space):
 
 
 def test_what_never_varies_is_structure(space):
-    names = {path[-1] for path in space.varying(space.documents[0])}
+    names = {key[-1] for key in space.varying(space.documents[0])}
     assert names.isdisjoint({"format", "version", "kind"})
 
 

@@ -255,6 +255,16 @@ def test_a_schedule_known_for_a_like_candidate_spares_the_solve():
     assert judge.solved >= 1
 
 
+def test_only_a_score_beyond_what_is_known_has_its_schedules_checked(monkeypatch):
+    judge = Judge(problem("covering"), "greedy")
+    document = Hunt("covering", "greedy", {"items": 5}).space().documents[0]
+    checked = judge.document(document)
+    monkeypatch.setattr(judge, "_holds", lambda *a: pytest.fail("a schedule was checked"))
+    assert judge.document(document, beyond=checked.rank) == checked
+    with pytest.raises(pytest.fail.Exception):
+        judge.document(document, beyond=(checked.low - 0.01, 0.0))
+
+
 KEPT = sorted((Path(__file__).parents[3] / "notebooks" / "cases").glob("*.json"))
 
 
