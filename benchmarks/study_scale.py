@@ -3,8 +3,10 @@
 The same runs are measured in a loop in this process (a heuristic, its checks, what is said of it)
 and by a study on a Dask cluster of worker processes, which keeps each result; a second study finds
 all of them in the store.
-Overhead a run is the study's wall time times the cores it can use, less the loop's CPU time, over
-runs. One worker is killed on the way and a new one joins, if asked for.
+Overhead a run is the CPU time of driver, scheduler and workers together, less the loop's, over
+runs; beside it stands the wall time times the cores it can use, less the loop's, which also counts
+waiting, and says little on a machine that does other things too. One worker is killed on the way
+and a new one joins, if asked for.
 
     python benchmarks/study_scale.py --runs 10000 --workers 8
 """
@@ -57,6 +59,13 @@ def megabytes() -> float:
     return float(psutil.Process().memory_info().rss / 2**20)
 
 
+def cpu_seconds() -> float:
+    """CPU seconds of this process and of those it started and that still run."""
+    own = psutil.Process()
+    times = [one.cpu_times() for one in (own, *own.children(recursive=True))]
+    return float(sum(each.user + each.system for each in times))
+
+
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -86,16 +95,23 @@ def main() -> None:
                 given.lose = False
                 os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
 
+        begun = time.perf_counter()
+        executor = DaskCluster(cluster.scheduler_address)
+        run_study([grid(4 * given.workers)], Path(folder) / "warm.sqlite", executor=executor)
+        print(f"they import and load machine code: {time.perf_counter() - begun:.1f} s")
         for what in ("first", "again"):
-            begun, cpu = time.perf_counter(), time.process_time()
+            begun, cpu, driver = time.perf_counter(), cpu_seconds(), time.process_time()
             executor = DaskCluster(cluster.scheduler_address)
             result = run_study([asked], store=store, executor=executor, progress=watch)
             wall = time.perf_counter() - begun
             cores = min(given.workers, os.cpu_count() or 1)
-            overhead = 1e3 * (wall * cores / (seeds * each) - (alone if what == "first" else 0))
+            spent = [cpu_seconds() - cpu, time.process_time() - driver, wall * cores]
+            less = alone if what == "first" else 0.0
+            busy, driving, held = (1e3 * seconds / (seeds * each) for seconds in spent)
             print(
-                f"{what}: {seeds * each:,} runs in {wall:.1f} s, {overhead:.2f} ms of core time a "
-                f"run beside the loop's, driver's CPU {time.process_time() - cpu:.1f} s",
+                f"{what}: {seeds * each:,} runs in {wall:.1f} s; a run beside the loop's: "
+                f"{busy - 1e3 * less:.2f} ms of CPU (driver and scheduler {driving:.2f}), "
+                f"{held - 1e3 * less:.2f} ms of core time",
                 flush=True,
             )
         print(f"store: {store.stat().st_size / (seeds * each):.0f} bytes a run")

@@ -24,11 +24,12 @@ class DaskCluster(Remote):
     """A cluster, by the address of its scheduler; its workers need optsched as it is here.
 
     A worker's process takes one task per thread; ``dask worker --nthreads 1`` keeps a crash to one
-    task. What is under way when a worker dies goes to another, up to three times.
+    task. What is under way when a worker dies goes to another, up to three times. Certificates for
+    ``tls://`` are those of Dask's settings (``distributed.comm.tls``).
 
     Raises:
-        InputError: Dask is not installed, there is no scheduler at that address, or its workers
-            are none or lack optsched.
+        InputError: Dask is not installed, there is no scheduler at that address, its workers are
+            none or lack optsched, or there is no certificate for a ``tls://`` address.
     """
 
     def __init__(self, address: str) -> None:
@@ -37,8 +38,12 @@ class DaskCluster(Remote):
         except ImportError:
             allowed = "needs the extra: pip install 'optsched[dask]'"
             raise InputError.of("executor", "dask", allowed) from None
+        module: Any = distributed  # some of it has no types
+        secured = module.Security().get_connection_args("client")["ssl_context"]
+        if address.startswith("tls:") and secured is None:
+            allowed = "needs certificates: distributed.comm.tls.ca-file and .client.cert of Dask's"
+            raise InputError.of("address", address, f"{allowed} settings")
         try:
-            module: Any = distributed  # some of it has no types
             self._client = module.Client(address, timeout=10, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             allowed = f"the address of a scheduler, such as tcp://host:8786 ({error})"

@@ -148,3 +148,40 @@ def test_a_cluster_that_loses_its_workers_stops_the_study(cluster, monkeypatch):
     with pytest.raises(ExecutorLostError, match="no workers left"):
         executor.check()
     executor.end([])
+
+
+# certificates
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """Dask's settings of a certificate that an authority of its own signed."""
+    trustme = pytest.importorskip("trustme", reason="trustme is not installed")
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(
+        str(tmp_path / "own.pem")
+    )
+    ends = ("scheduler", "worker", "client")
+    own = {f"distributed.comm.tls.{end}.cert": str(tmp_path / "own.pem") for end in ends}
+    return {"distributed.comm.tls.ca-file": str(tmp_path / "ca.pem"), **own}
+
+
+def test_certificates_are_those_of_dasks_own_settings(certificates):
+    """Workers run what they are sent: only who holds a certificate may send."""
+    import dask
+
+    with dask.config.set(certificates):
+        secure = distributed.Security()
+    with distributed.LocalCluster(
+        1, threads_per_worker=1, processes=False, protocol="tls://", security=secure,
+        dashboard_address=None,
+    ) as cluster:  # fmt: skip
+        address = cluster.scheduler_address
+        assert address.startswith("tls://")
+        with pytest.raises(InputError, match="needs certificates"):
+            DaskCluster(address)
+        with dask.config.set(certificates):
+            grid = StudyGrid("batch", {"jobs": [3]}, heuristics=["fifo"], exact=[])
+            results = run_study([grid], executor=DaskCluster(address))
+    assert [dict(step.statuses) for step in results.steps()] == [{"done": 1}]
