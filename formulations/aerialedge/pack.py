@@ -43,9 +43,11 @@ from formulations.aerialedge.vector_packing import (
 )
 from optsched.errors import InputError, ModelError
 from optsched.methods import LIMITS, Answer, ExactMethod
+from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.solution import Limit, Listener, Progress, Solution, Status
+from optsched.solvers.trajectory import Course
 
 Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 """What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""
@@ -79,7 +81,7 @@ class _Search:
     packing: VectorPacking
     deployment: int
     deadline: float
-    stop: threading.Event | None
+    course: Course
     threads: int
     bins: list[Bin] | None = None
     bound: float = 0.0
@@ -103,19 +105,40 @@ class _Search:
     def seconds(self) -> float:
         return max(0.0, self.deadline - time.perf_counter())
 
-    @property
-    def stopped(self) -> bool:
-        return self.stop is not None and self.stop.is_set()
-
     def offer(self, bins: list[Bin] | None) -> None:
         """A packing, which counts if it is lighter than the best one."""
         if bins is not None and total_weight(self.packing, bins) < self.weight:
             self.bins = bins
+            self.course.tell(objective=self.weight * self.packing.weight_unit)
 
     def raise_bound(self, bound: float | None) -> None:
         """A proven bound; weights are whole."""
         if bound is not None and math.isfinite(bound):
             self.bound = max(self.bound, float(math.ceil(bound - _ROUNDING * max(1.0, bound))))
+            self.course.tell(bound=min(self.bound, self.weight) * self.packing.weight_unit)
+
+    def solve(self, model: Model, solver: str, **settings: Any) -> Solution:
+        """Solve a model of the whole problem under the limits, and take its bound."""
+
+        def hear(progress: Progress) -> None:  # a solver's word, until its answer is there
+            self.course.tell(progress.bound, progress.objective)
+
+        solution = solve(
+            model,
+            solver,
+            time_limit=_limit(self),
+            stop=self.course.stop,
+            threads=self.threads,
+            on_progress=self.course.live(hear),
+            **settings,
+        )
+        if solution.status is not Status.ERROR:
+            self.course.catch_up(solution, hear)
+        if solution.status is Status.INFEASIBLE:
+            self.infeasible = self.bins is None
+        elif solution.bound is not None:
+            self.raise_bound(solution.bound / self.packing.weight_unit)
+        return solution
 
     def schedule(self) -> Schedule | None:
         if self.bins is None:
@@ -132,6 +155,7 @@ def pack(
     start: Schedule | None = None,
     stop: threading.Event | None = None,
     threads: int = 1,
+    on_progress: Listener | None = None,
 ) -> Answer:
     """Pack all tasks on the nodes of one deployment at the least weight, or bracket that weight.
 
@@ -143,6 +167,8 @@ def pack(
         start: a schedule to start from.
         stop: set it from another thread to end with what is known.
         threads: of solvers that can use several.
+        on_progress: told of each better packing and bound, of one deployment after the other;
+            what it returns, if true, ends the search.
 
     Returns:
         Solution and schedule; the status is "infeasible" where no deployment takes the tasks.
@@ -158,7 +184,8 @@ def pack(
     deadline = began + (math.inf if time_limit is None else time_limit)
     last: Answer | None = None
     for i in _candidates(instance, deployment):
-        search = _Search(instance, aggregate(instance, i), i, deadline, stop, threads)
+        course = Course(Options(stop=stop, on_progress=on_progress))
+        search = _Search(instance, aggregate(instance, i), i, deadline, course, threads)
         _run(search, method, start)
         last = _answer(search, time.perf_counter() - began)
         if last.solution.status is not Status.INFEASIBLE:
@@ -200,7 +227,7 @@ def _run(search: _Search, method: Method, start: Schedule | None) -> None:
     }
     names = [*_ORDER] if method == "auto" else [method]
     for name in names:
-        if search.closed or search.seconds <= 0 or search.stopped:
+        if search.closed or search.seconds <= 0 or search.course.stopped:
             return
         whole = search.deadline
         share = _SHARES.get(name, 1.0) if method == "auto" else 1.0
@@ -224,7 +251,7 @@ def _by_filling(search: _Search, seconds: float) -> None:
     enough = min(search.deadline, time.perf_counter() + seconds)
     for bins in search.fillings:
         search.offer(bins)
-        if search.closed or search.stopped or time.perf_counter() > enough:
+        if search.closed or search.course.stopped or time.perf_counter() > enough:
             return
 
 
@@ -239,7 +266,7 @@ def _by_exchange(search: _Search, seconds: float) -> None:
         nodes = int(packing.available[0] if search.bins is None else len(search.bins) - 1)
         if nodes < 1 or nodes * weight < search.bound:
             return
-        bins = pack_into(packing, nodes, rng, deadline=enough, stop=search.stop)
+        bins = pack_into(packing, nodes, rng, deadline=enough, stop=search.course.stop)
         if bins is None:
             return
         search.offer(bins)
@@ -252,10 +279,10 @@ def _by_cover(search: _Search) -> None:
         return
     weight = int(packing.weight[0])
     enough = min(search.deadline, time.perf_counter() + _COVERING * packing.items)
-    while not search.closed and not search.stopped:
+    while not search.closed and not search.course.stopped:
         nodes = math.ceil(search.bound / weight)
         seconds = max(enough - time.perf_counter(), 1e-3)
-        cover = solve_cover(packing, nodes, time_limit=seconds, stop=search.stop)
+        cover = solve_cover(packing, nodes, time_limit=seconds, stop=search.course.stop)
         search.offer(cover.bins)
         if not cover.impossible:
             return
@@ -265,11 +292,17 @@ def _by_cover(search: _Search) -> None:
 
 def _by_patterns(search: _Search) -> None:
     limit = _limit(search)
+
+    def hear(bound: float, bins: list[Bin] | None) -> None:
+        search.raise_bound(bound)
+        search.offer(bins)
+
     outcome = solve_patterns(
         search.packing,
         start=search.bins or (),
         time_limit=limit,
-        stop=search.stop,
+        stop=search.course.stop,
+        on_progress=hear,
         heuristic_seconds=10.0 if limit is None else max(1.0, 0.3 * limit),
     )
     if outcome.solution.status is Status.INFEASIBLE:
@@ -284,14 +317,7 @@ def _by_arc_flow(search: _Search) -> None:
         model = packing_flow(search.packing)
     except ModelError:  # too large: somebody else's turn
         return
-    solution = solve(
-        model, "highs", time_limit=_limit(search), stop=search.stop, threads=search.threads
-    )
-    unit = search.packing.weight_unit
-    if solution.status is Status.INFEASIBLE:
-        search.infeasible = search.bins is None
-        return
-    search.raise_bound(None if solution.bound is None else solution.bound / unit)
+    solution = search.solve(model, "highs")
     if solution.has_point:
         search.offer(decode_flow(search.packing, solution))
 
@@ -304,18 +330,7 @@ def _by_assignment(search: _Search, solver: str) -> None:
     model = assignment(search.instance, deployment=search.deployment, at_least=search.bound * unit)
     schedule = search.schedule()
     warm = None if schedule is None else encode_assignment(search.instance, schedule)
-    solution = solve(
-        model,
-        solver,
-        time_limit=_limit(search),
-        stop=search.stop,
-        threads=search.threads,
-        warm_start=warm,
-    )
-    if solution.status is Status.INFEASIBLE:
-        search.infeasible = search.bins is None
-        return
-    search.raise_bound(None if solution.bound is None else solution.bound / unit)
+    solution = search.solve(model, solver, warm_start=warm)
     if solution.has_point:
         found = decode_assignment(search.instance, solution, deployment=search.deployment)
         search.offer(to_bins(search.instance, search.packing, found))
@@ -326,13 +341,13 @@ def _answer(search: _Search, seconds: float) -> Answer:
     message = "settled by " + (", ".join(["quick rules and bounds", *search.by]))
     if search.infeasible:
         solution = Solution(Status.INFEASIBLE, seconds=seconds, solver="pack", message=message)
-        return Answer(solution)
+        return Answer(search.course.ended(solution))
     bound = min(search.bound, search.weight) * packing.weight_unit
     open_limit = Limit.TIME if search.seconds <= 0 else None
     status = Status.OPTIMAL
     if not search.closed:
         status = Status.NO_SOLUTION if search.bins is None else Status.FEASIBLE
-        status = Status.INTERRUPTED if search.stopped else status
+        status = Status.INTERRUPTED if search.course.stopped else status
     solution = Solution(
         status=status,
         objective=None if search.bins is None else search.weight * packing.weight_unit,
@@ -343,7 +358,7 @@ def _answer(search: _Search, seconds: float) -> Answer:
         solver="pack",
         message=message,
     )
-    return Answer(solution, search.schedule())
+    return Answer(search.course.ended(solution), search.schedule())
 
 
 def solve_packing(
@@ -371,6 +386,7 @@ def solve_packing(
         start=start,
         stop=options.stop,
         threads=options.threads,
+        on_progress=options.on_progress,
     )
     return replace(answer, solution=replace(answer.solution, values=_values(answer)))
 
@@ -384,5 +400,5 @@ PACKING = ExactMethod(
     "packing", solve_packing, "(23) to (26), corrected",
     "nodes opened for all tasks: quick rules and bounds, exchange and exact cover, then column "
     "generation, arc-flow and CP-SAT, as the instance asks",
-    LIMITS | {"solver", "start", "threads"},
+    LIMITS | {"solver", "start", "threads", "on_progress"},
 )  # fmt: skip

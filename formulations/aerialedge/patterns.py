@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from optsched.decomposition import (
     ColumnGeneration,
     ColumnSolution,
     Duals,
-    GenerationOptions,
+    Incumbent,
     Priced,
 )
 from optsched.decomposition.columns import Feature
@@ -121,6 +121,7 @@ def solve_patterns(
     start: Sequence[Bin] = (),
     time_limit: float | None = None,
     stop: threading.Event | None = None,
+    on_progress: Callable[[float, list[Bin] | None], object] | None = None,
     heuristic_seconds: float = 10.0,
 ) -> PatternOutcome:
     """Branch-and-price on [AE3]; costs are in units of weight.
@@ -130,24 +131,39 @@ def solve_patterns(
         start: a packing to begin with.
         time_limit: wall seconds; None: until proven.
         stop: set it from another thread to end with what is known.
+        on_progress: told the bound and the best packing at each step.
         heuristic_seconds: longest time of one dive or of the master problem as an integer program.
     """
-    options = GenerationOptions(
-        time_limit=time_limit,
-        integral_objective=True,
-        stop=stop,
-        heuristic_seconds=heuristic_seconds,
+
+    def hear(bound: float, incumbent: Incumbent | None) -> None:
+        if on_progress is not None:
+            on_progress(bound, _bins(packing, incumbent))
+
+    solution = (
+        PatternModel(packing)
+        .problem(start)
+        .solve(
+            time_limit=time_limit,
+            integral_objective=True,
+            stop=stop,
+            on_progress=hear,
+            heuristic_seconds=heuristic_seconds,
+        )
     )
-    solution = PatternModel(packing).problem(start).solve(options)
-    if solution.objective is None:
-        return PatternOutcome(None, solution)
+    return PatternOutcome(_bins(packing, solution.incumbent), solution)
+
+
+def _bins(packing: VectorPacking, incumbent: Incumbent | None) -> list[Bin] | None:
+    """The patterns chosen as nodes; None where there are none, or more than may be used."""
+    if incumbent is None:
+        return None
     bins = [
         Bin(column.block, column.payload)
-        for column, times in solution.chosen
+        for column, times in incumbent.chosen
         for _ in range(round(times))
     ]
     used = np.bincount([b.node_type for b in bins], minlength=packing.node_types)
-    return PatternOutcome(bins if (used <= packing.available).all() else None, solution)
+    return bins if (used <= packing.available).all() else None
 
 
 def relaxation_bound(packing: VectorPacking, *, time_limit: float | None = None) -> float:

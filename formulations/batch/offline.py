@@ -32,14 +32,14 @@ from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
 from formulations.batch.split import Split, Timetable, split
-from optsched.clock import Clock
 from optsched.decomposition import GenerationOptions
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
-from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.solution import Limit, Progress, Solution, Status
+from optsched.solvers.trajectory import Course
 
 FIRST_SHARE = 0.15
 """Part of the time for a first schedule of all types together, where there are several."""
@@ -85,9 +85,9 @@ class _Search:
 
     def __init__(self, instance: Instance, options: Options, objective: Objective) -> None:
         self.instance = instance
-        self.options = options
+        self.clock = Course(options)
+        self.options = replace(options, stop=self.clock.stop, on_progress=None)
         self.objective = objective
-        self.clock = Clock(options.time_limit, options.stop)
         self.weight, self.constant = objective_terms(instance, objective)
         self.whole = bool(np.all(self.weight == np.round(self.weight)))
         self.best: Schedule | None = None
@@ -139,14 +139,22 @@ class _Search:
         Returns:
             Whether every type is proven, so that what is open is the parameter servers' doing.
         """
-        options = replace(self.options, absolute_gap=0.0)
         kind = self.instance.worker_type
         types, sizes = np.unique(kind, return_counts=True)
         jobs = [np.flatnonzero(kind == u) for u in types[np.argsort(sizes, kind="stable")]]
-        parts = [_Search(self.instance.select_jobs(j), options, self.objective) for j in jobs]
-        for n, part in enumerate(parts):
-            part.clock = Clock(self.clock.within(1.0 / (len(parts) - n)), options.stop)
-            part.run(None if self.best is None else self.best.of_jobs(jobs[n]))
+        parts: list[_Search] = []
+
+        def hear(_: Progress) -> None:
+            if len(parts) == len(jobs):
+                self.raise_bound(sum(part.bound for part in parts))
+
+        for n, j in enumerate(jobs):
+            limit = self.clock.within(1.0 / (len(jobs) - n))
+            options = replace(
+                self.options, absolute_gap=0.0, time_limit=limit, on_progress=self.clock.live(hear)
+            )
+            parts.append(_Search(self.instance.select_jobs(j), options, self.objective))
+            parts[n].run(None if self.best is None else self.best.of_jobs(j))
         self.nodes += sum(part.nodes for part in parts)
         self.raise_bound(sum(part.bound for part in parts))
         proven = sum(part.closed() for part in parts)
@@ -176,6 +184,7 @@ class _Search:
         value = float(completion_slots(self.instance, schedule) @ self.weight) + self.constant
         if value < self.value:
             self.best, self.value = schedule, value
+            self.clock.tell(objective=value)
 
     def raise_bound(self, bound: float | None) -> None:
         """Take a bound, rounded up where every value is whole."""
@@ -184,6 +193,7 @@ class _Search:
         if self.whole:
             bound = float(math.ceil(bound - WHOLE))
         self.bound = max(self.bound, bound)
+        self.clock.tell(bound=min(self.bound, self.value))
 
     def limited(self, seconds: float = math.inf, share: float = 1.0) -> Options:
         """Options of one solve."""
@@ -201,6 +211,7 @@ class _Search:
                 node_limit=COLUMNS_NODES,
                 integral_objective=self.whole,
                 stop=self.options.stop,
+                on_progress=lambda bound, _: self.raise_bound(bound + columns.constant),
             )
         )
         self.nodes += found.nodes
@@ -249,8 +260,7 @@ class _Search:
         options = self.limited()
         if self.best is not None:
             options = replace(options, warm_start=encode(chosen, self.best))
-        solution = solve(model, "cpsat", options=options)
-        self._learn(solution)
+        solution = self._solve(model, options, whole=True)
         if solution.has_point:
             schedule = decode(chosen, dict(solution.values))
             if not check(self.instance, schedule):
@@ -262,8 +272,7 @@ class _Search:
         self._add_bound(model)
         number = 0
         while self.go_on() and not self.closed():
-            solution = solve(model, "cpsat", options=self.limited(share=0.5))
-            self._learn(solution)
+            solution = self._solve(model, self.limited(share=0.5), whole=False)
             if not solution.has_point:
                 return
             table = self._timetable(chosen, solution)
@@ -289,13 +298,29 @@ class _Search:
         if math.isfinite(self.bound):
             model.add("bound", value >= self.bound)
 
-    def _learn(self, solution: Solution) -> None:
-        """Take the bound of a model whose choices may have been reduced."""
+    def _solve(self, model: Model, options: Options, *, whole: bool) -> Solution:
+        """Solve, and take the bound of, a model whose choices may have been reduced.
+
+        Args:
+            model: what to solve.
+            options: of the solve.
+            whole: whether its points are schedules.
+        """
+
+        def hear(progress: Progress) -> None:  # a solver's word, until its answer is there
+            bound = None if progress.bound is None else min(progress.bound, self.value)
+            self.clock.tell(bound, progress.objective if whole else None)
+
+        options = replace(options, on_progress=self.clock.live(hear))
+        solution = solve(model, "cpsat", options=options)
+        if solution.status is not Status.ERROR:
+            self.clock.catch_up(solution, hear)
         self.nodes += solution.nodes or 0
         if solution.status is Status.INFEASIBLE:  # nothing is better than the best
             self.raise_bound(self.value)
         elif solution.bound is not None and solution.status is not Status.ERROR:
             self.raise_bound(min(solution.bound, self.value))
+        return solution
 
     def answer(self) -> Answer:
         """What was found, in the solver's words."""
@@ -307,21 +332,19 @@ class _Search:
         else:
             status = Status.NO_SOLUTION if self.best is None else Status.FEASIBLE
             ended = Limit.TIME if self.clock.over() else Limit.GAP
-        return Answer(
-            Solution(
-                status,
-                objective=None if self.best is None else self.value,
-                bound=self.bound if math.isfinite(self.bound) else None,
-                limit=ended,
-                checked=self.best is not None,
-                seconds=self.clock.spent,
-                nodes=self.nodes,
-                solver="cpsat",
-                version=backend("cpsat").version(),
-                message="; ".join(self.said),
-            ),
-            self.best,
+        solution = Solution(
+            status,
+            objective=None if self.best is None else self.value,
+            bound=self.bound if math.isfinite(self.bound) else None,
+            limit=ended,
+            checked=self.best is not None,
+            seconds=self.clock.spent,
+            nodes=self.nodes,
+            solver="cpsat",
+            version=backend("cpsat").version(),
+            message="; ".join(self.said),
         )
+        return Answer(self.clock.ended(solution), self.best)
 
 
 def formulations(objective: Objective) -> tuple[ExactMethod, ...]:
@@ -331,6 +354,6 @@ def formulations(objective: Objective) -> tuple[ExactMethod, ...]:
             "problem_2_offline", partial(problem_2_offline, objective=objective), "problem (2)",
             "pooled servers by branch and price, split back exactly, then the model by server, or "
             "cuts on the pooled one: the method for scale",
-            LIMITS | GAPS | {"start", "threads", "seed", "log"}, solver="cpsat",
+            LIMITS | GAPS | {"start", "threads", "seed", "log", "on_progress"}, solver="cpsat",
         ),
     )  # fmt: skip

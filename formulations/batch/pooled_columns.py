@@ -30,6 +30,7 @@ from optsched.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.model import Model
 from optsched.problem import Bound
 from optsched.solvers.options import Options
+from optsched.solvers.trajectory import Course
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +223,14 @@ def problem_2_columns(
         InputError: no such objective.
     """
     columns = PooledColumns(prospects(instance), objective)
-    found = columns.relaxation(GenerationOptions(time_limit=options.time_limit, stop=options.stop))
-    return Answer(found.solution(constant=columns.constant))
+    course = Course(options)
+    limits = GenerationOptions(
+        time_limit=options.time_limit,
+        stop=course.stop,
+        on_progress=lambda bound, _: course.tell(bound + columns.constant),
+    )
+    found = columns.relaxation(limits)
+    return Answer(course.ended(found.solution(constant=columns.constant)))
 
 
 def problem_2_pooled_slots(instance: Instance, *, objective: Objective = "flow") -> Model:
@@ -272,7 +279,7 @@ def formulations(objective: Objective) -> tuple[Formulation | ExactMethod, ...]:
         ExactMethod(
             "problem_2_columns", partial(problem_2_columns, objective=objective), "problem (2)",
             "relaxation: whole schedules in fractions, servers of a type pooled",
-            LIMITS, relaxation=True,
+            LIMITS | {"on_progress"}, relaxation=True,
         ),
     )  # fmt: skip
 

@@ -21,13 +21,13 @@ from optsched.decomposition import (
     ColumnBlock,
     ColumnGeneration,
     Duals,
-    GenerationOptions,
     Priced,
 )
 from optsched.errors import InputError
 from optsched.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.model import Model
 from optsched.solvers.options import Options
+from optsched.solvers.trajectory import Course
 
 MOST_SCHEDULES = 200_000
 """Schedules that are listed."""
@@ -267,9 +267,17 @@ def problem_4_columns(
         options: limits.
         tau: end of the slot in which the round happens.
     """
-    limits = GenerationOptions(time_limit=options.time_limit, stop=options.stop)
-    found = RoundColumns(instance, tau).generation().solve_relaxation(limits)
-    return Answer(found.solution(scale=-1.0))
+    course = Course(options, maximise=True)
+    found = (
+        RoundColumns(instance, tau)
+        .generation()
+        .solve_relaxation(
+            time_limit=options.time_limit,
+            stop=course.stop,
+            on_progress=lambda bound, _: course.tell(-bound),
+        )
+    )
+    return Answer(course.ended(found.solution(scale=-1.0)))
 
 
 FORMULATIONS = (
@@ -277,7 +285,7 @@ FORMULATIONS = (
                 "the round over all schedules listed; tiny instances"),
     ExactMethod("problem_4_columns", problem_4_columns, "problem (4)",
                 "its linear relaxation by column generation, priced by (9)",
-                LIMITS, relaxation=True),
+                LIMITS | {"on_progress"}, relaxation=True),
     Formulation("problem_5", problem_5, "problem (5)",
                 "the dual of the relaxation of (4); tiny instances"),
 )  # fmt: skip

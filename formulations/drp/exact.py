@@ -29,15 +29,15 @@ from formulations.drp.projected import (
     whole_jobs,
 )
 from formulations.drp.schedule import Schedule
-from optsched.clock import Clock
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
-from optsched.solvers.solution import Solution, Status
+from optsched.solvers.solution import Progress, Solution, Status
+from optsched.solvers.trajectory import Course
 
-HONOURS = LIMITS | GAPS | {"solver", "start", "threads", "seed"}
+HONOURS = LIMITS | GAPS | {"solver", "start", "threads", "seed", "on_progress"}
 """What may be asked of these searches; the back end is that of branch and bound."""
 PACKING_SECONDS = 5.0
 """Longest local search for one choice of jobs."""
@@ -55,6 +55,8 @@ SERVICE_SECONDS = 120.0
 """Longest choice of jobs and placements."""
 SERVICE_ANGLES = 5
 """Angles of the grid of cuts in that choice, which packing tests exactly anyway."""
+DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
+"""Ends of branch and bound after which nothing it said counts."""
 CHOICE_GAP = 1e-3
 """Relative distance to the least load at which a choice of jobs is good enough."""
 
@@ -95,8 +97,11 @@ def _settle(search: _Search, model: Model, solver: str | None, start: Schedule |
         search.options,
         time_limit=search.clock.within(1.0),
         warm_start=values if checked else None,
+        on_progress=search.clock.live(search.hear),
     )
     solution = solve(model, solver or "highs", options=options)
+    if solution.status not in DOUBTFUL:
+        search.clock.catch_up(solution, search.hear)
     return _joined(search, solution, best if checked else None, bound, values)
 
 
@@ -108,7 +113,7 @@ def _joined(
     values: dict[str, Floats],
 ) -> Answer:
     """What branch and bound says, and what was known before it."""
-    doubtful = solution.status in (Status.ERROR, Status.DISAGREEMENT)
+    doubtful = solution.status in DOUBTFUL
     proven = math.inf if doubtful or solution.bound is None else whole_jobs(solution.bound)
     tightest = min(bound, proven)
     solution = replace(solution, bound=None if math.isinf(tightest) else tightest)
@@ -135,10 +140,19 @@ class _Search:
     def __init__(self, instance: Instance, services: bool, options: Options) -> None:
         self.instance = instance
         self.services = services
-        self.options = options
-        self.clock = Clock(options.time_limit, options.stop)
+        self.clock = Course(options, maximise=True)
+        self.options = replace(options, stop=self.clock.stop, on_progress=None)
         self.rng = np.random.default_rng(options.seed)
         self.summary = ""
+
+    def hear(self, progress: Progress) -> None:
+        """Branch and bound on its way; the whole jobs of its bound are one."""
+        bound = None if progress.bound is None else whole_jobs(progress.bound)
+        self.clock.tell(bound, progress.objective)
+
+    def tell(self, best: Schedule, bound: float) -> None:
+        """What is known so far."""
+        self.clock.tell(bound, float(best.admit.sum()))
 
     def run(self, start: Schedule | None) -> tuple[Schedule, float]:
         """The best decision found and the best bound, whole jobs; infinite where none is known."""
@@ -147,6 +161,7 @@ class _Search:
         judge = check_dsrp if self.services else check
         if start is not None and not judge(instance, start):
             best = start
+        self.tell(best, math.inf)
         relaxed = self._solve(
             tangent_model(instance, services=self.services, covers=True).relax(),
             RELAXATION_SHARE,
@@ -155,10 +170,12 @@ class _Search:
         if relaxed.bound is None or not relaxed.has_point:
             return best, math.inf
         bound = whole_jobs(relaxed.bound)
+        self.tell(best, bound)
         if self.services:
             best, bound = self._by_services(best, bound)
         else:
             best, bound = self._by_targets(best, bound, relaxed["y"])
+        self.tell(best, bound)
         self.summary = f"relaxation {relaxed.bound:.3f}, {int(best.admit.sum())} jobs packed"
         return best, bound
 
@@ -174,6 +191,7 @@ class _Search:
             chosen, proven = self._choose(target)
             if proven and target == bound:
                 bound = target - 1.0
+                self.tell(best, bound)
             if chosen is None and not proven:
                 chosen = self._level(np.isin(np.arange(len(order)), order[:target]), every)
             packed = None if chosen is None else self._pack(chosen)
@@ -190,6 +208,7 @@ class _Search:
         chosen = self._solve(model, SERVICE_SHARE, SERVICE_SECONDS, start=start)
         if chosen.bound is not None:
             bound = min(bound, whole_jobs(chosen.bound))
+            self.tell(best, bound)
         if not chosen.has_point:
             return best, bound
         usable = (chosen["z"] > 0.5)[placements(self.instance).of_pair]
@@ -272,7 +291,9 @@ def _card(name: str, build: Callable[..., Model], services: bool, source: str) -
         covers: bool = True,
     ) -> Answer:
         started = _Search(instance, services, options)
-        return _settle(started, build(instance, angles=angles, covers=covers), solver, start)
+        model = build(instance, angles=angles, covers=covers)
+        answer = _settle(started, model, solver, start)
+        return replace(answer, solution=started.clock.ended(answer.solution))
 
     summary = (
         "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "

@@ -34,6 +34,7 @@ from optsched.decomposition import (
     ColumnGeneration,
     ColumnSolution,
     GenerationOptions,
+    Incumbent,
 )
 from optsched.jit import limited
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
@@ -41,6 +42,7 @@ from optsched.problem import Bound
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.trajectory import Course
 
 SEARCH_SHARE = 0.15
 """Part of the time for neighbourhoods before columns are generated."""
@@ -68,7 +70,7 @@ class _Search:
         self, instance: Instance, options: Options, start: Schedule | None, mode: HorizonMode
     ) -> None:
         self.instance, self.options, self.mode = instance, options, mode
-        self.clock = Clock(options.time_limit, options.stop)
+        self.clock = Course(options)
         self.planner = Planner(instance, self._late)
         end = last_slot(instance, mode)
         self.horizon = end if mode == "given" else None
@@ -79,6 +81,8 @@ class _Search:
         self.proven = self.infeasible = False
         self.nodes, self.message = 0, ""
         self.near: Neighbourhoods | None = None
+        self.heard: Incumbent | None = None
+        """The choice of columns that was offered last."""
         self.offer(start)
 
     def offer(self, schedule: Schedule | None) -> None:
@@ -88,11 +92,13 @@ class _Search:
         value = known_cost(self.instance, schedule, horizon=self.horizon)
         if value < self.cost:
             self.schedule, self.cost = schedule, value
+            self.clock.tell(objective=value)
 
     def raise_bound(self, bound: float | None) -> None:
         """Take a bound."""
         if bound is not None:
             self.bound = max(self.bound, bound)
+            self.clock.tell(bound=min(self.bound, self.cost))
 
     @property
     def met(self) -> bool:
@@ -142,7 +148,7 @@ class _Search:
         """A bound where even columns are too dear."""
         if self.schedule is not None:
             seconds = self.clock.within(RELAX_SHARE)
-            stop = self.options.stop
+            stop = self.clock.stop
             self.raise_bound(relaxed_bound(self.span, self.cost, seconds=seconds, stop=stop))
 
     def cut(self) -> Pricing:
@@ -152,7 +158,9 @@ class _Search:
         for _ in range(MOST_ROUNDS_OF_CUTS):
             if not self.go_on() or part.over():
                 break
-            found = self.generation(pricing).solve_relaxation(time_limit=part.within(1.0))
+            found = self.generation(pricing).solve_relaxation(
+                time_limit=part.within(1.0), stop=self.clock.stop, on_progress=self.hear
+            )
             self.raise_bound(found.bound)
             if found.limit is not None or not found.chosen or not self.go_on():
                 break
@@ -209,7 +217,8 @@ class _Search:
                 time_limit=self.clock.within(1.0 if exact else BRANCH_SHARE),
                 gap=self.options.gap,
                 absolute_gap=self.options.absolute_gap,
-                stop=self.options.stop,
+                stop=self.clock.stop,
+                on_progress=self.hear,
                 node_limit=None if exact or limited else 1,  # it might never end
                 dive_every=10,
                 master_every=10,
@@ -217,13 +226,18 @@ class _Search:
         )
         self.learn(found)
 
+    def hear(self, bound: float | None, incumbent: Incumbent | None) -> None:
+        """Take what columns prove and the best choice of them, on the way and in the end."""
+        self.raise_bound(bound)
+        if incumbent is not None and incumbent is not self.heard:
+            self.heard = incumbent
+            parts = [path_schedule(self.instance, c.block, c.payload) for c, _ in incumbent.chosen]
+            self.offer(Schedule.merged(parts))
+
     def learn(self, found: ColumnSolution) -> None:
         """Take what branch and price has found."""
         self.nodes += found.nodes
-        self.raise_bound(found.bound)
-        if found.objective is not None:
-            parts = [path_schedule(self.instance, c.block, c.payload) for c, _ in found.chosen]
-            self.offer(Schedule.merged(parts))
+        self.hear(found.bound, found.incumbent)
         self.infeasible = found.status is Status.INFEASIBLE and self.schedule is None
         self.proven = (
             found.objective is not None
@@ -275,7 +289,7 @@ class _Search:
             version=backend("highs").version(),
             message=self.message,
         )
-        return Answer(solution, self.schedule)
+        return Answer(self.clock.ended(solution), self.schedule)
 
 
 def problem_2_columns(
@@ -289,8 +303,9 @@ def problem_2_columns(
 
     Args:
         instance: the system and its jobs.
-        options: time limit, gaps and ``stop``. They are looked at job by job; a schedule is made
-            until 1.2 times the limit and half a second are over, then there is none but ``start``.
+        options: time limit, gaps, ``stop`` and ``on_progress``. They are looked at job by job; a
+            schedule is made until 1.2 times the limit and half a second are over, then there is
+            none but ``start``.
         start: a schedule that bounds the optimum from above.
         horizon_mode: see ``windows``.
 
@@ -321,7 +336,7 @@ METHOD = ExactMethod(
     "problem_2_columns", problem_2_columns, "problem (2)",
     "branch and price over whole schedules of one job, priced by dynamic programming, with cuts "
     "of sites and neighbourhoods: the model for scale",
-    LIMITS | GAPS | {"start"},
+    LIMITS | GAPS | {"start", "on_progress"},
 )  # fmt: skip
 LB_COLUMNS = Bound(
     "lb_columns", lambda instance: column_bound(instance, seconds=60.0), "problem (2)",

@@ -13,6 +13,7 @@ from optsched.decomposition.columns import (
 from optsched.decomposition.cuts import CutResult, solve_with_cuts
 from optsched.decomposition.lagrangian import PriceSearch, maximise_dual
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
+from optsched.decomposition.primal import Incumbent
 
 __all__ = [
     "Column",
@@ -23,6 +24,7 @@ __all__ = [
     "CutResult",
     "Duals",
     "GenerationOptions",
+    "Incumbent",
     "PriceSearch",
     "Priced",
     "PricingError",

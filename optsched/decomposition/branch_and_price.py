@@ -62,6 +62,7 @@ class TreeSearch:
             self.budget,
             options.smoothing,
             options.integral_objective,
+            None if options.on_progress is None else self._hear,
         )
         self.integer = IntegerMaster(problem.lower, problem.upper, problem.blocks)
         self.incumbent: Incumbent | None = None
@@ -135,6 +136,7 @@ class TreeSearch:
         follow: Node | None = None
         steps = 0
         while self.open:
+            self._tell()
             if reason := self.budget.spent:
                 return reason
             if self.options.node_limit is not None and self.nodes >= self.options.node_limit:
@@ -236,6 +238,7 @@ class TreeSearch:
             self.incumbent is None or candidate.cost < self.incumbent.cost
         ):
             self.incumbent = candidate
+            self._tell()
 
     def _try_heuristics(self, node: Node, result: NodeResult) -> None:
         """Look for a better incumbent, as long as that takes a small part of the time."""
@@ -267,6 +270,23 @@ class TreeSearch:
         seconds = min(self.options.heuristic_seconds, max(1e-3, self.budget.seconds))
         options = Options(time_limit=seconds, stop=self.options.stop)
         self._offer(self.integer.best_of(pool, candidates, self.incumbent, options))
+
+    # what is told on the way
+
+    def _hear(self, node: int, bound: float) -> None:
+        """The root's bound moves while it is solved, the tree's once a node is."""
+        if node == 0:
+            self._tell(bound)
+
+    def _tell(self, bound: float = -math.inf) -> None:
+        """Say what is proven of all solutions, by the open nodes or otherwise, and the best one."""
+        if self.options.on_progress is None:
+            return
+        if self.open:
+            bound = max(bound, self.root_bound, min(self.closed_bound, self.open[0].bound))
+        cost = math.inf if self.incumbent is None else self.incumbent.cost
+        if math.isfinite(bound := min(self.generator.rounded(bound), cost)):
+            self.options.on_progress(bound, self.incumbent)
 
     # the answer
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -18,7 +17,8 @@ from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.direct import AGREEMENT, solve_directly
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
-from optsched.solvers.solution import Limit, Moment, Solution, Status
+from optsched.solvers.solution import Limit, Listener, Progress, Solution, Status
+from optsched.solvers.trajectory import Course
 
 Cut: TypeAlias = tuple[str, Relation]
 """A name and rows that every solution satisfies; names may repeat."""
@@ -104,9 +104,6 @@ def solve_with_cuts(
     options = merged(options, settings)
     if round_limit is not None and round_limit < 1:
         raise InputError.of("round_limit", round_limit, "an integer >= 1, or None")
-    if options.on_progress is not None:
-        allowed = "None where rows are added on the way: points before the last may break them"
-        raise InputError.of("on_progress", options.on_progress, allowed)
     engine, _ = installed(solver)
     separators = [] if separate is None else [separate]
     cones, relaxed = foreign_cones(model, engine.native), model
@@ -138,6 +135,7 @@ def _checked(model: Model, solution: Solution, said: str) -> Solution:
         objective=None,
         values={},
         checked=False,
+        trajectory=(),
         message=f"the point found breaks {worst.kind} {worst.block!r} by {worst.amount:g}; {said}",
     )
 
@@ -156,9 +154,9 @@ class _Loop:
         self.model = model.copy()
         self.separators = separators
         self.engine = engine
-        self.options = options
+        self.course = Course(options, maximise=model.maximise)
+        self.options = replace(options, stop=self.course.stop, on_progress=None)
         self.round_limit = math.inf if round_limit is None else round_limit
-        self.began = time.perf_counter()
         self.sign = -1.0 if model.maximise else 1.0
         self.bound = -math.inf
         """On ``sign`` times the optimum, from below."""
@@ -174,9 +172,10 @@ class _Loop:
         try:
             if relaxation_first and self.has_integers:
                 self._cut_relaxation()
-            return self._cut_solutions()
+            solution = self._cut_solutions()
         except KeyboardInterrupt:
-            return self._finished(Status.INTERRUPTED, None)
+            solution = self._finished(Status.INTERRUPTED, None)
+        return self.course.ended(solution)
 
     def _cut_solutions(self) -> Solution:
         """Solve and cut until a solution violates nothing, or the bound meets the incumbent."""
@@ -184,7 +183,9 @@ class _Loop:
         while True:
             if limit := self._spent():
                 return self._finished(Status.FEASIBLE, limit)
-            solution = self._solve(self.model, self._start())
+            hear = self._hear
+            solution = self._solve(self.model, self._start(), on_progress=self.course.live(hear))
+            self.course.catch_up(solution, hear)
             if solution.status in _NO_POINT and self._cut_far_out():
                 continue
             if not solution.has_point:
@@ -209,20 +210,20 @@ class _Loop:
     def _spent(self) -> Limit | None:
         if self.rounds >= self.round_limit:
             return Limit.NODES
-        return Limit.TIME if self._seconds() <= 0 else None
+        return Limit.TIME if self.course.left <= 0 else None
 
-    def _seconds(self) -> float:
-        if self.options.time_limit is None:
-            return math.inf
-        return self.options.time_limit - (time.perf_counter() - self.began)
+    def _hear(self, progress: Progress) -> None:
+        """Points on the way may break rows that come later; bounds hold."""
+        self.course.tell(bound=progress.bound)
 
-    def _solve(self, model: Model, start: Mapping[str, Floats] | None = None) -> Solution:
-        seconds = self._seconds()
-        options = replace(
-            self.options,
-            time_limit=None if math.isinf(seconds) else max(seconds, 1e-3),
-            warm_start=start,
-        )
+    def _solve(
+        self,
+        model: Model,
+        start: Mapping[str, Floats] | None = None,
+        on_progress: Listener | None = None,
+    ) -> Solution:
+        limit = self.course.within(1.0)
+        options = replace(self.options, time_limit=limit, warm_start=start, on_progress=on_progress)
         solution = solve_directly(model, self.engine, options)
         self.rounds += 1
         self.nodes += solution.nodes or 0
@@ -310,11 +311,13 @@ class _Loop:
     def _raise_bound(self, solution: Solution) -> None:
         if solution.bound is not None:
             self.bound = max(self.bound, self.sign * solution.bound)
+            self.course.tell(bound=solution.bound)
 
     def _offer(self, solution: Solution) -> None:
         best = self.incumbent
         if best is None or self._value(solution) < self._value(best):
             self.incumbent = solution
+            self.course.tell(objective=solution.objective)
 
     def _value(self, solution: Solution) -> float:
         return math.inf if solution.objective is None else self.sign * solution.objective
@@ -338,7 +341,7 @@ class _Loop:
         if solution.status in (Status.NO_SOLUTION, Status.INTERRUPTED):
             self._raise_bound(solution)
             return self._finished(solution.status, solution.limit)
-        seconds = time.perf_counter() - self.began
+        seconds = self.course.spent
         message = solution.message
         if solution.status in _NO_POINT:
             message = "unbounded without rows that no cut found supplies"
@@ -347,7 +350,7 @@ class _Loop:
 
     def _finished(self, status: Status, limit: Limit | None) -> Solution:
         bound = self.sign * self.bound if math.isfinite(self.bound) else None
-        seconds = time.perf_counter() - self.began
+        seconds = self.course.spent
         if self.incumbent is None:
             word = Status.INTERRUPTED if status is Status.INTERRUPTED else Status.NO_SOLUTION
             return Solution(
@@ -373,7 +376,6 @@ class _Loop:
             limit=limit,
             seconds=seconds,
             nodes=self.nodes,
-            trajectory=(Moment(seconds, bound, value),),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -119,6 +119,8 @@ class Generator:
     budget: Budget
     smoothing: float
     integral_objective: bool
+    heard: Callable[[int, float], None] | None = None
+    """Told a node's number and the bound on it after each round of pricing."""
     history: list[Iteration] = field(default_factory=list)
 
     def rounded(self, bound: float) -> float:
@@ -393,3 +395,5 @@ class _NodeRun:
     def _record(self, point: MasterPoint, value: float | None, phase: Phase, columns: int) -> None:
         bound = None if phase is Phase.FEASIBILITY else value
         self.g.history.append(Iteration(self.node, phase, point.value, bound, columns))
+        if self.g.heard is not None:
+            self.g.heard(self.node, self.bound)

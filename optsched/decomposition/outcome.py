@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from optsched.decomposition.columns import Column
 from optsched.decomposition.generation import Iteration
+from optsched.decomposition.primal import Incumbent
 from optsched.errors import FieldProblem, InputError
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status, relative_gap
@@ -45,6 +46,9 @@ class GenerationOptions:
     """Longest time of one such solve or dive."""
     stop: threading.Event | None = None
     """Set it from another thread to end with what is known so far."""
+    on_progress: Callable[[float, Incumbent | None], object] | None = None
+    """Told a proven lower bound, once there is one, and the best solution at each step, new or not;
+    what it returns does not count."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -91,6 +95,11 @@ class ColumnSolution:
     def gap(self) -> float | None:
         """|objective - bound| / max(1, |objective|); None unless both are known."""
         return relative_gap(self.objective, self.bound)
+
+    @property
+    def incumbent(self) -> Incumbent | None:
+        """The columns chosen, with what they cost; None where there are none."""
+        return None if self.objective is None else Incumbent(self.chosen, self.objective)
 
     def solution(self, *, scale: float = 1.0, constant: float = 0.0) -> Solution:
         """The outcome as of a solve, values ``scale * value + constant``; columns are left out.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import replace
 
+from optsched.clock import Clock
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
@@ -31,9 +33,8 @@ def recorded(
     recorder = _Recorder(options)
     told = replace(options, on_progress=recorder, stop=recorder.stop)
     result = engine.solve(compiled, told, start)
-    if recorder.failure is not None:
-        said = f"on_progress raised {type(recorder.failure).__name__}: {recorder.failure}"
-        return SolverResult(Status.ERROR, message=said)
+    if recorder.complaint:
+        return SolverResult(Status.ERROR, message=recorder.complaint)
     return replace(result, trajectory=(*recorder.moments, *result.trajectory))
 
 
@@ -42,21 +43,107 @@ class _Recorder:
 
     def __init__(self, options: Options) -> None:
         self.moments: list[Moment] = []
-        self.failure: BaseException | None = None
+        self.complaint = ""
+        """What the listener raised, if anything."""
         self.stop = _Either(options.stop)
         self._listener = options.on_progress
 
-    def __call__(self, progress: Progress) -> None:
-        """Hear how far the solver is; called on its thread, which no error must cross."""
-        self.moments.append(Moment(time.time(), progress.bound, progress.objective))
+    def __call__(self, progress: Progress, at: float | None = None) -> None:
+        """Hear how far the solver is; called on its thread, which no error must cross.
+
+        Args:
+            progress: what to keep and to pass on.
+            at: the moment, seconds of the recorder's owner; None: now, of ``time.time``.
+        """
+        now = time.time() if at is None else at
+        self.moments.append(Moment(now, progress.bound, progress.objective))
         if self._listener is None or self.stop.is_set():
             return
         try:
             if self._listener(progress):
                 self.stop.set()
         except BaseException as failure:
-            self.failure = failure
+            self.complaint = f"on_progress raised {type(failure).__name__}: {failure}"
             self.stop.set()
+
+
+class Course(Clock):
+    """The clock of a search of its own, which tells its best value and bound as they come.
+
+    ``on_progress`` is told of each, as by a solver; ``stop`` is set where that ends the search.
+
+    Args:
+        options: ``time_limit``, ``stop`` and ``on_progress`` of the search.
+        maximise: whether bounds lie above the optimum.
+
+    Example:
+        >>> from optsched import Options
+        >>> from optsched.solvers.solution import Solution, Status
+        >>> course = Course(Options())
+        >>> course.tell(bound=3.0)
+        >>> course.tell(objective=5.0)
+        >>> course.tell(bound=2.0)
+        >>> solution = course.ended(Solution(Status.OPTIMAL, 5.0, 5.0))
+        >>> [(m.bound, m.objective) for m in solution.trajectory]
+        [(3.0, None), (3.0, 5.0), (5.0, 5.0)]
+    """
+
+    def __init__(self, options: Options, *, maximise: bool = False) -> None:
+        self._recorder = _Recorder(options)
+        self._heard = options.on_progress is not None
+        super().__init__(options.time_limit, self._recorder.stop if self._heard else options.stop)
+        self._sign = -1.0 if maximise else 1.0
+        self._bound, self._value = -math.inf, math.inf  # times the sign
+        self._then: float | None = None
+
+    def tell(self, bound: float | None = None, objective: float | None = None) -> None:
+        """Tell a proven bound or the value of a point; what is no better than before is no news."""
+        low, high = self._bound, self._value
+        if bound is not None and math.isfinite(bound):
+            low = max(low, self._sign * bound)
+        if objective is not None and math.isfinite(objective):
+            high = min(high, self._sign * objective)
+        if (low, high) == (self._bound, self._value):
+            return
+        self._bound, self._value = low, high
+        best, value = (None if math.isinf(one) else self._sign * one for one in (low, high))
+        now = self.spent if self._then is None else self._then
+        self._recorder(Progress(best, value, seconds=now), now)
+
+    def live(self, hear: Listener) -> Listener | None:
+        """``on_progress`` of a solver at work for the search: ``hear`` where anybody listens.
+
+        Where nobody does the solver is free to work in another process, and ``catch_up`` follows.
+        """
+        return hear if self._heard else None
+
+    def catch_up(self, solution: Solution, hear: Listener) -> None:
+        """Let ``hear`` have what a solver told on its way to a solution that has just come."""
+        began = self.spent - solution.seconds
+        for moment in () if self._heard else solution.trajectory:
+            self._then = max(0.0, began + moment.seconds)
+            hear(Progress(moment.bound, moment.objective))
+        self._then = None
+
+    def ended(self, solution: Solution) -> Solution:
+        """The answer of the search with its trajectory; an error if ``on_progress`` raised one.
+
+        What a solver said on the way and its answer took back is taken back from the steps.
+        """
+        bound, value = solution.bound, solution.objective
+        worse, better = (min, max) if self._sign > 0 else (max, min)
+        steps = [
+            Moment(
+                seconds,
+                None if low is None or bound is None else worse(low, bound),
+                None if high is None or value is None else better(high, value),
+            )
+            for seconds, low, high in self._recorder.moments
+        ]
+        solution = replace(solution, trajectory=(*steps, Moment(self.spent, bound, value)))
+        if said := self._recorder.complaint:
+            return replace(solution, status=Status.ERROR, message=said)
+        return solution
 
 
 class _Either(threading.Event):

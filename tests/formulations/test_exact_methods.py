@@ -72,6 +72,12 @@ def unlimited(name, method):
     return problem(name).solve(method, instance(name))
 
 
+def sign_of(name, method):
+    """1 where bounds lie below the optimum; (4) of batch maximises, whatever it is a part of."""
+    maximises = method == "problem_4_columns" or problem(name).sense == "maximise"
+    return -1 if maximises else 1
+
+
 def options(name, value):
     more = {"isolate": True} if name == "memory_limit" else {}
     return Options(**{name: value}, **more)
@@ -116,7 +122,7 @@ def test_a_limit_that_a_method_honours_ends_it_with_what_is_known(name, method):
     for limits in asked:
         solution = found.solve(method, instance(name), options=limits).solution
         assert solution.status in ENDED
-        sign = 1 if found.sense == "minimise" else -1
+        sign = sign_of(name, method)
         if solution.bound is not None:
             assert sign * solution.bound <= sign * best.objective + 1e-6
         if solution.status is Status.OPTIMAL:
@@ -138,6 +144,66 @@ def test_what_chooses_the_way_of_a_method_changes_nothing_of_its_optimum(name, m
     if "solver" in honours:
         other = found.solve(method, instance(name), solver="highs")
         assert other.solution.objective == pytest.approx(best.solution.objective)
+
+
+TELLING = [
+    (name, method)
+    for name, method in METHODS
+    if "on_progress" in problem(name).formulations[method].honours
+]
+
+
+def test_every_search_of_its_own_tells_but_the_flow_and_the_prices():
+    assert set(METHODS) - set(TELLING) == {
+        ("preemptive", "price_guided"), ("preemptive", "problem_4_flow"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "method"), TELLING)
+def test_bound_and_value_only_get_better_on_the_way_and_end_as_the_answer(name, method):
+    found, heard = problem(name), []
+    told = found.solve(method, instance(name), options=Options(on_progress=heard.append)).solution
+    kept = unlimited(name, method).solution
+    sign = sign_of(name, method)
+    for solution in (told, kept):
+        steps = solution.trajectory
+        assert steps[-1][1:] == (solution.bound, solution.objective)
+        assert [step.seconds for step in steps] == sorted(step.seconds for step in steps)
+        bounds = [sign * step.bound for step in steps if step.bound is not None]
+        values = [-sign * step.objective for step in steps if step.objective is not None]
+        assert len(steps) > 1
+        assert bounds == sorted(bounds)
+        assert values == sorted(values)
+    assert told.objective == pytest.approx(kept.objective)
+    assert heard
+
+
+@pytest.mark.parametrize(("name", "method"), TELLING)
+def test_who_listens_can_end_a_search_with_what_is_known(name, method):
+    found, best, heard = problem(name), unlimited(name, method).solution, []
+
+    def enough(progress):
+        heard.append(progress)
+        return True
+
+    solution = found.solve(method, instance(name), options=Options(on_progress=enough)).solution
+    assert solution.status in ENDED
+    assert len(heard) == 1
+    if solution.bound is not None:
+        sign = sign_of(name, method)
+        assert sign * solution.bound <= sign * best.objective + 1e-6
+
+
+@pytest.mark.parametrize(("name", "method"), TELLING)
+def test_a_listener_that_fails_is_an_error_in_its_words(name, method):
+    def fail(progress):
+        raise ValueError("no such thing")
+
+    solution = (
+        problem(name).solve(method, instance(name), options=Options(on_progress=fail)).solution
+    )
+    assert solution.status is Status.ERROR
+    assert "on_progress raised ValueError: no such thing" in solution.message
 
 
 def test_a_flow_does_not_pretend_to_heed_a_solver_or_a_limit():

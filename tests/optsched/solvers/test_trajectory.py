@@ -139,9 +139,22 @@ def test_where_nobody_could_be_told_a_listener_is_refused(settings):
         solve(knapsack(), on_progress=print, **settings)
 
 
-def test_beside_cuts_that_come_later_a_listener_is_refused():
-    with pytest.raises(InputError, match="on_progress"):
-        solve_with_cuts(knapsack(), lambda _: [], on_progress=print)
+def test_beside_cuts_that_come_later_bounds_are_told_and_points_that_nothing_cuts():
+    m, heard = Model(), []
+    x = m.integer("x", 2, upper=5)
+    m.add("some", x.sum() <= 7.5)
+    m.maximize(x @ np.array([2.0, 1.0]))
+
+    def apart(values):
+        return [("apart", x[0] <= 2.0)] if values["x"][0] > 2 + 1e-6 else []
+
+    solution = solve_with_cuts(m, apart, on_progress=heard.append).solution
+    assert solution.objective == 9
+    assert [one.objective for one in heard][-1] == 9
+    assert {one.objective for one in heard} == {None, 9.0}
+    bounds = [moment.bound for moment in solution.trajectory]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] > bounds[-1] == 9
 
 
 def test_a_process_of_its_own_brings_its_trajectory_along():
