@@ -16,16 +16,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.errors import ModelError
-from optsched.model import FEASIBILITY, MatrixForm, Model
-from optsched.model.blocks import Maximum, Product
+from optsched.model import FEASIBILITY, MatrixForm, Model, Rows
 from optsched.model.expression import Floats
-from optsched.model.ranges import affine
+from optsched.model.matrix_form import assemble
 from optsched.solvers.solution import Status
 from optsched.testing.exact_lp import Row, maximise
-from optsched.testing.integer_box import IntegerBox, Mask, columns_of, interval
+from optsched.testing.integer_box import IntegerBox, Mask, interval
+from optsched.testing.pieces import pieces
 
 MOST_CHOICES = 10_000
-"""Winners of the maxima over continuous variables that are tried at one integer point."""
+"""Ways in which blocks over continuous variables may hold that are tried at one integer point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ def enumerate_optimum(model: Model) -> Optimum:
 
     Args:
         model: its integer variables have finite bounds and few points between them; of the
-            nonlinear blocks, products (one factor integer), maxima and indicators may touch
-            continuous variables, and with those, numbers should be sums of powers of two: they
-            are taken for exactly what their floating-point form says.
+            nonlinear blocks, those that ``pieces`` knows, and indicators, may touch continuous
+            variables, and with those, numbers should be sums of powers of two: they are taken for
+            exactly what their floating-point form says.
 
     Raises:
         ModelError: the model is too large or holds something else.
@@ -110,7 +110,7 @@ def _best(
 
 
 class _Remaining:
-    """The linear programs that an integer point leaves: one per choice of winners of maxima."""
+    """The linear programs that an integer point leaves: one per choice of pieces of its blocks."""
 
     def __init__(
         self, grid: IntegerBox, compiled: MatrixForm, point: int, on: list[Mask], sign: float
@@ -122,27 +122,24 @@ class _Remaining:
         self.lower = [_side(v) for v in low]
         self.upper = [_side(v) for v in high]
         self.cost, self.earned = self._split(sign * compiled.cost)
-        self.rows = self._restricted(compiled.rows.matrix, compiled.rows.lower, compiled.rows.upper)
+        self.rows = self._restricted(compiled.rows)
         for indicator, active in zip(compiled.indicators, on, strict=True):
             rows = indicator.rows
             self.rows += self._restricted(
-                rows.matrix[active], rows.lower[active], rows.upper[active]
+                Rows(rows.matrix[active], rows.lower[active], rows.upper[active])
             )
-        for block in grid.open:
-            if isinstance(block, Product):
-                self.rows += self._product(block)
+        known = np.where(grid.known, self.base, np.nan)
+        self.options = [
+            [self._restricted(assemble(piece, grid.columns), settled=True) for piece in some]
+            for block in grid.open
+            for some in pieces(block, known)
+        ]
 
     def alternatives(self) -> Iterator[list[Row]]:
-        """The rows, for every way in which arguments may be the maxima."""
-        options = [
-            self._winners(block, entry)
-            for block in self.grid.open
-            if isinstance(block, Maximum)
-            for entry in range(block.result.size)
-        ]
-        if np.prod([float(len(o)) for o in options]) > MOST_CHOICES:
-            raise ModelError("too many maxima over continuous variables")
-        for chosen in itertools.product(*options):
+        """The rows, for every way in which the open blocks may hold."""
+        if np.prod([float(len(some)) for some in self.options]) > MOST_CHOICES:
+            raise ModelError("too many ways in which blocks over continuous variables may hold")
+        for chosen in itertools.product(*self.options):
             yield [*self.rows, *itertools.chain.from_iterable(chosen)]
 
     def _split(self, coefficients: Floats) -> tuple[list[Fraction], Fraction]:
@@ -154,44 +151,19 @@ class _Remaining:
         )
         return [Fraction(c) for c in coefficients[self.unknown]], total
 
-    def _restricted(self, matrix: sp.csr_array, lower: Floats, upper: Floats) -> list[Row]:
-        """Rows over the unknown columns, the known ones inserted."""
+    def _restricted(self, given: Rows, *, settled: bool = False) -> list[Row]:
+        """Rows over the unknown columns, the known ones inserted; ``settled``: also rows that
+        mention no unknown one, which elsewhere have been seen to hold.
+        """
         rows: list[Row] = []
-        for coefficients, low, high in zip(matrix.toarray(), lower, upper, strict=True):
+        for coefficients, low, high in zip(
+            given.matrix.toarray(), given.lower, given.upper, strict=True
+        ):
             free, known = self._split(coefficients)
-            if any(free):
+            if any(free) or settled:
                 sides = [None if (s := _side(v)) is None else s - known for v in (low, high)]
                 rows.append((free, sides[0], sides[1]))
         return rows
-
-    def _product(self, block: Product) -> list[Row]:
-        """``result = number * expression``."""
-        count = self.grid.columns
-        result, left, right = (affine(e, count) for e in (block.result, block.left, block.right))
-        if not self.grid.known[columns_of(block.left)].all():
-            left, right = right, left
-        number = left[0] @ np.where(self.grid.known, self.base, 0.0) + left[1]
-        matrix = (result[0] - right[0].multiply(number[:, None])).toarray()
-        side = number * right[1]
-        return self._restricted(sp.csr_array(matrix), side, side)
-
-    def _winners(self, block: Maximum, entry: int) -> list[list[Row]]:
-        """Rows for each argument that may be the maximum of one entry."""
-        count = self.grid.columns
-        matrix, constant = affine(block.arguments, count)
-        width = block.arguments.shape[-1]
-        here = slice(entry * width, (entry + 1) * width)
-        result = affine(block.result, count)[0].toarray()[entry]
-        # result - argument, to be >= 0 for a maximum and <= 0 for a minimum
-        above = sp.csr_array(result - matrix.toarray()[here])
-        side = constant[here]
-        far = np.full(width, np.inf)
-        options = []
-        for winner in range(width):
-            low = side if block.sign > 0 else np.where(np.arange(width) == winner, side, -far)
-            high = side if block.sign < 0 else np.where(np.arange(width) == winner, side, far)
-            options.append(self._restricted(above, low, high))
-        return options
 
 
 def _side(value: float) -> Fraction | None:

@@ -19,10 +19,16 @@ from optsched.model.blocks import (
     ActiveSlot,
     Block,
     Cumulative,
+    Element,
     Intervals,
     Maximum,
+    Piecewise,
+    Power,
     Product,
+    Ratio,
     RotatedCone,
+    SemiContinuous,
+    SpecialOrdered,
     Table,
 )
 from optsched.model.expression import Expression, Floats
@@ -35,7 +41,7 @@ TOLERANCE = 1e-9
 """Relative to max(1, |side|): decimals such as 0.1 + 0.2 meet 0.3."""
 
 Mask = NDArray[np.bool_]
-Valued = Product | Table | ActiveSlot | Maximum
+Valued = Product | Table | ActiveSlot | Maximum | Element | Piecewise | Power | Ratio
 
 
 class IntegerBox:
@@ -53,7 +59,7 @@ class IntegerBox:
         """Shape (points, columns)."""
         self.alive: Mask = np.ones(len(self.low), dtype=bool)
         """Shape (points,): no known block is broken."""
-        self.open: list[Product | Maximum] = []
+        self.open: list[Block] = []
         """Blocks that say something of columns to be chosen."""
 
     def take(self, block: Block) -> None:
@@ -77,6 +83,17 @@ class IntegerBox:
                 self._cumulative(block)
             case RotatedCone():
                 self._rotated_cone(block)
+            case Element():
+                self._element(block)
+            case Piecewise():
+                self._piecewise(block)
+            case Power():
+                value = self._value(block, block.base) ** block.exponent
+                self._set(block, value, value, True)
+            case Ratio():
+                self._ratio(block)
+            case SpecialOrdered() | SemiContinuous() if self._depends(*block.expressions()):
+                self.open.append(block)
             case _:
                 self._judged(block)
 
@@ -172,12 +189,48 @@ class IntegerBox:
             under_way = (presence == 1) & (start <= moment) & (moment < end)
             self.alive &= np.where(under_way, demand, 0.0).sum(axis=1) <= capacity
 
+    def _ratio(self, block: Ratio) -> None:
+        over, under = self._range(block.numerator), self._value(block, block.divisor)
+        ends = np.sort([end / under for end in over], axis=0)
+        unknown = self._depends(block.numerator)
+        self._set(block, ends[0], ends[1], not unknown)
+        if unknown:
+            self.open.append(block)
+
+    def _element(self, block: Element) -> None:
+        index, (low, high) = self._value(block, block.index), self._range(block.array)
+        inside = (index >= 0) & (index < block.array.size)
+        self.alive &= inside.reshape(len(inside), -1).all(axis=1)
+        chosen = np.where(inside, index, 0).astype(int).reshape(len(inside), -1)
+        unknown = self._depends(block.array)
+        low, high = (np.take_along_axis(side, chosen, axis=1) for side in (low, high))
+        self._set(block, low, high, not unknown)
+        if unknown:
+            self.open.append(block)
+
+    def _piecewise(self, block: Piecewise) -> None:
+        if self._depends(block.argument):
+            ends = np.broadcast_to(block.values.min(), (len(self.low), *block.shape))
+            self._set(block, ends, np.full(ends.shape, block.values.max()), False)
+            self.open.append(block)
+            return
+        at = self._value(block, block.argument)
+        slack = TOLERANCE * np.abs(block.points).max()
+        inside = (at >= block.points[0] - slack) & (at <= block.points[-1] + slack)
+        self.alive &= inside.reshape(len(inside), -1).all(axis=1)
+        value = np.interp(at, block.points, block.values)
+        self._set(block, value, value, True)
+
     def _judged(self, block: Block) -> None:
         """A kind that is not known here, by its own excess at every point."""
         for expression in block.expressions():
             self._value(block, expression)
-        for point in np.flatnonzero(self.alive):
-            self.alive[point] = bool((block.excess(self.low[point]) <= TOLERANCE).all())
+        columns = np.unique(np.concatenate([columns_of(e) for e in block.expressions()]))
+        _, first, same = np.unique(
+            self.low[:, columns], axis=0, return_index=True, return_inverse=True
+        )
+        right = [bool((block.excess(self.low[point]) <= TOLERANCE).all()) for point in first]
+        self.alive &= np.array(right)[same.reshape(-1)]
 
     def _rotated_cone(self, block: RotatedCone) -> None:
         u, v, w = (self._value(block, e) for e in (block.u, block.v, block.w))

@@ -111,6 +111,59 @@ def _cumulative(m: Model, s: Mapping[str, Any], tasks: dict[str, Intervals]) -> 
     m.cumulative(tasks[s["tasks"]], demand, capacity, name=s["name"])
 
 
+def _entries(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
+    state = getattr(m, s["kind"])  # the entries of each in the last axis
+    state(m.stack(*(vector(m, column) for column in s["entries"])), name=s["name"])
+
+
+def _tour(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
+    state = m.circuit if s["kind"] == "circuit" else m.routes
+    state(plain(m, s["arcs"]), s["tails"], s["heads"], name=s["name"])
+
+
+def _semicontinuous(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
+    state = m.semi_integer if s["whole"] else m.semicontinuous
+    lower, upper = [_end(v, -1) for v in s["lower"]], [_end(v, 1) for v in s["upper"]]
+    state(s["name"], len(lower), lower=lower, upper=upper)
+
+
+def _soft(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
+    m.soft(s["name"], _relation(m, s))
+
+
+def _element(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
+    m.element(vector(m, s["array"]), vector(m, s["index"]), name=s["name"])
+
+
+def _piecewise(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
+    m.piecewise(vector(m, s["of"]), s["points"], s["values"], name=s["name"])
+
+
+def _power(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
+    m.power(vector(m, s["of"]), s["exponent"], name=s["name"])
+
+
+def _ratio(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
+    m.ratio(vector(m, s["left"]), vector(m, s["right"]), name=s["name"])
+
+
+def _precedence(m: Model, s: Mapping[str, Any], tasks: dict[str, Intervals]) -> None:
+    first, then, lag = tasks[s["first"]], tasks[s["then"]], vector(m, s["lag"])
+    m.precedence(first, then, lag, from_=s["from"], to=s["to"], name=s["name"])
+
+
+def _alternative(m: Model, s: Mapping[str, Any], tasks: dict[str, Intervals]) -> None:
+    ways = s["ways"]
+    parts = [vector(m, ways[word]).reshape(1, -1) for word in ("start", "duration", "end")]
+    there = plain(m, ways["presence"]).reshape(1, -1)
+    several = m.interval(*parts, presence=there, name=ways["name"])
+    m.alternative(tasks[s["task"]], several, name=s["name"])
+
+
+def _no_overlap(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
+    m.no_overlap(vector(m, s["start"]), s["lengths"], s["setup"], name=s["name"])
+
+
 _STATEMENTS: dict[str, Callable[[Model, Mapping[str, Any], dict[str, Intervals]], None]] = {
     "linear": _linear,
     "indicator": _indicator,
@@ -124,6 +177,20 @@ _STATEMENTS: dict[str, Callable[[Model, Mapping[str, Any], dict[str, Intervals]]
     "rotated_cone": _rotated_cone,
     "interval": _interval,
     "cumulative": _cumulative,
+    "sos1": _entries,
+    "sos2": _entries,
+    "all_different": _entries,
+    "circuit": _tour,
+    "routes": _tour,
+    "semicontinuous": _semicontinuous,
+    "soft": _soft,
+    "element": _element,
+    "piecewise": _piecewise,
+    "power": _power,
+    "ratio": _ratio,
+    "precedence": _precedence,
+    "alternative": _alternative,
+    "no_overlap": _no_overlap,
 }
 STATEMENTS = tuple(_STATEMENTS)
 """Kinds of statement a recipe may hold."""

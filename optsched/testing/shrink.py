@@ -51,7 +51,7 @@ def _smaller(recipe: Recipe) -> Iterator[Recipe]:
         del new["variables"][i]
         yield new
     for i, statement in enumerate(recipe["statements"]):
-        for key in ("literals", "arguments", "activity", "w"):
+        for key in ("literals", "arguments", "activity", "w", "entries", "array"):
             for j in range(len(statement.get(key, ()))):
                 new = copy.deepcopy(recipe)
                 del new["statements"][i][key][j]
@@ -92,14 +92,16 @@ def _affines(node: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
         for key, value in node.items():
             yield from _affines(value, (*path, key))
     elif isinstance(node, list):
-        if node and isinstance(node[0], int | float) and path[-1] not in _NUMBERS:
+        if node and isinstance(node[0], int | float) and not {*path} & _NUMBERS:
             yield path, node
         else:
             for i, value in enumerate(node):
                 yield from _affines(value, (*path, i))
 
 
-_NUMBERS = ("lower", "upper", "values", "slots", "active")
+_NUMBERS = {"lower", "upper", "values", "slots", "active", "points", "tails", "heads", "lengths",
+            "setup"}  # fmt: skip
+"""Keys of numbers that are no expressions."""
 
 
 def _replaced(recipe: Recipe, path: Path, terms: list[Any]) -> Recipe:

@@ -106,18 +106,22 @@ def _add_all_different(writer: ProtoWriter, block: AllDifferent) -> None:
             write(constraint.all_diff.exprs.add(), line)
 
 
-def _add_circuit(writer: ProtoWriter, block: Circuit) -> None:
+def _add_tours(writer: ProtoWriter, block: Circuit) -> None:
+    """A circuit or routes; of several loops at one node CP-SAT takes only what they add up to."""
     (constraint,) = writer.add_copies([writer.template()])
-    constraint.circuit.tails.extend(block.tails.tolist())
-    constraint.circuit.heads.extend(block.heads.tolist())
-    constraint.circuit.literals.extend(block.arcs.terms[0].columns.tolist())
-
-
-def _add_routes(writer: ProtoWriter, block: Routes) -> None:
-    (constraint,) = writer.add_copies([writer.template()])
-    constraint.routes.tails.extend(block.tails.tolist())
-    constraint.routes.heads.extend(block.heads.tolist())
-    constraint.routes.literals.extend(block.arcs.terms[0].columns.tolist())
+    target = constraint.routes if isinstance(block, Routes) else constraint.circuit
+    tails, heads, literals = block.tails, block.heads, block.arcs.terms[0].columns
+    loop = tails == heads
+    nodes, which = np.unique(tails[loop], return_inverse=True)
+    if len(nodes) < np.count_nonzero(loop):
+        loops = block.arcs[loop].sum_by(which, len(nodes))
+        once = writer.add_columns(loops, 0.0, 1.0, loops.at(writer.point))
+        writer.add_rows(block.name, loops == once)
+        tails, heads = (np.append(ends[~loop], nodes) for ends in (tails, heads))
+        literals = np.append(literals[~loop], once.terms[0].columns)
+    target.tails.extend(tails.tolist())
+    target.heads.extend(heads.tolist())
+    target.literals.extend(literals.tolist())
 
 
 def _add_semicontinuous(writer: ProtoWriter, block: SemiContinuous) -> None:
@@ -232,8 +236,8 @@ _WRITERS: dict[str, Callable[[ProtoWriter, Any], None]] = {
     "table": _add_tables,
     "active_slot": add_active_slots,
     "all_different": _add_all_different,
-    "circuit": _add_circuit,
-    "routes": _add_routes,
+    "circuit": _add_tours,
+    "routes": _add_tours,
     "semicontinuous": _add_semicontinuous,
     "intervals": _add_task_rows,
 }

@@ -165,7 +165,7 @@ class _Session:
             return _read(self.compiled, built, heard.stopped)
         except gurobipy.GurobiError as failure:
             if failure.errno == _TOO_LARGE:
-                said = "gurobi: its licence is for models of at most 2,000 columns and rows"
+                said = "gurobi: its licence is for 2,000 columns and rows, 200 beside products"
                 raise UnsupportedError(said) from failure
             return SolverResult(Status.ERROR, message=f"gurobi: {failure}")
         finally:

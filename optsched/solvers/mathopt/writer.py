@@ -41,7 +41,7 @@ def build(compiled: MatrixForm, cost: Floats | None = None) -> Any:
         elif isinstance(other, RotatedCone):
             _add_cones(proto, extra, other)
         elif isinstance(other, SpecialOrdered):
-            _add_sets(proto, other, len(compiled.cost))
+            _add_sets(proto, extra, other)
         else:
             raise TypeError(f"no form of a {other.kind} is known to MathOpt")
     _add_columns(proto, extra)
@@ -276,9 +276,14 @@ def _add_cones(proto: Any, extra: _Extra, block: RotatedCone) -> None:
         polynomial.write(proto, 0.0, np.inf)
 
 
-def _add_sets(proto: Any, block: SpecialOrdered, columns: int) -> None:
-    matrix, constants = affine(block.values, columns)
+def _add_sets(proto: Any, extra: _Extra, block: SpecialOrdered) -> None:
+    """Sets, and rows where an entry cannot be 0: SCIP has been seen to fail over such entries."""
+    matrix, constants = affine(block.values, len(extra.compiled.cost))
     width = block.values.shape[-1]
+    least, most = range_of(block.values, extra.domains)
+    apart = np.abs(np.subtract.outer(np.arange(width), np.arange(width))) >= block.order
+    if (nought := ((least > 0) | (most < 0)) @ apart).any():
+        extra.relations.append(block.values[nought] == 0)
     sets = proto.sos1_constraints if block.order == 1 else proto.sos2_constraints
     for first in range(0, block.values.size, max(1, width)):
         one = sets[len(sets)]

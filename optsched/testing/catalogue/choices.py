@@ -9,7 +9,7 @@ from optsched.solvers.solution import Status
 from optsched.testing.case import case
 
 
-@case(8.0, countable=False)
+@case(8.0)
 def one_entry_of_a_set_of_type_one() -> Model:
     m = Model()
     x = m.continuous("x", (2, 3), lower=-1, upper=np.array([[2, 5, 4], [3, 1, 2]]))
@@ -47,7 +47,7 @@ def sums_in_a_set_of_type_one() -> Model:
     return m
 
 
-@case(13.0, countable=False)
+@case(13.0)
 def a_unit_that_runs_well_or_not_at_all() -> Model:
     m = Model()
     power = m.semicontinuous("power", 3, lower=np.array([2.0, 2.5, 4.0]), upper=8.0)

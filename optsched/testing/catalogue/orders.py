@@ -87,7 +87,7 @@ def an_index_beyond_its_elements() -> Model:
     return m
 
 
-@case(4.25, countable=False)
+@case(4.25)
 def a_piecewise_linear_function_that_is_not_convex() -> Model:
     m = Model()
     x = m.continuous("x", upper=6)
@@ -96,7 +96,7 @@ def a_piecewise_linear_function_that_is_not_convex() -> Model:
     return m
 
 
-@case(status=Status.INFEASIBLE, countable=False)
+@case(status=Status.INFEASIBLE)
 def an_argument_beyond_the_last_point() -> Model:
     m = Model()
     x = m.continuous("x", lower=5, upper=6)

@@ -115,7 +115,7 @@ def a_polynomial_of_a_real() -> Model:
     return m
 
 
-@case(1.75, countable=False)
+@case(1.75)
 def a_ratio_over_an_integer() -> Model:
     m = Model()
     x, y = m.integer("x", upper=7), m.integer("y", lower=1, upper=4)

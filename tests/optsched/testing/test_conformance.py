@@ -72,7 +72,8 @@ def test_random_models_of_every_kind_agree_with_enumeration(batch):
     if MODELS >= 1000:
         assert kinds == {
             "linear", "indicator", "product", "table", "active_slot", "maximum", "intervals",
-            "cumulative",
+            "cumulative", "special_ordered", "semicontinuous", "circuit", "routes", "all_different",
+            "element", "piecewise", "power", "ratio",
         }  # fmt: skip
 
 
