@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from optsched.evaluation.proofs import check_proof, prove
+from optsched.evaluation.proofs import check_proof, nodes, prove
 from optsched.problem import Problem, problem
 from optsched.proof import NotProvenError
 from optsched.solvers.options import Options
@@ -40,7 +40,7 @@ def measured(found: Problem, call: str, instance: Any, seconds: float) -> tuple[
     began = time.perf_counter()
     closed = check_proof(found, instance, json.loads(text)).closed
     verified = time.perf_counter() - began
-    numbers = f"{proven:7.2f} s {verified:6.2f} s {len(document['nodes']):6} {len(text):9}"
+    numbers = f"{proven:7.2f} s {verified:6.2f} s {nodes(document):6} {len(text):9}"
     return f"{head} {numbers}", True, closed
 
 

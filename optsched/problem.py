@@ -113,6 +113,9 @@ class Problem:
     proof_relaxation: str = ""
     """A smaller relaxation, with options, whose optimum is often the problem's: its proof is looked
     for first."""
+    proof_parts: Callable[[Any], Sequence[Any]] | None = None
+    """(instance) -> instances whose least costs add up to no more than its own: where they add up
+    to as much, each is proven by itself. Only beside a ``proof_model``."""
     sense: Sense = "minimise"
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)

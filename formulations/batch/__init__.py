@@ -19,7 +19,7 @@ from formulations.batch import (
 from formulations.batch.check import check, cost, flow_times, weighted_completion
 from formulations.batch.choices import lb_alone, longest, weighted_alone
 from formulations.batch.generator import GeneratorOptions, generate
-from formulations.batch.instance import Instance
+from formulations.batch.instance import Instance, by_worker_type
 from formulations.batch.metrics import MEASURES
 from formulations.batch.online import ARRIVALS, replan
 from formulations.batch.problem_2 import Objective
@@ -65,6 +65,7 @@ PROBLEM = Problem(
     reference="problem_2_offline",
     proof_model="problem_2",
     proof_relaxation="problem_2_pooled_slots",
+    proof_parts=by_worker_type,
     unit="slots",
     bounds={bound.name: bound for bound in (_ALONE, pooled_columns.COLUMNS)},
     check_options=lambda schedule: {

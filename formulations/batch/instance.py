@@ -313,5 +313,11 @@ class Instance(System):
         return self.select("jobs", kept)
 
 
+def by_worker_type(instance: Instance) -> list[Instance]:
+    """The jobs of each type of worker by themselves: a schedule's runs of one type are one's."""
+    kinds = np.unique(instance.worker_type)
+    return [instance.select_jobs(np.flatnonzero(instance.worker_type == u)) for u in kinds]
+
+
 JobDocument = entry_type(Instance, "jobs")
 """A job in a file; named here so that it can be pickled."""

@@ -226,7 +226,7 @@ def _write_proof(
     import json
 
     from optsched.document import write_text
-    from optsched.evaluation.proofs import prove
+    from optsched.evaluation.proofs import nodes, prove
     from optsched.proof import NotProvenError, ProofError
 
     try:
@@ -235,7 +235,7 @@ def _write_proof(
         say(f"not proven: {why}")
         return False
     write_text(target, json.dumps(document, separators=(",", ":")) + "\n")
-    say(f"wrote {target}: {len(document['nodes'])} nodes")
+    say(f"wrote {target}: {nodes(document)} nodes")
     return True
 
 
@@ -262,7 +262,7 @@ def verify(
     found = problem(str(document.get("problem")))
     instance = load(found.instance_type, instance_file)
     try:
-        with waiting(f"checking {len(document.get('nodes', ()))} nodes in exact arithmetic"):
+        with waiting("checking every node in exact arithmetic"):
             verdict = check_proof(found, instance, document)
     except ProofError as why:
         said, proven, numbers = f"not proven: {why}", False, dict[str, float]()

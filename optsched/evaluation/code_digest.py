@@ -90,7 +90,10 @@ def _proven_code(problem: Problem, call: str) -> Iterable[Callable[..., Any]]:
         models = proven_by(problem, call)
     except InputError:
         return ()
-    return [part for model in models for part in problem.formulation(model)[0].code]
+    parted = (
+        [problem.proof_parts, *problem.formulation(call)[0].code] if problem.proof_parts else []
+    )
+    return [*parted, *(part for model in models for part in problem.formulation(model)[0].code)]
 
 
 def code_versions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +17,7 @@ from optsched.methods import Answer, Formulation
 from optsched.model import Model
 from optsched.problem import COST_TOLERANCE, Problem
 from optsched.proof import NotProvenError, find, verify
+from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 from optsched.violation import Violation
 
@@ -62,30 +63,79 @@ def proven_bound(
         InputError: the formulation has no model.
         ProofError: the model has blocks a proof cannot speak of.
     """
-    by, proof = _found(problem, call, instance, claim, seconds)
-    bound = verify(_form(problem, by, instance), proof)
-    if bound is None:
-        raise NotProvenError("the model has no point")
-    return Proven(float(bound), len(proof["nodes"]))
+    found = _found(problem, call, instance, claim, seconds)
+    bound, _ = _verified(problem, instance, found)
+    return Proven(float(bound), nodes(found))
+
+
+def nodes(document: Mapping[str, Any]) -> int:
+    """The nodes of a proof, or of all of its parts."""
+    return sum(len(part["nodes"]) for part in document.get("parts", [document]))
 
 
 def _found(
     problem: Problem, call: str, instance: Any, claim: float | None, seconds: float | None
-) -> tuple[str, dict[str, Any]]:
-    """The first formulation of those a proof may be of that has one, and the proof.
+) -> dict[str, Any]:
+    """The proof, or one of each part of the instance where their optima add up to the claim.
 
     Raises:
         NotProvenError: no proof was found in time.
     """
     deadline = time.perf_counter() + (math.inf if seconds is None else seconds)
-    *others, last = proven_by(problem, call)
+    models = proven_by(problem, call)
+    parts = problem.proof_parts(instance) if problem.proof_parts and call not in models else []
+    if len(parts) > 1 and claim is not None:
+        optima = []
+        for part in parts:
+            left = None if seconds is None else max(deadline - time.perf_counter(), 0.0)
+            solution = problem.solve(call, part, options=Options(time_limit=left)).solution
+            optima.append(solution.objective if solution.status is Status.OPTIMAL else None)
+        known = [optimum for optimum in optima if optimum is not None]
+        apart = abs(math.fsum(known) - claim)
+        if len(known) == len(parts) and apart <= COST_TOLERANCE * max(1.0, abs(claim)):
+            pairs = zip(parts, optima, strict=True)
+            return {"parts": [_one(problem, models, *pair, deadline) for pair in pairs]}
+    return _one(problem, models, instance, claim, deadline)
+
+
+def _one(
+    problem: Problem, models: list[str], instance: Any, claim: float | None, deadline: float
+) -> dict[str, Any]:
+    """The proof by the first of the models that has one."""
+    *others, last = models
     for by in others:
         with suppress(NotProvenError):
-            return by, find(
-                _form(problem, by, instance), claim, seconds=deadline - time.perf_counter()
-            )
+            form, left = _form(problem, by, instance), deadline - time.perf_counter()
+            return {"formulation": by, **find(form, claim, seconds=left)}
     form = _form(problem, last, instance)
-    return last, find(form, claim, seconds=deadline - time.perf_counter())
+    return {"formulation": last, **find(form, claim, seconds=deadline - time.perf_counter())}
+
+
+def _verified(
+    problem: Problem, instance: Any, document: Mapping[str, Any]
+) -> tuple[Fraction, list[str]]:
+    """The bound that a proof, or those of all parts, show, and the formulations they are of.
+
+    Raises:
+        InputError: a formulation that is not known; not a proof of each part; a model without
+            points.
+        ProofError: a proof does not hold.
+    """
+    proofs: Any = [document]
+    instances: Sequence[Any] = [instance]
+    if "parts" in document:
+        proofs = document["parts"]
+        instances = problem.proof_parts(instance) if problem.proof_parts else []
+        if not isinstance(proofs, list) or not len(proofs) == len(instances) > 0:
+            raise InputError.of("parts", proofs, f"a proof of each of {len(instances)} parts")
+    total, calls = Fraction(0), []
+    for part, proof in zip(instances, proofs, strict=True):
+        calls.append(str(proof.get("formulation")))
+        bound = verify(_form(problem, calls[-1], part), proof)
+        if bound is None:
+            raise InputError.of("bound", None, "a number, as there is a schedule")
+        total += bound
+    return total, calls
 
 
 def _form(problem: Problem, call: str, instance: Any) -> Any:
@@ -116,9 +166,8 @@ def prove(
     solution = answer.solution
     if solution.status is not Status.OPTIMAL or answer.schedule is None:
         raise NotProvenError(f"no optimal schedule to prove: the solve ended {solution.status}")
-    by, proof = _found(problem, call, instance, solution.objective, seconds)
-    schedule = json.loads(dumps(answer.schedule))
-    return {**proof, "problem": problem.name, "formulation": by, "schedule": schedule}
+    proof = _found(problem, call, instance, solution.objective, seconds)
+    return {**proof, "problem": problem.name, "schedule": json.loads(dumps(answer.schedule))}
 
 
 @dataclass(frozen=True)
@@ -161,15 +210,12 @@ def check_proof(problem: Problem, instance: Any, document: Mapping[str, Any]) ->
         InputError: a document without a schedule, or of a formulation that is not known.
         ProofError: the proof does not hold.
     """
-    call = str(document.get("formulation"))
-    bound = verify(_form(problem, call, instance), document)
-    if bound is None:
-        raise InputError.of("bound", None, "a number, as there is a schedule")
+    bound, calls = _verified(problem, instance, document)
     schedule = parse(problem.schedule_type, document.get("schedule"))
     return Verdict(
         bound,
-        call,
-        call in (problem.proof_relaxation, problem.proof_model or problem.reference),
+        " and ".join(calls),
+        {*calls} <= {problem.proof_relaxation, problem.proof_model or problem.reference},
         problem.cost(instance, schedule),
         problem.check(instance, schedule, **problem.reference_check),
     )

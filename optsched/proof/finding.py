@@ -27,7 +27,7 @@ TOLERANCE = 1e-6
 claimed is then the one that was shown."""
 
 _BITS = (0, 4, 10, 20, 30, 45, 60)  # of the multipliers' denominators, tried in this order
-_HALVES = 4  # choices, and
+_HALVES = 2  # choices, and as many columns beside them, or else
 _TRIED = 8  # columns, whose children are solved to choose one to branch on
 _KNOWN = 4  # times a column is tried before its gains are taken from experience
 _WHOLE = 1e-6  # distance to a whole number that is rounding
@@ -292,7 +292,7 @@ class _Search:
         for _, half in sorted(halves)[:_HALVES]:
             yield half, [1] * len(half), 0
         away = np.abs(x[self.integer] - np.rint(x[self.integer]))
-        order = np.argsort(-away, kind="stable")[:_TRIED]
+        order = np.argsort(-away, kind="stable")[: _HALVES if halves else _TRIED]
         for j in self.integer[order[away[order] > _WHOLE]].tolist():
             yield [j], [1], math.floor(x[j])
 

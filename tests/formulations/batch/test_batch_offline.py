@@ -1,5 +1,7 @@
 """Pooled servers: bounds, splits, conflicts, and the search built on them."""
 
+import json
+
 import numpy as np
 import pytest
 from batch_cases import tiny_instances, worked_example
@@ -15,7 +17,9 @@ from formulations.batch.pooled_columns import lb_columns, problem_2_pooled_slots
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.prospects import prospects
 from formulations.batch.split import Timetable, split
-from optsched.evaluation.proofs import check_proof, prove
+from optsched.errors import InputError
+from optsched.evaluation.proofs import check_proof, nodes, prove
+from optsched.proof import ProofError
 from optsched.solve import solve
 from optsched.solvers.options import Options
 
@@ -73,6 +77,51 @@ def test_an_optimum_that_pooled_servers_have_too_is_proven_by_them() -> None:
     verdict = check_proof(PROBLEM, instance, proof)
     assert verdict.closed
     assert verdict.of_the_problem
+
+
+def test_an_optimum_of_which_one_type_needs_servers_is_proven_type_by_type() -> None:
+    # of type 0 nothing is gained by pooling, of type 1 the fast speed needs one server
+    instance = Instance.build(
+        worker_capacity=[[2, 1], [0, 1]],
+        ps_capacity=[[9], [9]],
+        release_slot=[1, 1, 1, 1, 1],
+        num_chunks=[2, 2, 1, 1, 1],
+        work_slow=[4, 6, 4, 4, 4],
+        work_fast=[4, 6, 2, 2, 2],
+        worker_type=[0, 0, 1, 1, 1],
+        upload_delay=[[0, 0]] * 2 + [[0, 4]] * 3,
+    )
+    answer = PROBLEM.solve("problem_2_offline", instance)
+    proof = prove(PROBLEM, "problem_2_offline", instance, answer)
+    calls = [part["formulation"] for part in proof["parts"]]
+    assert calls == ["problem_2_pooled_slots", "problem_2"]
+    assert nodes(proof) == sum(len(part["nodes"]) for part in proof["parts"])
+    verdict = check_proof(PROBLEM, instance, json.loads(json.dumps(proof)))
+    assert verdict.closed
+    assert verdict.of_the_problem
+    for parts in ([], proof["parts"][:1], proof["parts"] * 2, 2):
+        with pytest.raises(InputError, match="a proof of each of 2 parts"):
+            check_proof(PROBLEM, instance, {**proof, "parts": parts})
+    with pytest.raises((InputError, ProofError)):
+        check_proof(PROBLEM, instance, {**proof, "parts": proof["parts"][::-1]})
+
+
+def test_where_types_compete_for_parameter_servers_all_is_proven_together() -> None:
+    instance = Instance.build(
+        worker_capacity=[[1, 1]],
+        ps_capacity=[[1]],
+        release_slot=[1, 1],
+        num_chunks=[1, 1],
+        work_slow=[2, 2],
+        work_fast=[2, 2],
+        worker_type=[0, 1],
+        upload_delay=[[0], [0]],
+    )
+    answer = PROBLEM.solve("problem_2_offline", instance)
+    assert answer.solution.objective == 4
+    proof = prove(PROBLEM, "problem_2_offline", instance, answer)
+    assert "parts" not in proof
+    assert check_proof(PROBLEM, instance, proof).closed
 
 
 def test_intervals_that_reach_every_server_always_split() -> None:

@@ -146,7 +146,7 @@ def one_of_each(seed: int) -> tuple[MatrixForm, float]:
     return m.compile(), optimum
 
 
-@pytest.mark.parametrize("seed", [0, 6, 7, 9, 11])
+@pytest.mark.parametrize("seed", [0, 7, 9, 11, 15])
 def test_a_choice_is_halved_and_of_its_mutations_none_says_something_false(seed: int) -> None:
     form, optimum = one_of_each(seed)
     proof = find(form, optimum)
