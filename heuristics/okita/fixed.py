@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.okita.instance import Floats, Integers
-from heuristics.okita.kernels import transport
+from heuristics.okita.kernels import in_a_slot, transport
 from heuristics.okita.online import Job, Recorder
 
 
@@ -29,13 +29,7 @@ class Fixed:
 
     def run(self, slot: int, recorder: Recorder) -> None:
         """One slot: every site trains what it can of its quota, local chunks first."""
-        sites = len(self._able)
-        flow = np.zeros((sites, sites), dtype=np.int64)
-        for target in np.flatnonzero(self._able):
-            sources = np.concatenate([[target], np.delete(np.arange(sites), target)])
-            offered = self._flow[sources, target]
-            before = np.cumsum(offered) - offered
-            flow[sources, target] = np.clip(self._able[target] - before, 0, offered)
+        flow = in_a_slot(self._flow, self._able)
         self._flow -= flow
         recorder.add(self.job.id, slot, self.workers, self.server, flow)
 

@@ -76,6 +76,50 @@ def transport(
 
 
 @njit_cached
+def in_a_slot(flow: Integers, able: Integers) -> Integers:
+    """What one slot trains of chunks that go from row to column: local ones first, then by row.
+
+    Args:
+        flow: chunks still to be trained, shape (sites, sites).
+        able: chunks that each site can train in a slot.
+    """
+    trained = np.zeros(flow.shape, dtype=np.int64)
+    for target in range(len(able)):
+        trained[target, target] = min(able[target], flow[target, target])
+        rest = able[target] - trained[target, target]
+        for source in range(len(able)):
+            if source != target and rest > 0:
+                trained[source, target] = min(rest, flow[source, target])
+                rest -= trained[source, target]
+    return trained
+
+
+@njit_cached
+def fitting(room: Integers, worker: Integers, server: Integers) -> tuple[Integers, Integers]:
+    """Workers that fit at each site, alone and beside the server (-1: no room for it).
+
+    Args:
+        room: free resources, shape (sites, resources).
+        worker: what one asks for, not all 0.
+        server: what the server asks for.
+    """
+    sites = len(room)
+    alone = np.zeros(sites, dtype=np.int64)
+    beside = np.full(sites, -1)
+    for r in range(sites):
+        most, rest, hosts = np.iinfo(np.int64).max, np.iinfo(np.int64).max, True
+        for k in range(len(worker)):
+            hosts = hosts and room[r, k] >= server[k]
+            if worker[k] > 0:
+                most = min(most, room[r, k] // worker[k])
+                rest = min(rest, (room[r, k] - server[k]) // worker[k])
+        alone[r] = max(most, 0)
+        if hosts:
+            beside[r] = max(rest, 0)
+    return alone, beside
+
+
+@njit_cached
 def one_shot(
     left: Integers,
     orders: Integers,

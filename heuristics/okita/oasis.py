@@ -7,6 +7,7 @@ least price is 1 and the largest 1000 per unit of a resource's capacity.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,21 @@ def oasis(
     return recorder.schedule()
 
 
+class _Offer(NamedTuple):
+    """One slot's sites and prices."""
+
+    order: Integers
+    """Sites by a worker's price."""
+    price: Floats
+    """Of a worker at each site."""
+    fit: Integers
+    """Workers at each site, the server in its place."""
+    server: int
+    """The server's site; -1: it fits nowhere."""
+    of_server: float
+    """Its price."""
+
+
 class _Market:
     """What resources cost a job that arrives, slot by slot."""
 
@@ -67,6 +83,7 @@ class _Market:
         self.job, self.room = job, room
         self.least, self.ratio = least, largest / least
         self.capacity = job.system.instance.capacity
+        self._offers: dict[int, _Offer] = {}
 
     def _prices(self, free: Integers) -> tuple[Floats, Floats]:
         """Of a worker and of the server at each site, shape (sites,)."""
@@ -76,14 +93,20 @@ class _Market:
 
     def deployment(self, slot: int, number: int) -> tuple[Integers, int, Integers]:
         """Workers per site, the server's site, and sites by price, for a number that fits."""
-        order, _, fit, server = self._offer(slot)
+        offer = self._offer(slot)
+        order, fit = offer.order, offer.fit
         before = np.cumsum(fit[order]) - fit[order]
         workers = np.zeros(len(fit), dtype=np.int64)
         workers[order] = np.clip(number - before, 0, fit[order])
-        return workers, server, order
+        return workers, offer.server, order
 
-    def _offer(self, slot: int) -> tuple[Integers, Floats, Integers, int]:
-        """Sites by price, a worker's price, what fits, and the server's site (-1: none)."""
+    def _offer(self, slot: int) -> _Offer:
+        """What a slot offers: nothing is reserved while a job chooses."""
+        if slot not in self._offers:
+            self._offers[slot] = self._offered(slot)
+        return self._offers[slot]
+
+    def _offered(self, slot: int) -> _Offer:
         free = self.room.between(slot, 1)[0]
         worker, server = self._prices(free)
         alone, beside = self.job.fits(free)
@@ -91,18 +114,18 @@ class _Market:
         where = int(np.argmin(open_)) if (beside >= 0).any() else -1
         fit = alone.copy()
         fit[where] = beside[where] if where >= 0 else 0
-        return np.argsort(worker, kind="stable"), worker, fit, where
+        order = np.argsort(worker, kind="stable")
+        return _Offer(order, worker, fit, where, server[where] if where >= 0 else np.inf)
 
     def _slot_costs(self, slot: int, most: int) -> Floats:
         """v(t, n) for n = 0 .. most, infinite where so many do not fit."""
-        order, worker, fit, server = self._offer(slot)
+        order, price, fit, server, of_server = self._offer(slot)
         cost = np.full(most + 1, np.inf)
         cost[0] = 0.0
         if server < 0:
             return cost
-        one_by_one = np.repeat(worker[order], np.minimum(fit[order], most))[:most]
-        _, at_server = self._prices(self.room.between(slot, 1)[0])
-        cost[1 : len(one_by_one) + 1] = np.cumsum(one_by_one) + at_server[server]
+        one_by_one = np.repeat(price[order], np.minimum(fit[order], most))[:most]
+        cost[1 : len(one_by_one) + 1] = np.cumsum(one_by_one) + of_server
         return cost
 
     def cheapest_numbers(self) -> list[tuple[int, int]]:

@@ -62,6 +62,8 @@ class _Plan:
     job: Job
     options: WindowOptions | None = None
     """By number of workers; kept until the job has trained."""
+    placed: tuple[int, Integers] | None = None
+    """How many workers, and where on the empty system; kept as long."""
     workers: int = 0
     window: int = 0
     total: float = 0.0
@@ -206,7 +208,10 @@ class _Slot:
         assert plan.options is not None
         chosen = plan.workers - 1
         server, near_data = int(plan.options.server[chosen]), bool(plan.options.near_data[chosen])
-        workers = job.workers(self.instance.capacity, server, plan.workers, near_data)
+        if plan.placed is None or plan.placed[0] != plan.workers:
+            empty = self.instance.capacity
+            plan.placed = plan.workers, job.workers(empty, server, plan.workers, near_data)
+        workers = plan.placed[1]
         conflicts: Booleans = np.any(job.demand(workers, server) > self.free, axis=1)
         migrate = delay = None
         if conflicts.any():
@@ -222,7 +227,7 @@ class _Slot:
         self.free -= held
         used = held.any(axis=1)
         self.busy[used] = np.minimum(self.busy[used], plan.window)
-        plan.options = None
+        plan.options = plan.placed = None
         return self._decision(plan, priority, migrate, delay, deployed=True)
 
     def _migrated(self, plan: _Plan) -> tuple[float, tuple[Integers, int] | None]:

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from formulations.okita.instance import Booleans, Floats, Instance, Integers, workers_within
+from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.schedule import Schedule
-from heuristics.okita.kernels import filled, one_shot, split, transport
+from heuristics.okita.kernels import filled, fitting, one_shot, split, transport
 from optsched.errors import FieldProblem, InputError
 
 PlacementRule = Literal["pa", "exact", "near_data"]
@@ -138,12 +138,11 @@ class Job:
             room: free resources.
             near_data: count no more than the data of the site need in a slot.
         """
-        alone = workers_within(room, self.worker)
-        beside = workers_within(room - self.server, self.worker)
+        alone, beside = fitting(room, self.worker, self.server)
         if near_data:
             needed = -(-self.divisor * self.left // self.numerator)
             alone, beside = np.minimum(alone, needed), np.minimum(beside, needed)
-        return alone, np.where((room < self.server).any(axis=1), -1, beside)
+        return alone, beside
 
     def options(self, room: Integers, first: int, last: int, length: int = 0) -> WindowOptions:
         """OSF for numbers of workers first .. last on some free resources."""
@@ -226,9 +225,9 @@ class Recorder:
         """One job in one slot."""
         site = np.flatnonzero(workers)
         source, target = np.nonzero(flow)
-        self._workers.append(_rows((i, slot), site, workers[site]))
+        self._workers.append(_rows(i, slot, site, workers[site]))
         self._servers.append((i, slot, server))
-        self._moves.append(_rows((i, slot), source, target, flow[source, target]))
+        self._moves.append(_rows(i, slot, source, target, flow[source, target]))
         self.moved += int(flow.sum())
 
     def schedule(self) -> Schedule:
@@ -240,6 +239,9 @@ class Recorder:
         )
 
 
-def _rows(same: tuple[int, int], *columns: Integers) -> Integers:
-    first = np.broadcast_to(np.array(same), (len(columns[0]), 2))
-    return np.column_stack([first, *columns])
+def _rows(i: int, slot: int, *columns: Integers) -> Integers:
+    rows = np.empty((len(columns[0]), 2 + len(columns)), dtype=np.int64)
+    rows[:, 0], rows[:, 1] = i, slot
+    for at, column in enumerate(columns, start=2):
+        rows[:, at] = column
+    return rows
