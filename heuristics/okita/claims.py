@@ -34,7 +34,7 @@ FLAT = 0.1
 """Deviation from equal weights, relative, up to which a curve counts as nearly flat."""
 
 SMALL = (
-    "T=20, optimum or certified bound; quick: 6 seeds, R 3 and 4, I 2 and 4; "
+    "T=20, optimum or certified bound; quick: 4 seeds, R 3 and 4, I 2 and 4; "
     "full: 10 seeds, R 2 to 6, I 2 to 10"
 )
 LARGE = (

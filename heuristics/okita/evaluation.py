@@ -48,7 +48,7 @@ def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
         return _cells(
             10, jobs=[2, 4, 6, 8, 10], sites=[2, 3, 4, 5, 6], horizon=[20], seconds=[120.0]
         )
-    return _cells(SEEDS, jobs=[2, 4], sites=[3, 4], horizon=[20], seconds=[2.0])
+    return _cells(4, jobs=[2, 4], sites=[3, 4], horizon=[20], seconds=[2.0])
 
 
 def measure_ratios(
