@@ -103,8 +103,7 @@ def nodes_by_drone(frame: pd.DataFrame) -> pd.DataFrame:
 def _hard_tasks(scale: Scale) -> list[dict[str, Any]]:
     seeds = 10 if scale == "full" else 2
     sizes = (77, 60, 40, 25, 16)
-    seconds = 30.0 if scale == "full" else 10.0
-    return [{"tasks": n, "seed": seed, "seconds": seconds} for n in sizes for seed in range(seeds)]
+    return [{"tasks": n, "seed": seed, "seconds": 10.0} for n in sizes for seed in range(seeds)]
 
 
 def measure_hard(tasks: int, seed: int, seconds: float) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ SIZES = (
 )
 RATIO_SIZES = (
     "J = 5 to 20 on 20 edge servers, J = 15 on 10 to 40 (quick) or 80 (full); 3 seeds (quick), "
-    "10 (full)"
+    "10 (full); the optimum, or its bound after 5 s (quick) or 10 s (full)"
 )
 AXES = ("jobs", "servers", "price_cap", "gradient")
 INSTANCE = [*AXES, "seed"]

@@ -145,7 +145,7 @@ def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
         for jobs, servers in sizes
         for time_scale in (1.0, CONTENDED)
     ]
-    return [{**task, "seconds": 60.0 if full else 5.0} for task in _seeded(cells, scale)]
+    return [{**task, "seconds": 10.0 if full else 5.0} for task in _seeded(cells, scale)]
 
 
 def measure_ratio(

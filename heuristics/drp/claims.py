@@ -35,7 +35,8 @@ BASELINES = ("greedy", "nearest", "random")
 SIZES = {
     DRP_SWEEP.name: (
         "quick: 4 seeds, 60 jobs of uniform and normal data and 20 of uniform data, and 3 seeds, "
-        "40 jobs, against the optimum; full: 10 seeds, 10 to 60 jobs"
+        "40 jobs, against the optimum; full: 10 seeds, 10 to 60 jobs, 5 of them against the "
+        "optimum or its bound after 5 s"
     ),
     DSRP_SWEEP.name: "quick: 3 or 4 seeds, 40 jobs; full: 10 seeds, 10 to 60 jobs, three profiles",
     DISCUSSION.name: (

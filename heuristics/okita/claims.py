@@ -34,15 +34,15 @@ FLAT = 0.1
 """Deviation from equal weights, relative, up to which a curve counts as nearly flat."""
 
 SMALL = (
-    "T=20, optimum or certified bound; quick: 4 seeds, R 3 and 4, I 2 and 4; "
-    "full: 10 seeds, R 2 to 6, I 2 to 10"
+    "T=20, optimum, or certified bound after 2 s (quick) or 10 s (full); quick: 4 seeds, R 3 and "
+    "4, I 2 and 4; full: 5 seeds, R 2 to 6, I 2 to 10"
 )
 LARGE = (
-    "full: T=150, I=100, R=50 where not varied, 20 seeds; quick: three tenths of that (T=45, "
+    "full: T=150, I=100, R=50 where not varied, 10 seeds; quick: three tenths of that (T=45, "
     "I=30, R=15; R 9 to 21, I 30 to 75), 6 seeds; by 95 % intervals"
 )
 FLAT_SIZES = (
-    "full: T=150, I=100, R=50, 20 seeds; quick: T=45, I=30, R=15, 6 seeds; nearly flat is within "
+    "full: T=150, I=100, R=50, 10 seeds; quick: T=45, I=30, R=15, 6 seeds; nearly flat is within "
     f"{FLAT:.0%} of the cost at equal weights, by 95 % intervals"
 )
 SAVES = (-65.0, -20.0)

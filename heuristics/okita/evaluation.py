@@ -46,7 +46,7 @@ def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
     """Sizes at which the optimum, or a bound within 5 %, is certified."""
     if scale == "full":
         return _cells(
-            10, jobs=[2, 4, 6, 8, 10], sites=[2, 3, 4, 5, 6], horizon=[20], seconds=[120.0]
+            5, jobs=[2, 4, 6, 8, 10], sites=[2, 3, 4, 5, 6], horizon=[20], seconds=[10.0]
         )
     return _cells(4, jobs=[2, 4], sites=[3, 4], horizon=[20], seconds=[2.0])
 
@@ -78,7 +78,7 @@ def _cost_tasks(scale: Scale) -> list[dict[str, Any]]:
     Jobs, sites and slots shrink together, so that sites are as busy.
     """
     full = scale == "full"
-    seeds = 20 if full else SEEDS
+    seeds = 10 if full else SEEDS
     jobs, sites, horizon = (100, 50, [150]) if full else (30, 15, [45])
     more_sites = [30, 40, 60, 70] if full else [9, 21]
     more_jobs = [150, 200, 250] if full else [75]
@@ -142,7 +142,7 @@ def measure_costs(
 
 def _weight_tasks(scale: Scale) -> list[dict[str, Any]]:
     if scale == "full":
-        return _cells(20, jobs=[100], sites=[50], horizon=[150])
+        return _cells(10, jobs=[100], sites=[50], horizon=[150])
     return _cells(SEEDS, jobs=[30], sites=[15], horizon=[45])
 
 
