@@ -16,6 +16,7 @@ import numpy as np
 from formulations.batch.choices import Choices, choices, earliest_starts
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
 from formulations.batch.time_indexed import SlotIndex, build
+from optsched.jit import njit_cached
 from optsched.model import Model
 
 TIE = 1e-9
@@ -56,32 +57,9 @@ class Offers:
 
     def placement(self, k: int) -> tuple[Integers, int]:
         """Workers per server, shape (servers,), and server of the PS, of a choice that has one."""
-        servers = len(self._market.release)
-        y = np.zeros(servers, dtype=np.int64)
-        one = self._choices.take(np.array([k]))
-        view = _view(self._market, one, self.start)
-        n = int(one.workers[0])
-        if one.fast[0]:
-            s = int(np.argmin(_together(view, one)[:, 0]))
-            y[s] = n
-            return y, s
-        _, taken = _fill(view, one)
-        y[:] = taken[:, 0]
-        return y, int(np.argmin(_service(view)[:, 0]))
-
-
-@dataclass(frozen=True, eq=False)
-class _View:
-    """Sums and least amounts over each choice's run; arrays (servers, choices)."""
-
-    worker_bill: Floats
-    """Lambda_s."""
-    ps_bill: Floats
-    """Theta_s."""
-    workers: Floats
-    """A_s; 0 on servers not reached."""
-    services: Floats
-    """G_s; 0 on servers not reached."""
+        y = np.zeros(len(self._market.release), dtype=np.int64)
+        _, ps = _priced(self._market, self._choices.take(np.array([k])), self.start, y)
+        return y, int(ps[0])
 
 
 def offers(market: ServerView, chosen: Choices, start: int) -> Offers:
@@ -92,68 +70,109 @@ def offers(market: ServerView, chosen: Choices, start: int) -> Offers:
         chosen: choices of one job.
         start: h, in the market's window.
     """
-    cost = np.full(len(chosen), np.inf)
-    fits = start + chosen.duration <= market.first + market.slots
-    for fast in (False, True):
-        at = np.flatnonzero(fits & (chosen.fast == fast))
-        if not len(at):
+    y = np.zeros(len(market.release), dtype=np.int64)
+    return Offers(start, _priced(market, chosen, start, y)[0], market, chosen)
+
+
+def _priced(
+    market: ServerView, chosen: Choices, start: int, y: Integers
+) -> tuple[Floats, Integers]:
+    """See ``_cheapest``."""
+
+    def alike(of: Floats) -> Floats:  # one memory layout, so that the loop is compiled once
+        return np.ascontiguousarray(of, dtype=np.float64)
+
+    return _cheapest(
+        alike(market.worker_price), alike(market.ps_price),
+        alike(market.workers), alike(market.services),
+        market.release <= start, start - market.first,
+        chosen.duration, chosen.workers, chosen.fast, y,
+    )  # fmt: skip
+
+
+@njit_cached
+def _cheapest(
+    price: Floats,
+    ps_price: Floats,
+    workers: Floats,
+    services: Floats,
+    reached: Booleans,
+    begin: int,
+    duration: Integers,
+    number: Integers,
+    fast: Booleans,
+    y: Integers,
+) -> tuple[Floats, Integers]:
+    """Cost of every choice (infinite where it does not fit) and the server of its PS.
+
+    Args:
+        price: of a worker, shape (servers, slots), as the next three.
+        ps_price: of a parameter server.
+        workers: free.
+        services: free.
+        reached: servers that may be used.
+        begin: slot.
+        duration: of each choice.
+        number: N of each choice.
+        fast: whether all is on one server.
+        y: written, workers per server of the last choice that has a schedule.
+    """
+    servers, slots = price.shape
+    cost, ps = np.full(len(duration), np.inf), np.full(len(duration), -1)
+    longest = 0
+    for d in duration:
+        if begin + d <= slots:
+            longest = max(longest, d)
+    shape = (longest, servers)
+    bill, rent, room, served = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for s in range(servers):
+        paid, rented, least, hosted = 0.0, 0.0, np.inf, np.inf
+        for t in range(longest):
+            paid += price[s, begin + t]
+            rented += ps_price[s, begin + t]
+            bill[t, s], rent[t, s] = paid, rented
+            if reached[s]:
+                least = min(least, workers[s, begin + t])
+                hosted = min(hosted, services[s, begin + t])
+                room[t, s], served[t, s] = least, hosted
+    ordered = np.zeros(longest, dtype=np.bool_)
+    orders = np.zeros(shape, dtype=np.int64)
+    for k in range(len(duration)):
+        if begin + duration[k] > slots:
             continue
-        part = chosen.take(at)
-        view = _view(market, part, start)
-        if fast:
-            cost[at] = _together(view, part).min(axis=0)
-        else:
-            cost[at] = _fill(view, part)[0] + _service(view).min(axis=0)
-    return Offers(start, cost, market, chosen)
-
-
-def _view(market: ServerView, chosen: Choices, start: int) -> _View:
-    begin = start - market.first
-    until = begin + int(chosen.duration.max())
-    durations, of = np.unique(chosen.duration, return_inverse=True)
-    last = durations - 1
-    reached = (market.release <= start)[:, None]
-
-    def total(price: Floats) -> Floats:
-        return np.cumsum(price[:, begin:until], axis=1)[:, last][:, of]
-
-    def least(free: Floats) -> Floats:
-        lowest = np.minimum.accumulate(free[:, begin:until], axis=1)[:, last][:, of]
-        return np.where(reached, lowest, 0.0)
-
-    return _View(
-        total(market.worker_price),
-        total(market.ps_price),
-        least(market.workers),
-        least(market.services),
-    )
-
-
-def _together(view: _View, chosen: Choices) -> Floats:
-    """Cost on each single server, shape (servers, choices)."""
-    fits = (view.workers >= chosen.workers) & (view.services >= 1)
-    with np.errstate(invalid="ignore"):
-        return np.where(fits, chosen.workers * view.worker_bill + view.ps_bill, np.inf)
-
-
-def _service(view: _View) -> Floats:
-    """Cost of the parameter server on each server, shape (servers, choices)."""
-    return np.where(view.services >= 1, view.ps_bill, np.inf)
-
-
-def _fill(view: _View, chosen: Choices) -> tuple[Floats, Integers]:
-    """Cost of N workers on the cheapest servers, and how many each takes (servers, choices)."""
-    bill = np.where(view.workers >= 1, view.worker_bill, np.inf)
-    order = np.argsort(bill, axis=0, kind="stable")
-    room = np.take_along_axis(np.minimum(view.workers, chosen.workers), order, axis=0)
-    before = np.cumsum(room, axis=0) - room
-    taken = np.clip(chosen.workers - before, 0.0, room)
-    price = np.take_along_axis(bill, order, axis=0)
-    cost = np.where(taken > 0, taken * np.where(taken > 0, price, 0.0), 0.0).sum(axis=0)
-    cost = np.where(room.sum(axis=0) >= chosen.workers, cost, np.inf)
-    placed = np.zeros(room.shape, dtype=np.int64)
-    np.put_along_axis(placed, order, taken.astype(np.int64), axis=0)
-    return cost, placed
+        at, n = duration[k] - 1, number[k]
+        total, best, where = 0.0, np.inf, -1
+        if fast[k]:
+            for s in range(servers):
+                if room[at, s] >= n and served[at, s] >= 1:
+                    here = n * bill[at, s] + rent[at, s]
+                    if here < best:
+                        best, where = here, s
+            if where >= 0:
+                cost[k], ps[k] = best, where
+                y[:] = 0
+                y[where] = n
+            continue
+        for s in range(servers):
+            if served[at, s] >= 1 and rent[at, s] < best:
+                best, where = rent[at, s], s
+        if where < 0:
+            continue
+        if not ordered[at]:
+            open_ = np.where(room[at] >= 1, bill[at], np.inf)
+            orders[at] = np.argsort(open_, kind="mergesort")
+            ordered[at] = True
+        y[:] = 0
+        rest = n
+        for s in orders[at]:
+            y[s] = int(min(rest, room[at, s]))
+            if y[s] > 0:
+                total += y[s] * bill[at, s]
+                rest -= y[s]
+            if rest == 0:
+                cost[k], ps[k] = total + best, where
+                break
+    return cost, ps
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ from typing import Literal, get_args
 import numpy as np
 from pydantic import NonNegativeInt
 
-from formulations.batch.instance import Booleans, Instance, Job, System
+from formulations.batch.instance import Booleans, Floats, Instance, Integers, Job, System
 from formulations.batch.schedule import Schedule
 from heuristics.batch.free import Free, Holding, edge, edge_can_serve, in_cloud
 from optsched.errors import InputError
+from optsched.jit import njit_cached
 
 Width = Literal["server", "spread"]
 """How many workers a job wants: as many as one server has, or as many as all have."""
@@ -181,21 +182,11 @@ class PreemptiveScheduler:
         reached = one.there
         if not self._ignore:
             reached = reached & (job.release_slot + job.upload_delay <= slot)
-        room = np.where(reached, free.workers[:, job.worker_type], 0.0)
-        served = reached & (free.services[:, job.ps_type] >= 1)
-        fits = served & (room >= one.widest)
-        workers = np.zeros(len(room), dtype=np.int64)
-        if one.one_server and fits.any():
-            first = int(fits.argmax())
-            workers[first] = one.widest
-            return Holding(workers, first)
-        wanted = one.wanted
-        if room.sum() < wanted or not served.any():
-            return None
-        order = np.argsort(-room, kind="stable")
-        most = np.minimum(room[order], wanted)
-        workers[order] = np.clip(wanted - (np.cumsum(most) - most), 0, most)
-        return Holding(workers, int(np.argmax(np.where(served, workers, -1))))
+        workers, ps = _placed(
+            free.workers[:, job.worker_type], free.services[:, job.ps_type], reached,
+            one.one_server, one.widest, one.wanted,
+        )  # fmt: skip
+        return Holding(workers, ps) if ps >= 0 else None
 
     def _note(self, job: Job, holding: Holding, start: int, end: int, overhead: int) -> None:
         """Write down a piece of a run, slots start..end - 1."""
@@ -215,6 +206,35 @@ class PreemptiveScheduler:
             preemptive=True,
             ignores_upload=self._ignore,
         )
+
+
+@njit_cached
+def _placed(
+    free: Floats, services: Floats, reached: Booleans, one_server: bool, widest: int, wanted: int
+) -> tuple[Integers, int]:
+    """Workers per server and the server of the PS (-1: there is no room).
+
+    The first server with room for all, or those with most room; the PS where most workers are.
+    """
+    workers = np.zeros(len(free), dtype=np.int64)
+    room, served = np.zeros(len(free)), False
+    for s in range(len(free)):
+        if reached[s]:
+            room[s] = free[s]
+            served = served or services[s] >= 1
+            if one_server and free[s] >= widest and services[s] >= 1:
+                workers[s] = widest
+                return workers, s
+    if not served or room.sum() < wanted:
+        return workers, -1
+    for s in np.argsort(-room, kind="mergesort"):
+        workers[s] = int(min(room[s], wanted))
+        wanted -= workers[s]
+    ps = -1
+    for s in range(len(free)):
+        if reached[s] and services[s] >= 1 and (ps < 0 or workers[s] > workers[ps]):
+            ps = s
+    return workers, ps
 
 
 def preemptive(

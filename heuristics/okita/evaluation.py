@@ -45,9 +45,7 @@ def _cells(seeds: int, **grid: Sequence[Any]) -> list[dict[str, Any]]:
 def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
     """Sizes at which the optimum, or a bound within 5 %, is certified."""
     if scale == "full":
-        return _cells(
-            5, jobs=[2, 4, 6, 8, 10], sites=[2, 3, 4, 5, 6], horizon=[20], seconds=[10.0]
-        )
+        return _cells(5, jobs=[2, 4, 6, 8, 10], sites=[2, 3, 4, 5, 6], horizon=[20], seconds=[10.0])
     return _cells(4, jobs=[2, 4], sites=[3, 4], horizon=[20], seconds=[2.0])
 
 

@@ -8,9 +8,11 @@ from okita_cases import worked_example
 
 from formulations.okita.check import check, completion_slots, exchange_costs
 from formulations.okita.generator import generate
+from formulations.okita.instance import workers_beside_server, workers_within
 from heuristics.okita.drf import drf
 from heuristics.okita.fifo import fifo
 from heuristics.okita.fixed import even_quota
+from heuristics.okita.kernels import fitting, in_a_slot
 from heuristics.okita.oasis import oasis
 from optsched.errors import InputError
 from optsched.evaluation.measure import measure
@@ -125,3 +127,21 @@ def test_ratios_are_points_where_the_optimum_is_proven():
         assert row.ratio_low >= 1 - 1e-9
         assert row.extra["bound_lb_alone"] <= row.extra["bound_lb_columns"] + 1e-9
         assert row.extra["bound_lb_columns"] <= row.optimum * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_fits_at_a_site_is_what_its_free_resources_hold_with_the_server_and_without(seed):
+    rng = np.random.default_rng(seed)
+    room, worker = rng.integers(0, 9, (4, 3)), rng.integers(0, 3, 3)
+    worker[rng.integers(3)] = 2
+    server = rng.integers(0, 4, 3)
+    alone, beside = fitting(room, worker, server)
+    assert alone.tolist() == workers_within(room, worker).tolist()
+    at = np.arange(4)
+    assert beside.tolist() == workers_beside_server(room, worker, server)[at, at].tolist()
+
+
+def test_a_slot_trains_local_chunks_first_and_then_those_of_the_first_sites():
+    flow = np.array([[2, 3, 0], [1, 4, 0], [0, 5, 1]])
+    trained = in_a_slot(flow, np.array([2, 8, 0]))
+    assert trained.tolist() == [[2, 3, 0], [0, 4, 0], [0, 1, 0]]
