@@ -36,7 +36,7 @@ from formulations.preemptive.price_guided import PRICE_GUIDED
 from formulations.preemptive.prices import PRICES
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage_generator import StorageOptions, generate_with_storage
-from formulations.preemptive.workload import WorkloadOptions, generate
+from formulations.preemptive.workload import WorkloadOptions, generate, repair
 from optsched.calendar import Calendar
 from optsched.problem import Problem, later
 
@@ -99,6 +99,7 @@ PROBLEM = Problem(
     calendar=_CALENDAR,
     certify=later("formulations.preemptive.certify", "certify"),
     arrivals=ARRIVALS,
+    repair=repair,
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""
 

@@ -193,3 +193,14 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     said = {name: getattr(chosen, name) for name in chosen.model_fields_set}
     system = {n: v for n, v in said.items() if n == "rounded" or n in SystemOptions.model_fields}
     return philly_workload(rng, said.get("jobs"), chosen.trace, **system)
+
+
+def repair(document: dict[str, Any]) -> dict[str, Any]:
+    """A like file that ``generate`` could have made: fast chunks no slower, gangs no larger."""
+    jobs = []
+    for job in document["jobs"]:
+        if {"chunk_time_fast", "chunk_time_slow"} <= job.keys():
+            fast = min(job["chunk_time_fast"], job["chunk_time_slow"])
+            job = job | {"chunk_time_fast": fast}
+        jobs.append(job | {"gang_size": min(job.get("gang_size", 1), job["num_chunks"])})
+    return document | {"jobs": jobs}

@@ -29,6 +29,7 @@ from optsched.errors import InputError
 if TYPE_CHECKING:
     from optsched.worst.case import Case
     from optsched.worst.judging import Judge, Score
+    from optsched.worst.pricing import PriceCase
     from optsched.worst.search import Search
     from optsched.worst.space import Space
 
@@ -80,7 +81,9 @@ def find(
     """Search for an instance on which a heuristic's ratio to the optimum is large.
 
     Options of the problem's generator (--jobs 5) say what instances there are. The case that is
-    written shows that the worst ratio is at least so large; a worse instance may exist.
+    written shows that the worst ratio is at least so large; a worse instance may exist. Of
+    preemptive.any_online the ratio is the price of being online where jobs may stop coming after
+    any moment: every online algorithm has at least that.
     """
     from optsched.parallel import cores
     from optsched.study.store import Store
@@ -123,12 +126,13 @@ def find(
 
 def shrink(case_file: CaseFile, output: Output = None, json: Json = False) -> None:
     """Make the instance of a case smaller and its numbers rounder; its ratio never falls."""
-    from optsched.worst.case import score_of
-
     check_target(output)
     case = _load(case_file)
     judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
-    document, _ = _shrunk(judge, space, case.instance, score_of(case))
+    score = judge.document(case.instance)
+    if score is None:
+        raise InputError.of("instance", judge.failure or "refused", "one that has a ratio")
+    document, _ = _shrunk(judge, space, case.instance, score)
     _show(_case(judge, space, case.generator, document, case.search), output, json)
 
 
@@ -137,17 +141,21 @@ def check(case_file: CaseFile, json: Json = False) -> None:
 
     Exits 0 where the ratio is at least what the case says, else 1.
     """
-    from optsched.worst.case import check_case
+    from optsched.worst.case import Case, check_case
+    from optsched.worst.pricing import check_price_case
 
     case = _load(case_file)
     with waiting(f"deriving {case_file} again"):
-        checked = check_case(case)
+        checked = check_case(case) if isinstance(case, Case) else check_price_case(case)
     if json:
         print_json(checked.model_dump())
     else:
         low = "infinite" if checked.ratio_low is None else f"at least {checked.ratio_low:.6g}"
         if checked.optimum == "proven" and checked.ratio_high is not None:
-            low += f", at most {checked.ratio_high:.6g} (the optimum is proven)"
+            low += f", at most {checked.ratio_high:.6g}"
+            low += (
+                " (the optimum is proven)" if isinstance(case, Case) else " (the price is proven)"
+            )
         typer.echo(f"ratio {low}")
         for complaint in checked.complaints:
             typer.echo(f"does not hold: {complaint}")
@@ -163,14 +171,17 @@ def why(
     json: Json = False,
 ) -> None:
     """What the loss of a case hangs on: options flipped, entries left out, values made typical."""
+    from optsched.worst.case import Case
     from optsched.worst.why import why as changes_of
 
     check_picture(plot)
     case = _load(case_file)
+    if plot is not None and not isinstance(case, Case):
+        raise InputError.of("--plot", str(plot), "left out: no one algorithm is to be drawn")
     judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
     with waiting("changing one thing after the other"):
         changes = changes_of(judge, space, case.instance)
-    if plot is not None:
+    if plot is not None and isinstance(case, Case):
         from optsched.worst.picture import both_schedules
 
         both_schedules(case).savefig(plot)
@@ -187,11 +198,16 @@ def why(
         say(f"{len(changes) - SHOWN} changes matter less; --json lists all")
 
 
-def _load(path: Path) -> Case:
-    from optsched.document import load
+def _load(path: Path) -> Case | PriceCase:
+    from optsched.document import load, read_json
     from optsched.worst.case import Case
+    from optsched.worst.pricing import PriceCase
 
-    return load(Case, path)
+    data = read_json(path)
+    of_all = (
+        isinstance(data, dict) and data.get("format") == PriceCase.model_fields["format"].default
+    )
+    return load(PriceCase if of_all else Case, path)
 
 
 def _judge(
@@ -210,19 +226,27 @@ def _shrunk(judge: Judge, space: Space, document: Any, score: Score) -> tuple[An
         return shrunk(judge, space, document, score)
 
 
-def _case(judge: Judge, space: Space, generator: Any, document: Any, search: Any) -> Case:
+def _case(
+    judge: Judge, space: Space, generator: Any, document: Any, search: Any
+) -> Case | PriceCase:
     from optsched.worst.case import make_case
+    from optsched.worst.pricing import PriceJudge, make_price_case
 
-    with waiting("proving the optimum of what was found"):
-        return make_case(judge, space, generator, document, search=search)
+    make = make_price_case if isinstance(judge, PriceJudge) else make_case
+    with waiting("proving what was found"):
+        return make(judge, space, generator, document, search=search)
 
 
-def _facts(case: Case) -> dict[str, Any]:
+def _facts(case: Case | PriceCase) -> dict[str, Any]:
+    from optsched.worst.case import Case
+
     shown = case.model_dump(include={"problem", "heuristic", "cost", "incumbent", "status"})
-    known = "proven" if case.proof is not None else case.status
+    if isinstance(case, Case):
+        shown["optimum"] = "proven" if case.proof is not None else case.status
+    else:
+        shown["price"] = "proven" if case.proof is not None else "by a solver"
     return {
         **shown,
-        "optimum": known,
         "ratio at least": "infinite" if case.ratio_low is None else case.ratio_low,
         "ratio at most": case.ratio_high,
         "candidates": None if case.search is None else case.search.evaluated,
@@ -231,7 +255,7 @@ def _facts(case: Case) -> dict[str, Any]:
     }
 
 
-def _show(case: Case, output: Path | None, json: bool) -> None:
+def _show(case: Case | PriceCase, output: Path | None, json: bool) -> None:
     from optsched.document import save
 
     if output is not None:

@@ -3,23 +3,28 @@
 ``simulate`` drives a policy: a class with ``arrive(job, state)``, or ``slot(state)`` where it
 decides slot by slot. ``anticipation`` tells whether any algorithm looks ahead, by changing what
 comes later. ``reoptimise`` is the rival that solves the exact model anew on every arrival.
-``price`` is what not knowing the future costs any algorithm, on a tree of scenarios.
+``price`` is what not knowing the future costs any algorithm, on a tree of scenarios, and
+``penalised`` a bound on it that never has more than one scenario in a model.
 """
 
 from optsched.online.anticipation import Anticipation, anticipation
-from optsched.online.price import Price, price
+from optsched.online.penalties import Penalised, penalised
+from optsched.online.price import Price, endings, price
 from optsched.online.reoptimise import reoptimise, reoptimise_heuristic
 from optsched.online.simulator import Policy, Rerun, is_policy, policy_heuristic, simulate
 from optsched.online.state import State
 
 __all__ = [
     "Anticipation",
+    "Penalised",
     "Policy",
     "Price",
     "Rerun",
     "State",
     "anticipation",
+    "endings",
     "is_policy",
+    "penalised",
     "policy_heuristic",
     "price",
     "reoptimise",

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.arrivals import Arrivals
 from optsched.document import dumps
@@ -84,7 +85,7 @@ def price(problem: Problem, scenarios: Sequence[Any], *, time_limit: float = 60.
         >>> price(chosen, [one]).deterministic
         Interval(low=1.0, high=1.0)
     """
-    tree = _Tree(problem, scenarios, Options(time_limit=time_limit))
+    tree = Tree(problem, scenarios, Options(time_limit=time_limit))
     deterministic, strategy = tree.least_largest()
     mean, _ = tree.least_mean(np.full(len(scenarios), 1.0 / len(scenarios)))
     randomised, hardest = tree.mixed()
@@ -100,16 +101,50 @@ def price(problem: Problem, scenarios: Sequence[Any], *, time_limit: float = 60.
     )
 
 
-class _Tree:
+def endings(problem: Problem, instance: Any) -> list[Any]:
+    """The futures of an adversary that may stop sending jobs after any moment at which some came.
+
+    Args:
+        problem: whose jobs arrive.
+        instance: all that may come; jobs in order of arrival are numbered alike in all futures.
+
+    Returns:
+        An instance per moment, the last with all jobs.
+    """
+    arrivals = arrivals_of(problem)
+    times = np.asarray(arrivals.times(instance), dtype=float)
+    order = np.argsort(times, kind="stable")
+    counts = np.searchsorted(times[order], np.unique(times), side="right")
+    return [arrivals.select(instance, order[:count]) for count in counts]
+
+
+class Tie(NamedTuple):
+    """Decisions that are the same in two scenarios, as neither can be told from the other yet."""
+
+    name: str
+    """Of the decisions, as their copies call them."""
+    scenarios: tuple[int, int]
+    rows: tuple[NDArray[np.int64], NDArray[np.int64]]
+    """Positions among the decisions of each, shape (n,)."""
+
+
+class Tree:
     """The tied copies, and the strategies found so far.
 
     Args:
         problem: whose scenarios.
         scenarios: at least one.
         options: of each solve.
+        optima: where they are known, with what costs are compared by; None: they are solved for.
     """
 
-    def __init__(self, problem: Problem, scenarios: Sequence[Any], options: Options) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        scenarios: Sequence[Any],
+        options: Options,
+        optima: Sequence[Interval] | None = None,
+    ) -> None:
         arrivals = arrivals_of(problem)
         if arrivals.unfold is None or problem.sense != "minimise":
             raise InputError.of(
@@ -123,12 +158,20 @@ class _Tree:
         np.fill_diagonal(apart, -np.inf)
         if np.isposinf(apart).any():
             raise InputError.of("scenarios", "two of them", "instances that differ in some job")
-        self.optima = [self._optimum(one) for one in self.scenarios]
+        self.best: list[Any] = []
+        """Offline schedules, one per scenario, where they were solved for."""
+        self.optima = optima or [self._optimum(one) for one in self.scenarios]
         self.model = Model("online algorithms on a tree")
+        self.unfold = arrivals.unfold
+        self.known = [float(apart[i].max()) for i in range(len(pasts))]
+        """From when on each scenario is told apart from all others."""
         self.copies = [
-            arrivals.unfold(self.model, f"s{i}", one, float(apart[i].max()))
+            arrivals.unfold(self.model, f"s{i}", one, self.known[i])
             for i, one in enumerate(self.scenarios)
         ]
+        self.ties: list[Tie] = []
+        self.barred: list[tuple[int, str, NDArray[np.int64]]] = []
+        """Scenario, name and positions of decisions that are none where they are tied to."""
         for i in range(1, len(pasts)):  # pasts branch as a tree: one neighbour each is enough
             other = int(apart[i, :i].argmax())
             ranks = [{job: rank for rank, (_, _, job) in enumerate(pasts[k])} for k in (i, other)]
@@ -145,6 +188,7 @@ class _Tree:
         cost = float(chosen.cost(instance, answer.schedule))
         if min(cost, solution.bound) <= 0:
             raise InputError.of("scenarios", f"an optimum of {solution.bound:g}", "optima above 0")
+        self.best.append(answer.schedule)
         return Interval(min(cost, solution.bound), cost)
 
     def _tie(self, i: int, k: int, until: float, ranks: Sequence[Mapping[int, int]]) -> None:
@@ -159,17 +203,20 @@ class _Tree:
                 }
                 for one, order in zip((mine, theirs), ranks, strict=True)
             ]
-            both = [(at, places[1][key]) for key, at in places[0].items() if key in places[1]]
             label = f"s{i} as s{k}:{name}"
+            both = [(at, places[1][key]) for key, at in places[0].items() if key in places[1]]
             if both:
-                a, b = np.array(both).T
+                a, b = np.array(both, dtype=np.int64).T
                 self.model.add(label, mine.variable[a] - theirs.variable[b] == 0)
-            for side, (one, there, other) in enumerate(
-                ((mine, places[0], places[1]), (theirs, places[1], places[0]))
+                self.ties.append(Tie(name, (i, k), (a, b)))
+            for side, (at_side, one, there, other) in enumerate(
+                ((i, mine, places[0], places[1]), (k, theirs, places[1], places[0]))
             ):  # what is no decision there is none here
                 alone = [at for key, at in there.items() if key not in other]
                 if alone:
-                    self.model.add(f"{label}:{side}", one.variable[np.array(alone)] == 0)
+                    rows = np.array(alone, dtype=np.int64)
+                    self.model.add(f"{label}:{side}", one.variable[rows] == 0)
+                    self.barred.append((at_side, name, rows))
 
     # strategies
 
@@ -197,14 +244,18 @@ class _Tree:
             raise ModelError(f"the strategy in scenario {i}: {describe(violations)}")
         return schedule
 
-    def least_largest(self) -> tuple[Interval, list[Any]]:
-        """The strategy whose largest ratio is least."""
+    def largest(self) -> Model:
+        """The model whose optimum is the least largest ratio of a deterministic algorithm."""
         model = self.model.copy()
         largest = model.continuous("largest ratio", 1, lower=1.0)
         for i in range(len(self.scenarios)):
             model.add(f"s{i} ratio", self._share(i) <= largest[0])
         model.minimize(largest.sum())
-        low, schedules = self._solved(model)
+        return model
+
+    def least_largest(self) -> tuple[Interval, list[Any]]:
+        """The strategy whose largest ratio is least."""
+        low, schedules = self._solved(self.largest())
         return Interval(max(1.0, low), float(self.ratios[-1].max())), schedules
 
     def least_mean(self, weight: Floats) -> tuple[Interval, list[Any]]:

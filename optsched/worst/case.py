@@ -25,7 +25,7 @@ from optsched.evaluation.ratios import ratio
 from optsched.problem import COST_TOLERANCE, Heuristic, problem
 from optsched.proof import NotProvenError, ProofError
 from optsched.violation import describe
-from optsched.worst.judging import Judge, Score, scored, strange
+from optsched.worst.judging import Judge, scored, strange
 from optsched.worst.space import Space
 from optsched.worst.why import spelled
 
@@ -191,15 +191,15 @@ def check_case(case: Case, heuristic: Heuristic | Callable[..., Any] | None = No
         else:
             costs.append(trial.cost)
     cost = math.fsum(costs) / len(costs) if costs else math.nan
-    _expect(complaints, "the heuristic's mean cost", cost, case.cost)
+    expect(complaints, "the heuristic's mean cost", cost, case.cost)
     violations = chosen.check(instance, better, **chosen.reference_check)
     if violations:
         complaints.append(f"the better schedule {describe(violations)}")
     incumbent = float(chosen.cost(instance, better))
-    _expect(complaints, "the better schedule's cost", incumbent, case.incumbent)
+    expect(complaints, "the better schedule's cost", incumbent, case.incumbent)
     low = ratio(chosen.sense, cost, incumbent)
     low = math.nan if low is None else low
-    _expect(complaints, "the ratio", low, math.inf if case.ratio_low is None else case.ratio_low)
+    expect(complaints, "the ratio", low, math.inf if case.ratio_low is None else case.ratio_low)
     high: float | None = None
     optimum: Literal["proven", "not proven here"] = "not proven here"
     if case.proof is not None:
@@ -219,21 +219,8 @@ def check_case(case: Case, heuristic: Heuristic | Callable[..., Any] | None = No
     )
 
 
-def _expect(complaints: list[str], what: str, found: float, said: float) -> None:
+def expect(complaints: list[str], what: str, found: float, said: float) -> None:
     """Complain where a number is not what was said, up to ``COST_TOLERANCE``."""
     same = found == said or abs(found - said) <= COST_TOLERANCE * max(1.0, abs(said))
     if not same:
         complaints.append(f"{what} is {found:.9g}, not {said:.9g}")
-
-
-def score_of(case: Case) -> Score:
-    """The case's own score, to be held against others."""
-    inf = math.inf
-    return Score(
-        inf if case.ratio_low is None else case.ratio_low,
-        inf if case.ratio_high is None else case.ratio_high,
-        case.cost,
-        case.incumbent,
-        case.bound,
-        case.status,
-    )

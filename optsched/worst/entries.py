@@ -63,7 +63,7 @@ class Entries:
 
     def size(self, document: Any, dim: str) -> int:
         """Entries of a dimension."""
-        return len(document[self.lists(dim)[0]])
+        return len(document.get(self.lists(dim)[0]) or ())
 
     def put(self, document: Any, dim: str, i: int, donor: Any, k: int) -> Any:
         """The document with an entry of another in place of one of its own."""

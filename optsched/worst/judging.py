@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from optsched.document import parse, validated
@@ -12,7 +13,7 @@ from optsched.errors import InputError, words
 from optsched.evaluation.heuristic_run import HeuristicRun, heuristic_rng, run_heuristic
 from optsched.evaluation.ratios import ratio
 from optsched.methods import Answer
-from optsched.problem import Problem, granted_check_options
+from optsched.problem import Heuristic, Problem, granted_check_options
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 from optsched.violation import describe
@@ -20,6 +21,9 @@ from optsched.worst.space import Space
 
 SEEDS = 5
 """Runs of a heuristic that draws lots, of which the mean counts."""
+
+ANY = "any_online"
+"""In place of a heuristic's name: every algorithm that is online."""
 
 UNSOLVED = "not solved"
 """Status of a candidate that a bound, or what is claimed of it, has ruled out."""
@@ -79,7 +83,6 @@ class Judge:
         self.problem, self.heuristic = problem, heuristic
         self.reference, self.options = reference or problem.reference, options
         self.seeds, self.generator = tuple(seeds), generator
-        self._chosen, self._call = problem.heuristic(heuristic)
         self._method = problem.formulation(self.reference)
         self.evaluated = self.solved = self.refused = self.failed = 0
         self.failure = ""
@@ -177,6 +180,10 @@ class Judge:
         high = max(low, score.high)
         return replace(score, low=low, high=high, incumbent=incumbent, status=KNOWN, schedule=known)
 
+    @cached_property
+    def _algorithm(self) -> tuple[Heuristic, dict[str, Any]]:
+        return self.problem.heuristic(self.heuristic)
+
     def run(self, instance: Any, seed: int) -> HeuristicRun:
         """One run of the heuristic, checked."""
         return run_heuristic(self.problem, instance, self.heuristic, seed)
@@ -184,9 +191,10 @@ class Judge:
     def _made(self, instance: Any) -> list[tuple[Any, float]] | None:
         """The heuristic's schedules, one per seed, not yet checked, and what they cost."""
         made = []
+        chosen, options = self._algorithm
         for seed in self.seeds:
             try:
-                schedule = self._chosen.run(instance, heuristic_rng(seed), **self._call)
+                schedule = chosen.run(instance, heuristic_rng(seed), **options)
                 cost = float(self.problem.cost(instance, schedule))
             except Exception as error:  # a heuristic under test may do anything
                 self._fail(f"error: {words(error)}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
@@ -30,8 +31,9 @@ from optsched.study.engine import Engine
 from optsched.study.plan import Plan, fingerprint, found
 from optsched.study.store import Store
 from optsched.study.sweep import Scale, Sweep, add_sweep
-from optsched.worst.judging import KNOWN, SEEDS, Judge, Score, draws_lots
-from optsched.worst.space import Space
+from optsched.worst.judging import ANY, KNOWN, SEEDS, Judge, Score, draws_lots
+from optsched.worst.pricing import PriceJudge, check_tree
+from optsched.worst.space import Key, Space
 
 CHAINS = 4
 """Of a generation."""
@@ -47,8 +49,8 @@ _HEAT = 0.1  # of the first generation: a ratio smaller by this share is accepte
 _COLDEST = 0.002
 _ASKED = 0.1  # share of candidates whose optimum is asked for although a known schedule would do
 _FACTS = ("low", "high", "cost", "incumbent", "bound", "status", "second")  # of a score, kept
-_TIE = 1e-3  # weight of the second criterion
-_MOST_TIE = 0.01  # what it may count at most
+_TIE = 0.02  # weight of the second criterion: less than steps of the ratio, more than the cold
+_MOST_TIE = 0.02  # what it may count at most
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ class Hunt:
         usual = Options(time_limit=self.time_limit, profile="tiny")
         heeded = {n: v for n, v in vars(usual).items() if n in method.honours}
         limits = Options(**heeded)
-        return Judge(
+        kind = PriceJudge if self.heuristic == ANY else Judge
+        return kind(
             chosen,
             self.heuristic,
             reference=self.reference,
@@ -102,6 +105,8 @@ class Hunt:
 
     def seeds(self) -> range:
         """Of the heuristic's runs on a candidate: several where it draws lots."""
+        if self.heuristic == ANY:
+            return range(1)
         lots = draws_lots(found(self.problem), self.heuristic, self.space())
         return range(SEEDS if lots else 1)
 
@@ -114,8 +119,9 @@ class Hunt:
     def code(self) -> str:
         """Digest of what the results depend on beside the arguments."""
         chosen = found(self.problem)
+        own = [] if self.heuristic == ANY else [MethodSpec("heuristic", self.heuristic)]
         methods = [
-            MethodSpec("heuristic", self.heuristic),
+            *own,
             MethodSpec("exact", self.reference or chosen.reference),
             *(MethodSpec("bound", one.name) for one in chosen.bounds.values() if one.quick),
         ]
@@ -144,7 +150,8 @@ def worst(
     Args:
         problem: its name, or the problem itself.
         heuristic: name with options, a ``Heuristic``, a function (instance, rng) -> schedule, or
-            a class of policies.
+            a class of policies; ``any_online``: instances are looked for on which every online
+            algorithm must lose as jobs may stop coming, and the ratio is the price of that.
         generator: options of the problem's generator, whose instances span the space.
         evaluations: candidates to judge; results are then the same for any number of workers.
         seconds: wall time to spend, where no evaluations are given.
@@ -185,8 +192,12 @@ def _hunt(
     time_limit: float,
 ) -> Hunt:
     announced = found(problem)
-    chosen, (call,) = with_heuristics(announced, [heuristic])
-    chosen.heuristic(call)
+    if heuristic == ANY:
+        check_tree(announced)
+        chosen, call = announced, ANY
+    else:
+        chosen, (call,) = with_heuristics(announced, [heuristic])
+        chosen.heuristic(call)
     chosen.generator_call(generator)
     check_exact(chosen, reference or chosen.reference, None, None)
     where = problem if chosen is announced else chosen
@@ -372,13 +383,14 @@ def _anneal(
     """The worst candidate met, and its score."""
     best: tuple[Any, Score] | None = None
     now: Score | None = None
+    dull: Counter[Key] = Counter()
     sampled = _FIRST if document is None else 1
     for count in range(length):
         need = -math.inf
         if count >= sampled and now is not None:
             temperature = heat * (_COLDEST / heat) ** (count / length)
             need = _energy(now) + temperature * math.log(max(float(rng.random()), 1e-300))
-            candidate = space.mutate(document, rng)
+            candidate = space.mutate(document, rng, dull)
         elif sampled == 1 and count == 0:
             candidate = document
         else:
@@ -387,6 +399,10 @@ def _anneal(
         known = None if now is None or rng.random() < _ASKED else now.schedule
         beaten = (0.0, 0.0) if best is None else best[1].rank
         score = judge.document(candidate, math.exp(need - _MOST_TIE), known, beaten)
+        if score is not None and now is not None and count >= sampled:
+            same = (score.cost, score.second) == (now.cost, now.second)
+            for changed in space.changed(document, candidate):
+                dull[changed] = dull[changed] + 1 if same else dull[changed] // 2
         if score is None or score.low <= 0:
             continue
         if best is None or score.rank > best[1].rank:

@@ -2,8 +2,9 @@
 
 Candidates are decoded JSON. Sixty generated files tell which values vary, between what, and which
 are whole; what never varies is structure and stays. A list whose length differs among the files has
-like entries, and what one may be, all may be; in a list that is always as long, positions mean
-something, such as a server's own delay.
+like entries, and what one may be, all may be; so has one whose entries hold lists of different
+lengths. In other lists that are always as long, positions mean something, such as a server's own
+delay.
 """
 
 from __future__ import annotations
@@ -190,9 +191,13 @@ class Space:
         lengths: dict[Path, set[int]] = {}
         for document in self.documents:
             _measure(document, (), lengths)
-        self._alike = {path for path, found in lengths.items() if len(found) > 1}
-        self.most = {path: max(found) for path, found in lengths.items()}
-        """Entries of a list, at most, by path."""
+        self._alike = {
+            path
+            for path in lengths
+            if any(len(lengths[inner]) > 1 for inner in lengths if inner[: len(path)] == path)
+        }
+        self.sizes = {path: (min(found), max(found)) for path, found in lengths.items()}
+        """Entries of a list, at least and at most, by path."""
         seen: dict[Key, Counter[Any]] = {}
         for document in self.documents:
             for path, value in leaves(document):
@@ -250,27 +255,42 @@ class Space:
 
     # changes
 
-    def mutate(self, document: Any, rng: np.random.Generator) -> Any:
-        """A neighbour: one change, or a few at once."""
+    def mutate(
+        self, document: Any, rng: np.random.Generator, dull: Mapping[Key, int] | None = None
+    ) -> Any:
+        """A neighbour: one change, or a few at once.
+
+        Args:
+            document: to change.
+            rng: drawn from.
+            dull: how often a change of a field made no difference: the more, the rarer it is.
+        """
         changed = document
         for _ in range(TRIES):
             for _ in range(int(rng.geometric(0.6))):
-                changed = self._change(changed, rng)
+                changed = self._change(changed, rng, dull or {})
             if self.problem.repair is not None:
                 changed = self.problem.repair(changed)
             if changed != document:
                 break
         return changed
 
-    def _change(self, document: Any, rng: np.random.Generator) -> Any:
+    def changed(self, document: Any, other: Any) -> set[Key]:
+        """The fields in which two documents differ; none where their lists are not as long."""
+        before, after = dict(leaves(document)), dict(leaves(other))
+        if before.keys() != after.keys():
+            return set()
+        return {_field(path) for path, value in before.items() if value != after[path]}
+
+    def _change(self, document: Any, rng: np.random.Generator, dull: Mapping[Key, int]) -> Any:
         # fields alike, however many numbers each has: a file may list hundreds of servers
         fields: dict[Key, list[Path]] = {}
         for key, paths in self.varying(document).items():
-            field = tuple(LIKE if isinstance(place, int) else place for place in key)
-            fields.setdefault(field, []).extend(paths)
+            fields.setdefault(_field(key), []).extend(paths)
         if not fields:
             return document
-        paths = list(fields.values())[rng.integers(len(fields))]
+        weight = np.array([1.0 / (1 + dull.get(field, 0)) for field in fields])
+        paths = list(fields.values())[rng.choice(len(fields), p=weight / weight.sum())]
         path = paths[rng.integers(len(paths))]
         pool, value = self.pool(path), at(document, path)
         assert pool is not None
@@ -331,11 +351,11 @@ class Space:
         if not count:
             return document
         what, i = rng.random(), int(rng.integers(count))
+        fewest, most = self.sizes[(self.entries.lists(dim)[0],)]
         if what < 0.2:
-            return self.entries.without(document, dim, i) if count > 1 else document
+            return self.entries.without(document, dim, i) if count > fewest else document
         if what < 0.4:
-            room = count < self.most[(self.entries.lists(dim)[0],)]
-            return self.entries.repeat(document, dim, i) if room else document
+            return self.entries.repeat(document, dim, i) if count < most else document
         donor = document if what < 0.7 else self.documents[rng.integers(len(self.documents))]
         there = self.entries.size(donor, dim)
         if not there:
@@ -351,6 +371,11 @@ class Space:
         ]  # a copy that differs in one place, such as its time
         path = own[rng.integers(len(own))]
         return self._set(changed, path, self.pools[self.key(path)].nudge(at(changed, path), rng))
+
+
+def _field(path: Path) -> Key:
+    """A path without its positions."""
+    return tuple(LIKE if isinstance(place, int) else place for place in path)
 
 
 def _measure(document: Any, path: Path, lengths: dict[Path, set[int]]) -> None:

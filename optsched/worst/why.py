@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from optsched.problem import Problem
-from optsched.worst.judging import Judge, Score
+from optsched.worst.judging import ANY, Judge, Score
 from optsched.worst.space import LIKE, Path, Space, at, replaced
 
 
@@ -53,13 +53,13 @@ def _change(kind: Any, what: str, score: Score | None) -> Change:
 
 
 def _options(judge: Judge, document: Any) -> Iterator[Change]:
-    for call, what in flipped(judge.problem, judge.heuristic):
+    for call, what in () if judge.heuristic == ANY else flipped(judge.problem, judge.heuristic):
         yield _change("option", what, _other(judge, call).document(document))
 
 
 def _other(judge: Judge, call: str) -> Judge:
     """A judge of any candidates, of another heuristic."""
-    return Judge(
+    return type(judge)(
         judge.problem, call, reference=judge.reference, options=judge.options, seeds=judge.seeds
     )
 

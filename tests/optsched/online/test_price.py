@@ -13,18 +13,10 @@ from formulations.preemptive import Instance
 from optsched.document import save
 from optsched.errors import InputError
 from optsched.evaluation.runs import instance_rng
-from optsched.online import price
+from optsched.online import endings, penalised, price
 from optsched.problem import problem
 
 CLOSE = 1e-6
-
-
-def ending(name, instance):
-    """The futures of an adversary that may stop sending jobs after any moment."""
-    times = np.sort(problem(name).arrivals.times(instance))
-    select = problem(name).arrivals.select
-    return [select(instance, np.flatnonzero(problem(name).arrivals.times(instance) <= t))
-            for t in np.unique(times)]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["preemptive", "batch"])
@@ -53,11 +45,12 @@ def test_without_a_common_past_nothing_is_unknown():
 )
 def test_no_online_algorithm_does_better_than_the_price(name, seed, heuristics):
     chosen = problem(name)
-    scenarios = ending(name, instance_of(name, seed).select_jobs(np.arange(3)))
+    scenarios = endings(chosen, instance_of(name, seed).select_jobs(np.arange(3)))
     paid = price(chosen, scenarios)
     assert paid.mean.low <= paid.randomised.low <= paid.deterministic.low + CLOSE
     for known in (paid.deterministic, paid.randomised, paid.mean):
         assert known.low <= known.high + CLOSE
+    assert penalised(chosen, scenarios, rounds=5).low <= paid.mean.low + CLOSE
     for heuristic in heuristics:
         ratios = [
             chosen.cost(one, chosen.run(heuristic, one, np.random.default_rng(0))) / best.low
@@ -69,7 +62,7 @@ def test_no_online_algorithm_does_better_than_the_price(name, seed, heuristics):
 
 def test_what_the_best_algorithm_does_depends_on_the_past_alone():
     chosen = problem("batch")
-    scenarios = ending("batch", instance_of("batch", 1).select_jobs(np.arange(3)))
+    scenarios = endings(chosen, instance_of("batch", 1).select_jobs(np.arange(3)))
     schedules = price(chosen, scenarios).schedules
     for (one, made), (later, its) in itertools.pairwise(zip(scenarios, schedules, strict=True)):
         parting = float(np.max(later.release_slot))
@@ -98,6 +91,10 @@ def instance(jobs):
         upload_delay_edge=[[delay] for delay in edge], upload_delay_cloud=cloud,
         worker_server=[0] * WORKERS,
     )  # fmt: skip
+
+
+def scenarios_of(lists):
+    return [instance([JOBS[j] for j in one]) for one in lists]
 
 
 def strategies(scenarios):
@@ -159,7 +156,7 @@ def strategies(scenarios):
     ],
 )
 def test_brute_force_over_tiny_trees_agrees(scenarios):
-    paid = price(problem("preemptive"), [instance([JOBS[j] for j in one]) for one in scenarios])
+    paid = price(problem("preemptive"), scenarios_of(scenarios))
     best = np.array([strategies([one]).min() for one in scenarios])
     assert [one.low for one in paid.optima] == pytest.approx(best)
     ratios = strategies(scenarios) / best
@@ -177,6 +174,11 @@ def test_brute_force_over_tiny_trees_agrees(scenarios):
         (paid.mean, ratios.mean(axis=1).min()),
     ):
         assert (known.low, known.high) == pytest.approx((told, told), abs=1e-5)
+    for weight, known in ((None, paid.mean), (paid.hardest, paid.randomised)):
+        bound = penalised(problem("preemptive"), scenarios_of(scenarios), weight, target=known.high)
+        assert bound.hindsight == pytest.approx(1.0)  # who knows the future pays nothing
+        assert bound.low == pytest.approx(known.low)
+        assert bound.rounds <= 5
 
 
 def test_a_job_that_may_be_alone_or_not_costs_a_sixth():
@@ -200,6 +202,18 @@ def test_what_is_no_tree_of_futures_is_refused():
         price(problem("preemptive"), [])
     with pytest.raises(InputError, match="a model of its online algorithms"):
         price(problem("okita"), [instance_of("okita", 0)])
+
+
+@pytest.mark.parametrize("weight", [[0.5], [0.7, 0.7], [-0.5, 1.5]])
+def test_probabilities_are_one_a_scenario_and_add_up_to_one(weight):
+    with pytest.raises(InputError, match="2 numbers that add up to 1"):
+        penalised(problem("preemptive"), scenarios_of([(0,), (0, 1)]), weight)
+
+
+def test_who_may_stop_sending_jobs_may_do_so_after_any_moment_of_arrival():
+    late_first = instance([JOBS[1], JOBS[0], JOBS[2]])
+    futures = endings(problem("preemptive"), late_first)
+    assert [one.release_time.tolist() for one in futures] == [[1], [1, 2, 2]]
 
 
 def test_the_command_prints_the_price(cli, tmp_path):

@@ -104,6 +104,23 @@ def test_numbers_are_whole_where_all_seen_are():
     assert not pool.admits(7.0000001)
 
 
+def test_entries_that_hold_lists_of_other_lengths_are_alike():
+    space = Space(problem("aerialedge"), OPTIONS["aerialedge"])
+    assert space.lists == ["jobs"]  # always as many, of more tasks or fewer
+    assert space.key(("jobs", 1, "tasks", 0, "exec_time_s"))[1] == LIKE
+
+
+def test_fields_that_made_no_difference_are_seldom_changed():
+    space = Space(problem("preemptive"), OPTIONS["preemptive"])
+    document, rng = space.documents[0], np.random.default_rng(6)
+    fields = {tuple(LIKE if isinstance(p, int) else p for p in key)
+              for key in space.varying(document)}  # fmt: skip
+    dull = dict.fromkeys(fields - {("jobs", LIKE, "release_time")}, 10**9)
+    changed = [space.changed(document, space.mutate(document, rng, dull)) for _ in range(30)]
+    # entries that are copied or taken from another file bring their other fields along
+    assert changed.count({("jobs", LIKE, "release_time")}) > 15
+
+
 def test_words_are_only_those_seen():
     pool = Pool(("first", "second"))
     rng = np.random.default_rng(4)

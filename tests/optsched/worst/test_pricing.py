@@ -1,0 +1,116 @@
+"""Instances on which every online algorithm must lose: judged, certified, derived again."""
+
+import json
+import math
+
+import pytest
+
+from formulations.preemptive import Instance
+from optsched.document import dumps, load, parse, save
+from optsched.errors import InputError
+from optsched.online import endings, price
+from optsched.problem import problem
+from optsched.worst import PriceCase, check_price_case, make_price_case, pricing, why, worst
+from optsched.worst.judging import ANY
+from optsched.worst.pricing import PriceJudge
+from optsched.worst.search import Hunt
+
+TINY = {"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03}
+LOST = Instance.build(
+    release_time=[1, 2], num_chunks=[2, 2], chunk_time_slow=[3, 2], chunk_time_fast=[1, 2],
+    upload_delay_edge=[[0], [0]], upload_delay_cloud=[3, 7], worker_server=[0, 0],
+)  # fmt: skip
+"""Alone the first job should use the edge, and else the cloud: 7/6, by brute force over all
+deterministic algorithms (``tests/optsched/online/test_price.py``)."""
+
+
+@pytest.fixture(scope="module")
+def case():
+    """The certificate of ``LOST``."""
+    hunt = Hunt("preemptive", ANY, TINY)
+    return make_price_case(hunt.judge((0,)), hunt.space(), TINY, json.loads(dumps(LOST)))
+
+
+def change(case, **changes):
+    return parse(PriceCase, {**case.model_dump(), **changes})
+
+
+def test_the_score_of_an_instance_is_the_price_of_its_endings():
+    score = PriceJudge(problem("preemptive"), ANY).instance(LOST)
+    paid = price(problem("preemptive"), endings(problem("preemptive"), LOST))
+    assert score.low == pytest.approx(paid.deterministic.low) == pytest.approx(7 / 6)
+    assert score.second >= paid.mean.low - 1e-9  # of an algorithm that is online
+
+
+def test_where_an_online_algorithm_loses_nothing_the_price_is_not_solved_for(monkeypatch):
+    judge = PriceJudge(problem("preemptive"), ANY)
+    monkeypatch.setattr(pricing.Tree, "least_largest", lambda _: pytest.fail("solved"))
+    score = judge.instance(LOST.select_jobs([0]))
+    assert (score.low, score.high, judge.solved) == (1.0, 1.0, 0)
+    assert judge.instance(LOST, need=2.0).low == 0.0  # nor where it is certain to be too low
+
+
+def test_a_case_against_all_algorithms_holds_and_is_proven(case, tmp_path):
+    save(case, tmp_path / "case.json")
+    checked = check_price_case(load(PriceCase, tmp_path / "case.json"))
+    assert checked.holds, checked.complaints
+    assert checked.optimum == "proven"
+    assert checked.ratio_low == pytest.approx(7 / 6)
+    assert checked.ratio_high == pytest.approx(7 / 6)
+    assert "every deterministic online algorithm costs at least 1.16667" in case.sentence
+    assert "jobs[0].num_chunks" in case.outside  # no generated job has so few
+
+
+def test_without_a_proof_the_bound_is_solved_for_again(case):
+    checked = check_price_case(change(case, proof=None))
+    assert (checked.holds, checked.optimum) == (True, "not proven here")
+    assert checked.ratio_low == pytest.approx(7 / 6)
+
+
+@pytest.mark.parametrize("proof", [True, False])
+def test_a_case_that_says_more_than_can_be_shown_does_not_hold(case, proof):
+    said = change(case, ratio_low=1.2, proof=case.proof if proof else None)
+    assert check_price_case(said).complaints == ["the price is at least 1.16666667, not 1.2"]
+
+
+def test_optima_that_no_schedule_has_do_not_hold(case):
+    said = change(case, incumbents=[2.0, 6.0], proof=None)
+    assert any("better cost in future 0" in one for one in check_price_case(said).complaints)
+
+
+def test_a_strategy_that_knows_the_future_does_not_hold(case):
+    said = change(case, strategy=case.better, costs=case.incumbents)
+    assert any("the strategy tells future 0" in one for one in check_price_case(said).complaints)
+
+
+def test_a_search_for_the_price_finds_no_more_than_brute_force_allows():
+    found = worst("preemptive", ANY, TINY, evaluations=12)
+    chosen = problem("preemptive")
+    futures = endings(chosen, parse(chosen.instance_type, found.document))
+    assert 1.0 <= found.score.low <= price(chosen, futures).deterministic.high + 1e-9
+
+
+def test_problems_without_a_model_of_online_algorithms_are_refused():
+    with pytest.raises(InputError, match="a model of its online algorithms"):
+        worst("okita", ANY, evaluations=4)
+
+
+def test_why_says_what_the_price_hangs_on(case):
+    hunt = Hunt("preemptive", ANY, TINY)
+    changes = why(hunt.judge((0,)), hunt.space(), case.instance)
+    assert not [one for one in changes if one.kind == "option"]
+    alone = next(one for one in changes if one.change == "without job 1")
+    assert alone.ratio_low == pytest.approx(1.0)
+    assert all(math.isfinite(one.ratio_low) for one in changes if one.ratio_low is not None)
+
+
+def test_the_command_line_checks_a_case_against_all_algorithms(cli, case, tmp_path):
+    path = tmp_path / "case.json"
+    save(case, path)
+    said = cli("worst", "check", path)
+    assert said.exit_code == 0
+    assert "(the price is proven)" in said.stdout
+    refused = cli("worst", "why", path, "--plot", tmp_path / "why.png")
+    assert refused.exit_code == 2
+    save(change(case, ratio_low=1.5), path)
+    assert cli("worst", "check", path).exit_code == 1
