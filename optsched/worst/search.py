@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import InputError
-from optsched.evaluation.code_digest import generator_versions, method_versions
+from optsched.evaluation.code_digest import code_versions, generator_versions, method_versions
 from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.runs import MethodSpec, check_exact
 from optsched.parallel import Processes, Serial
@@ -126,6 +126,9 @@ class Hunt:
             *(MethodSpec("bound", one.name) for one in chosen.bounds.values() if one.quick),
         ]
         versions = [method_versions(chosen, method) for method in methods]
+        if self.heuristic == ANY and chosen.arrivals is not None:
+            parts = (chosen.arrivals.unfold, chosen.arrivals.replan)
+            versions.append(code_versions(filter(None, parts)))
         return fingerprint([generator_versions(chosen), versions])
 
 
