@@ -204,10 +204,10 @@ def _load(path: Path) -> Case | PriceCase:
     from optsched.worst.pricing import PriceCase
 
     data = read_json(path)
-    of_all = (
-        isinstance(data, dict) and data.get("format") == PriceCase.model_fields["format"].default
-    )
-    return load(PriceCase if of_all else Case, path)
+    said = data.get("format") if isinstance(data, dict) else None
+    if said == PriceCase.model_fields["format"].default:
+        return load(PriceCase, path)
+    return load(Case, path)
 
 
 def _judge(
