@@ -1,23 +1,24 @@
 """Random, Greedy and Nearest: jobs one after the other, smallest total data first; and LeastLoad.
 
 A job is admitted if each of its nodes, in index order, finds a server on which it fits; otherwise
-its placements are undone and the next job is tried.
+its placements are undone and the next job is tried; LeastLoad places them otherwise first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import NonNegativeInt
 
 from formulations.drp.decode import needed_placements, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Instance, Integers
 from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
-from heuristics.drp.servers import Servers
+from heuristics.drp.servers import Filling, Servers
 from optsched.calls import Share
 from optsched.errors import InputError
 
@@ -92,13 +93,16 @@ def least_load(
     mode: Mode = "exact",
     comm_share: Share | None = None,
     by_load: bool = True,
+    retries: NonNegativeInt = 200,
     services: bool = False,
 ) -> Schedule:
     """LeastLoad, beyond the paper: each node on the server that is then used least, tested exactly.
 
     Jobs by the sum over their nodes of the mean load on the servers in reach, or, without
-    ``by_load``, by their data; ``mode`` also says what use is. See ``random`` for the other
-    options. Nothing is relaxed or drawn.
+    ``by_load``, by their data; ``mode`` also says what use is. Where a node of a job fits nowhere,
+    those before it are taken back and placed otherwise, up to ``retries`` times a job: as long as
+    that is enough, no job is admitted only where none can be. See ``random`` for the other options.
+    Nothing is relaxed or drawn.
 
     Raises:
         InputError: an option out of range.
@@ -114,7 +118,9 @@ def least_load(
         load = instance.inbound_load + instance.compute_load + instance.comm_load
         mean = load / np.diff(instance.first_pair)[instance.pair_node]
         sizes = np.bincount(instance.pair_job, weights=mean, minlength=instance.num_jobs)
-    return _one_after_the_other(servers, idlest, stop_at_first_failure=False, sizes=sizes)
+    return _one_after_the_other(
+        servers, idlest, stop_at_first_failure=False, sizes=sizes, retries=retries
+    )
 
 
 def nearest(
@@ -197,7 +203,11 @@ def _overfull(instance: Instance, pairs: Integers) -> Booleans:
 
 
 def _one_after_the_other(
-    servers: Servers, rule: Rule, stop_at_first_failure: bool, sizes: ArrayLike | None = None
+    servers: Servers,
+    rule: Rule,
+    stop_at_first_failure: bool,
+    sizes: ArrayLike | None = None,
+    retries: int = 0,
 ) -> Schedule:
     """Jobs by size, by default their data, smallest first."""
     instance = servers.instance
@@ -205,7 +215,12 @@ def _one_after_the_other(
         sizes = np.bincount(instance.node_job, weights=instance.node_data_bytes)
     for job in np.argsort(sizes, kind="stable").tolist():
         before = servers.now.copy()
-        if not _place_job(servers, job, rule):
+        nodes = instance.job_nodes[job].tolist()
+        placed = _place(servers, nodes, rule, 0)
+        if not placed and retries:
+            servers.now = before.copy()
+            placed = _place(servers, nodes, rule, retries)
+        if not placed:
             servers.now = before
             if stop_at_first_failure:
                 break
@@ -218,11 +233,23 @@ def _one_after_the_other(
     )
 
 
-def _place_job(servers: Servers, job: int, rule: Rule) -> bool:
-    for node in servers.instance.job_nodes[job].tolist():
+def _place(servers: Servers, nodes: Sequence[int], rule: Rule, retries: int) -> bool:
+    """Whether all nodes found a server, after so many placements taken back at most."""
+
+    def fitting(node: int) -> list[int]:
         pairs = rule(servers, node)
-        good = servers.fits(pairs)
-        if not good.any():
-            return False
-        servers.place(int(pairs[np.argmax(good)]))
+        return list(pairs[servers.fits(pairs)].tolist())
+
+    placed: list[tuple[Filling | None, list[int]]] = []  # what was before each, and other places
+    while len(placed) < len(nodes):
+        places = fitting(nodes[len(placed)])
+        while not places:
+            if not placed or not retries:
+                return False
+            before, places = placed.pop()
+            assert before is not None
+            servers.now = before
+            retries -= 1
+        placed.append((servers.now.copy() if retries else None, places[1:]))
+        servers.place(places[0])
     return True

@@ -57,3 +57,11 @@ def test_jobs_are_tried_by_load_and_not_by_data():
     instance = system(nodes, [9], alpha=[0.2, 0.9], beta=1e-9, data=[2.0, 1.0])
     assert admitted(instance, least_load(instance, RNG)) == [0]
     assert admitted(instance, least_load(instance, RNG, by_load=False)) == [1]
+
+
+def test_nodes_are_taken_back_where_a_later_one_would_find_no_room():
+    nodes = [(0, 1.5, [0, 1]), (0, 1, [0])]  # the first is idler on the server the second needs
+    instance = system(nodes, [2, 1.6])
+    assert admitted(instance, least_load(instance, RNG, retries=0)) == []
+    assert least_load(instance, RNG, retries=1).assoc.tolist() == [1, 0]
+    assert problem("drp").check(instance, least_load(instance, RNG)) == []
