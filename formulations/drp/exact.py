@@ -1,9 +1,10 @@
 """Exact optima by bounding, choosing and packing, with branch and bound for what is left.
 
-The relaxation bounds the number of jobs. A mixed-integer program in which only y (and z) are
-binary then chooses that many jobs, as far from the capacities as possible; local search packs
-their nodes on servers. If it succeeds, bound and decision meet. Otherwise fewer jobs are tried,
-and the exact model closes what remains, starting from the best decision.
+The relaxation bounds the number of jobs. A mixed-integer program in which only y is binary then
+chooses that many jobs, as far from the capacities as possible; local search packs their nodes on
+servers. If it succeeds, bound and decision meet. Otherwise fewer jobs are tried, and the exact
+model closes what remains, starting from the best decision. With services, which take storage, the
+relaxation is over whole services with cuts on storage, and jobs are inserted at its prices.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,8 +21,8 @@ import numpy as np
 from formulations.drp.check import check, check_dsrp
 from formulations.drp.decode import decode, encode, encode_services, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
+from formulations.drp.job_insertion import Insertion
 from formulations.drp.packing import Packing
-from formulations.drp.problem_22 import placements
 from formulations.drp.projected import (
     ANGLES,
     problem_5_projected,
@@ -29,6 +31,10 @@ from formulations.drp.projected import (
     whole_jobs,
 )
 from formulations.drp.schedule import Schedule
+from formulations.drp.service_columns import ServiceColumns
+from optsched.clock import Clock
+from optsched.decomposition import ColumnSolution, GenerationOptions
+from optsched.jit import limited
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.model import Model
 from optsched.solve import solve
@@ -49,12 +55,12 @@ CHOICE_SECONDS = 20.0
 """Longest choice of jobs."""
 RELAXATION_SHARE = 0.5
 """Part of the time that the first relaxation may take."""
-SERVICE_SHARE = 0.6
-"""Part of the time left that the choice of jobs and placements may take."""
-SERVICE_SECONDS = 120.0
-"""Longest choice of jobs and placements."""
-SERVICE_ANGLES = 5
-"""Angles of the grid of cuts in that choice, which packing tests exactly anyway."""
+INSERTION_SHARE = 0.4
+"""Part of the time left that inserting jobs may take, where there are services."""
+CUTS_SHARE = 0.5
+"""Part of the time left by which the last storage cuts are made."""
+CUTS_ROUNDS = 40
+"""Most rounds of them."""
 DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
 """Ends of branch and bound after which nothing it said counts."""
 CHOICE_GAP = 1e-3
@@ -68,8 +74,6 @@ class Choice(NamedTuple):
     """Shape (pairs,)."""
     admit: Booleans
     """Shape (jobs,)."""
-    usable: Booleans
-    """Pairs whose service is placed, shape (pairs,)."""
 
 
 def _settle(search: _Search, model: Model, solver: str | None, start: Schedule | None) -> Answer:
@@ -143,6 +147,8 @@ class _Search:
         self.clock = Course(options, maximise=True)
         self.options = replace(options, stop=self.clock.stop, on_progress=None)
         self.rng = np.random.default_rng(options.seed)
+        self.best = Schedule.empty(instance.num_jobs, instance.num_data_nodes)
+        self.bound = math.inf
         self.summary = ""
 
     def hear(self, progress: Progress) -> None:
@@ -151,84 +157,82 @@ class _Search:
         self.clock.tell(bound, progress.objective)
 
     def tell(self, best: Schedule, bound: float) -> None:
-        """What is known so far."""
+        """What is known from now on."""
+        self.best, self.bound = best, bound
         self.clock.tell(bound, float(best.admit.sum()))
 
     def run(self, start: Schedule | None) -> tuple[Schedule, float]:
         """The best decision found and the best bound, whole jobs; infinite where none is known."""
-        instance = self.instance
-        best = Schedule.empty(instance.num_jobs, instance.num_data_nodes)
         judge = check_dsrp if self.services else check
-        if start is not None and not judge(instance, start):
-            best = start
-        self.tell(best, math.inf)
-        relaxed = self._solve(
-            tangent_model(instance, services=self.services, covers=True).relax(),
-            RELAXATION_SHARE,
-            math.inf,
-        )
-        if relaxed.bound is None or not relaxed.has_point:
-            return best, math.inf
-        bound = whole_jobs(relaxed.bound)
-        self.tell(best, bound)
-        if self.services:
-            best, bound = self._by_services(best, bound)
-        else:
-            best, bound = self._by_targets(best, bound, relaxed["y"])
-        self.tell(best, bound)
-        self.summary = f"relaxation {relaxed.bound:.3f}, {int(best.admit.sum())} jobs packed"
-        return best, bound
+        good = start is not None and not judge(self.instance, start)
+        self.tell(start if start is not None and good else self.best, math.inf)
+        with limited(self.options.time_limit), suppress(TimeoutError):
+            if self.services:
+                self._by_services()
+            else:
+                self._by_targets()
+        self.summary += f", {int(self.best.admit.sum())} jobs packed"
+        return self.best, self.bound
 
-    def _by_targets(self, best: Schedule, bound: float, admit: Floats) -> tuple[Schedule, float]:
+    def _by_targets(self) -> None:
         """Choose and pack as many jobs as the bound says, then one less, and so on.
 
         Where time is too short to choose, the jobs of which the relaxation admits most are taken.
         """
-        every = np.ones(self.instance.num_pairs, dtype=bool)
-        order = np.argsort(-admit, kind="stable")
+        relaxed = self._solve(
+            tangent_model(self.instance, covers=True).relax(), RELAXATION_SHARE, math.inf
+        )
+        if relaxed.bound is None or not relaxed.has_point:
+            return
+        self.summary = f"relaxation {relaxed.bound:.3f}"
+        bound = whole_jobs(relaxed.bound)
+        self.tell(self.best, bound)
+        order = np.argsort(-relaxed["y"], kind="stable")
         target = int(bound)
-        while target > best.admit.sum() and not self.clock.over():
+        while target > self.best.admit.sum() and not self.clock.over():
             chosen, proven = self._choose(target)
-            if proven and target == bound:
-                bound = target - 1.0
-                self.tell(best, bound)
+            if proven and target == self.bound:
+                self.tell(self.best, target - 1.0)
             if chosen is None and not proven:
-                chosen = self._level(np.isin(np.arange(len(order)), order[:target]), every)
+                chosen = self._level(np.isin(np.arange(len(order)), order[:target]))
             packed = None if chosen is None else self._pack(chosen)
             if packed is not None:
-                return packed, bound
+                self.tell(packed, self.bound)
             target -= 1
-        return best, bound
 
-    def _by_services(self, best: Schedule, bound: float) -> tuple[Schedule, float]:
-        """Choose jobs and placements together, then pack, leaving out the heaviest if need be."""
-        model = tangent_model(self.instance, services=True, angles=SERVICE_ANGLES, split=True)
-        model.add("bound", model["y"].sum() <= bound)
-        start = encode_services(self.instance, best)
-        chosen = self._solve(model, SERVICE_SHARE, SERVICE_SECONDS, start=start)
-        if chosen.bound is not None:
-            bound = min(bound, whole_jobs(chosen.bound))
-            self.tell(best, bound)
-        if not chosen.has_point:
-            return best, bound
-        usable = (chosen["z"] > 0.5)[placements(self.instance).of_pair]
-        admit = chosen["y"] > 0.5
-        weight = np.bincount(self.instance.pair_job, weights=self.instance.compute_load)
-        while admit.sum() > best.admit.sum() and not self.clock.over():
-            levelled = self._level(admit, usable)
-            packed = None if levelled is None else self._pack(levelled)
-            if packed is not None:
-                return packed, bound
-            admit[np.argmax(np.where(admit, weight, -1.0))] = False
-        return best, bound
+    def _by_services(self) -> None:
+        """Price services, insert jobs at those prices, and cut storage where bound is left."""
+        instance, columns = self.instance, ServiceColumns(self.instance, ANGLES)
+        relaxed = self._price(columns, RELAXATION_SHARE)
+        part = Clock(self.clock.within(INSERTION_SHARE), self.options.stop)
+        jobs = Insertion(instance, self.rng, columns.rent)
+        assoc = jobs.search(self.bound, lambda: not part.over())
+        found = schedule_of(instance, assoc, services=True)
+        if found.admit.sum() > self.best.admit.sum() and not check_dsrp(instance, found):
+            self.tell(found, self.bound)
+        part = Clock(self.clock.within(CUTS_SHARE), self.options.stop)
+        for _ in range(CUTS_ROUNDS):
+            met = self.best.admit.sum() >= self.bound
+            if met or part.over() or not columns.cut(relaxed.chosen):
+                break
+            relaxed = self._price(columns, 1.0)
 
-    def _level(self, admit: Booleans, usable: Booleans) -> Choice | None:
+    def _price(self, columns: ServiceColumns, share: float) -> ColumnSolution:
+        """The relaxation over whole services, within a share of the time left, and its bound."""
+        seconds = self.clock.within(share)
+        found = columns.solve(GenerationOptions(time_limit=seconds, stop=self.options.stop))
+        if found.bound is not None:
+            self.tell(self.best, min(self.bound, whole_jobs(-found.bound)))
+            self.summary = f"whole services {-found.bound:.3f}"
+        return found
+
+    def _level(self, admit: Booleans) -> Choice | None:
         """Spread the nodes of chosen jobs, fractionally, so that the fullest server is least so."""
-        model = tangent_model(self.instance, allowed=usable, full=True).relax()
+        model = tangent_model(self.instance, full=True).relax()
         model.add("chosen", model["y"] == admit.astype(float))
         model.minimize(model["full"])
         solution = self._solve(model, CHOICE_SHARE, math.inf)
-        return Choice(solution["x"], admit, usable) if solution.has_point else None
+        return Choice(solution["x"], admit) if solution.has_point else None
 
     def _solve(
         self,
@@ -236,7 +240,6 @@ class _Search:
         share: float,
         most: float,
         gap: float = 0.0,
-        start: dict[str, Floats] | None = None,
     ) -> Solution:
         """Solve by HiGHS within a share of the time left, and at most so many seconds."""
         options = Options(
@@ -245,7 +248,6 @@ class _Search:
             threads=self.options.threads,
             seed=self.options.seed,
             stop=self.options.stop,
-            warm_start=start,
         )
         return solve(model, "highs", options=options)
 
@@ -257,18 +259,17 @@ class _Search:
         solution = self._solve(model, CHOICE_SHARE, CHOICE_SECONDS, CHOICE_GAP)
         if not solution.has_point:
             return None, solution.status is Status.INFEASIBLE
-        usable = np.ones(self.instance.num_pairs, dtype=bool)
-        return Choice(solution["x"], solution["y"] > 0.5, usable), False
+        return Choice(solution["x"], solution["y"] > 0.5), False
 
     def _pack(self, chosen: Choice) -> Schedule | None:
         """Every node of the chosen jobs on one server, or None."""
         assoc = rounded(self.instance, chosen)
-        packing = Packing(self.instance, assoc, chosen.usable)
+        packing = Packing(self.instance, assoc)
         steps = PACKING_ITERATIONS * self.instance.num_data_nodes
         until = time.perf_counter() + min(self.clock.left, PACKING_SECONDS)
         if not packing.search(self.rng, until, steps):
             return None
-        return schedule_of(self.instance, packing.assoc, services=self.services)
+        return schedule_of(self.instance, packing.assoc)
 
 
 def rounded(instance: Instance, chosen: Choice) -> Integers:

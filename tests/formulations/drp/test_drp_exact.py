@@ -89,5 +89,5 @@ def test_jobs_too_large_to_pack_are_left_to_branch_and_bound():
 def test_rounding_a_choice_takes_the_server_with_most_of_a_node():
     instance = worked_dsrp()
     x = np.array([1.0, 0.3, 0.7, 0.6, 0.4, 1.0])
-    chosen = Choice(x, np.array([True, True, False]), np.ones(6, dtype=bool))
+    chosen = Choice(x, np.array([True, True, False]))
     assert rounded(instance, chosen).tolist() == [0, 1, 0, -1]
