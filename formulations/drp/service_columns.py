@@ -88,7 +88,8 @@ class ServiceColumns:
         table = np.full((len(nodes), instance.num_servers), np.inf)
         table[row, at] = (self.weights[:, pairs] * paid[:, at]).sum(axis=0)
         counted = -duals.rows[:own] * self.counts[:, service]
-        rent = np.bincount(self.server, counted, instance.num_servers)
+        rent: Floats = np.zeros(instance.num_servers)
+        np.add.at(rent, self.server, counted)
         job = np.unique(instance.node_job[nodes], return_inverse=True)[1]
         value, server = cheapest_use(rent, table, job, duals.weight)
         bound = value - ROUNDING * (1.0 + abs(value))

@@ -37,10 +37,13 @@ def storage_cut(point: Floats, size: Floats) -> Floats | None:
         return None
     sets = _full_sets(size[active])
     found = linprog(-x, A_ub=sets, b_ub=np.ones(len(sets)))
-    if found.status != 0 or -found.fun <= 1 + _VIOLATED:
+    if found.status != 0:
+        return None
+    worth: Floats = np.maximum(np.asarray(found.x), 0.0)
+    if worth @ x <= 1 + _VIOLATED:
         return None
     cut = np.zeros(len(point))
-    cut[active] = np.maximum(found.x, 0.0)
+    cut[active] = worth
     frontier = np.zeros(1), np.zeros(1)
     for s in active:
         frontier = _extended(frontier, size[s], cut[s])
