@@ -70,13 +70,21 @@ class Planner:
 
     instance: Instance
     late: Callable[[], bool] = lambda: False
-    """Asked before each job."""
+    """Asked before each job, each search for a schedule of one, and each slot of a greedy one."""
 
     def _in_time(self, jobs: Iterable[int]) -> Iterator[int]:
         for i in jobs:
-            if self.late():
-                raise TimeoutError("planning was cut short")
+            self.look()
             yield i
+
+    def look(self) -> None:
+        """Look at the clock.
+
+        Raises:
+            TimeoutError: it is too late.
+        """
+        if self.late():
+            raise TimeoutError("planning was cut short")
 
     @cached_property
     def lattices(self) -> tuple[Lattice | None, ...]:
@@ -87,7 +95,7 @@ class Planner:
     @cached_property
     def searches(self) -> tuple[ByUnits, ...]:
         """By units of work, of each job."""
-        return tuple(ByUnits(self.instance, i) for i in range(self.instance.jobs))
+        return tuple(ByUnits(self.instance, i) for i in self._in_time(range(self.instance.jobs)))
 
     @property
     def exact(self) -> bool:
@@ -134,11 +142,12 @@ class Planner:
         limit = int(self._needed[i]) + (0 if room is None else max(0, room.end - first + 1))
         slots = min(int(self._least[i]), limit)
         while True:
+            self.look()
             left = None if room is None else room.between(first, slots)
             path = self.best(i, free_terms(self.instance, i, slots, left))
             if path is None and slots == limit:
                 taken = FreeCapacity(self.instance) if room is None else room
-                return path_of(self.instance, i, _greedy(self.instance, i, taken))
+                return path_of(self.instance, i, self._greedy(i, taken))
             reach = min(2 * slots, limit) if path is None else self._reach(i, path.price, limit)
             if path is not None and slots >= reach:
                 return path
@@ -180,8 +189,46 @@ class Planner:
         """Jobs in order of arrival, slot by slot as many workers as help: quick at any size."""
         room, parts = FreeCapacity(self.instance), []
         for i in self._in_time(np.argsort(self.instance.release_slot, kind="stable").tolist()):
-            parts.append(_greedy(self.instance, i, room))
+            parts.append(self._greedy(i, room))
             room.take(parts[-1])
+        return Schedule.merged(parts)
+
+    def _greedy(self, i: int, room: FreeCapacity) -> Schedule:
+        """In every slot as many workers as fit and help, placed by (5), data by (7')."""
+        instance = self.instance
+        q, left = instance.unit_bandwidth_cost, instance.num_chunks[i].copy()
+        move, talk = q * instance.chunk_size_mb[i], q * instance.exchange_size_mb[i]
+        worker, server = instance.worker_demand[i], instance.ps_demand[i]
+        parts: list[Schedule] = []
+        slot = int(instance.release_slot[i]) - 1
+        while left.sum() > 0:
+            self.look()
+            slot += 1
+            free = room.between(slot, 1)[0]
+            fit = workers_beside_server(free, worker, server)
+            most = int(np.maximum(fit, 0).sum(axis=1)[fit[:, 0] >= 0].max(initial=0))
+            count = min(most, int(instance.workers_needed(i, left.sum())))
+            placed = exact_placement(free, worker, server, talk, count)
+            trains = instance.chunks_done(i, placed.workers)
+            if trains.sum() == 0:
+                continue
+            target = np.minimum(left, trains)
+            surplus = np.cumsum(trains - target)
+            extra = min(int(left.sum()), int(trains.sum())) - int(target.sum())
+            target += np.diff(np.minimum(surplus, extra), prepend=0)
+            _, flow = exact_transport(left, target, move)
+            left -= flow.sum(axis=1)
+            site = np.flatnonzero(placed.workers)
+            same = np.full(len(site), i)
+            parts.append(
+                Schedule.build(
+                    workers=np.column_stack(
+                        [same, np.full(len(site), slot), site, placed.workers[site]]
+                    ),
+                    servers=[(i, slot, placed.server)],
+                    moves=dealt(i, flow, target[None], slot),
+                )
+            )
         return Schedule.merged(parts)
 
     def best_insertion(self, enough: Callable[[], bool] = lambda: False) -> Schedule:
@@ -208,43 +255,6 @@ class Planner:
                     break
                 found.append(self.insert(order.tolist()))
         return min(found, key=lambda schedule: cost(instance, schedule))
-
-
-def _greedy(instance: Instance, i: int, room: FreeCapacity) -> Schedule:
-    """In every slot as many workers as fit and help, placed by (5), data by (7')."""
-    q, left = instance.unit_bandwidth_cost, instance.num_chunks[i].copy()
-    move, talk = q * instance.chunk_size_mb[i], q * instance.exchange_size_mb[i]
-    worker, server = instance.worker_demand[i], instance.ps_demand[i]
-    parts: list[Schedule] = []
-    slot = int(instance.release_slot[i]) - 1
-    while left.sum() > 0:
-        slot += 1
-        free = room.between(slot, 1)[0]
-        fit = workers_beside_server(free, worker, server)
-        most = int(np.maximum(fit, 0).sum(axis=1)[fit[:, 0] >= 0].max(initial=0))
-        count = min(most, int(instance.workers_needed(i, left.sum())))
-        placed = exact_placement(free, worker, server, talk, count)
-        trains = instance.chunks_done(i, placed.workers)
-        if trains.sum() == 0:
-            continue
-        target = np.minimum(left, trains)
-        surplus = np.cumsum(trains - target)
-        extra = min(int(left.sum()), int(trains.sum())) - int(target.sum())
-        target += np.diff(np.minimum(surplus, extra), prepend=0)
-        _, flow = exact_transport(left, target, move)
-        left -= flow.sum(axis=1)
-        site = np.flatnonzero(placed.workers)
-        same = np.full(len(site), i)
-        parts.append(
-            Schedule.build(
-                workers=np.column_stack(
-                    [same, np.full(len(site), slot), site, placed.workers[site]]
-                ),
-                servers=[(i, slot, placed.server)],
-                moves=dealt(i, flow, target[None], slot),
-            )
-        )
-    return Schedule.merged(parts)
 
 
 def known_cost(instance: Instance, schedule: Schedule, *, horizon: int | None = None) -> float:

@@ -241,14 +241,24 @@ def test_a_start_is_what_planning_that_was_cut_short_ends_with(monkeypatch):
 
 def test_the_first_order_that_was_planned_is_the_schedule_where_time_ends_in_the_next():
     instance = PROBLEM.generate(np.random.default_rng(6), jobs=5, sites=4, horizon=20)
-    looks = Turns()
-    planner = Planner(instance, lambda: looks() > 2 * instance.jobs + 1)  # lattices, one order, one
+    by_release = np.lexsort((np.arange(5), instance.release_slot)).tolist()
+    looks: list[bool] = []
+    first = Planner(instance, lambda: bool(looks.append(True))).insert(by_release)
+    most = len(looks) + 1
+    planner = Planner(instance, lambda: len(looks) > most or bool(looks.append(True)))
+    looks.clear()
     made = planner.best_insertion()
     assert check(instance, made) == []
-    by_release = np.lexsort((np.arange(5), instance.release_slot)).tolist()
-    assert cost(instance, made) == cost(instance, Planner(instance).insert(by_release))
+    assert cost(instance, made) == cost(instance, first)
     with pytest.raises(TimeoutError):
         _ = planner.alone
+
+
+def test_a_greedy_schedule_looks_at_the_clock_in_every_slot():
+    instance = PROBLEM.generate(np.random.default_rng(6), jobs=1, sites=4, horizon=20)
+    looks = Turns()
+    with pytest.raises(TimeoutError):
+        Planner(instance, lambda: looks() > 1).greedy()
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
