@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -237,21 +238,21 @@ def gantt(
         unit: of time.
     """
     bars = pd.DataFrame(list(runs), columns=["row", "start", "end", "job"])
-    used = sorted(bars["row"].unique())
-    place = {row: index for index, row in enumerate(used)}
+    used, row = np.unique(bars["row"], return_inverse=True)
     known = sorted(bars["job"].unique())
     look = {job: _look(int(job)) for job in known}  # one look in every chart
-    for (row, job), part in bars.groupby(["row", "job"]):
-        spans = np.stack([part["start"], part["end"] - part["start"]], axis=1)
+    start, end = bars["start"].to_numpy(float), bars["end"].to_numpy(float)
+    x, y = np.stack([start, start, end, end], axis=1), row[:, None] + [-0.4, 0.4, 0.4, -0.4]
+    corners = np.stack([x, y], axis=2)
+    for job, part in bars.assign(row=row).sort_values(["row", "start"]).groupby("job"):
         colour, hatch = look[job]
-        ax.broken_barh(
-            [(float(start), float(length)) for start, length in spans],
-            (place[row] - 0.4, 0.8),
-            facecolor=colour,
-            hatch=hatch,
-            edgecolor="white",
-            linewidth=0.5,
-        )
+        ax.add_collection(
+            PolyCollection(
+                list(corners[part.index]), facecolor=colour, hatch=hatch, edgecolor="white",
+                linewidth=0.5,
+            )
+        )  # fmt: skip
+    ax.autoscale_view()
     ax.set_yticks(
         range(len(used)), [str(rows[row]) if rows is not None else str(row) for row in used]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,10 @@ _DECIMAL = re.compile(r"-?\d+\.\d{2,}")
 _COMMAND = re.compile(r"\s*([A-Za-z])\s*")
 _URL = re.compile(r"url\(#([^)]+)\)")
 
-_BOX = re.compile(r"M([-\d.]+) ([-\d.]+)L\1 ([-\d.]+)L([-\d.]+) \3L\4 \2(?:L\1 \2)?z")
+_PART = re.compile(r"([A-Za-z])([^A-Za-z]*)")
+_CLOSED = re.compile(r"(M([-\d.]+) ([-\d.]+)V[-\d.]+H[-\d.]+V\3)H\2z")
+_BOX = re.compile(r"M([-\d.]+) ([-\d.]+)V([-\d.]+)H([-\d.]+)V\2z")
+_BOXES = re.compile(r"(?:M[-\d.]+ [-\d.]+V[-\d.]+H[-\d.]+V[-\d.]+z){2,}")
 
 
 @dataclass(frozen=True)
@@ -75,12 +79,14 @@ def drawing(figure: Figure, label: str, key: str, told: Told | None = None) -> s
         _tell(group, points)
     prefix = "s" + hashlib.sha1(key.encode()).hexdigest()[:5]
     _lighten(root, prefix)
+    _unwrap(root)
     _join(root)
+    _share_patterns(root, prefix)
     _share_styles(root, prefix)
     del root.attrib["width"], root.attrib["height"]
     leads = root.find(f".//{_SVG}a") is not None  # what is an image has no parts to go to
     root.attrib.update({"role": "group" if leads else "img", "aria-label": label})
-    text = ElementTree.tostring(root, encoding="unicode")
+    text = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
     return text.replace(_INK, "currentColor").replace("#000000", "currentColor")
 
 
@@ -123,10 +129,45 @@ def _lighten(root: ElementTree.Element, prefix: str) -> None:
             elif name in ("d", "x", "y", "points", "transform"):
                 short = _DECIMAL.sub(_rounded, value)
                 if name == "d":
-                    short = _BOX.sub(r"M\1 \2V\3H\4V\2z", _COMMAND.sub(r"\1", short.strip()))
-                part.set(name, short)
+                    short = _straight(_COMMAND.sub(r"\1", short.strip()))
+                if name == "transform" and short.startswith("rotate(-0 "):
+                    del part.attrib[name]
+                else:
+                    part.set(name, short)
             else:
                 part.set(name, _URL.sub(lambda found: f"url(#{names[found[1]]})", value))
+
+
+def _straight(path: str) -> str:
+    """A path whose lines along an axis say one number each, and none that closing draws."""
+    said, x, y = [], "", ""
+    for command, numbers in _PART.findall(path):
+        last_x, last_y = ["", "", *numbers.split()][-2:]
+        if command == "L" and last_x == x:
+            said.append(f"V{last_y}")
+        elif command == "L" and last_y == y:
+            said.append(f"H{last_x}")
+        else:
+            said.append(command + numbers)
+        x, y = last_x, last_y
+    return _CLOSED.sub(r"\1z", "".join(said))
+
+
+def _unwrap(root: ElementTree.Element) -> None:
+    """Take out groups that say nothing of their parts; make one of neighbours that say the same."""
+    group = f"{_SVG}g"
+    for parent in reversed(list(root.iter())):
+        parts: list[ElementTree.Element] = []
+        for part in parent:
+            if part.tag != group or (part.attrib and not part.get("clip-path")):
+                parts.append(part)
+            elif not part.attrib:
+                parts.extend(part)
+            elif parts and parts[-1].tag == group and parts[-1].attrib == part.attrib:
+                parts[-1].extend(part)
+            else:
+                parts.append(part)
+        parent[:] = parts
 
 
 def _join(root: ElementTree.Element) -> None:
@@ -145,6 +186,29 @@ def _join(root: ElementTree.Element) -> None:
                 parent.remove(part)
             else:
                 last = part
+    for path in root.iter(f"{_SVG}path"):
+        path.set("d", _BOXES.sub(_in_a_row, path.get("d", "")))
+
+
+def _in_a_row(found: re.Match[str]) -> str:
+    """Boxes side by side as one, with a line where one ends and the next begins."""
+    rows: list[list[tuple[str, ...]]] = []
+    for box in _BOX.findall(found[0]):
+        x, top, bottom, _ = box
+        last = rows[-1][-1] if rows else None
+        if last is not None and last[1:] == (top, bottom, x):
+            rows[-1].append(box)
+        else:
+            rows.append([box])
+    said = []
+    for row in rows:
+        (x, top, bottom, _), end = row[0], row[-1][3]
+        height = float(bottom) - float(top)
+        said.append(f"M{x} {top}V{bottom}H{end}V{top}z")
+        for number, (start, _, _, cut) in enumerate(row[:-1]):
+            line = -height if number % 2 else height
+            said.append(f"m{_short(float(cut) - float(start))} 0v{_short(line)}")
+    return "".join(said)
 
 
 def _share_styles(root: ElementTree.Element, prefix: str) -> None:
@@ -166,10 +230,50 @@ def _share_styles(root: ElementTree.Element, prefix: str) -> None:
         rules.append(f".{prefix}{number}{{{style}}}")
         for part in parts:
             part.set("class", f"{prefix}{number}")
+    _say_once(root, [f"{prefix}{n}" for n, style in enumerate(looks) if "opacity" not in style])
     sheet = ElementTree.Element(f"{_SVG}style")
     sheet.text = "".join(rules)
     root.insert(0, sheet)
 
 
+def _share_patterns(root: ElementTree.Element, prefix: str) -> None:
+    """Draw the lines of a hatching once, whatever colours they lie on."""
+    known: dict[str, str] = {}
+    for pattern in root.iter(f"{_SVG}pattern"):
+        for lines in pattern.findall(f"{_SVG}path"):
+            said = str(sorted(lines.attrib.items()))
+            if said in known:
+                lines.tag = f"{_SVG}use"
+                lines.attrib.clear()
+                lines.set("href", f"#{known[said]}")
+            else:
+                known[said] = f"{prefix}h{len(known)}"
+                lines.set("id", known[said])
+
+
+def _say_once(root: ElementTree.Element, classes: Sequence[str]) -> None:
+    """Let neighbours of one look have it from a group."""
+    inheriting = (f"{_SVG}use", f"{_SVG}text", f"{_SVG}path")
+    for parent in list(root.iter()):
+        parts: list[ElementTree.Element] = []
+        for look, alike in itertools.groupby(
+            parent, lambda part: part.get("class", "") if part.tag in inheriting else ""
+        ):
+            same = list(alike)
+            if look in classes and len(same) > 2:
+                for part in same:
+                    del part.attrib["class"]
+                group = ElementTree.Element(f"{_SVG}g")
+                group.set("class", look)
+                group.extend(same)
+                same = [group]
+            parts.extend(same)
+        parent[:] = parts
+
+
 def _rounded(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+    return _short(float(number[0]))
+
+
+def _short(number: float) -> str:
+    return f"{number:.2f}".rstrip("0").rstrip(".")

@@ -22,10 +22,6 @@ from optsched.study.plan import Recipe, found, instance_digest
 from optsched.study.reading import Results, rows_of
 from optsched.study.store import Store
 
-SHOWN = 2
-"""Algorithms of a problem whose worst run is drawn, the first as a rule the paper's: a run weighs
-10 to 70 kB, and the page of ``make ratios`` is to stay below 1.5 MB."""
-
 MADE_AGAIN = 10.0
 """Seconds of a heuristic's run up to which the page makes its schedule again."""
 
@@ -35,9 +31,9 @@ def study_page(
 ) -> str:
     """The page of what a store holds.
 
-    The runs to look at are those on which the first ``SHOWN`` heuristics do worst, runs of more
-    than ``MADE_AGAIN`` left out: heuristics are run again. The schedule of the exact method beside
-    them is the one that was kept.
+    The runs to look at are those on which each heuristic does worst, runs of more than
+    ``MADE_AGAIN`` left out: heuristics are run again. The schedule of the exact method beside them
+    is the one that was kept.
 
     Args:
         store: of the study.
@@ -84,7 +80,7 @@ def _section(store: Store, results: Results, number: int) -> Section:
 
 
 def _worst_runs(store: Store, results: Results, number: int, problem: Problem) -> Iterator[Example]:
-    """Of the first heuristics of a grid the run with the largest ratio, where it can be shown.
+    """Of each heuristic of a grid the run with the largest ratio, where it can be shown.
 
     Of problems whose pictures are no Gantt charts, that of the first heuristic.
     """
@@ -97,7 +93,7 @@ def _worst_runs(store: Store, results: Results, number: int, problem: Problem) -
                 if known is not None and row.ratio_high > known:
                     worst[row.heuristic] = row, case
     instances: dict[str, Any] = {}  # several may do worst on one
-    for row, case in list(worst.values())[:SHOWN]:
+    for row, case in worst.values():
         if case.recipe not in instances:
             instances[case.recipe] = _instance(problem, case, results)
         instance = instances[case.recipe]

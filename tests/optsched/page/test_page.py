@@ -15,8 +15,9 @@ from optsched.evaluation.runs import instance_rng
 from optsched.evaluation.tables import frame
 from optsched.page import Example, Section, page
 from optsched.page.document import _order
-from optsched.page.drawing import drawing
+from optsched.page.drawing import _straight, drawing
 from optsched.page.formulas import mathml
+from optsched.plots import gantt
 from optsched.solvers.solution import Moment, Solution, Status
 from optsched.study import Results, Store, StudyGrid, run_study
 from optsched.study import page as study_page_module
@@ -54,6 +55,12 @@ def section(table):
     return Section(PICTURED, table, ["items"], "items", [run])
 
 
+@pytest.fixture(scope="module")
+def text(table):
+    """A page of one section."""
+    return page("A study", [section(table)])
+
+
 class Balance(HTMLParser):
     """Raises where a tag is closed that is not open."""
 
@@ -71,8 +78,7 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_one_file_of_balanced_html(table):
-    text = page("A study", [section(table)])
+def test_the_page_is_one_file_of_balanced_html(text):
     parser = Balance()
     parser.feed(text)
     assert parser.open == []
@@ -82,16 +88,14 @@ def test_the_page_is_one_file_of_balanced_html(table):
     assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)", text)
 
 
-def test_the_page_shows_ratios_pictures_a_run_and_formulas(table):
-    text = page("A study", [section(table)])
+def test_the_page_shows_ratios_pictures_a_run_and_formulas(text):
     assert "Mean ratio against items" in text
     assert "bars, mine" in text
     assert "<math" in text
     assert "every ratio above is a point" in text
 
 
-def test_the_page_reads_without_scripts_and_carries_its_rows(table):
-    text = page("A study", [section(table)])
+def test_the_page_reads_without_scripts_and_carries_its_rows(table, text):
     silent = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
     first = silent[silent.index('id="overview"') :]
     assert first.index("greedy") < first.index("<h2>covering")
@@ -110,15 +114,13 @@ def test_the_algorithm_a_paper_proposes_is_marked(table):
     assert re.findall(r"★ (\w+)</td>", text) == ["greedy"]
 
 
-def test_a_point_tells_its_instance_and_its_ratio(table):
-    text = page("A study", [section(table)])
+def test_a_point_tells_its_instance_and_its_ratio(table, text):
     row = table.iloc[0]
     told = f"{row['instance']}: greedy {row['ratio_high']:.4g} (optimal)"
     assert f"<title>{told}</title>" in text
 
 
-def test_ids_of_drawings_differ_and_are_all_that_is_referred_to(table):
-    text = page("A study", [section(table)])
+def test_ids_of_drawings_differ_and_are_all_that_is_referred_to(text):
     ids = re.findall(r' id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     referred = set(re.findall(r"url\(#([^)]+)\)", text)) | set(re.findall(r'href="#([^"]+)"', text))
@@ -131,8 +133,8 @@ def test_a_caption_spells_its_algorithm_as_it_is(table):
     assert text.count("Mean ratio of buys_all by items and time scale") == 2  # seen, and heard
 
 
-def test_paths_and_ids_of_drawings_say_no_more_than_they_must(table):
-    drawings = "".join(re.findall(r"<svg.*?</svg>", page("A study", [section(table)])))
+def test_paths_and_ids_of_drawings_say_no_more_than_they_must(text):
+    drawings = "".join(re.findall(r"<svg.*?</svg>", text))
     paths = re.findall(r' d="([^"]+)"', drawings)
     assert paths
     assert not any(re.search(r"\s[A-Za-z]|[A-Za-z]\s|\d\.\d{3}", path) for path in paths)
@@ -172,8 +174,7 @@ def test_the_runs_to_look_at_are_the_worst_of_each_algorithm_with_their_optimum(
     assert "Not at its end" not in text
 
 
-def test_a_point_of_a_run_that_is_shown_leads_there_and_others_do_not(table):
-    text = page("A study", [section(table)])
+def test_a_point_of_a_run_that_is_shown_leads_there_and_others_do_not(table, text):
     row = table.iloc[0]
     said = f"{row['instance']}: greedy {row['ratio_high']:.4g} (optimal)"
     leading = re.findall(r'<a href="#covering-run-0" aria-label="([^"]+)"><use', text)
@@ -187,15 +188,15 @@ def test_a_heuristic_that_took_long_is_not_run_again_for_the_page(store, monkeyp
         assert "Runs to look at" not in study_page(kept, "A study")
 
 
-def test_flow_times_and_a_solve_on_its_way_are_drawn_where_they_are_known(table):
+def test_flow_times_and_a_solve_on_its_way_are_drawn_where_they_are_known(table, text):
     times = {"greedy": [[1.0, 2.0, 4.0], [2.0]], "best": [[1.0, 1.0, 3.0], [2.0]]}
     steps = (Moment(0.1, None, 9.0), Moment(0.2, 4.0, 7.0), Moment(0.5, 6.0, 6.0))
     solved = Solution(Status.OPTIMAL, 6.0, 6.0, trajectory=steps)
     known = replace(section(table), flow_times=times, longest=("knapsack on one", solved))
-    text = page("A study", [known])
-    assert "from release to completion; 2 instances, which count the same" in text
-    assert "while the longest solve went on: knapsack on one" in text
-    assert "flow time" not in page("A study", [section(table)])
+    more = page("A study", [known])
+    assert "from release to completion; 2 instances, which count the same" in more
+    assert "while the longest solve went on: knapsack on one" in more
+    assert "flow time" not in text
 
 
 def test_boxes_of_one_look_are_one_short_path(table):
@@ -204,6 +205,37 @@ def test_boxes_of_one_look_are_one_short_path(table):
     paths = re.findall(r' d="([^"]+)"', drawing(figure, "two boxes", "key"))
     box = r"M[\d.]+ [\d.]+V[\d.]+H[\d.]+V[\d.]+z"
     assert sum(re.fullmatch(f"({box}){{2}}", path) is not None for path in paths) == 1
+
+
+def test_boxes_side_by_side_are_one_with_a_line_between_any_two():
+    figure = Figure()
+    figure.subplots().broken_barh([(0, 1), (1, 1), (2, 1), (4, 1)], (0, 1), facecolor="#d55e00")
+    paths = re.findall(r' d="([^"]+)"', drawing(figure, "four boxes", "key"))
+    box, line = r"M[\d.]+ [\d.]+V[\d.]+H[\d.]+V[\d.]+z", r"m[\d.]+ 0v-?[\d.]+"
+    assert sum(re.fullmatch(f"{box}{line}{line}{box}", path) is not None for path in paths) == 1
+
+
+def test_a_gantt_chart_has_one_path_a_job_however_many_rows_it_is_on():
+    figure = Figure()
+    runs = [(row, start, start + 1.0, row % 2) for row in range(6) for start in range(4)]
+    gantt(figure.subplots(), runs)
+    drawn = drawing(figure, "two jobs", "key")
+    rows = [path.count("z") for path in re.findall(r' d="([^"]+)"', drawn)]
+    assert rows.count(3) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "short"),
+    [
+        ("M1 2L1 5L4 5L4 2L1 2z", "M1 2V5H4V2z"),
+        ("M1 2L1 5L4 5L4 2z", "M1 2V5H4V2z"),
+        ("M0 0L3 4C1 2 3 4 5 6L5 9", "M0 0L3 4C1 2 3 4 5 6V9"),
+        ("M0 0L3 4z", "M0 0L3 4z"),
+        ("M0 0L3 0zM3 1L3 4", "M0 0H3zM3 1V4"),
+    ],
+)
+def test_a_line_along_an_axis_says_one_number(path, short):
+    assert _straight(path) == short
 
 
 def test_a_study_that_is_not_at_its_end_says_so(tmp_path):
@@ -239,9 +271,8 @@ def test_a_study_without_any_ratio_still_has_a_page(table):
     assert "What was not proven" in text
 
 
-def test_the_same_rows_make_the_same_page(table):
-    one = section(table)
-    assert page("A study", [one]) == page("A study", [one])
+def test_the_same_rows_make_the_same_page(table, text):
+    assert page("A study", [section(table)]) == text
 
 
 def test_formulas_become_mathml():
