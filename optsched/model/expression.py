@@ -153,9 +153,9 @@ class Expression(NumpyLike["Expression"]):
         if matrix.ndim == 1:
             product: Expression = self * matrix
             return product.sum(axis=-1)
-        factor = sp.csr_array(matrix.T, dtype=np.float64)
+        factor = matrix.T if isinstance(matrix, np.ndarray) else sp.csr_array(matrix.T)
         if self.ndim == 2:
-            factor = sp.csr_array(sp.kron(sp.eye_array(self.shape[0]), factor))
+            factor = sp.kron(sp.eye_array(self.shape[0]), factor, format="csr")
         return self._transformed(factor, (*self.shape[:-1], matrix.shape[1]))
 
     def __rmatmul__(self, other: Any) -> Expression:
@@ -167,16 +167,12 @@ class Expression(NumpyLike["Expression"]):
             self.ndim in (1, 2) and matrix.ndim in (1, 2) and matrix.shape[-1] == self.shape[0]
         ):
             raise ModelError(f"@ does not fit shapes {matrix.shape} and {self.shape}")
-        if matrix.ndim == 1 and self.ndim == 1:  # much faster than a sparse matrix of one row
-            used = np.flatnonzero(matrix)
-            weighted: Expression = self[used] * matrix[used]
-            return weighted.sum()
-        factor = sp.csr_array(matrix if matrix.ndim == 2 else matrix[None, :], dtype=np.float64)
+        factor = matrix if matrix.ndim == 2 else matrix[None, :]
         if self.ndim == 2:
-            factor = sp.csr_array(sp.kron(factor, sp.eye_array(self.shape[1])))
+            factor = sp.kron(factor, sp.eye_array(self.shape[1]), format="csr")
         return self._transformed(factor, (*matrix.shape[:-1], *self.shape[1:]))
 
-    def _transformed(self, factor: sp.csr_array, shape: Shape) -> Expression:
+    def _transformed(self, factor: sp.csr_array | Floats, shape: Shape) -> Expression:
         """``factor @ x`` over the flattened entries, in the shape given."""
         constant: Floats | float = 0.0
         if not _is_zero(self.constant):
@@ -407,11 +403,11 @@ def _number(operation: str, value: ArrayLike) -> Floats:
 
 
 def _matrix(value: Any) -> Any:
-    """A numpy array, or a scipy.sparse matrix as it is."""
+    """A numpy array, or a sparse matrix in rows."""
     if not sp.issparse(value):
         return _number("@", value)
     sparse: Any = value
-    return sparse if sparse.ndim == 2 else sparse.toarray()
+    return sp.csr_array(sparse, dtype=np.float64) if sparse.ndim == 2 else sparse.toarray()
 
 
 def _spread(value: Floats, shape: Shape) -> Floats:

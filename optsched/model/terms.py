@@ -84,16 +84,20 @@ def gathered(terms: Terms, flat: NDArray[np.int32], size: int) -> Terms:
     )
 
 
-def multiplied(matrix: sp.csr_array, terms: Terms) -> Terms:
-    """Terms of ``matrix @ expression``."""
-    if terms.entries is None:
-        rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
-        coefficients = terms.coefficients
-        factor = coefficients if isinstance(coefficients, float) else coefficients[matrix.indices]
-        return Terms(rows, terms.columns[matrix.indices], matrix.data * factor)
-    entries, columns, coefficients = terms.spelled_out()
-    width = int(columns.max(initial=-1)) + 1
-    product = (
-        matrix @ sp.csr_array((coefficients, (entries, columns)), shape=(matrix.shape[1], width))
-    ).tocoo()
-    return Terms(product.row, product.col.astype(np.int32), product.data)
+def multiplied(matrix: sp.csr_array | Floats, terms: Terms) -> Terms:
+    """Terms of ``matrix @ expression``, the matrix dense or sparse."""
+    if terms.entries is not None:
+        entries, columns, weights = terms.spelled_out()
+        width = int(columns.max(initial=-1)) + 1
+        inner = sp.csr_array((weights, (entries, columns)), shape=(matrix.shape[1], width))
+        product = (sp.csr_array(matrix) @ inner).tocoo()
+        return Terms(product.row, product.col.astype(np.int32), product.data)
+    if isinstance(matrix, np.ndarray):
+        row, column = (ends.astype(np.int32) for ends in np.nonzero(matrix))
+        values = matrix[row, column]
+    else:
+        row = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
+        column, values = matrix.indices, matrix.data
+    coefficients = terms.coefficients
+    factor = coefficients if isinstance(coefficients, float) else coefficients[column]
+    return Terms(row, terms.columns[column], values * factor)

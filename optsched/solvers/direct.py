@@ -23,7 +23,7 @@ from optsched.solvers.numbers import largest_switch
 from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
 from optsched.solvers.scaling import with_whole_bounds
-from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.solution import Limit, Moment, Solution, Status
 from optsched.solvers.splitting import JudgedPoint, split_solve
 from optsched.solvers.tightening import bounded_by, is_bounded, tightened
 from optsched.solvers.tolerances import with_warning
@@ -60,7 +60,8 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     options = in_terms_of(original, options, began)
     told = (compiled, original, engine.name, version, began)
     result = answer(engine, given, _left(options, began), start)
-    options = replace(options, on_progress=None)  # what follows may be of a part of the model
+    if options.on_progress is not None:  # what follows may be of a part of the model
+        options = replace(options, on_progress=None)
     if result.limit is not None and result.status is Status.NO_SOLUTION:
         result = _as_started(original, result, start)
     solution, x = checked_solution(result, *told), result.x
@@ -194,12 +195,13 @@ def checked_solution(
         began: ``time.perf_counter()`` when work on the model started.
     """
     columns = len(original.cost)
-    if result.x is not None:
+    if result.x is not None and len(result.x) > columns:
         result = replace(result, x=result.x[:columns])
     result, objective = _checked(original, result)
     result = _proven(compiled, result, objective)
     duals, costs = result.row_duals, result.reduced_costs
-    solution = Solution(
+    end = Moment(time.perf_counter() - began, result.bound, objective)
+    return Solution(
         status=result.status,
         objective=objective,
         bound=result.bound,
@@ -211,13 +213,13 @@ def checked_solution(
         limit=result.limit,
         checked=objective is not None,
         scaling_error=result.scaling_error,
-        seconds=time.perf_counter() - began,
+        seconds=end.seconds,
         nodes=result.nodes,
         solver=solver,
         version=version,
         message=result.message,
+        trajectory=trajectory(result, end, began),
     )
-    return replace(solution, trajectory=trajectory(result, solution, began))
 
 
 def answer(

@@ -62,13 +62,13 @@ def refuse_numbers(
         "rows": [side for rows in blocks for side in (rows.lower, rows.upper)],
         "columns": [compiled.lower, compiled.upper],
     }
-    for values in (vector for part in vectors if part in parts for vector in vectors[part]):
-        size = np.abs(values)
-        if size.max(initial=0.0) >= infinite and (size[size >= infinite] < math.inf).any():
-            raise UnsupportedError(
-                f"{solver} takes finite bounds and costs from {infinite:g} on for infinite; "
-                "rescale the model"
-            )
+    seen = [vector for part in vectors if part in parts for vector in vectors[part]]
+    size = np.abs(np.concatenate([np.zeros(0), *seen]))
+    if (size[size >= infinite] < math.inf).any():
+        raise UnsupportedError(
+            f"{solver} takes finite bounds and costs from {infinite:g} on for infinite; "
+            "rescale the model"
+        )
 
 
 def refuse_options(

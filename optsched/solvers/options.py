@@ -107,4 +107,4 @@ def merged(options: Options | None, settings: Mapping[str, Any]) -> Options:
     for name, value in settings.items():
         if name not in known:
             raise InputError.of(name, value, "not an option; there are: " + ", ".join(known))
-    return replace(options or Options(), **settings)
+    return Options(**settings) if options is None else replace(options, **settings)

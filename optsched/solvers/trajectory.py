@@ -200,8 +200,8 @@ def unscaled(moment: Moment, scale: float) -> Moment:
     )
 
 
-def trajectory(result: SolverResult, solution: Solution, began: float) -> tuple[Moment, ...]:
-    """The moments of a solve in seconds since ``began``, its end included."""
+def trajectory(result: SolverResult, end: Moment, began: float) -> tuple[Moment, ...]:
+    """The moments of a solve in seconds since ``began``, and its end."""
     zero = time.time() - (time.perf_counter() - began)
     told = [moment._replace(seconds=moment.seconds - zero) for moment in result.trajectory]
-    return (*told, Moment(solution.seconds, solution.bound, solution.objective))
+    return (*told, end)
