@@ -20,6 +20,7 @@ from formulations.batch.schedule import Schedule
 from heuristics.batch.ledger import PriceLedger
 from heuristics.batch.printed_costs import PrintedAnswer, cost_c_printed, cost_d_printed
 from heuristics.batch.rules import Rules
+from heuristics.common.batches import in_batches
 from optsched.errors import InputError
 
 NEVER = np.iinfo(np.int64).max
@@ -279,14 +280,10 @@ def in_rounds(instance: Instance, rules: Rules) -> Schedule:
         InputError: the rules never accept some job.
     """
     scheduler = RoundScheduler(instance.system, rules)
-    arrivals = instance.arrivals()
-    job = next(arrivals, None)
-    tau = 1
-    while job is not None or scheduler.waiting:
-        while job is not None and job.release_slot < tau:
-            scheduler.arrive(job)
-            job = next(arrivals, None)
-        if scheduler.waiting:
-            scheduler.hold(tau)
-        tau *= 2
+
+    def hold(tau: float, following: float) -> bool:
+        scheduler.hold(int(tau))
+        return scheduler.waiting > 0
+
+    in_batches(instance.arrivals(), lambda job, tau: job.release_slot < tau, scheduler.arrive, hold)
     return scheduler.schedule()

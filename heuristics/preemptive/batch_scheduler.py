@@ -1,9 +1,9 @@
 """BatchSche: jobs wait for a batch, then each takes its cheapest place, without preemption.
 
-A reconstruction: the paper describes the algorithm in a few words, its source is not public.
-Batches are formed at moments whose distances double. In a batch, jobs choose between the cloud
-and a gang of edge workers, whose prices grow exponentially with their utilisation; what cannot
-end before the next batch waits for it, once.
+A reconstruction: the paper describes the algorithm in a few words, its source is not public. The
+loop over batches is ``common.batches``, that of She et al., too. In a batch, jobs choose between
+the cloud and a gang of edge workers, whose prices grow exponentially with their utilisation; what
+cannot end before the next batch waits for it, once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from formulations.preemptive.instance import CLOUD, ROUNDING, Floats, Instance, Integers, Job
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
+from heuristics.common.batches import in_batches
 from heuristics.preemptive.gang import gang_sizes, serve
 from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
@@ -156,16 +157,9 @@ def batch_sche(
     reservations = _Reservations(instance, prices)
     options: dict[int, _Option] = {}
     misses = np.zeros(instance.jobs, dtype=np.int64)
-    arrivals = list(instance.arrivals())
-    begin, step = arrivals[0].release_time, first_batch
     waiting: list[Job] = []
-    upcoming = 0
-    while waiting or upcoming < len(arrivals):
-        now, following = begin + step, begin + 2 * step
-        step *= 2
-        while upcoming < len(arrivals) and arrivals[upcoming].release_time <= now + ROUNDING:
-            waiting.append(arrivals[upcoming])
-            upcoming += 1
+
+    def hold(now: float, following: float) -> bool:
         waiting.sort(key=lambda job: job.upload_delay_cloud + job.chunk_time_fast)
         reservations.forget(now)
         for job in waiting:
@@ -178,7 +172,13 @@ def batch_sche(
             if chosen is not None:
                 reservations.take(chosen)
                 options[job.id] = chosen
-        waiting = [job for job in waiting if job.id not in options]
+        waiting[:] = [job for job in waiting if job.id not in options]
+        return bool(waiting)
+
+    in_batches(
+        instance.arrivals(), lambda job, now: job.release_time <= now + ROUNDING, waiting.append,
+        hold, first=first_batch, origin=float(instance.release_time.min()),
+    )  # fmt: skip
     return _schedule(instance, rng, options)
 
 
