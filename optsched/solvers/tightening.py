@@ -135,7 +135,8 @@ def _tighten(
     size = np.bincount(row, np.abs(known), len(side))[here] + np.abs(side[here])
     off = binding - np.sign(a[entry])  # one step from where it binds
     slack = side[here] - (others + a[entry] * off) - _LOOSE * (1.0 + size)
-    slack = np.clip(slack, 0.0, np.abs(a[entry]))
+    most = np.abs(a[entry])
+    slack = np.maximum(most - _coarser(most - np.clip(slack, 0.0, most)), 0.0)
     use = ~endless & (slack > 0.5 * np.abs(a[entry])) & (low[entry] < high[entry])
     chosen, change = entry[use], (np.sign(a[entry]) * slack)[use]
     a[chosen] -= change

@@ -154,11 +154,12 @@ class _Session:
     def second_look(self, result: SolverResult) -> SolverResult:
         """Solve again, in the way in which the solver is not known to be mistaken.
 
-        HiGHS's presolve has been seen to fail and to call feasible models infeasible, SCIP to
-        find none feasible at a tolerance as fine as ours.
+        HiGHS's presolve has been seen to fail and to call feasible models infeasible, a heuristic
+        of it to fail, SCIP to find none feasible at a tolerance as fine as ours.
         """
         if self.engine.name == "mathopt-highs":
             self.parameters.presolve = _OFF
+            self.parameters.highs.bool_options["mip_heuristic_run_feasibility_jump"] = False
             if result.status is Status.INFEASIBLE:
                 return self._witnessed(result)
         elif self.engine.name == "scip" and result.status is Status.INFEASIBLE:

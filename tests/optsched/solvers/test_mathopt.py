@@ -381,6 +381,22 @@ def test_the_proto_holds_the_model_as_it_was_compiled():
     assert proto.objective.offset == 0.5
 
 
+def test_a_heuristic_of_highs_that_fails_is_left_out():
+    """Its feasibility jump ends in an error, with and without presolve."""
+    m = Model()
+    start, unused, first = m.continuous("start", 3), m.integer("unused", upper=0), m.binary("on", 2)
+    m.add("open", -start[1] >= -9993.5)
+    m.add("nothing", 0 * unused <= 1)
+    m.add("a", start[2] - 1e4 * first[0] >= -9993)
+    m.add("b", start[2] + first[0] >= 5)
+    m.add("c", start[1] - start[2] - 1e4 * first[1] >= -9993)
+    m.add("d", start[2] + 1e4 * first[1] >= 6.5)
+    m.minimize(start @ [0.0, 1.0, 8.75])
+    solution = solve(m, "mathopt-highs")
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(55.75)
+
+
 @pytest.mark.parametrize("first", ["highspy", "ortools.math_opt.python.mathopt"])
 def test_both_highs_live_in_one_process_in_either_order(first):
     program = (
