@@ -51,6 +51,7 @@ def main() -> None:
     """Print a line per heuristic and seed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=20.0, help="of each search")
+    parser.add_argument("--random-seconds", type=float, help="of random ones; default: as long")
     parser.add_argument("--seeds", type=int, default=1, help="searches per heuristic")
     parser.add_argument("--only", help="one problem")
     arguments = parser.parse_args()
@@ -58,7 +59,7 @@ def main() -> None:
     for name, call, options in HUNTS:
         if arguments.only not in (None, name):
             continue
-        random = worst_random(name, call, options, arguments.seconds)
+        random = worst_random(name, call, options, arguments.random_seconds or arguments.seconds)
         for seed in range(arguments.seeds):
             found = worst(
                 name, call, options, seconds=arguments.seconds, seed=seed, workers=cores()
