@@ -11,13 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
-from formulations.drp.loads import server_load_factor, visible
-from formulations.drp.service_columns import cheapest_use
+from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
+from formulations.drp.loads import visible
+from formulations.drp.service_columns import cheapest_servers
+from optsched.jit import njit_cached
 
 REMOVED = (2, 6)
 """Jobs taken out at a time."""
-PATIENCE = 2
+PATIENCE = 5
 """Neighbourhoods in vain, for each pair of jobs, after which the search ends."""
 ATTEMPTS = 5
 """Prices at which one job is tried."""
@@ -48,11 +49,20 @@ class Insertion:
         self.instance, self.rng = instance, rng
         self.assoc: Integers = np.full(instance.num_data_nodes, NO_SERVER)
         self._size = visible(instance.service_load)
-        self._taken = np.stack(
+        loads = np.stack(
             [instance.inbound_load, instance.compute_load, instance.comm_load, instance.cross_load]
         )
-        self._needed = np.zeros(self._size.shape, dtype=np.int64)  # jobs per service and server
-        self._load = np.zeros((4, instance.num_servers))
+        # jobs that need a service on a server, loads and storage taken, loads of each job inside
+        self._needed: Integers = np.zeros(self._size.shape, dtype=np.int64)
+        self._load: Floats = np.zeros((4, instance.num_servers))
+        self._stored: Floats = np.zeros(instance.num_servers)
+        self._own: Floats = np.zeros((instance.num_jobs, 4, instance.num_servers))
+        # node within the job, server and loads of the pairs of every job
+        self._pairs: list[tuple[Integers, Integers, Floats]] = []
+        for nodes, pairs in zip(instance.job_nodes, instance.job_pairs, strict=True):
+            row = np.searchsorted(nodes, instance.pair_node[pairs])
+            at = instance.pair_server[pairs]
+            self._pairs.append((row, at, np.ascontiguousarray(loads[:, pairs])))
         self._rent = rent + LOAD_PRICE
         self._alone = np.full(instance.num_jobs, np.inf)
         for k in range(instance.num_jobs):  # what each job costs on empty servers
@@ -61,14 +71,19 @@ class Insertion:
                 self._remove(k)
 
     @property
-    def count(self) -> int:
-        """Jobs admitted."""
+    def _count(self) -> int:
+        """Jobs inside."""
         return len(self._jobs(True))
 
     @property
     def _price(self) -> float:
         """Of the storage taken."""
         return float(((self._needed > 0) * self._size * self._rent).sum())
+
+    def _copy(self) -> tuple[Integers, Integers, Floats, Floats, Floats]:
+        """What moves change."""
+        rest = self._load.copy(), self._stored.copy(), self._own.copy()
+        return self.assoc.copy(), self._needed.copy(), *rest
 
     def _jobs(self, inside: bool) -> Integers:
         first = np.array([nodes[0] for nodes in self.instance.job_nodes])
@@ -81,21 +96,21 @@ class Insertion:
             The best association met, shape (nodes,).
         """
         self._fill(self._rent)
-        best, count, price = self.assoc.copy(), self.count, self._price
+        best, count, price = self.assoc.copy(), self._count, self._price
         most_jobs, vain, patience = count, 0, PATIENCE * self.instance.num_jobs**2
         warmth = WARMTH * float(self._alone.max(initial=0.0, where=np.isfinite(self._alone)))
         while most_jobs < most and vain < patience and go_on():
-            before = self.assoc.copy(), self._needed.copy(), self._load.copy()
+            before = self._copy()
             self._empty()
             noise = self.rng.uniform(1 - SPREAD, 1 + SPREAD, len(self._rent))
             self._fill(self._rent * noise)
-            now, cost, vain = self.count, self._price, vain + 1
+            now, cost, vain = self._count, self._price, vain + 1
             if now > most_jobs:
                 best, most_jobs, vain = self.assoc.copy(), now, 0
             if now > count or (now == count and cost - price < warmth * self.rng.exponential()):
                 count, price = now, cost
             else:
-                self.assoc, self._needed, self._load = before
+                self.assoc, self._needed, self._load, self._stored, self._own = before
         return best
 
     def _empty(self) -> None:
@@ -117,38 +132,102 @@ class Insertion:
 
     def _remove(self, k: int) -> None:
         nodes = self.instance.job_nodes[k]
-        self._load = self._load - self._loads(nodes, self.assoc[nodes])
-        self._needed[self.instance.job_service[k], np.unique(self.assoc[nodes])] -= 1
+        service, server = self.instance.job_service[k], np.unique(self.assoc[nodes])
+        self._load -= self._own[k]
+        self._needed[service, server] -= 1
+        self._stored = self._filled()
         self.assoc[nodes] = NO_SERVER
 
-    def _loads(self, nodes: Integers, server: Integers) -> Floats:
-        """What nodes take of every server, shape (4, servers)."""
-        taken = self._taken[:, self.instance.pair_of(nodes, server)]
-        return np.array([np.bincount(server, row, self._load.shape[1]) for row in taken])
+    def _filled(self) -> Floats:
+        """Share of each server's storage that is taken, shape (servers,)."""
+        return np.asarray(np.where(self._needed > 0, self._size, 0.0).sum(axis=0))
 
     def _insert(self, k: int, rent: Floats) -> bool:
         """Put a job where it is cheapest; whether it fits."""
-        instance, nodes = self.instance, self.instance.job_nodes[k]
-        service = int(instance.job_service[k])
+        service, (row, at, taken) = self.instance.job_service[k], self._pairs[k]
+        nodes, size = self.instance.job_nodes[k], self._size[service]
         held = self._needed[service] > 0
-        room = 1.0 - np.where(self._needed > 0, self._size, 0.0).sum(axis=0)
-        usable = held | (self._size[service] <= room)
-        fixed = np.where(held, 0.0, self._size[service] * rent)
-        pairs = instance.job_pairs[k][usable[instance.pair_server[instance.job_pairs[k]]]]
-        at, row = instance.pair_server[pairs], np.searchsorted(nodes, instance.pair_node[pairs])
-        if len(np.unique(row)) < len(nodes):
+        usable = held | (self._stored + size <= 1.0)
+        fixed = np.where(held, 0.0, size * rent)
+        server, load = placed(row, at, taken, usable, fixed, self._load, len(nodes))
+        if server[0] < 0:
             return False
-        price = LOAD_PRICE / np.maximum(1.0 - self._load, LOAD_PRICE)
-        table = np.full((len(nodes), instance.num_servers), np.inf)
-        for _ in range(ATTEMPTS):
-            table[row, at] = (self._taken[:, pairs] * price[:, at]).sum(axis=0)
-            server = cheapest_use(fixed, table, np.zeros(len(nodes), np.int64), _ANY)[1]
-            load = self._load + self._loads(nodes, server)
-            over = np.maximum(load[0], server_load_factor(*load[1:])) > 1
-            if not over.any():
-                self._load = load
-                self.assoc[nodes] = server
-                self._needed[service, np.unique(server)] += 1
-                return True
-            price[:, over] *= DEARER
-        return False
+        self._own[k] = load - self._load
+        self._load = load
+        self.assoc[nodes] = server
+        self._needed[service, np.unique(server)] += 1
+        self._stored = self._filled()
+        return True
+
+
+@njit_cached
+def placed(
+    row: Integers,
+    at: Integers,
+    taken: Floats,
+    usable: Booleans,
+    fixed: Floats,
+    load: Floats,
+    nodes: int,
+) -> tuple[Integers, Floats]:
+    """Servers of a job's nodes at least price, none overfull.
+
+    Args:
+        row: node of each of the job's pairs, shape (pairs,).
+        at: server of each pair.
+        taken: of bandwidth, compute, communication and both together, shape (4, pairs).
+        usable: whether a server can hold the service.
+        fixed: price of holding it, at least 0, shape (servers,).
+        load: what is taken of every server, shape (4, servers).
+        nodes: how many.
+
+    Returns:
+        Server of each node, -1 where the job does not fit, and the load then.
+    """
+    servers = load.shape[1]
+    reach = np.zeros(servers)
+    for p in range(len(at)):
+        if usable[at[p]]:
+            reach[at[p]] -= 1.0
+    order = np.argsort(reach, kind="mergesort")  # servers that reach many nodes first
+    number = int((reach < 0).sum())
+    position = np.full(servers, -1)
+    for n in range(number):
+        position[order[n]] = n
+    price = LOAD_PRICE / np.maximum(1.0 - load, LOAD_PRICE)
+    job = np.zeros(nodes, dtype=np.int64)
+    table = np.full((nodes, number), np.inf)
+    pair = np.full((nodes, number), -1)
+    server = np.full(nodes, -1)
+    for _ in range(ATTEMPTS):
+        for p in range(len(at)):
+            j = at[p]
+            if position[j] >= 0:
+                cost = 0.0
+                for r in range(4):
+                    cost += taken[r, p] * price[r, j]
+                table[row[p], position[j]] = cost
+                pair[row[p], position[j]] = p
+        held = cheapest_servers(fixed[order[:number]], table, job, 1, _ANY)[1]
+        if held.sum() == 0:
+            break
+        after = load.copy()
+        for i in range(nodes):
+            best = -1
+            for n in range(number):
+                if held[n] == 1 and (best < 0 or table[i, n] < table[i, best]):
+                    best = n
+            server[i] = order[best]
+            for r in range(4):
+                after[r, order[best]] += taken[r, pair[i, best]]
+        fits = True
+        for j in range(servers):
+            a, b, c = after[1, j], after[2, j], after[3, j]
+            factor = (a + b) / 2 + np.hypot((a - b) / 2, c)
+            if max(after[0, j], factor) > 1 and reach[j] < 0:
+                fits = False
+                price[:, j] *= DEARER
+        if fits:
+            return server, after
+    server[:] = -1
+    return server, load

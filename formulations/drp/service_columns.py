@@ -144,7 +144,7 @@ def cheapest_use(
     # servers that reach many nodes first
     order = used[np.argsort(-inside[:, used].sum(axis=0), kind="stable")]
     ordered = np.ascontiguousarray(table[:, order])
-    value, held = _search(rent[order], ordered, job, int(job.max()) + 1, worth)
+    value, held = cheapest_servers(rent[order], ordered, job, int(job.max()) + 1, worth)
     server = np.full(len(table), -1)
     if held.any():
         open_servers = order[held > 0]
@@ -156,7 +156,7 @@ def cheapest_use(
 
 
 @njit_cached
-def _search(
+def cheapest_servers(
     rent: Floats, table: Floats, job: Integers, jobs: int, worth: float
 ) -> tuple[float, Integers]:
     """Depth first, with or without each server in turn; 1 for the servers of the best."""
