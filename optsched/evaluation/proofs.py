@@ -171,7 +171,7 @@ def prove(
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ProofVerdict:
     """What a proof that holds says, and what the paper's checker says of its schedule."""
 
     bound: Fraction
@@ -203,7 +203,7 @@ class Verdict:
         return f"{claim}, and this one {verb} {self.cost:.12g}"
 
 
-def check_proof(problem: Problem, instance: Any, document: Mapping[str, Any]) -> Verdict:
+def check_proof(problem: Problem, instance: Any, document: Mapping[str, Any]) -> ProofVerdict:
     """Check a proof and its schedule against the instance: the model is made anew from it.
 
     Raises:
@@ -212,7 +212,7 @@ def check_proof(problem: Problem, instance: Any, document: Mapping[str, Any]) ->
     """
     bound, calls = _verified(problem, instance, document)
     schedule = parse(problem.schedule_type, document.get("schedule"))
-    return Verdict(
+    return ProofVerdict(
         bound,
         " and ".join(calls),
         {*calls} <= {problem.proof_relaxation, problem.proof_model or problem.reference},

@@ -16,13 +16,12 @@ _LISTED = 5  # bad values named in one error
 
 
 @dataclass(frozen=True, eq=False)
-class GpuNodes:
-    """Machines; every array has shape (nodes,)."""
+class _Amounts:
+    """What machines have, or pods need; every array has an entry for each."""
 
     name: tuple[str, ...]
     cpu_milli: NDArray[np.int64]
     mem_mib: NDArray[np.int64]
-    gpus: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.name)
@@ -36,6 +35,13 @@ class GpuNodes:
     def mem_gib(self) -> NDArray[np.float64]:
         """Memory in GiB."""
         return self.mem_mib / 1024.0
+
+
+@dataclass(frozen=True, eq=False)
+class GpuNodes(_Amounts):
+    """Machines; every array has shape (nodes,)."""
+
+    gpus: NDArray[np.int64]
 
     def select(self, kept: NDArray[np.integer] | NDArray[np.bool_] | slice) -> GpuNodes:
         """Some of the machines."""
@@ -44,29 +50,13 @@ class GpuNodes:
 
 
 @dataclass(frozen=True, eq=False)
-class GpuPods:
+class GpuPods(_Amounts):
     """Pods in the order of the list; every array has shape (pods,)."""
 
-    name: tuple[str, ...]
-    cpu_milli: NDArray[np.int64]
-    mem_mib: NDArray[np.int64]
     num_gpu: NDArray[np.int64]
     """GPUs a pod needs."""
     gpu_milli: NDArray[np.int64]
     """Thousandths of each of them."""
-
-    def __len__(self) -> int:
-        return len(self.name)
-
-    @property
-    def cpu_cores(self) -> NDArray[np.float64]:
-        """CPU cores."""
-        return self.cpu_milli / 1000.0
-
-    @property
-    def mem_gib(self) -> NDArray[np.float64]:
-        """Memory in GiB."""
-        return self.mem_mib / 1024.0
 
     @property
     def total_gpu_milli(self) -> NDArray[np.int64]:
