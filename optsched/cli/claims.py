@@ -51,7 +51,10 @@ def claims(
         bool, typer.Option("--quick", help="Small: about 20 s a paper on two cores (default).")
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="At the papers' size: hours; kept as it goes.")
+        bool,
+        typer.Option(
+            "--full", help="At the papers' size: up to two hours on two cores; kept as it goes."
+        ),
     ] = False,
     claim: Annotated[
         list[str] | None,
