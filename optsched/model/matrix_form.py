@@ -17,9 +17,8 @@ from optsched.model.base import Block
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
 from optsched.model.labels import Labels
 from optsched.model.ranges import NOISE
+from optsched.model.terms import summed
 from optsched.model.variables import column_name
-
-_FEW = 2000  # terms
 
 EVERY_PART = frozenset({"cost", "offset", "rows", "columns", "matrix"})
 """What of a compiled model can change while its structure stays."""
@@ -160,26 +159,12 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
         lower[at:end].reshape(shape)[...] = relation.lower
         upper[at:end].reshape(shape)[...] = relation.upper
         at = end
-    matrix = _csr(value, row, column, (rows, columns))
+    matrix = summed(value, row, column, (rows, columns))
     if matrix.nnz < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
         scale = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
         matrix.data[np.abs(matrix.data) <= NOISE * scale.data] = 0.0
         matrix.eliminate_zeros()
     return Rows(matrix, lower, upper)
-
-
-def _csr(
-    value: Floats, row: NDArray[np.int32], column: NDArray[np.int32], shape: tuple[int, int]
-) -> sp.csr_array:
-    """The matrix of some terms, those of one place added up."""
-    if len(row) > _FEW:
-        return sp.csr_array((value, (row, column)), shape=shape)
-    order = np.argsort(row, kind="stable")  # half of the time scipy takes for few
-    first = np.zeros(shape[0] + 1, dtype=np.int32)
-    np.cumsum(np.bincount(row, minlength=shape[0]), out=first[1:])
-    matrix = sp.csr_array((value[order], column[order], first), shape=shape)
-    matrix.sum_duplicates()
-    return matrix
 
 
 def linear(expression: Expression, columns: int) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import ModelError
 from optsched.model.expression import Expression, Floats
+from optsched.model.terms import summed
 
 _INTEGRALITY = 1e-6  # a bound of an integer this close to a whole number is taken for it
 NOISE = 1e-13
@@ -27,7 +28,8 @@ def affine(expression: Expression, columns: int) -> tuple[sp.csr_array, Floats]:
         np.concatenate([part[i] for part in spelled]) if spelled else np.zeros(0, dtype=np.int32)
         for i in range(3)
     )
-    matrix = sp.csr_array((values, (entries, cols)), shape=(expression.size, columns))
+    shape = (expression.size, columns)
+    matrix = summed(np.asarray(values, dtype=np.float64), entries, cols, shape)
     matrix.eliminate_zeros()
     constant = np.broadcast_to(expression.constant, expression.shape).reshape(-1)
     return matrix, constant

@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 Columns = NDArray[np.int32]
 Shape = tuple[int, ...]
 
+_FEW = 2000  # terms
+
 
 class Terms(NamedTuple):
     """Terms ``coefficient * x[column]``, each added to one entry of the flattened expression."""
@@ -101,3 +103,20 @@ def multiplied(matrix: sp.csr_array | Floats, terms: Terms) -> Terms:
     coefficients = terms.coefficients
     factor = coefficients if isinstance(coefficients, float) else coefficients[column]
     return Terms(row, terms.columns[column], values * factor)
+
+
+def summed(
+    value: Floats,
+    row: NDArray[np.integer[Any]],
+    column: NDArray[np.integer[Any]],
+    shape: tuple[int, int],
+) -> sp.csr_array:
+    """The matrix of some terms, those of one place added up."""
+    if len(row) > _FEW:
+        return sp.csr_array((value, (row, column)), shape=shape)
+    order = np.argsort(row, kind="stable")  # half of the time scipy takes for few
+    first = np.zeros(shape[0] + 1, dtype=np.int32)
+    np.cumsum(np.bincount(row, minlength=shape[0]), out=first[1:])
+    matrix = sp.csr_array((value[order], column[order], first), shape=shape)
+    matrix.sum_duplicates()
+    return matrix

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Expression, Floats, Relation, Terms
@@ -57,8 +58,7 @@ class ProtoWriter:
         Raises:
             UnsupportedError: a number is not whole, or values need more than 53 bits.
         """
-        self.range_of(block, expression)
-        matrix, constant = affine(expression, len(self.lower))
+        matrix, constant = self._whole(block, expression)
         pointer, columns = matrix.indptr.tolist(), matrix.indices.tolist()
         values, offsets = (v.astype(np.int64).tolist() for v in (matrix.data, constant))
         spans = zip(pointer[:-1], pointer[1:], offsets, strict=True)
@@ -70,18 +70,25 @@ class ProtoWriter:
         Raises:
             UnsupportedError: a number is not whole, or values need more than 53 bits.
         """
+        matrix, constant = self._whole(block, expression)
+        least, most = activity_range(matrix, self.lower, self.upper)
+        shape = expression.shape
+        return (least + constant).reshape(shape), (most + constant).reshape(shape)
+
+    def _whole(self, block: str, expression: Expression) -> tuple[sp.csr_array, Floats]:
+        """Coefficients and constants, whole and small."""
         matrix, constant = affine(expression, len(self.lower))
         if (matrix.data != np.rint(matrix.data)).any() or (constant != np.rint(constant)).any():
             raise UnsupportedError(f"cpsat takes whole numbers only, not those of block {block!r}")
         size = np.maximum(np.abs(self.lower), np.abs(self.upper))
-        if not (abs(matrix) @ size + np.abs(constant) <= LARGEST_VALUE).all():
+        row = np.repeat(np.arange(len(constant)), np.diff(matrix.indptr))
+        reach = np.bincount(row, np.abs(matrix.data) * size[matrix.indices], len(constant))
+        if not (reach + np.abs(constant) <= LARGEST_VALUE).all():
             raise UnsupportedError(
                 f"cpsat needs values of magnitude at most 2^53 in block {block!r}: use tighter "
                 "bounds, other units, or another solver"
             )
-        least, most = activity_range(matrix, self.lower, self.upper)
-        shape = expression.shape
-        return (least + constant).reshape(shape), (most + constant).reshape(shape)
+        return matrix, constant
 
     def single(self, block: str, expression: Expression) -> Expression:
         """The same values, flat, each of one column at most: a sum gets a column of its own."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from optsched import Model, ModelError
-from optsched.model import Expression, Relation
+from optsched.model import Expression, Relation, terms
 
 QUICK = settings(deadline=None, max_examples=80)
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
@@ -326,3 +326,15 @@ def test_no_python_loop_runs_over_single_variables():
     x = Model().continuous("x", 2)
     with pytest.raises(TypeError):
         list(x)
+
+
+@pytest.mark.parametrize("count", [0, 1, 40, 2001])
+def test_terms_of_one_place_are_added_up_whether_few_or_many(count):
+    rng = np.random.default_rng(count)
+    row, column = rng.integers(0, 7, count), rng.integers(0, 5, count)
+    value = rng.integers(-3, 4, count).astype(float)
+    dense = np.zeros((7, 5))
+    np.add.at(dense, (row, column), value)
+    matrix = terms.summed(value, row, column, (7, 5))
+    assert matrix.has_canonical_format
+    assert (matrix.toarray() == dense).all()
