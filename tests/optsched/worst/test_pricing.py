@@ -114,3 +114,15 @@ def test_the_command_line_checks_a_case_against_all_algorithms(cli, case, tmp_pa
     assert refused.exit_code == 2
     save(change(case, ratio_low=1.5), path)
     assert cli("worst", "check", path).exit_code == 1
+
+
+def test_the_command_line_finds_a_case_against_all_algorithms(cli, tmp_path):
+    path = tmp_path / "found.json"
+    made = cli("worst", "preemptive.any_online", "--jobs", 2, "--servers", 2, "--types", 1,
+               "--time-scale", 0.03, "--evaluations", 4, "--no-shrink", "--workers", 1,
+               "-o", path)  # fmt: skip
+    assert made.exit_code == 0
+    found = load(PriceCase, path)
+    assert found.ratio_low <= found.ratio_high + 1e-9
+    assert found.search.evaluated <= 4
+    assert cli("worst", "check", path).exit_code == 0
