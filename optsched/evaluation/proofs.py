@@ -126,7 +126,8 @@ def _verified(
     if "parts" in document:
         proofs = document["parts"]
         instances = problem.proof_parts(instance) if problem.proof_parts else []
-        if not isinstance(proofs, list) or not len(proofs) == len(instances) > 0:
+        each = isinstance(proofs, list) and all(isinstance(one, Mapping) for one in proofs)
+        if not each or not len(proofs) == len(instances) > 0:
             raise InputError.of("parts", proofs, f"a proof of each of {len(instances)} parts")
     total, calls = Fraction(0), []
     for part, proof in zip(instances, proofs, strict=True):

@@ -99,7 +99,7 @@ def test_an_optimum_of_which_one_type_needs_servers_is_proven_type_by_type() -> 
     verdict = check_proof(PROBLEM, instance, json.loads(json.dumps(proof)))
     assert verdict.closed
     assert verdict.of_the_problem
-    for parts in ([], proof["parts"][:1], proof["parts"] * 2, 2):
+    for parts in ([], proof["parts"][:1], proof["parts"] * 2, 2, [1, 2]):
         with pytest.raises(InputError, match="a proof of each of 2 parts"):
             check_proof(PROBLEM, instance, {**proof, "parts": parts})
     with pytest.raises((InputError, ProofError)):
