@@ -30,7 +30,7 @@ picture: .venv/.run
 	@mkdir -p out
 	$(BIN)/optsched study run studies/small_edge_clouds.toml --store out/picture.sqlite
 	$(BIN)/optsched study report studies/small_edge_clouds.toml --store out/picture.sqlite -o out/picture.html
-	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1620 \
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1720 \
 		--force-device-scale-factor=0.75 --screenshot=docs/assets/report.png out/picture.html
 
 bench: .venv/.bench

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
@@ -76,8 +77,8 @@ def _field(location: tuple[int | str, ...]) -> str:
 
 def allowed(message: str) -> str:
     """What pydantic says of a value, in the middle of a sentence of ours."""
-    said = message.removeprefix("Value error, ").removeprefix("Input ").strip()
-    return said.rstrip(".")
+    said = re.sub(r"^(Value error, |Input |List |Field )", "", message).strip()
+    return re.sub(r" after validation, not \d+$", "", said).rstrip(".")
 
 
 def refusal(error: ValidationError) -> InputError:

@@ -83,7 +83,12 @@ def read_table(path: str | Path) -> pd.DataFrame:
     """
     try:
         return pd.read_csv(path, keep_default_na=False, na_values=[""], skipinitialspace=True)
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+    except pd.errors.EmptyDataError:
+        allowed = "a line of column names, then a line per entry: it is empty"
+        raise InputError.of("file", str(path), allowed) from None
+    except OSError as error:
+        raise InputError.of("file", str(path), f"cannot be read ({error.strerror})") from None
+    except (UnicodeDecodeError, pd.errors.ParserError) as error:
         raise InputError.of("file", str(path), f"cannot be read as CSV ({error})") from None
 
 

@@ -100,11 +100,16 @@ def _as_exact(value: Any) -> Any:
     return {"formulation": value} if isinstance(value, str) else value
 
 
+_SEEDS = "a number of instances >= 1, or a list of seeds >= 0"
+
+
 def _as_seeds(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         if value < 1:
-            raise ValueError("a number of instances >= 1, or a list of seeds >= 0")
+            raise ValueError(_SEEDS)
         return list(range(value))
+    if not isinstance(value, list | tuple | type(None)):
+        raise ValueError(_SEEDS)
     return value
 
 

@@ -2,6 +2,7 @@
 allowed; nothing has run by then."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +85,25 @@ WRONG = [
     (["claims", "--quick", "--full"], ["--quick", "--full"]),
     (["claims", "-o", "claims.doc"], ["claims.doc", ".md"]),
     # files
+    (
+        ["import", "preemptive", "absent.csv", "-o", "x.json"],
+        ["absent.csv", "cannot be read (No such file"],
+    ),
+    (
+        ["import", "preemptive", "{empty}", "-o", "x.json"],
+        ["empty.csv", "column names", "it is empty"],
+    ),
+    (
+        ["import", "preemptive", "{header}", "-o", "x.json"],
+        ["jobs", "[]", ": should have at least 1 item"],
+    ),
+    (["study", "run", "{seeds}"], ["seeds", "'ten'", "or a list of seeds"]),
+    (["study", "run", "{misspelt}"], ["heuristcs", "heuristics"]),
+    (["study", "run", "{unknown}"], ["greedee", "greedy"]),
+    (["study", "run", "{exact}"], ["knapsac", "knapsack"]),
+    (["study", "run", "{nopreset}"], ["tini", "tiny"]),
+    (["study", "run", "{instance}"], ["instance.json", "is not TOML"]),
+    (["check", "covering", "{empty}", "{schedule}"], ["empty.csv", "is not JSON"]),
     (["verify", "{instance}", "{absent}"], ["absent.json", "cannot be read"]),
     (["solve", "covering.knapsack", "{broken}"], ["broken.json", "not JSON"]),
     (["solve", "preemptive.problem_4", "{batch}"], ["optsched/batch/instance", "preemptive"]),
@@ -108,9 +128,20 @@ def places(tmp_path_factory):
         "batch": json.dumps({"format": "optsched/batch/instance", "version": 1, "jobs": [{}] * 90}),
         "study": '[[grid]]\nproblem = "covering"\nheuristics = ["greedy"]\n',
     }
+    grid = '[[grid]]\nproblem = "covering"\n'
+    ended = {
+        "empty.csv": "",
+        "header.csv": "arrival,work\n",
+        "seeds.toml": f'{grid}seeds = "ten"\n',
+        "misspelt.toml": f'{grid}heuristcs = ["greedy"]\n',
+        "unknown.toml": f'{grid}heuristics = ["greedee"]\n',
+        "exact.toml": f'{grid}exact = ["knapsac"]\n',
+        "nopreset.toml": f'{grid}preset = "tini"\n',
+    }
     files = {name: folder / f"{name}.json" for name in (*texts, "absent")}
-    for name, text in texts.items():
-        files[name].write_text(text)
+    files |= {Path(name).stem: folder / name for name in ended}
+    for name, text in [*texts.items(), *ended.items()]:
+        files[Path(name).stem].write_text(text)
     return {**files, "folder": folder}
 
 
