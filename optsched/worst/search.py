@@ -39,7 +39,7 @@ CHAINS = 4
 """Of a generation."""
 
 LENGTH, SHORT = 200, 30
-"""Candidates of a chain; of one where the budget is small, so that there are generations."""
+"""Candidates of a chain, at most and at least: where the budget is small, generations count more."""
 
 TIME_LIMIT = 5.0
 """Seconds of a solve; an optimum that is not proven by then counts by its certain end."""
@@ -231,7 +231,7 @@ def _generations(
     if isinstance(hunt.problem, str):
         common["problem"] = hunt.problem
     rows: list[dict[str, Any]] = []
-    generation, left, full = 0, evaluations, LENGTH
+    generation, left, full = 0, evaluations, SHORT  # the first tell how many there is time for
     if evaluations is not None:
         full = min(LENGTH, max(SHORT, evaluations // (4 * CHAINS)))
     while left is None or left > 0:
@@ -249,8 +249,12 @@ def _generations(
         until = None if seconds is None else began + seconds
         rows += _run(hunt, measure, tasks, store, executor, until)
         generation += 1
-        result = _result(rows, time.monotonic() - began)
+        spent = time.monotonic() - began
+        result = _result(rows, spent)
         if result is not None:
+            if seconds is not None:
+                there_may_be = int(result.evaluated / spent * seconds)
+                full = min(LENGTH, max(SHORT, there_may_be // (8 * CHAINS)))
             yield result
             if math.isinf(result.score.low):
                 return  # nothing is worse
