@@ -39,7 +39,7 @@ CHAINS = 4
 """Of a generation."""
 
 LENGTH, SHORT = 200, 30
-"""Candidates of a chain, at most and at least: where the budget is small, generations count more."""
+"""Candidates of a chain, at most and at least: with a small budget, generations count more."""
 
 TIME_LIMIT = 5.0
 """Seconds of a solve; an optimum that is not proven by then counts by its certain end."""
