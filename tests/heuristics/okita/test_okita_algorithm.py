@@ -19,7 +19,6 @@ from heuristics.okita.okita import okita, run_okita
 from heuristics.okita.online import Job, Rules, SiteCosts
 from heuristics.okita.priority import priorities
 from optsched.errors import InputError
-from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
 ALL = sorted(HEURISTICS)
@@ -152,7 +151,7 @@ def test_every_schedule_is_feasible_and_never_beats_the_optimum(name, seed):
     last = completion_slots(instance, schedule)
     if name.startswith("okita"):  # Lemma 4
         assert last.max() <= instance.release_slot.max() - 1 + instance.total_chunks.sum()
-    answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=20))
+    answer = PROBLEM.solve("problem_2_columns", instance)
     assert answer.solution.status is Status.OPTIMAL
     assert cost(instance, schedule) >= answer.solution.objective - 1e-9
 
