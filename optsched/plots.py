@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.path import Path as MplPath
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
@@ -246,12 +247,10 @@ def gantt(
     corners = np.stack([x, y], axis=2)
     for job, part in bars.assign(row=row).sort_values(["row", "start"]).groupby("job"):
         colour, hatch = look[job]
+        path = MplPath.make_compound_path_from_polys(corners[part.index])
         ax.add_collection(
-            PolyCollection(
-                list(corners[part.index]), facecolor=colour, hatch=hatch, edgecolor="white",
-                linewidth=0.5,
-            )
-        )  # fmt: skip
+            PathCollection([path], facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0.5)
+        )
     ax.autoscale_view()
     ax.set_yticks(
         range(len(used)), [str(rows[row]) if rows is not None else str(row) for row in used]
@@ -329,10 +328,10 @@ def _bars(axis: Axes) -> set[Bar]:
     found = set()
     for collection in axis.collections:
         colour = tuple(np.ravel(np.asarray(collection.get_facecolor(), dtype=float)).tolist())
-        for path in collection.get_paths():
-            box = path.get_extents()
-            row = names[min(len(names) - 1, max(0, round((box.y0 + box.y1) / 2)))]
-            found.add((row, round(box.x0, _ALIKE), round(box.x1, _ALIKE), colour))
+        for box in (box for path in collection.get_paths() for box in path.to_polygons()):
+            (x0, y0), (x1, y1) = np.min(box, axis=0), np.max(box, axis=0)
+            row = names[min(len(names) - 1, max(0, round((y0 + y1) / 2)))]
+            found.add((row, round(x0, _ALIKE), round(x1, _ALIKE), colour))
     return found
 
 
