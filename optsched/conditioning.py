@@ -33,7 +33,7 @@ class ConditionedBlock:
     big_m: float
     """The largest of these coefficients as written."""
     implied: float
-    """The largest that is left of them where bounds imply smaller ones."""
+    """The largest that is left of them where bounds imply smaller ones, ten binary digits of it."""
     by_whole: float
     """What the solver's tolerance for whole numbers lets through a row that it is given, in units
     of the row: a millionth of the row's largest coefficient of an integer column beside a
@@ -102,7 +102,7 @@ def conditioning(model: Model, solver: str = "highs") -> Conditioning:
         >>> print(conditioning(m))
         one machine for highs; costs 1 .. 100
           block   rows  coefficients  big M  in rows  implied  by whole   by row
-          (open)     1    1 .. 1e+06  1e+06        1       40     4e-05    4e-05
+          (open)     1    1 .. 1e+06  1e+06        1  40.0625     4e-05    4e-05
           (work)     1             1                                  0  1.2e-05
     """
     form = with_whole_bounds(model.compile(backend(solver).native | {"rotated_cone"}))
