@@ -15,7 +15,7 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
 _OPTIMAL, _INFEASIBLE, _UNBOUNDED, _EITHER, _IMPRECISE = 1, 2, 3, 4, 5  # TerminationReasonProto
-_FEASIBLE, _NO_SOLUTION = 9, 6
+_FEASIBLE, _NO_SOLUTION, _NUMERICAL = 9, 6, 7
 _INTERRUPTED, _UNDETERMINED = 9, 1  # LimitProto
 _LIMITS = {
     2: Limit.NODES,  # iterations
@@ -100,6 +100,9 @@ class MathOptResult:
 
     def pdlp(self) -> SolverResult:
         """The answer of PDLP, whose claims are proven here or not made."""
+        if self.termination.reason == _NUMERICAL:
+            said = "PDLP gives up over numerical difficulties"
+            return SolverResult(Status.NO_SOLUTION, message=said)
         result = self.result()
         if result.status is Status.INFEASIBLE:
             if self._proves_infeasible():
