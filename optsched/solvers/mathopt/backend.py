@@ -155,19 +155,17 @@ class _Session:
         """Solve again, in the way in which the solver is not known to be mistaken.
 
         HiGHS's presolve has been seen to fail and to call feasible models infeasible, a heuristic
-        of it to fail, SCIP to find none feasible at a tolerance as fine as ours.
+        of it to fail, SCIP to fail or to find none feasible at a tolerance as fine as ours.
         """
         if self.engine.name == "mathopt-highs":
             self.parameters.presolve = _OFF
             self.parameters.highs.bool_options["mip_heuristic_run_feasibility_jump"] = False
-            if result.status is Status.INFEASIBLE:
-                return self._witnessed(result)
-        elif self.engine.name == "scip" and result.status is Status.INFEASIBLE:
+        elif self.engine.name == "scip":
             self.parameters.gscip.real_params["numerics/feastol"] = SCIP_DEFAULT
-            return self._witnessed(result)
         else:
             return result
-        return self.solve(None)
+        infeasible = result.status is Status.INFEASIBLE
+        return self._witnessed(result) if infeasible else self.solve(None)
 
     def _witnessed(self, result: SolverResult) -> SolverResult:
         seconds = second_look_seconds(time.perf_counter() - self.began)
