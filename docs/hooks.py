@@ -184,8 +184,9 @@ def model(words: str) -> str:
 def claims(paper: str) -> str:
     """The table of a paper's claims, from the page that ``optsched claims`` wrote."""
     text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-    section = text.split(f"\n## {paper}\n")[1]
-    return section.split("\n\n- ")[0].strip()
+    before, section = text.split(f"\n## {paper}\n")
+    scale = "full" if "full scale" in before[before.rindex("\nMade by ") :] else "quick"
+    return f"At {scale} scale. " + section.split("\n\n- ")[0].strip()
 
 
 def on_page_content(html: str, **_: Any) -> str:

@@ -399,7 +399,7 @@ class Picture(Figure):
 
     def _repr_svg_(self) -> str:
         text = io.StringIO()
-        with mpl.rc_context({"svg.hashsalt": "optsched"}):
+        with mpl.rc_context({"svg.hashsalt": "optsched", "svg.fonttype": "none"}):
             self.savefig(text, format="svg", metadata={"Date": None})
         return text.getvalue()
 

@@ -53,6 +53,8 @@ def test_both_ways_give_the_same_schedules(monkeypatch, name, seed):
 TINY = {
     "preemptive": {"jobs": 60, "servers": 4, "types": 2, "span": 20, "time_scale": 0.03},
     "okita": {"jobs": 2, "sites": 3, "horizon": 20},
+    "batch": {"jobs": 6, "servers": 3},
+    "dsrp": {"jobs": 6, "nodes_per_job": 4},
 }
 
 CALLS = {
@@ -62,6 +64,8 @@ CALLS = {
         'heuristic a_online(priority="residual",pending_rule="exact")',
     ],
     "okita": ["exact problem_2_columns", "bound lb_relaxed_columns", "bound lb_alone"],
+    "batch": [],
+    "dsrp": ["exact problem_22_projected"],
 }
 """What has compiled loops beside heuristics."""
 
