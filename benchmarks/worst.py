@@ -19,6 +19,7 @@ from optsched.evaluation.runs import instance_rng
 from optsched.parallel import cores
 from optsched.problem import problem
 from optsched.worst import worst
+from optsched.worst.judging import Wanted
 from optsched.worst.search import Hunt
 
 HUNTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
@@ -41,7 +42,7 @@ def worst_random(name: str, call: str, options: Mapping[str, Any], seconds: floa
     began, seed, most = time.monotonic(), 0, 0.0
     while time.monotonic() - began < seconds:
         instance = chosen.generate(instance_rng(seed), **chosen.generator_call(options))
-        score = judge.instance(instance, most)
+        score = judge.instance(instance, Wanted(most))
         most = max(most, score.low if score is not None else 0.0)
         seed += 1
     return most

@@ -112,7 +112,7 @@ class Recipe:
     def key(self) -> str:
         """Digest of all that determines the instance, what its files hold too, and of the seed."""
         name = found(self.problem).name
-        cell = self._with_files(lambda path: hashlib.sha256(path.read_bytes()).hexdigest())
+        cell = self._with_files(_content)
         return fingerprint([name, self.seed, cell, self.text, self.versions])
 
     def _with_files(self, read: Callable[[Path], Any]) -> dict[str, Any]:
@@ -121,6 +121,17 @@ class Recipe:
             name: read(self.folder / value) if isinstance(value, Path) else value
             for name, value in self.cell.items()
         }
+
+
+def _content(path: Path) -> str:
+    """Digest of what a file holds now."""
+    stat = path.stat()
+    return _content_then(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=8)  # every seed and every setting of a grid asks for the same file
+def _content_then(path: Path, changed: int, size: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True)

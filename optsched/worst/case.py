@@ -44,25 +44,15 @@ class SearchFacts(Document):
     seconds: float = Field(description="wall time")
 
 
-class Case(PlainDocument):
-    """A case as its file has it."""
+class Certificate(PlainDocument):
+    """What files of cases have in common."""
 
-    format: Literal["optsched/worst-case"] = "optsched/worst-case"
+    format: str
     version: Literal[1] = 1
     problem: str
-    heuristic: str = Field(description="name with options")
     generator: dict[str, Any] = Field(description="options whose instances spanned the search")
     instance: Any = Field(description="file of the instance")
-    seeds: list[int] = Field(description="of the heuristic's generator, one run each", min_length=1)
-    cost: float = Field(description="of the heuristic's schedule, the mean over the seeds")
-    schedule: Any = Field(description="the heuristic's, with the first seed")
-    better: Any = Field(description="the best schedule known")
-    incumbent: float = Field(description="its cost")
-    reference: str = Field(description="formulation by which it was found")
-    bound: float | None = Field(description="on the optimum; null: none is known")
-    status: str = Field(description="how the solve of the reference ended")
-    ratio_low: float | None = Field(description="the ratio is at least this; null: it is infinite")
-    ratio_high: float | None = Field(description="the ratio is at most this; null: no limit known")
+    reference: str = Field(description="formulation by which better schedules were found")
     proof: Any = Field(None, description="of the bound, in exact arithmetic")
     outside: list[str] = Field(
         default_factory=list,
@@ -71,6 +61,22 @@ class Case(PlainDocument):
     )
     search: SearchFacts | None = None
     optsched: str = Field("", description="release by which it was made")
+
+
+class Case(Certificate):
+    """A case against one heuristic as its file has it."""
+
+    format: Literal["optsched/worst-case"] = "optsched/worst-case"
+    heuristic: str = Field(description="name with options")
+    seeds: list[int] = Field(description="of the heuristic's generator, one run each", min_length=1)
+    cost: float = Field(description="of the heuristic's schedule, the mean over the seeds")
+    schedule: Any = Field(description="the heuristic's, with the first seed")
+    better: Any = Field(description="the best schedule known")
+    incumbent: float = Field(description="its cost")
+    bound: float | None = Field(description="on the optimum; null: none is known")
+    status: str = Field(description="how the solve of the reference ended")
+    ratio_low: float | None = Field(description="the ratio is at least this; null: it is infinite")
+    ratio_high: float | None = Field(description="the ratio is at most this; null: no limit known")
 
     @property
     def sentence(self) -> str:
@@ -124,28 +130,40 @@ def make_case(
     with suppress(NotProvenError, ProofError, InputError, ModelError):
         proof = prove(chosen, judge.reference, instance, answer, proof_seconds)
     return Case(
-        problem=chosen.name,
+        **found_by(judge, space, generator, document, search),
         heuristic=judge.heuristic,
-        generator=dict(generator),
-        instance=json.loads(dumps(instance)),
         seeds=list(seeds),
         cost=cost,
         schedule=json.loads(dumps(trials[0].schedule)),
         better=json.loads(dumps(better)),
         incumbent=score.incumbent,
-        reference=judge.reference,
         bound=score.bound,
         status=score.status,
         ratio_low=_finite(score.low),
         ratio_high=_finite(score.high),
         proof=proof,
-        outside=[
-            *map(spelled, space.outside(document)),
-            *strange(chosen, instance, generator),
-        ],
-        search=search,
-        optsched=version("optsched"),
     )
+
+
+def found_by(
+    judge: Judge,
+    space: Space,
+    generator: Mapping[str, Any],
+    document: Any,
+    search: SearchFacts | None,
+) -> dict[str, Any]:
+    """What every certificate says of an instance and of where it was found; see ``make_case``."""
+    instance = parse(judge.problem.instance_type, document)
+    strangely = strange(judge.problem, instance, generator)
+    return {
+        "problem": judge.problem.name,
+        "generator": dict(generator),
+        "instance": json.loads(dumps(instance)),
+        "reference": judge.reference,
+        "outside": [*map(spelled, space.outside(document)), *strangely],
+        "search": search,
+        "optsched": version("optsched"),
+    }
 
 
 def _finite(value: float) -> float | None:

@@ -57,6 +57,24 @@ class Score:
         return self.low, self.second
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a candidate is judged for: no more work goes into it than that takes."""
+
+    need: float = -math.inf
+    """A ratio; a candidate that is certain to be below is not worth a solve, nor the checking of
+    schedules: its score says so, and its low end is 0."""
+    known: Any = None
+    """A good schedule of a like candidate; where it is one of this, too, and shows the ratio to be
+    at least ``need``, the optimum is not asked for."""
+    beyond: tuple[float, float] = (-math.inf, 0.0)
+    """Rank up to which a score is what the heuristic claims; above, its schedules are checked."""
+
+
+ALL = Wanted()
+"""To know what a candidate is worth, whatever that is."""
+
+
 class Judge:
     """Judges candidates, counting what came of them.
 
@@ -89,24 +107,8 @@ class Judge:
         """What the first run that failed says."""
         self._bounds = [one for one in problem.bounds.values() if one.proven and one.quick]
 
-    def document(
-        self,
-        document: Any,
-        need: float = -math.inf,
-        known: Any = None,
-        beyond: tuple[float, float] = (-math.inf, 0.0),
-    ) -> Score | None:
-        """The score of a candidate; None where it is no instance, or the heuristic fails on it.
-
-        Args:
-            document: decoded JSON.
-            need: a ratio; a candidate that is certain to be below is not worth a solve, nor the
-                checking of schedules: its score says so, and its low end is 0.
-            known: a good schedule of a like candidate; where it is one of this, too, and shows
-                the ratio to be at least ``need``, the optimum is not asked for.
-            beyond: rank up to which a score is what the heuristic claims; above, its schedules
-                are checked.
-        """
+    def document(self, document: Any, wanted: Wanted = ALL) -> Score | None:
+        """The score of decoded JSON; None where it is no instance, or the heuristic fails on it."""
         kind = self.problem.instance_type
         try:
             instance = kind.from_document(validated(kind.document_type, document))
@@ -116,27 +118,21 @@ class Judge:
         if self.generator is not None and strange(self.problem, instance, self.generator):
             self.refused += 1
             return None
-        return self.instance(instance, need, known, beyond)
+        return self.instance(instance, wanted)
 
-    def instance(
-        self,
-        instance: Any,
-        need: float = -math.inf,
-        known: Any = None,
-        beyond: tuple[float, float] = (-math.inf, 0.0),
-    ) -> Score | None:
+    def instance(self, instance: Any, wanted: Wanted = ALL) -> Score | None:
         """As ``document``, of an instance."""
         self.evaluated += 1
         made = self._made(instance)
         if made is None:
             return None
         cost = math.fsum(claimed for _, claimed in made) / len(made)
-        score = self._by_known(instance, cost, known, need)
+        score = self._by_known(instance, cost, wanted)
         if score is None:
-            score = self._by_bounds(instance, cost, need)
-            if score.status == UNSOLVED and score.high >= need:
-                score = self._solved(instance, score, need)
-        if score is None or score.status == UNSOLVED or score.rank <= beyond:
+            score = self._by_bounds(instance, cost, wanted.need)
+            if score.status == UNSOLVED and score.high >= wanted.need:
+                score = self._solved(instance, score, wanted.need)
+        if score is None or score.status == UNSOLVED or score.rank <= wanted.beyond:
             return score
         return score if all(self._holds(instance, schedule) for schedule, _ in made) else None
 
@@ -163,14 +159,15 @@ class Judge:
                 break
         return score
 
-    def _by_known(self, instance: Any, cost: float, known: Any, need: float) -> Score | None:
+    def _by_known(self, instance: Any, cost: float, wanted: Wanted) -> Score | None:
         """The score against a schedule of a like candidate; None where that does not do."""
+        known = wanted.known
         if known is None:
             return None
         try:
             incumbent = float(self.problem.cost(instance, known))
             low = ratio(self.problem.sense, cost, incumbent)
-            if low is None or low < need:
+            if low is None or low < wanted.need:
                 return None
             if self.problem.check(instance, known, **self.problem.reference_check):
                 return None

@@ -9,17 +9,15 @@ can show; that costs are compared by schedules no better than optimal only makes
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.metadata import version
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from optsched.document import PlainDocument, dumps, parse
+from optsched.document import dumps, parse
 from optsched.errors import InputError, ModelError, words
 from optsched.evaluation.proofs import CONES
 from optsched.model.expression import Floats
@@ -31,10 +29,16 @@ from optsched.proof import NotProvenError, ProofError, find, verify
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 from optsched.violation import describe
-from optsched.worst.case import PROOF_SECONDS, Checked, SearchFacts, expect
-from optsched.worst.judging import UNSOLVED, Judge, Score, strange
+from optsched.worst.case import (
+    PROOF_SECONDS,
+    Certificate,
+    Checked,
+    SearchFacts,
+    expect,
+    found_by,
+)
+from optsched.worst.judging import ALL, UNSOLVED, Judge, Score, Wanted
 from optsched.worst.space import Space
-from optsched.worst.why import spelled
 
 RIVAL_SECONDS = 5.0
 """Wall seconds of each solve of the algorithm by which a candidate is judged before its price."""
@@ -53,20 +57,14 @@ def check_tree(problem: Problem) -> None:
 class PriceJudge(Judge):
     """Judges candidates by the price of being online where jobs may stop coming."""
 
-    def instance(
-        self,
-        instance: Any,
-        need: float = -math.inf,
-        known: Any = None,
-        beyond: tuple[float, float] = (-math.inf, 0.0),
-    ) -> Score | None:
+    def instance(self, instance: Any, wanted: Wanted = ALL) -> Score | None:
         """As of a heuristic: the ratio that no online algorithm is below, and one has."""
         self.evaluated += 1
         scenarios = endings(self.problem, instance)
         try:
             tree = Tree(self.problem, scenarios, self.options or Options())
             rival = self._rival(tree)
-            if rival.max() < need:
+            if rival.max() < wanted.need:
                 return Score(0.0, rival.max(), rival.max(), None, None, UNSOLVED)
             if rival.max() <= 1 + COST_TOLERANCE:  # as it is online, too, nothing is lost
                 price = Interval(1.0, 1.0)
@@ -93,28 +91,19 @@ class PriceJudge(Judge):
         return np.array([c / o.low for c, o in zip(costs, tree.optima, strict=True)])
 
 
-class PriceCase(PlainDocument):
-    """A case against all online algorithms as its file has it."""
+class PriceCase(Certificate):
+    """A case against all online algorithms as its file has it; its instance has all jobs that may
+    come.
+    """
 
     format: Literal["optsched/price-case"] = "optsched/price-case"
-    version: Literal[1] = 1
-    problem: str
     heuristic: Literal["any_online"] = "any_online"
-    generator: dict[str, Any] = Field(description="options whose instances spanned the search")
-    instance: Any = Field(description="file of the instance with all jobs that may come")
     better: list[Any] = Field(description="the best schedule known, one per future")
     incumbents: list[float] = Field(description="their costs")
     strategy: list[Any] = Field(description="what the best online algorithm found does, likewise")
     costs: list[float] = Field(description="its costs")
-    reference: str = Field(description="formulation by which the better schedules were found")
     ratio_low: float = Field(description="every online algorithm's largest ratio is at least this")
     ratio_high: float = Field(description="that of the one found, by the solver's optima")
-    proof: Any = Field(None, description="of ratio_low, in exact arithmetic")
-    outside: list[str] = Field(
-        default_factory=list, description="places whose values no generated instance has"
-    )
-    search: SearchFacts | None = None
-    optsched: str = Field("", description="release by which it was made")
 
     @property
     def seeds(self) -> list[int]:
@@ -154,20 +143,14 @@ def make_price_case(
         proof = find(form, found.low, seconds=proof_seconds)
         low = float(verify(form, proof) or 1.0)
     return PriceCase(
-        problem=chosen.name,
-        generator=dict(generator),
-        instance=json.loads(dumps(instance)),
+        **found_by(judge, space, generator, document, search),
         better=[json.loads(dumps(one)) for one in tree.best],
         incumbents=[one.high for one in tree.optima],
         strategy=[json.loads(dumps(one)) for one in strategy],
         costs=_costs(chosen, scenarios, strategy),
-        reference=judge.reference,
         ratio_low=low,
         ratio_high=found.high,
         proof=proof,
-        outside=[*map(spelled, space.outside(document)), *strange(chosen, instance, generator)],
-        search=search,
-        optsched=version("optsched"),
     )
 
 

@@ -31,7 +31,7 @@ from optsched.study.engine import Engine
 from optsched.study.plan import Plan, fingerprint, found
 from optsched.study.store import Store
 from optsched.study.sweep import Scale, Sweep, add_sweep
-from optsched.worst.judging import ANY, KNOWN, SEEDS, Judge, Score, draws_lots
+from optsched.worst.judging import ANY, KNOWN, SEEDS, Judge, Score, Wanted, draws_lots
 from optsched.worst.pricing import PriceJudge, check_tree
 from optsched.worst.space import Key, Space
 
@@ -405,7 +405,7 @@ def _anneal(
             need = -math.inf if now is None else _energy(now)
         known = None if now is None or rng.random() < _ASKED else now.schedule
         beaten = (0.0, 0.0) if best is None else best[1].rank
-        score = judge.document(candidate, math.exp(need - _MOST_TIE), known, beaten)
+        score = judge.document(candidate, Wanted(math.exp(need - _MOST_TIE), known, beaten))
         if score is not None and now is not None and count >= sampled:
             same = (score.cost, score.second) == (now.cost, now.second)
             for changed in space.changed(document, candidate):

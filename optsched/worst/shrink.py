@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from optsched.worst.judging import Judge, Score
+from optsched.worst.judging import Judge, Score, Wanted
 from optsched.worst.space import Path, Space, at, leaves, number, replaced
 
 SECONDS = 25.0
@@ -66,7 +66,7 @@ def shrink(
 def _as_bad(judge: Judge, candidate: Any, score: Score) -> Score | None:
     """The score of a candidate that is at least as bad."""
     least = score.low * (1 - SLACK) if math.isfinite(score.low) else score.low
-    found = judge.document(candidate, least)
+    found = judge.document(candidate, Wanted(least))
     return found if found is not None and found.low >= least else None
 
 

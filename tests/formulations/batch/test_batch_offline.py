@@ -107,16 +107,7 @@ def test_an_optimum_of_which_one_type_needs_servers_is_proven_type_by_type() -> 
 
 
 def test_where_types_compete_for_parameter_servers_all_is_proven_together() -> None:
-    instance = Instance.build(
-        worker_capacity=[[1, 1]],
-        ps_capacity=[[1]],
-        release_slot=[1, 1],
-        num_chunks=[1, 1],
-        work_slow=[2, 2],
-        work_fast=[2, 2],
-        worker_type=[0, 1],
-        upload_delay=[[0], [0]],
-    )
+    instance = two_types_one_service(1)
     answer = PROBLEM.solve("problem_2_offline", instance)
     assert answer.solution.objective == 4
     proof = prove(PROBLEM, "problem_2_offline", instance, answer)

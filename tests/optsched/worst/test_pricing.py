@@ -11,7 +11,7 @@ from optsched.errors import InputError
 from optsched.online import endings, price
 from optsched.problem import problem
 from optsched.worst import PriceCase, check_price_case, make_price_case, pricing, why, worst
-from optsched.worst.judging import ANY
+from optsched.worst.judging import ANY, Wanted
 from optsched.worst.pricing import PriceJudge
 from optsched.worst.search import Hunt
 
@@ -47,7 +47,7 @@ def test_where_an_online_algorithm_loses_nothing_the_price_is_not_solved_for(mon
     monkeypatch.setattr(pricing.Tree, "least_largest", lambda _: pytest.fail("solved"))
     score = judge.instance(LOST.select_jobs([0]))
     assert (score.low, score.high, judge.solved) == (1.0, 1.0, 0)
-    assert judge.instance(LOST, need=2.0).low == 0.0  # nor where it is certain to be too low
+    assert judge.instance(LOST, Wanted(2.0)).low == 0.0  # nor where it is certain to be too low
 
 
 def test_a_case_against_all_algorithms_holds_and_is_proven(case, tmp_path):

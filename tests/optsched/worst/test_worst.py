@@ -14,7 +14,7 @@ from optsched.evaluation.runs import instance_rng
 from optsched.problem import problem
 from optsched.study.store import Store
 from optsched.worst import Case, check_case, make_case, shrink, why, worst
-from optsched.worst.judging import Judge
+from optsched.worst.judging import Judge, Wanted
 from optsched.worst.search import Hunt
 from optsched.worst.why import flipped, spelled
 
@@ -242,16 +242,16 @@ def test_a_schedule_known_for_a_like_candidate_spares_the_solve():
     document = hunt.space().documents[0]
     solved = hunt.judge((0,)).document(document)
     judge = hunt.judge((0,))
-    known = judge.document(document, solved.low, solved.schedule)
+    known = judge.document(document, Wanted(solved.low, solved.schedule))
     assert (judge.solved, known.status, known.low) == (0, "known", solved.low)
     assert known.high >= solved.high
     # its optimum, asked for in the end, is that of the same candidate
     assert judge.settled(document, known) == solved
     assert (judge.evaluated, judge.solved) == (1, 1)
     # one that is not good enough, or of other jobs, spares nothing
-    assert judge.document(document, 2 * solved.low, solved.schedule).low == 0.0
+    assert judge.document(document, Wanted(2 * solved.low, solved.schedule)).low == 0.0
     other = hunt.space().documents[2]
-    assert judge.document(other, known=solved.schedule).status == "optimal"
+    assert judge.document(other, Wanted(known=solved.schedule)).status == "optimal"
     assert judge.solved >= 1
 
 
@@ -260,9 +260,9 @@ def test_only_a_score_beyond_what_is_known_has_its_schedules_checked(monkeypatch
     document = Hunt("covering", "greedy", {"items": 5}).space().documents[0]
     checked = judge.document(document)
     monkeypatch.setattr(judge, "_holds", lambda *a: pytest.fail("a schedule was checked"))
-    assert judge.document(document, beyond=checked.rank) == checked
+    assert judge.document(document, Wanted(beyond=checked.rank)) == checked
     with pytest.raises(pytest.fail.Exception):
-        judge.document(document, beyond=(checked.low - 0.01, 0.0))
+        judge.document(document, Wanted(beyond=(checked.low - 0.01, 0.0)))
 
 
 KEPT = sorted((Path(__file__).parents[3] / "notebooks" / "cases").glob("*.json"))
