@@ -49,6 +49,7 @@ class Insertion:
         self.instance, self.rng = instance, rng
         self.assoc: Integers = np.full(instance.num_data_nodes, NO_SERVER)
         self._size = visible(instance.service_load)
+        self._first = np.array([nodes[0] for nodes in instance.job_nodes])
         loads = np.stack(
             [instance.inbound_load, instance.compute_load, instance.comm_load, instance.cross_load]
         )
@@ -86,8 +87,7 @@ class Insertion:
         return self.assoc.copy(), self._needed.copy(), *rest
 
     def _jobs(self, inside: bool) -> Integers:
-        first = np.array([nodes[0] for nodes in self.instance.job_nodes])
-        return np.flatnonzero((self.assoc[first] != NO_SERVER) == inside)
+        return np.flatnonzero((self.assoc[self._first] != NO_SERVER) == inside)
 
     def search(self, most: float, go_on: Callable[[], bool]) -> Integers:
         """Neighbourhoods until so many jobs are in, or nothing more comes of it.
