@@ -171,8 +171,7 @@ def linear(expression: Expression, columns: int) -> Floats:
     """Coefficients of a single expression, shape (columns,)."""
     cost = np.zeros(columns)
     for t in expression.terms:
-        _, column, weights = t.spelled_out()
-        cost += np.bincount(column, weights=weights, minlength=columns)
+        np.add.at(cost, t.columns, t.coefficients)
     return cost
 
 
@@ -213,9 +212,10 @@ def _check_rows(rows: Rows, blocks: dict[str, tuple[int, Shape]]) -> None:
 
 
 def _finite(values: Floats) -> bool:
-    return bool(np.isfinite(values).all())
+    ends = values.min(initial=0.0), values.max(initial=0.0)  # a NaN is both, no array is made
+    return math.isfinite(ends[0]) and math.isfinite(ends[1])
 
 
 def _sides_fit(lower: Floats, upper: Floats) -> bool:
     """Whether no side is NaN, nor infinite where nothing would satisfy it."""
-    return bool((lower < np.inf).all() and (upper > -np.inf).all())
+    return bool(lower.max(initial=-np.inf) < np.inf and upper.min(initial=np.inf) > -np.inf)

@@ -311,11 +311,11 @@ def _bounds(
     name: str, lower: ArrayLike, upper: ArrayLike, shape: Shape
 ) -> tuple[Floats | float, Floats | float]:
     low, high = _bound(name, lower, shape), _bound(name, upper, shape)
-    if not np.all(np.less_equal(low, high)):  # false for a bound that is not a number, too
-        raise ModelError(f"variable {name!r}: a lower bound exceeds its upper bound")
-    if np.any(np.equal(low, np.inf)) or np.any(np.equal(high, -np.inf)):
+    if (np.less_equal(low, high) & (low < np.inf) & (high > -np.inf)).all():
+        return low, high
+    if np.less_equal(low, high).all():
         raise ModelError(f"variable {name!r}: its bounds leave no finite value")
-    return low, high
+    raise ModelError(f"variable {name!r}: a lower bound exceeds its upper bound")  # or is NaN
 
 
 def _bound(name: str, side: ArrayLike, shape: Shape) -> Floats | float:

@@ -137,9 +137,11 @@ def costs_far_apart(compiled: MatrixForm) -> bool:
 
     HiGHS's presolve (1.12 and later) has been seen to lose the optimum where they do.
     """
+    if not mixes_types(compiled):
+        return False
     size = np.abs(compiled.cost)
     least = size.min(initial=math.inf, where=size > 0)
-    return mixes_types(compiled) and bool(size.max(initial=0.0) >= _FAR_APART * least)
+    return bool(size.max(initial=0.0) >= _FAR_APART * least)
 
 
 def largest_switch(compiled: MatrixForm) -> float:

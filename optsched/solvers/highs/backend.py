@@ -32,6 +32,7 @@ _SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
 _LARGEST = 1e15  # HiGHS refuses matrix entries from here on
 _INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
 _FINER = 1e-9  # tolerance at which models have been seen to be solved that failed at 1e-6
+_TURNED = 10_000  # nonzeros; with more, scipy turns rows into columns faster than HiGHS does
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
 _SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve models of their own
 
@@ -167,7 +168,7 @@ def load(compiled: MatrixForm, options: Options) -> Any:
     if costs_far_apart(compiled):
         settings["presolve"] = "off"
     data = compiled.rows.matrix.data
-    if len(data) and np.abs(data).min() <= 1e-9:
+    if ((data >= -1e-9) & (data <= 1e-9)).any():
         settings["small_matrix_value"] = _SMALLEST
     for key, value in {**settings, **options.extra}.items():
         if engine.setOptionValue(key, value) != highspy.HighsStatus.kOk:
@@ -184,12 +185,14 @@ def hand_over(engine: Any, compiled: MatrixForm) -> None:
     """
     import highspy
 
-    matrix = compiled.rows.matrix
+    turned = compiled.rows.matrix.nnz > _TURNED
+    matrix = compiled.rows.matrix.tocsc() if turned else compiled.rows.matrix
+    form = highspy.MatrixFormat.kColwise if turned else highspy.MatrixFormat.kRowwise
     status = engine.passModel(
         len(compiled.cost),
         compiled.rows.count,
         matrix.nnz,
-        int(highspy.MatrixFormat.kRowwise),
+        int(form),
         -1 if compiled.maximise else 1,
         compiled.offset,
         compiled.cost,

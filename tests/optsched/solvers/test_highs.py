@@ -486,3 +486,15 @@ def test_a_model_on_which_highs_fails_at_its_own_tolerance_is_solved_at_a_finer_
     x = m.integer("x", upper=9)
     m.minimize(m.absolute(x - 2.5))
     assert solve(m).objective == 0.5
+
+
+def test_a_model_handed_over_by_columns_is_the_one_handed_over_by_rows(monkeypatch):
+    form, held = market_split().compile(), []
+    for turned in (0, form.rows.matrix.nnz):
+        monkeypatch.setattr(highs, "_TURNED", turned)
+        held.append(highs.load(form, Options()).getLp())
+    for part in ("start_", "index_", "value_"):
+        by_columns, by_rows = (list(getattr(lp.a_matrix_, part)) for lp in held)
+        assert by_columns == by_rows
+    for part in ("col_cost_", "col_lower_", "col_upper_", "row_lower_", "row_upper_"):
+        assert list(getattr(held[0], part)) == list(getattr(held[1], part))
