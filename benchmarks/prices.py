@@ -1,30 +1,45 @@
 """The price of being online: on single scenarios, on a known tree from both sides, and looked for.
 
 - A single scenario has price 1, always: generated instances, deterministic and with lots.
-- Known: two futures with prices 7/6 and 10/9 (``docs/price.md``), the bound by hindsight with
-  penalties, and the prices it took.
+- Known: the trees of ``notebooks/trees``, on which every online algorithm loses: prices, proofs,
+  and the bound by hindsight with penalties with the prices it took.
 - Looked for: generated instances on which every online algorithm must lose, if jobs may stop coming
   after any moment of arrival.
 
-    python benchmarks/prices.py                                   # singles and the tree: a minute
+    python benchmarks/prices.py                                   # singles and the trees: a minute
     python benchmarks/prices.py --singles 0 --seconds 60 --seeds 3
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import Any
 
-from formulations.preemptive import Instance
+from optsched.document import load, parse
 from optsched.evaluation.runs import instance_rng
 from optsched.online import endings, penalised, price
 from optsched.parallel import cores
 from optsched.problem import problem
-from optsched.worst import worst
+from optsched.worst import PriceCase, check_price_case, worst
 from optsched.worst.judging import ANY
 
 SINGLES = {"jobs": 3, "servers": 2, "types": 1, "time_scale": 0.03}
-HUNTED = {"jobs": 4, "servers": 2, "types": 1, "span": 10, "time_scale": 0.03}
+HUNTED: dict[str, dict[str, Any]] = {
+    "preemptive": {
+        "jobs": 2,
+        "servers": 4,
+        "types": 1,
+        "span": 6,
+        "time_scale": 0.1,
+        "machines": [8],
+    },
+    "batch": {"jobs": 3, "servers": 2, "types": 1, "horizon": 15, "time_scale": 0.05},
+}
+"""Where edge and cloud take about as long, and jobs come while others run: chosen after instances
+like ``SINGLES`` had shown no price above 1."""
 CLOSE = 1e-6
+TREES = Path(__file__).parents[1] / "notebooks" / "trees"
 
 
 def priced_one(name: str, count: int) -> int:
@@ -39,19 +54,19 @@ def priced_one(name: str, count: int) -> int:
     return held
 
 
-def known_tree() -> None:
-    """Print what is known of it from both sides."""
-    lost = Instance.build(
-        release_time=[1, 2], num_chunks=[2, 2], chunk_time_slow=[3, 2], chunk_time_fast=[1, 2],
-        upload_delay_edge=[[0], [0]], upload_delay_cloud=[3, 7], worker_server=[0, 0],
-    )  # fmt: skip
-    chosen = problem("preemptive")
-    futures = endings(chosen, lost)
+def known_tree(path: Path) -> None:
+    """Print what is known of a tree from both sides."""
+    case = load(PriceCase, path)
+    chosen, checked = problem(case.problem), check_price_case(case)
+    print(f"{path.stem}: {len(case.instance['jobs'])} jobs, {len(case.costs)} futures")
+    futures = endings(chosen, parse(chosen.instance_type, case.instance))
     paid = price(chosen, futures)
-    print(f"deterministic {paid.deterministic}, 7/6 = {7 / 6:.6f}")
-    print(f"with lots     {paid.randomised}, 10/9 = {10 / 9:.6f}")
+    proven = f"proof verified: {checked.holds and checked.optimum == 'proven'}"
+    print(f"  deterministic {paid.deterministic}; at least {checked.ratio_low:.6f}, {proven}")
+    print(f"  with lots     {paid.randomised}; at least {case.lots_low:.6f}")
     bound = penalised(chosen, futures, paid.hardest, target=paid.randomised.high)
-    print(f"hindsight {bound.hindsight:.6f}, with penalties {bound.low:.6f}, rounds {bound.rounds}")
+    told = f"{bound.low:.6f} after {bound.rounds} rounds"
+    print(f"  hindsight {bound.hindsight:.6f}, with penalties {told}")
 
 
 def main() -> None:
@@ -64,13 +79,17 @@ def main() -> None:
     for name in ("preemptive", "batch") if given.singles else ():
         count = given.singles // 2
         print(f"{name}: price 1 on {priced_one(name, count)} of {count} single scenarios")
-    known_tree()
+    for path in sorted(TREES.glob("*.json")):
+        known_tree(path)
     for seed in range(given.seeds) if given.seconds else ():
-        found = worst("preemptive", ANY, HUNTED, seconds=given.seconds, seed=seed, workers=cores())
-        print(
-            f"seed {seed}: every online algorithm loses at least {found.score.low:.4f}, one at most"
-            f" {found.score.high:.4f}; {found.evaluated} trees, {found.solved} solved"
-        )
+        for name, options in HUNTED.items():
+            found = worst(name, ANY, options, seconds=given.seconds, seed=seed, workers=cores())
+            print(
+                f"{name}, seed {seed}: every online algorithm loses at least"
+                f" {found.score.low:.4f}, one at most {found.score.high:.4f};"
+                f" {found.evaluated} trees, {found.solved} solved",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

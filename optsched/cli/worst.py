@@ -171,17 +171,14 @@ def why(
     json: Json = False,
 ) -> None:
     """What the loss of a case hangs on: options flipped, entries left out, values made typical."""
-    from optsched.worst.case import Case
     from optsched.worst.why import why as changes_of
 
     check_picture(plot)
     case = _load(case_file)
-    if plot is not None and not isinstance(case, Case):
-        raise InputError.of("--plot", str(plot), "left out: no one algorithm is to be drawn")
     judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
     with waiting("changing one thing after the other"):
         changes = changes_of(judge, space, case.instance)
-    if plot is not None and isinstance(case, Case):
+    if plot is not None:
         from optsched.worst.picture import both_schedules
 
         both_schedules(case).savefig(plot)

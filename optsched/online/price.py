@@ -118,6 +118,22 @@ def endings(problem: Problem, instance: Any) -> list[Any]:
     return [arrivals.select(instance, order[:count]) for count in counts]
 
 
+def optimum(problem: Problem, instance: Any, options: Options) -> tuple[Interval, Any]:
+    """What is known of an instance's optimum, and the best schedule.
+
+    Raises:
+        InputError: no schedule is found, or one that costs nothing.
+    """
+    answer = problem.solve(problem.reference, instance, options=options)
+    solution = answer.solution
+    if answer.schedule is None or solution.bound is None:
+        raise InputError.of("time_limit", options.time_limit, "enough for an optimum")
+    cost = float(problem.cost(instance, answer.schedule))
+    if min(cost, solution.bound) <= 0:
+        raise InputError.of("scenarios", f"an optimum of {solution.bound:g}", "optima above 0")
+    return Interval(min(cost, solution.bound), cost), answer.schedule
+
+
 class Tie(NamedTuple):
     """Decisions that are the same in two scenarios, as neither can be told from the other yet."""
 
@@ -160,7 +176,10 @@ class Tree:
             raise InputError.of("scenarios", "two of them", "instances that differ in some job")
         self.best: list[Any] = []
         """Offline schedules, one per scenario, where they were solved for."""
-        self.optima = optima or [self._optimum(one) for one in self.scenarios]
+        if optima is None:
+            known = [optimum(problem, one, options) for one in self.scenarios]
+            optima, self.best = [one for one, _ in known], [schedule for _, schedule in known]
+        self.optima = optima
         self.model = Model("online algorithms on a tree")
         self.unfold = arrivals.unfold
         self.known = [float(apart[i].max()) for i in range(len(pasts))]
@@ -178,18 +197,6 @@ class Tree:
             self._tie(i, other, float(apart[i, other]), ranks)
         self.ratios: list[Floats] = []
         """Of each strategy found: cost by optimum, from above, by scenario."""
-
-    def _optimum(self, instance: Any) -> Interval:
-        chosen = self.problem
-        answer = chosen.solve(chosen.reference, instance, options=self.options)
-        solution = answer.solution
-        if answer.schedule is None or solution.bound is None:
-            raise InputError.of("time_limit", self.options.time_limit, "enough for an optimum")
-        cost = float(chosen.cost(instance, answer.schedule))
-        if min(cost, solution.bound) <= 0:
-            raise InputError.of("scenarios", f"an optimum of {solution.bound:g}", "optima above 0")
-        self.best.append(answer.schedule)
-        return Interval(min(cost, solution.bound), cost)
 
     def _tie(self, i: int, k: int, until: float, ranks: Sequence[Mapping[int, int]]) -> None:
         """What is decided before two scenarios part is the same in both."""
@@ -258,14 +265,18 @@ class Tree:
         low, schedules = self._solved(self.largest())
         return Interval(max(1.0, low), float(self.ratios[-1].max())), schedules
 
-    def least_mean(self, weight: Floats) -> tuple[Interval, list[Any]]:
-        """The strategy whose mean ratio is least."""
+    def mean(self, weight: Floats) -> Model:
+        """The model whose optimum is the least mean ratio, lots or none, at these probabilities."""
         model = self.model.copy()
         mean: Any = sum(
             (self._share(i) * float(w) for i, w in enumerate(weight) if w > 0), start=0.0
         )
         model.minimize(mean)
-        low, schedules = self._solved(model)
+        return model
+
+    def least_mean(self, weight: Floats) -> tuple[Interval, list[Any]]:
+        """The strategy whose mean ratio is least."""
+        low, schedules = self._solved(self.mean(weight))
         return Interval(max(1.0, low), float(self.ratios[-1] @ weight)), schedules
 
     def mixed(self) -> tuple[Interval, Floats]:

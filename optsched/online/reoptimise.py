@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import NonNegativeInt, PositiveInt
 
+from optsched.arrivals import Arrivals
 from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
 from optsched.online.state import arrivals_of
@@ -45,11 +48,39 @@ def reoptimise(
             no schedule within its limit.
     """
     arrivals = arrivals_of(problem)
-    _refuse(problem, lookahead, window)
     options = Options(time_limit=time_limit)
-    times = np.asarray(arrivals.times(instance), dtype=float)
-    order = np.lexsort((np.arange(len(times)), times))
-    unfolding, times, jobs = arrivals.select(instance, order), times[order], len(times)
+    *_, plan = plans(problem, instance, options, lookahead=lookahead, window=window)
+    return arrivals.relabel(instance, plan, _order(arrivals, instance))
+
+
+def plans(
+    problem: Problem,
+    instance: Any,
+    options: Options,
+    *,
+    lookahead: Lookahead = 0,
+    window: PositiveInt | None = None,
+) -> Iterator[Any]:
+    """The schedules that ``reoptimise`` follows one after the other, of jobs in order of arrival.
+
+    With no lookahead and no window, the k-th is its schedule where no job comes after the k-th
+    moment of arrival.
+
+    Args:
+        problem: as for ``reoptimise``, like instance, lookahead and window.
+        instance: unfolds job by job.
+        options: of each solve.
+        lookahead: arrivals known ahead.
+        window: most jobs planned at once.
+
+    Raises:
+        InputError: as for ``reoptimise``.
+    """
+    arrivals = arrivals_of(problem)
+    _refuse(problem, lookahead, window)
+    order = _order(arrivals, instance)
+    times = np.asarray(arrivals.times(instance), dtype=float)[order]
+    unfolding, jobs = arrivals.select(instance, order), len(times)
     ahead = jobs if lookahead == "all" else lookahead
     now, planned, done = float(times[0]), 0, np.zeros(0)
     plan: Any = None
@@ -64,12 +95,17 @@ def reoptimise(
             if planned:
                 kept = arrivals.relabel(part, plan, np.arange(planned))
             plan, planned = _replanned(problem, part, kept, now, options), seen
+            yield plan
             done = np.asarray(arrivals.done(part, plan), dtype=float)
         moments = times[arrived : arrived + 1]
         if seen < wanted:  # somebody waits for a place in the window
             moments = np.append(moments, done[done > now].min())
         now = float(moments.min(initial=np.inf))
-    return arrivals.relabel(instance, plan, order)
+
+
+def _order(arrivals: Arrivals, instance: Any) -> NDArray[np.int64]:
+    """Jobs by arrival, then index."""
+    return np.argsort(np.asarray(arrivals.times(instance), dtype=float), kind="stable")
 
 
 def _refuse(problem: Problem, lookahead: Lookahead, window: int | None) -> None:

@@ -3,7 +3,9 @@
 Jobs may stop coming after any moment of arrival: an instance is a tree of futures, and its score is
 the price of being online there, the least largest ratio of all deterministic online algorithms.
 That it is no less is a bound on one model with a copy per future, which a proof in exact arithmetic
-can show; that costs are compared by schedules no better than optimal only makes it smaller.
+can show; that costs are compared by schedules no better than optimal only makes it smaller. A bound
+on the mean ratio at some probabilities of the futures is likewise one on every algorithm that draws
+lots.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from pydantic import Field
 from optsched.document import dumps, parse
 from optsched.errors import InputError, ModelError, words
 from optsched.evaluation.proofs import CONES
+from optsched.model import Model
 from optsched.model.expression import Floats
-from optsched.online.price import Interval, Tree, endings
-from optsched.online.reoptimise import reoptimise
+from optsched.online.price import Interval, Tree, endings, optimum
+from optsched.online.reoptimise import plans
 from optsched.online.state import arrivals_of
 from optsched.problem import COST_TOLERANCE, Problem, problem
 from optsched.proof import NotProvenError, ProofError, find, verify
+from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 from optsched.violation import describe
@@ -39,9 +43,6 @@ from optsched.worst.case import (
 )
 from optsched.worst.judging import ALL, UNSOLVED, Judge, Score, Wanted
 from optsched.worst.space import Space
-
-RIVAL_SECONDS = 5.0
-"""Wall seconds of each solve of the algorithm by which a candidate is judged before its price."""
 
 
 def check_tree(problem: Problem) -> None:
@@ -60,17 +61,19 @@ class PriceJudge(Judge):
     def instance(self, instance: Any, wanted: Wanted = ALL) -> Score | None:
         """As of a heuristic: the ratio that no online algorithm is below, and one has."""
         self.evaluated += 1
+        options = self.options or Options()
         scenarios = endings(self.problem, instance)
         try:
-            tree = Tree(self.problem, scenarios, self.options or Options())
-            rival = self._rival(tree)
+            known = [optimum(self.problem, one, options) for one in scenarios]
+            optima = [interval for interval, _ in known]
+            rival = self._rival(instance, scenarios, optima)
             if rival.max() < wanted.need:
                 return Score(0.0, rival.max(), rival.max(), None, None, UNSOLVED)
             if rival.max() <= 1 + COST_TOLERANCE:  # as it is online, too, nothing is lost
                 price = Interval(1.0, 1.0)
             else:
                 self.solved += 1
-                price, _ = tree.least_largest()
+                price, _ = Tree(self.problem, scenarios, options, optima).least_largest()
         except (InputError, ModelError) as error:
             self._fail(words(error))
             return None
@@ -80,15 +83,13 @@ class PriceJudge(Judge):
             price.low, price.high, price.high, None, None, status, second=float(rival.mean())
         )
 
-    def _rival(self, tree: Tree) -> Floats:
+    def _rival(self, instance: Any, scenarios: list[Any], optima: list[Interval]) -> Floats:
         """Ratio of ``reoptimise`` in each future: no price is more than the largest."""
         if arrivals_of(self.problem).replan is None:
-            return np.full(len(tree.scenarios), np.inf)
-        costs = [
-            self.problem.cost(one, reoptimise(self.problem, one, time_limit=RIVAL_SECONDS))
-            for one in tree.scenarios
-        ]
-        return np.array([c / o.low for c, o in zip(costs, tree.optima, strict=True)])
+            return np.full(len(scenarios), np.inf)
+        made = plans(self.problem, instance, self.options or Options())
+        costs = _costs(self.problem, scenarios, list(made))
+        return np.array([c / o.low for c, o in zip(costs, optima, strict=True)])
 
 
 class PriceCase(Certificate):
@@ -104,6 +105,9 @@ class PriceCase(Certificate):
     costs: list[float] = Field(description="its costs")
     ratio_low: float = Field(description="every online algorithm's largest ratio is at least this")
     ratio_high: float = Field(description="that of the one found, by the solver's optima")
+    hardest: list[float] = Field(description="probabilities of the futures, for lots_low")
+    lots_low: float = Field(description="the mean ratio, also of those that draw lots, is at least")
+    lots_proof: Any = Field(None, description="of lots_low, in exact arithmetic")
 
     @property
     def seeds(self) -> list[int]:
@@ -114,8 +118,9 @@ class PriceCase(Certificate):
     def sentence(self) -> str:
         """What it shows."""
         ratio = f"costs at least {self.ratio_low:.6g} times the optimum"
+        lots = f"one that draws lots {self.lots_low:.6g} times"
         futures = f"on one of {len(self.costs)} futures: jobs may stop coming at any time"
-        return f"{self.problem}: every deterministic online algorithm {ratio} {futures}"
+        return f"{self.problem}: every deterministic online algorithm {ratio}, {lots}, {futures}"
 
 
 def make_price_case(
@@ -137,11 +142,9 @@ def make_price_case(
     scenarios = endings(chosen, instance)
     tree = Tree(chosen, scenarios, judge.options or Options())
     found, strategy = tree.least_largest()
-    low, proof = found.low, None
-    with suppress(NotProvenError, ProofError):  # the bound then rests on the solver
-        form = tree.largest().compile(CONES)
-        proof = find(form, found.low, seconds=proof_seconds)
-        low = float(verify(form, proof) or 1.0)
+    lots, hardest = tree.mixed()
+    low, proof = _proven(tree.largest(), found.low, proof_seconds)
+    lots_low, lots_proof = _proven(tree.mean(hardest), lots.low, proof_seconds)
     return PriceCase(
         **found_by(judge, space, generator, document, search),
         better=[json.loads(dumps(one)) for one in tree.best],
@@ -151,7 +154,19 @@ def make_price_case(
         ratio_low=low,
         ratio_high=found.high,
         proof=proof,
+        hardest=hardest.tolist(),
+        lots_low=lots_low,
+        lots_proof=lots_proof,
     )
+
+
+def _proven(model: Model, bound: float, seconds: float) -> tuple[float, Any]:
+    """A bound on a model's optimum with its proof; where none is found, the solver's without."""
+    with suppress(NotProvenError, ProofError):
+        form = model.compile(CONES)
+        proof = find(form, bound, seconds=seconds)
+        return float(verify(form, proof) or 1.0), proof
+    return bound, None
 
 
 def _costs(chosen: Problem, scenarios: list[Any], schedules: list[Any]) -> list[float]:
@@ -188,26 +203,40 @@ def check_price_case(case: PriceCase) -> Checked:
             expect(complaints, f"{what} cost in future {i}", cost, said[i])
     complaints += _foresight(chosen, scenarios, strategy)
     tree = Tree(chosen, scenarios, Options(), [Interval(one, one) for one in case.incumbents])
-    optimum: Literal["proven", "not proven here"] = "not proven here"
-    low = 1.0
-    if case.proof is None:
-        low = tree.least_largest()[0].low
-    else:
-        try:
-            low = float(verify(tree.largest().compile(CONES), case.proof) or 1.0)
-            optimum = "proven"
-        except (ProofError, InputError) as error:
-            complaints.append(f"the proof: {words(error)}")
-    if low < case.ratio_low * (1 - COST_TOLERANCE):
-        complaints.append(f"the price is at least {low:.9g}, not {case.ratio_low:.9g}")
+    bounds = _bounds(case, tree, complaints)
+    proven = case.proof is not None and not complaints
     high = max(c / o for c, o in zip(case.costs, case.incumbents, strict=True))
     return Checked(
         holds=not complaints,
         complaints=complaints,
-        ratio_low=low,
+        ratio_low=bounds[0],
         ratio_high=high if not complaints else None,
-        optimum=optimum,
+        optimum="proven" if proven else "not proven here",
     )
+
+
+def _bounds(case: PriceCase, tree: Tree, complaints: list[str]) -> list[float]:
+    """What the price is at least, without lots and with, and a complaint where it is said to be
+    more.
+    """
+    weight = np.array(case.hardest)
+    futures = len(tree.scenarios)
+    if weight.shape != (futures,) or (weight < 0).any() or abs(weight.sum() - 1) > COST_TOLERANCE:
+        raise InputError.of("hardest", case.hardest, f"{futures} numbers that add up to 1")
+    bounds = []
+    for what, model, proof, said in (
+        ("the price", tree.largest(), case.proof, case.ratio_low),
+        ("the price with lots", tree.mean(weight), case.lots_proof, case.lots_low),
+    ):
+        try:
+            bound = solve(model).bound if proof is None else verify(model.compile(CONES), proof)
+        except (ProofError, InputError) as error:
+            complaints.append(f"the proof of {what}: {words(error)}")
+            bound = None
+        bounds.append(max(1.0, float(bound or 1.0)))
+        if bounds[-1] < said * (1 - COST_TOLERANCE):
+            complaints.append(f"{what} is at least {bounds[-1]:.9g}, not {said:.9g}")
+    return bounds
 
 
 def _foresight(chosen: Problem, scenarios: list[Any], strategy: list[Any]) -> list[str]:

@@ -369,6 +369,8 @@ class Space:
             for path in paths
             if path[:2] in [(key, i) for key in self.entries.lists(dim)]
         ]  # a copy that differs in one place, such as its time
+        if not own:
+            return changed
         path = own[rng.integers(len(own))]
         return self._set(changed, path, self.pools[self.key(path)].nudge(at(changed, path), rng))
 

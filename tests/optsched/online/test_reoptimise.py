@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched.errors import InputError
-from optsched.online import anticipation, reoptimise
+from optsched.online import anticipation, endings, reoptimise
+from optsched.online.reoptimise import plans
 from optsched.problem import problem
+from optsched.solvers.options import Options
 
 NAMES = tuple(online_cases.OPTIONS)
 STORED = "preemptive_storage"
@@ -62,6 +64,15 @@ def test_a_rolling_horizon_plans_so_many_jobs_at_a_time(name):
     assert costs(name, instance, window=1) >= best - 1e-6 * max(1.0, best)
     jobs = len(np.asarray(found.arrivals.times(instance)))
     assert costs(name, instance, window=jobs) == pytest.approx(costs(name, instance))
+
+
+def test_its_plans_are_its_schedules_where_no_more_jobs_come():
+    chosen, one = problem("batch"), online_cases.instance_of("batch", 1)
+    made = list(plans(chosen, one, Options(time_limit=10.0)))
+    for future, plan in zip(endings(chosen, one), made, strict=True):
+        alone = reoptimise(chosen, future)
+        assert chosen.cost(future, plan) == chosen.cost(future, alone)
+        assert not chosen.check(future, plan)
 
 
 def test_options_out_of_range_are_refused_before_anything_runs():

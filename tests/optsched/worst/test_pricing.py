@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +13,11 @@ from optsched.online import endings, price
 from optsched.problem import problem
 from optsched.worst import PriceCase, check_price_case, make_price_case, pricing, why, worst
 from optsched.worst.judging import ANY, Wanted
+from optsched.worst.picture import both_schedules
 from optsched.worst.pricing import PriceJudge
 from optsched.worst.search import Hunt
 
+KEPT = sorted((Path(__file__).parents[3] / "notebooks" / "trees").glob("*.json"))
 TINY = {"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03}
 LOST = Instance.build(
     release_time=[1, 2], num_chunks=[2, 2], chunk_time_slow=[3, 2], chunk_time_fast=[1, 2],
@@ -58,6 +61,7 @@ def test_a_case_against_all_algorithms_holds_and_is_proven(case, tmp_path):
     assert checked.ratio_low == pytest.approx(7 / 6)
     assert checked.ratio_high == pytest.approx(7 / 6)
     assert "every deterministic online algorithm costs at least 1.16667" in case.sentence
+    assert "one that draws lots 1.11111 times" in case.sentence
     assert "jobs[0].num_chunks" in case.outside  # no generated job has so few
 
 
@@ -65,6 +69,48 @@ def test_without_a_proof_the_bound_is_solved_for_again(case):
     checked = check_price_case(change(case, proof=None))
     assert (checked.holds, checked.optimum) == (True, "not proven here")
     assert checked.ratio_low == pytest.approx(7 / 6)
+
+
+@pytest.mark.parametrize("proof", [True, False])
+def test_a_case_that_says_more_of_lots_than_can_be_shown_does_not_hold(case, proof):
+    said = change(case, lots_low=1.15, lots_proof=case.lots_proof if proof else None)
+    complaint = "the price with lots is at least 1.11111111, not 1.15"
+    assert check_price_case(said).complaints == [complaint]
+
+
+@pytest.mark.parametrize("weight", [[1.0], [0.7, 0.7], [-0.5, 1.5]])
+def test_a_case_whose_probabilities_are_none_is_refused(case, weight):
+    with pytest.raises(InputError, match="hardest"):
+        check_price_case(change(case, hardest=weight))
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_on_a_kept_tree_every_algorithm_loses_and_on_none_of_its_futures(path):
+    case = load(PriceCase, path)
+    chosen = problem(case.problem)
+    futures = endings(chosen, parse(chosen.instance_type, case.instance))
+    assert len(case.instance["jobs"]) <= 5
+    checked = check_price_case(case)
+    assert (checked.holds, checked.optimum) == (True, "proven")
+    assert case.lots_proof is not None
+    paid = price(chosen, futures)
+    assert paid.deterministic.low == pytest.approx(checked.ratio_low)
+    assert paid.randomised.low == pytest.approx(case.lots_low)
+    assert checked.ratio_low >= 1.17
+    assert case.lots_low >= 1.09
+    for one in futures:
+        assert price(chosen, [one]).deterministic.high == pytest.approx(1.0)
+
+
+def test_a_kept_tree_is_drawn_future_by_future():
+    drawn = both_schedules(load(PriceCase, KEPT[-1]))
+    titles = [axis.get_title(loc="left") for axis in drawn.axes]
+    assert titles == [
+        "1 of 2 jobs come, best online: 4 slots",
+        "1 of 2 jobs come, best schedule known: 4 slots",
+        "2 of 2 jobs come, best online: 10 slots",
+        "2 of 2 jobs come, best schedule known: 8 slots",
+    ]
 
 
 @pytest.mark.parametrize("proof", [True, False])
@@ -110,8 +156,9 @@ def test_the_command_line_checks_a_case_against_all_algorithms(cli, case, tmp_pa
     said = cli("worst", "check", path)
     assert said.exit_code == 0
     assert "(the price is proven)" in said.stdout
-    refused = cli("worst", "why", path, "--plot", tmp_path / "why.png")
-    assert refused.exit_code == 2
+    drawn = cli("worst", "why", path, "--plot", tmp_path / "why.svg")
+    assert drawn.exit_code == 0
+    assert (tmp_path / "why.svg").exists()
     save(change(case, ratio_low=1.5), path)
     assert cli("worst", "check", path).exit_code == 1
 

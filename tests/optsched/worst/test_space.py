@@ -56,6 +56,15 @@ def test_most_mutations_of_an_instance_are_instances(space):
     assert accepted >= 30
 
 
+def test_a_copied_entry_without_numbers_that_vary_stays_a_copy():
+    space = Space(problem("preemptive"), {"jobs": 2, "servers": 1, "types": 1})
+    rng = np.random.default_rng(5)
+    document = space.documents[0]
+    for _ in range(200):  # among them copies of workers, all of one type on one server
+        document = space.mutate(document, rng)
+    assert not space.outside(document)
+
+
 def test_what_never_varies_is_structure(space):
     names = {key[-1] for key in space.varying(space.documents[0])}
     assert names.isdisjoint({"format", "version", "kind"})
