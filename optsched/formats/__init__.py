@@ -45,8 +45,9 @@ def write(model: Model, path: str | Path, *, native: bool = False) -> dict[str, 
     if file.suffix.lower() not in _WRITERS:
         raise InputError.of("path", str(path), "must end in " + " or ".join(_WRITERS))
     compiled, beyond = split(model, native=native)
-    names = name_all(compiled, beyond.set_blocks)
-    text = _WRITERS[file.suffix.lower()](compiled, names, title(model.name), beyond)
+    ending = file.suffix.lower()
+    names = name_all(compiled, beyond.set_blocks, mps=ending == ".mps")
+    text = _WRITERS[ending](compiled, names, title(model.name), beyond)
     file.write_text(text, encoding="ascii")
     return names.original()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.formats.beyond_rows import BeyondRows
 from optsched.formats.names import Names
@@ -26,7 +27,8 @@ def lp_text(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows) 
 def _lines(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows) -> Iterator[str]:
     yield f"\\ {title}"
     yield "Maximize" if compiled.maximise else "Minimize"
-    used = np.flatnonzero(compiled.cost)
+    # a column that is in no row, and has no bound to be told, is said to be there by a cost of 0
+    used = np.flatnonzero((compiled.cost != 0) | (_mentions(compiled) == 0))
     constant = f" {compiled.offset:+.17g}" if compiled.offset else ""
     goal = _sum([names.columns[i] for i in used.tolist()], compiled.cost[used].tolist())
     yield f" OBJ: {goal or _nothing(names)}{constant}"
@@ -48,6 +50,10 @@ def _lines(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows) -
         yield f" {name}: S{order}::"
         yield from (f"  {names.columns[c]}:{weight}" for weight, c in enumerate(columns, 1))
     yield "End"
+
+
+def _mentions(compiled: MatrixForm) -> NDArray[np.intp]:
+    return np.bincount(compiled.rows.matrix.indices, minlength=len(compiled.cost))
 
 
 def _products(beyond: BeyondRows, names: Names) -> Iterator[str]:

@@ -27,7 +27,7 @@ _HEAD = re.compile(
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<sign><=|=<|>=|=>|->|::|[<>=:\[\]^*/+-])"
-    r"|(?P<name>[A-Za-z_!\"#$%&(),;?@'`{}~][\w!\"#$%&(),.;?@'`{}~]*))"
+    r"|(?P<name>[A-Za-z_!\"#$%&(),;?@'`{|}~](?:[\w!\"#$%&(),./;?@'`{|}~]|\[[^][\s]*\])*))"
 )
 _RELATIONS = {"<=": "<=", "=<": "<=", "<": "<=", ">=": ">=", "=>": ">=", ">": ">=", "=": "="}
 _FLIPPED = {"<=": ">=", ">=": "<=", "=": "="}
@@ -83,6 +83,7 @@ class _Reader:
         self.found = Contents()
         self._tokens: list[_Token] = []
         self._at = 0
+        self._before: tuple[str, dict[int, float]] = "", {}  # the last row without a guard
 
     def section(self, name: str, tokens: list[_Token]) -> None:
         self._tokens, self._at = tokens, 0
@@ -170,7 +171,7 @@ class _Reader:
         return weights, constant
 
     def _term(self, sign: float) -> tuple[float, int | None]:
-        if self._peek().kind == "number":
+        if self._peek().kind == "number" or _INFINITE.fullmatch(self._peek().text):
             sign *= self._place.number(self._next().text)
             if self._peek().text == "*":
                 self._next()
@@ -235,9 +236,22 @@ class _Reader:
                 found.row_upper[row] = value - constant
             if relation in (">=", "="):
                 found.row_lower[row] = value - constant
+        if guard is None and self._completes(name, weights):
+            return
+        self._before = (name, weights) if guard is None else ("", {})
         found.entries.update({(row, column): v for column, v in weights.items() if v})
         if guard is not None:
             found.guards[row] = guard
+
+    def _completes(self, name: str, weights: dict[int, float]) -> bool:
+        """Whether a row is the lower side of the one before it, as files are written here."""
+        lower, upper, (before, same) = self.found.row_lower, self.found.row_upper, self._before
+        one_each = lower[-2:-1] == [-math.inf] and upper[-1] == math.inf
+        if name != f"{before}__low" or weights != same or not one_each:
+            return False
+        del self.found.rows[name], upper[-1]
+        lower[-2:] = lower[-1:]
+        return True
 
     def _bound(self) -> None:
         sides = []
@@ -265,7 +279,8 @@ class _Reader:
             return
         found.integer.add(column)
         if section == "binary":
-            found.lower[column], found.upper[column] = 0.0, 1.0
+            found.lower[column] = max(found.lower[column], 0.0)  # bounds said before still hold
+            found.upper[column] = min(found.upper[column], 1.0)
 
     def _set(self) -> None:
         name = self._label() or f"set_{len(self.found.sets)}"

@@ -1,4 +1,7 @@
-"""MPS in free format, as text, in numbers that read back to the same bits."""
+"""MPS in free format, as text, in numbers that read back to the same bits.
+
+But where the two sides of a row differ by what no float is, one may miss its last bit.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,13 @@ def _lines(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows) -
     lower, upper = compiled.rows.lower, compiled.rows.upper
     kept = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
     lower, upper, rows = lower[kept], upper[kept], [names.rows[row] for row in kept.tolist()]
-    # a two-sided row is given by its upper side and the distance to the lower one
-    sense = np.where(lower == upper, "E", np.where(np.isfinite(upper), "L", "G"))
+    two = np.isfinite(lower) & np.isfinite(upper) & (lower != upper)
+    with np.errstate(invalid="ignore"):
+        width = upper - lower
+        # a two-sided row is given by the distance from one side: where rounding shows, the smaller
+        rounded = (upper - width != lower) & (np.abs(lower) <= np.abs(upper))
+        below = np.where(two, rounded, upper == np.inf)
+    sense = np.where(lower == upper, "E", np.where(below, "G", "L"))
     yield f"NAME {title} FREE"
     yield f"ROWS\n N {_GOAL}"
     yield from (f" {s} {row}" for s, row in zip(sense.tolist(), rows, strict=True))
@@ -41,10 +49,9 @@ def _lines(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows) -
         yield f" RHS {_GOAL} {-sign * compiled.offset!r}"
     side = np.where(sense == "G", lower, upper)
     yield from (f" RHS {rows[row]} {float(side[row])!r}" for row in np.flatnonzero(side).tolist())
-    two = np.flatnonzero(np.isfinite(lower) & np.isfinite(upper) & (lower != upper)).tolist()
-    if two:
+    if two.any():
         yield "RANGES"
-        yield from (f" RNG {rows[row]} {float(upper[row] - lower[row])!r}" for row in two)
+        yield from (f" RNG {rows[i]} {float(width[i])!r}" for i in np.flatnonzero(two).tolist())
     yield "BOUNDS"
     for column, (name, low, high) in enumerate(
         zip(names.columns, compiled.lower.tolist(), compiled.upper.tolist(), strict=True)

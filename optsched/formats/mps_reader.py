@@ -1,15 +1,19 @@
-"""MPS files, fixed or free, as far as names hold no blanks."""
+"""MPS files: words between blanks or, where that fails, fields in fixed columns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
+from optsched.errors import InputError
 from optsched.formats.contents import Contents, Place
 
 _IGNORED = -1
 """Position of a row of sort N that is not the objective."""
 _GOAL = -2
+_FIELDS = (slice(1, 3), slice(4, 12), slice(14, 22), slice(24, 36), slice(39, 47), slice(49, 61))
+"""Of a line in fixed format; what lies between them is blank."""
 
 
 def read_mps(lines: Iterable[str], place: Place) -> Contents:
@@ -21,12 +25,28 @@ def read_mps(lines: Iterable[str], place: Place) -> Contents:
     Raises:
         InputError: naming line, value and what is allowed.
     """
-    return _Reader(place).read(lines)
+    kept = list(lines)
+    try:
+        return _Reader(place, str.split).read(kept)
+    except InputError:
+        try:
+            return _Reader(Place(place.file), _fields).read(kept)
+        except InputError:
+            pass
+        raise
+
+
+def _fields(line: str) -> list[str]:
+    """What stands in the columns of fixed format, where names may hold blanks."""
+    fields = [line[field].strip() for field in _FIELDS]
+    beside = "".join(line[a.stop : b.start] for a, b in pairwise((*_FIELDS, slice(None, None))))
+    return [line.strip()] if beside.strip() else [field for field in fields if field]
 
 
 class _Reader:
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, cut: Callable[[str], list[str]]) -> None:
         self._place = place
+        self._cut = cut
         self._found = Contents()
         self._rows: dict[str, int] = {}  # all of them, those of sort N included
         self._side: dict[int, float] = {}
@@ -61,7 +81,7 @@ class _Reader:
             take = self._sections[section]
             if take is None:
                 self._place.refuse(line.strip(), "a section before any data")
-            take(words)
+            take(self._cut(line))
         else:
             self._place.refuse("", "ENDATA at the end")
         return self._finished()
@@ -85,7 +105,7 @@ class _Reader:
 
     def _known(self, names: dict[str, int], name: str, what: str) -> int:
         if name not in names:
-            self._place.refuse(name, f"a {what} named before, in names without blanks")
+            self._place.refuse(name, f"a {what} named before")
         return names[name]
 
     def _finite(self, word: str) -> float:
@@ -95,7 +115,7 @@ class _Reader:
     def _count(self, words: list[str], *allowed: int) -> None:
         if len(words) not in allowed:
             counts = " or ".join(map(str, allowed))
-            self._place.refuse(" ".join(words), f"{counts} words, with names without blanks")
+            self._place.refuse(" ".join(words), f"{counts} words, or fields in fixed columns")
 
     # sections
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -20,8 +20,12 @@ _RESERVED = re.compile(
 NAMED = "name"
 """The only axis of a block whose labels are the names in files, as they are."""
 _PLAIN = re.compile(r"[A-Za-z_][\w.(),#]*", re.ASCII)
-"""Names that every reader takes as they are."""
-_EXPONENT = re.compile(r"[eE]\d*$|[eE]\d")  # an LP reader may take these for part of a number
+"""Names that every reader of LP files takes as they are."""
+_WORD = re.compile(r"[!-#%-)+-~][!-~]*")
+"""Names that every reader of free MPS takes as they are; lines with * or $ may be comments."""
+_NUMBER = re.compile(r"e(\d|$)|inf|nan", re.IGNORECASE)
+"""How names begin that an LP reader may take for part of a number: HiGHS reads ``inflow`` as an
+infinite coefficient of ``low``."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +42,28 @@ class Names:
     set_sources: list[str] = field(default_factory=list)
 
     def original(self) -> dict[str, str]:
-        """From each name to the model's own, columns first."""
-        names = self.columns + self.rows + self.sets
-        sources = self.column_sources + self.row_sources + self.set_sources
-        return dict(zip(names, sources, strict=True))
+        """From each name to the model's own, columns first; a shared one is the column's."""
+        found = dict(zip(self.columns, self.column_sources, strict=True))
+        names = zip(self.rows + self.sets, self.row_sources + self.set_sources, strict=True)
+        return found | {name: source for name, source in names if name not in found}
 
 
-def name_all(compiled: MatrixForm, sets: Mapping[str, tuple[int, Shape]] | None = None) -> Names:
-    """Names of all columns and rows, and of blocks of sets."""
-    taken: set[str] = set()
-    columns = _names(compiled.column_blocks, "v_", taken, compiled.labels)
-    # readers may keep all in one table
-    rows = _names(compiled.row_blocks, "r_", taken, compiled.row_labels)
-    ordered = _names(sets or {}, "s_", taken, {})
+def name_all(
+    compiled: MatrixForm,
+    sets: Mapping[str, tuple[int, Shape]] | None = None,
+    *,
+    mps: bool = False,
+) -> Names:
+    """Names of all columns and rows, and of blocks of sets.
+
+    Those from a file stay where they can: in MPS files more words can be names, and a row's name
+    may be a column's, while readers of LP files may keep all in one table.
+    """
+    safe, taken = _word if mps else _plain, set[str]()
+    columns = _names(compiled.column_blocks, "v_", taken, compiled.labels, safe)
+    shared = set(columns[0]) if mps else set[str]()
+    rows = _names(compiled.row_blocks, "r_", taken, compiled.row_labels, safe, shared)
+    ordered = _names(sets or {}, "s_", taken, {}, safe)
     return Names(columns[0], rows[0], columns[1], rows[1], *ordered)
 
 
@@ -59,6 +72,8 @@ def _names(
     prefix: str,
     taken: set[str],
     labels: Mapping[str, Labels],
+    safe: Callable[[str], bool],
+    shared: Set[str] = frozenset(),
 ) -> tuple[list[str], list[str]]:
     names: list[str] = []
     sources: list[str] = []
@@ -68,11 +83,13 @@ def _names(
         indices = list(product(*(map(str, range(n)) for n in shape)))
         sources += [f"{name}[{', '.join(i)}]" for i in indices] if shape else [name]
         given = _given(labels.get(name, {}))
-        if given and taken.isdisjoint(given):
+        if given and all(map(safe, given)) and not taken & set(given) - shared:
             taken.update(given)
             names += given
             continue
-        stem = _stem(name, prefix, len("_".join(indices[-1])) + 1)
+        room = _LONGEST - 8 - len("_".join(indices[-1])) - 1
+        stem = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:room]
+        stem = stem if stem[:1].isalpha() and safe(stem) else prefix + stem
         # only whole blocks are renamed, so that a name still tells the block
         attempt, number = stem, 1
         while True:
@@ -87,29 +104,17 @@ def _names(
 
 
 def _given(labels: Labels) -> list[str]:
-    """Labels that are names already, where all of them can stay as they are."""
-    if list(labels) != [NAMED]:
-        return []
-    names = [str(label) for label in labels[NAMED]]
-    return names if all(map(_is_safe, names)) else []
+    """Labels that are names already."""
+    return [str(label) for label in labels[NAMED]] if list(labels) == [NAMED] else []
 
 
-def _is_safe(name: str) -> bool:
-    return bool(
-        _PLAIN.fullmatch(name)
-        and len(name) <= _LONGEST
-        and not _RESERVED.fullmatch(name.lower())
-        and not _EXPONENT.match(name)
-    )
+def _plain(name: str) -> bool:
+    return bool(_PLAIN.fullmatch(name)) and not _NUMBER.match(name) and _unreserved(name)
 
 
-def _stem(name: str, prefix: str, room: int) -> str:
-    plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[: _LONGEST - room - 8]
-    if (
-        not plain
-        or not plain[0].isalpha()
-        or _RESERVED.fullmatch(plain.lower())
-        or _EXPONENT.match(plain)
-    ):
-        return prefix + plain
-    return plain
+def _word(name: str) -> bool:
+    return bool(_WORD.fullmatch(name)) and _unreserved(name)
+
+
+def _unreserved(name: str) -> bool:
+    return len(name) <= _LONGEST and not _RESERVED.fullmatch(name.lower())
