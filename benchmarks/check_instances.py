@@ -92,10 +92,10 @@ def examined(file: Path, known: dict[str, tuple[str, str]], limit: float) -> tup
         word = "refused" if optimum == "unreadable" else "WRONG: refused"
         return "", "", "", "", "", optimum, f"{word}, {error}"
     kinds = "+".join(sorted({v.type for v in model.variables.values()} | model.kinds - {"linear"}))
-    sizes = str(model.columns), str(model.compile().rows.count), kinds
+    sizes = str(model.columns), str(model.compile(model.kinds).rows.count), kinds
     answer = solve(model, time_limit=limit)
     if not optimum:
-        other = solve(model, "scip", time_limit=limit)
+        other = solve(model, "scip", time_limit=4 * limit)
         source, optimum = "SCIP", str(other.status)
         if other.status == "optimal":
             optimum = repr(other.objective)

@@ -27,8 +27,10 @@ _HEAD = re.compile(
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<sign><=|=<|>=|=>|->|::|[<>=:\[\]^*/+-])"
-    r"|(?P<name>[A-Za-z_!\"#$%&(),;?@'`{|}~](?:[\w!\"#$%&(),./;?@'`{|}~]|\[[^][\s]*\])*))"
+    r"|(?P<name>[A-Za-z_!\"#$%&(),.;?@'`{|}~](?:[\w!\"#$%&(),./;?@'`{|}~]|\[[^][\s]*\])*))"
 )
+_LABEL = re.compile(r"\s*([^\s:]+)\s*:(?!:)")
+"""At the beginning of a line any word, as MPS files have it: tools write ``10: x + y <= 3``."""
 _RELATIONS = {"<=": "<=", "=<": "<=", "<": "<=", ">=": ">=", "=>": ">=", ">": ">=", "=": "="}
 _FLIPPED = {"<=": ">=", ">=": "<=", "=": "="}
 _INFINITE = re.compile(r"inf(inity)?", re.IGNORECASE)
@@ -65,6 +67,9 @@ def _sections(lines: Iterable[str], place: Place) -> list[tuple[str, list[_Token
             at = head.end()
             if section == "end":
                 return found
+        if found and (label := _LABEL.match(text, at)):
+            found[-1][1].extend((_Token(label[1], "name", number), _Token(":", "sign", number)))
+            at = label.end()
         while at < len(text):
             token = _TOKEN.match(text, at)
             if token is None:
@@ -157,7 +162,7 @@ class _Reader:
     def _sum(self) -> tuple[dict[int, float], float]:
         """Coefficients by column, and the constant; squares go to the objective."""
         weights: dict[int, float] = {}
-        constant, first = 0.0, True
+        constant, first = 0.0, self._peek().text not in _RELATIONS
         while self._peek().text and (first or self._peek().text in ("+", "-")):
             sign, first = self._signs(), False
             if self._peek().text == "[":

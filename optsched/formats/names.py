@@ -109,12 +109,10 @@ def _given(labels: Labels) -> list[str]:
 
 
 def _plain(name: str) -> bool:
-    return bool(_PLAIN.fullmatch(name)) and not _NUMBER.match(name) and _unreserved(name)
+    whole = len(name) <= _LONGEST and _PLAIN.fullmatch(name)
+    return bool(whole) and not _NUMBER.match(name) and not _RESERVED.fullmatch(name.lower())
 
 
 def _word(name: str) -> bool:
-    return bool(_WORD.fullmatch(name)) and _unreserved(name)
-
-
-def _unreserved(name: str) -> bool:
-    return len(name) <= _LONGEST and not _RESERVED.fullmatch(name.lower())
+    whole = len(name) <= _LONGEST and _WORD.fullmatch(name)
+    return bool(whole) and name.upper() not in ("OBJ", "RHS", "RNG", "BND")  # said by the writer

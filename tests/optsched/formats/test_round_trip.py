@@ -144,3 +144,10 @@ def test_bounds_of_a_binary_column_hold_in_whatever_order(tmp_path):
         m = told(tmp_path, f"min\n x + y\nst\n c: x + y <= 2\n{sections}end\n")
         assert solve(m).objective == 1
         assert m.compile().upper.tolist() == [1, 1]
+
+
+def test_rows_of_other_tools_may_be_called_anything_and_be_empty(tmp_path):
+    m = told(tmp_path, "min\n x\nst\n 10: x + .y >= 1\n a-b: x\n - .y <= 4\n ..c : = 0\nend\n")
+    assert m.compile().rows.lower.tolist() == [1, -INF, 0]
+    labels = [block.relation.labels or {"name": [name]} for name, block in m.blocks.items()]
+    assert [name for each in labels for name in each["name"]] == ["10", "a-b", "..c"]
