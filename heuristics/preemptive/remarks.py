@@ -30,7 +30,8 @@ REMARKS = {
     "utilisation_a_online_e": "as for A_online",
     "preempts_a_online_srtf": "a suspended gang counts by its size: with a worker per chunk SRTF "
     "suspends more workers than A_online, with the trace's gangs fewer",
-    "ratio_below_paper": "below 1.7 from epsilon = 0.2 on; at 0.1 the mean is 1.70 itself",
+    "ratio_below_paper": "below 1.7 on every instance from epsilon = 0.2 on; at 0.1 the mean "
+    "is 1.70 itself",
     "ratio_near_one_best": "asked is no worse than optimal: at 1.5 times the speed A_online stays "
     "below a bound for a machine of speed 1",
 }

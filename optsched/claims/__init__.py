@@ -19,7 +19,7 @@ from optsched.claims.claim import (
 )
 from optsched.claims.experiments import Result, claims, judge, measure_claims, run_experiments
 from optsched.claims.tables import latex, markdown, table
-from optsched.claims.verdicts import compared, compared_means, counted, ordered, within
+from optsched.claims.verdicts import bounded, compared, compared_means, counted, ordered, within
 from optsched.evaluation.runs import UnmeasuredError
 from optsched.study.sweep import Scale, Sweep
 
@@ -34,6 +34,7 @@ __all__ = [
     "Sweep",
     "Under",
     "UnmeasuredError",
+    "bounded",
     "claims",
     "compared",
     "compared_means",

@@ -260,6 +260,36 @@ def within(deviations: Mapping[str, Sequence[float]], limit: float, *, note: str
     return found if count >= LEAST and (inside or beyond) else left_open(found)
 
 
+def bounded(low: Sequence[float], high: Sequence[float], most: float) -> Finding:
+    """Judge a ceiling stated for every instance: one that is above it for certain refutes it.
+
+    The interval reaches from the largest that is certain to the largest possible. The value is
+    the latter where the claim holds, else the former; the note has how many are above.
+
+    Args:
+        low: certified low ends of what is bounded, one per instance.
+        high: the high ends; infinite where nothing is known.
+        most: what no instance is to exceed.
+
+    Example:
+        >>> bounded([1.2, 2.5], [1.2, 4.0], 1.8).verdict
+        'fails'
+    """
+    lows, highs = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    if not len(lows):
+        return Finding(OPEN)
+    above, kept = int((lows > most).sum()), int((highs <= most).sum())
+    note = (
+        f"the largest of all, and what it lies in; {above} of {len(lows)} above {most:g} for "
+        f"certain, {kept} certainly not; the median is at most {np.median(highs):.3g}"
+    )
+    least, largest = float(lows.max()), float(highs.max())
+    found = Finding("fails", least, least, largest, len(lows), note)
+    if above:
+        return found
+    return replace(found, verdict="holds", value=largest) if kept == len(lows) else left_open(found)
+
+
 def left_open(found: Finding) -> Finding:
     """The same without a verdict: its instances leave it open."""
     said = f"{found.instances} instance{'s' * (found.instances != 1)} leave it open"

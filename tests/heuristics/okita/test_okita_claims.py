@@ -99,6 +99,7 @@ def test_a_method_with_the_smallest_ratio_everywhere_makes_figures_7_and_8_hold(
     assert judged["figure_8_smallest"].verdict == "holds"
     assert judged["figure_7_ratio"].verdict == "holds"
     assert judged["figure_7_ratio"].value == pytest.approx(1.1)
+    assert judged["figure_7_ratio"].low == pytest.approx(1.0)
 
 
 def test_models_as_good_as_central_ones_make_figure_6_hold(measured):

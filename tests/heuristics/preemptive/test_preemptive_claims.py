@@ -89,9 +89,11 @@ def test_ratios_are_judged_at_the_speed_that_is_read():
         for epsilon in (0.0, 0.1, 0.5)
     ]
     frame = pd.DataFrame(rows)
-    assert below(frame, 1.7, "r", epsilon=0.1).value == pytest.approx(1.45)
+    assert below(frame, 1.7, "r", epsilon=0.1).value == pytest.approx(1.5)  # the largest
     assert below(frame, 1.47, "r", epsilon=0.1).verdict == "not measured"
-    assert below(frame, 1.47, "r", epsilon=0.5).note == "6 of 6 below, the largest 1.1"
+    assert below(frame, 1.47, "r", epsilon=0.5).value == pytest.approx(1.1)
+    exact = frame.rename(columns={"r": "chunk_ratio"})
+    assert below(exact, 1.47, "chunk_ratio", epsilon=0.1).verdict == "fails"
     assert falls(frame, "r").verdict == "holds"
     assert near_one(frame, 1.0, "r", room=0.2).verdict == "holds"
     assert insensitive(frame, "r", spread=0.2).value == 1

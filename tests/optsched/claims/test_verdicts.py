@@ -7,7 +7,7 @@ from claims_cases import DIRECTION
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.claims import compared, compared_means, counted
+from optsched.claims import bounded, compared, compared_means, counted
 from optsched.errors import InputError
 from optsched.evaluation.tables import mean_interval
 
@@ -97,3 +97,21 @@ def test_an_order_holds_on_all_instances_and_has_the_direction_on_most():
     assert [counted(h).verdict for h in signs] == ["holds", DIRECTION, "fails", "not measured"]
     assert counted([True, False]).value == 0.5
     assert counted([]).verdict == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        ([1.0, 1.2, 1.8], [1.1, 1.2, 1.8], "holds"),  # a ceiling may be reached
+        ([1.0, 1.0, 1.800001], [1.1, 1.0, 3.0], "fails"),  # whatever the mean
+        ([1.0, 1.0, 1.8], [1.1, 1.0, 1.800001], "not measured"),
+        ([1.0, 1.0, 1.0], [1.0, 1.0, math.inf], "not measured"),
+        ([2.0], [2.0], "fails"),  # one is enough
+        ([], [], "not measured"),
+    ],
+)
+def test_one_instance_refutes_a_ceiling_stated_for_all(low, high, verdict):
+    found = bounded(low, high, 1.8)
+    assert found.verdict == verdict
+    assert not low or (found.low, found.high) == (max(low), max(high))
+    assert not low or found.value == (found.high if verdict == "holds" else found.low)
