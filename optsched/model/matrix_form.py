@@ -17,7 +17,7 @@ from optsched.model.base import Block
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
 from optsched.model.labels import Labels
 from optsched.model.ranges import NOISE
-from optsched.model.terms import summed
+from optsched.model.terms import added_up
 from optsched.model.variables import column_name
 
 EVERY_PART = frozenset({"cost", "offset", "rows", "columns", "matrix"})
@@ -159,7 +159,7 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
         lower[at:end].reshape(shape)[...] = relation.lower
         upper[at:end].reshape(shape)[...] = relation.upper
         at = end
-    matrix = summed(value, row, column, (rows, columns))
+    matrix = sp.csr_array(tuple(added_up(value, row, column, rows)), shape=(rows, columns))
     if matrix.nnz < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
         scale = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
         matrix.data[np.abs(matrix.data) <= NOISE * scale.data] = 0.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import ModelError
 from optsched.model.expression import Expression, Floats
-from optsched.model.terms import summed
+from optsched.model.terms import Coefficients, added_up
 
 _INTEGRALITY = 1e-6  # a bound of an integer this close to a whole number is taken for it
 NOISE = 1e-13
@@ -21,17 +21,29 @@ Domains = tuple[Floats, Floats, NDArray[np.bool_]]
 """Lower bounds, upper bounds and integrality of every column."""
 
 
+def coefficients(expression: Expression) -> tuple[Coefficients, Floats]:
+    """Coefficients other than 0 of each entry, and constants, shape (entries,)."""
+    spelled = [t.spelled_out() for t in expression.terms]
+    if len(spelled) == 1 and expression.terms[0].entries is None:
+        start = np.arange(expression.size + 1, dtype=np.int32)
+        lines = Coefficients(spelled[0][2], spelled[0][1], start)
+    else:
+        entries, columns, values = (
+            np.concatenate([part[i] for part in spelled] or [np.zeros(0, dtype=np.int32)])
+            for i in range(3)
+        )
+        lines = added_up(values.astype(np.float64, copy=False), entries, columns, expression.size)
+    if not lines.data.all():
+        kept = lines.data != 0
+        start = np.append(0, np.cumsum(kept))[lines.indptr].astype(np.int32)
+        lines = Coefficients(lines.data[kept], lines.indices[kept], start)
+    return lines, np.broadcast_to(expression.constant, expression.shape).reshape(-1)
+
+
 def affine(expression: Expression, columns: int) -> tuple[sp.csr_array, Floats]:
     """Coefficients, shape (entries, columns), and constants, shape (entries,)."""
-    spelled = [t.spelled_out() for t in expression.terms]
-    entries, cols, values = (
-        np.concatenate([part[i] for part in spelled]) if spelled else np.zeros(0, dtype=np.int32)
-        for i in range(3)
-    )
-    shape = (expression.size, columns)
-    matrix = summed(np.asarray(values, dtype=np.float64), entries, cols, shape)
-    matrix.eliminate_zeros()
-    constant = np.broadcast_to(expression.constant, expression.shape).reshape(-1)
+    lines, constant = coefficients(expression)
+    matrix = sp.csr_array(tuple(lines), shape=(expression.size, columns), copy=True)
     return matrix, constant
 
 
@@ -40,8 +52,8 @@ def range_of(expression: Expression, domains: Domains) -> tuple[Floats, Floats]:
     lower, upper, integer = domains
     lower = np.where(integer, np.ceil(lower - _INTEGRALITY), lower)
     upper = np.where(integer, np.floor(upper + _INTEGRALITY), upper)
-    matrix, constant = affine(expression, len(lower))
-    ends = activity_range(matrix, lower, upper)
+    lines, constant = coefficients(expression)
+    ends = activity_range(lines, lower, upper)
     shape = expression.shape
     least, most = (without_noise(end + constant, constant).reshape(shape) for end in ends)
     return least, most
@@ -55,23 +67,24 @@ def without_noise(value: Floats, scale: Floats) -> Floats:
     return np.where(np.abs(value) <= NOISE * np.abs(scale), 0.0, value)
 
 
-def activity_range(matrix: sp.csr_array, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+def activity_range(
+    matrix: Coefficients | sp.csr_array, lower: Floats, upper: Floats
+) -> tuple[Floats, Floats]:
     """Least and greatest value of each row of ``matrix @ x`` over the bounds of x."""
-    column, value = matrix.indices, matrix.data
+    column, value, rows = matrix.indices, matrix.data, len(matrix.indptr) - 1
     at_least = np.where(value > 0, value * lower[column], value * upper[column])
     at_most = np.where(value > 0, value * upper[column], value * lower[column])
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    count = matrix.shape[0]
-    least = np.bincount(row, weights=at_least, minlength=count).astype(np.float64)
-    return least, np.bincount(row, weights=at_most, minlength=count).astype(np.float64)
+    row = np.repeat(np.arange(rows), np.diff(matrix.indptr))
+    least = np.bincount(row, weights=at_least, minlength=rows).astype(np.float64)
+    return least, np.bincount(row, weights=at_most, minlength=rows).astype(np.float64)
 
 
 def is_integral(expression: Expression, domains: Domains) -> NDArray[np.bool_]:
     """Whether each entry takes whole values only, shape of the expression."""
-    matrix, constant = affine(expression, len(domains[0]))
-    whole = (matrix.data == np.round(matrix.data)) & domains[2][matrix.indices]
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    broken = np.bincount(row, weights=~whole, minlength=matrix.shape[0])
+    lines, constant = coefficients(expression)
+    whole = (lines.data == np.round(lines.data)) & domains[2][lines.indices]
+    row = np.repeat(np.arange(len(constant)), np.diff(lines.indptr))
+    broken = np.bincount(row, weights=~whole, minlength=len(constant))
     answer: NDArray[np.bool_] = (broken == 0) & (constant == np.round(constant))
     return answer.reshape(expression.shape)
 
@@ -115,7 +128,7 @@ def raise_missing_bound(
         ModelError: always.
     """
     lower, upper, _ = domains
-    matrix, _ = affine(expression, len(lower))
-    towards = np.where(sign * matrix.data > 0, upper[matrix.indices], lower[matrix.indices])
-    column = int(matrix.indices[np.argmax(np.isinf(towards))])
+    lines, _ = coefficients(expression)
+    towards = np.where(sign * lines.data > 0, upper[lines.indices], lower[lines.indices])
+    column = int(lines.indices[np.argmax(np.isinf(towards))])
     raise ModelError(f"block {block!r}: {column_name(column)} lacks a finite bound")

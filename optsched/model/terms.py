@@ -105,18 +105,31 @@ def multiplied(matrix: sp.csr_array | Floats, terms: Terms) -> Terms:
     return Terms(row, terms.columns[column], values * factor)
 
 
-def summed(
-    value: Floats,
-    row: NDArray[np.integer[Any]],
-    column: NDArray[np.integer[Any]],
-    shape: tuple[int, int],
-) -> sp.csr_array:
+class Coefficients(NamedTuple):
+    """Rows of a sparse matrix as scipy keeps them, at a fraction of its price where they are few.
+
+    Columns of a row are in order, none stored twice.
+    """
+
+    data: Floats
+    indices: Columns
+    indptr: Columns
+
+
+def added_up(
+    value: Floats, row: NDArray[np.integer[Any]], column: NDArray[np.integer[Any]], rows: int
+) -> Coefficients:
     """The matrix of some terms, those of one place added up."""
     if len(row) > _FEW:
-        return sp.csr_array((value, (row, column)), shape=shape)
-    order = np.argsort(row, kind="stable")  # half of the time scipy takes for few
-    first = np.zeros(shape[0] + 1, dtype=np.int32)
-    np.cumsum(np.bincount(row, minlength=shape[0]), out=first[1:])
-    matrix = sp.csr_array((value[order], column[order], first), shape=shape)
-    matrix.sum_duplicates()
-    return matrix
+        width = int(column.max()) + 1
+        matrix = sp.csr_array((value, (row, column)), shape=(rows, width))
+        return Coefficients(matrix.data, matrix.indices, matrix.indptr)
+    order = np.lexsort((column, row))
+    row, column, value = row[order], column[order], value[order]
+    again = (row[1:] == row[:-1]) & (column[1:] == column[:-1])
+    if again.any():
+        first = np.flatnonzero(np.append(True, ~again))
+        row, column, value = row[first], column[first], np.add.reduceat(value, first)
+    start = np.zeros(rows + 1, dtype=np.int32)
+    np.cumsum(np.bincount(row, minlength=rows), out=start[1:])
+    return Coefficients(value, column, start)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.model.expression import Expression, Relation
-from optsched.model.ranges import affine
+from optsched.model.ranges import coefficients
 from optsched.model.variables import Variable, VariableSpace, index_text
 
 _MOST_TERMS = 12
@@ -37,7 +37,6 @@ class Writer:
     """Writes entries of expressions and relations; blocks say with it what they mean."""
 
     def __init__(self, model: VariableSpace, most_terms: int = _MOST_TERMS) -> None:
-        self._columns = model.columns
         self._variables = list(model.variables.values())
         self._starts = np.array([v.start for v in self._variables], dtype=np.int64)
         self.most_terms = most_terms
@@ -56,7 +55,7 @@ class Writer:
     def sums(self, expression: Expression, entries: NDArray[np.integer]) -> list[str]:
         """Entries of an expression."""
         picked = expression.reshape(expression.size)[entries]
-        matrix, constant = affine(picked, self._columns)
+        matrix, constant = coefficients(picked)
         cuts = matrix.indptr.tolist()
         return [
             self._sum(matrix.indices[a:b], matrix.data[a:b], float(c))

@@ -11,13 +11,13 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Expression, Floats, Relation, Terms
 from optsched.model.matrix_form import Rows, assemble
 from optsched.model.model import FEASIBILITY
-from optsched.model.ranges import activity_range, affine
+from optsched.model.ranges import activity_range, coefficients
+from optsched.model.terms import Coefficients
 from optsched.solvers.cpsat.implications import (
     Implication,
     implications,
@@ -75,9 +75,9 @@ class ProtoWriter:
         shape = expression.shape
         return (least + constant).reshape(shape), (most + constant).reshape(shape)
 
-    def _whole(self, block: str, expression: Expression) -> tuple[sp.csr_array, Floats]:
+    def _whole(self, block: str, expression: Expression) -> tuple[Coefficients, Floats]:
         """Coefficients and constants, whole and small."""
-        matrix, constant = affine(expression, len(self.lower))
+        matrix, constant = coefficients(expression)
         if (matrix.data != np.rint(matrix.data)).any() or (constant != np.rint(constant)).any():
             raise UnsupportedError(f"cpsat takes whole numbers only, not those of block {block!r}")
         size = np.maximum(np.abs(self.lower), np.abs(self.upper))
@@ -93,8 +93,7 @@ class ProtoWriter:
     def single(self, block: str, expression: Expression) -> Expression:
         """The same values, flat, each of one column at most: a sum gets a column of its own."""
         flat = expression.reshape(expression.size)
-        matrix, _ = affine(flat, len(self.lower))
-        wide = np.diff(matrix.indptr) > 1
+        wide = np.diff(coefficients(flat)[0].indptr) > 1
         if not wide.any():
             return flat
         entries = np.flatnonzero(wide)
