@@ -212,7 +212,7 @@ class Expression(NumpyLike["Expression"]):
 
     def reshape(self, *shape: int | Shape) -> Expression:
         """The same entries in another shape, a tuple or its lengths; one length may be -1."""
-        new = np.broadcast_to(np.int8(0), self.shape)
+        new = np.empty(self.shape, dtype=np.bool_)  # never written, so nothing
         try:
             target = np.reshape(new, shape[0] if len(shape) == 1 else shape).shape  # type: ignore[arg-type]
         except ValueError:

@@ -159,7 +159,7 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
         lower[at:end].reshape(shape)[...] = relation.lower
         upper[at:end].reshape(shape)[...] = relation.upper
         at = end
-    matrix = sp.csr_array(tuple(added_up(value, row, column, rows)), shape=(rows, columns))
+    matrix = added_up(value, row, column, rows).matrix(columns)
     if matrix.nnz < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
         scale = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
         matrix.data[np.abs(matrix.data) <= NOISE * scale.data] = 0.0

@@ -37,14 +37,16 @@ def coefficients(expression: Expression) -> tuple[Coefficients, Floats]:
         kept = lines.data != 0
         start = np.append(0, np.cumsum(kept))[lines.indptr].astype(np.int32)
         lines = Coefficients(lines.data[kept], lines.indices[kept], start)
-    return lines, np.broadcast_to(expression.constant, expression.shape).reshape(-1)
+    constant = expression.constant
+    if isinstance(constant, float):
+        return lines, np.full(expression.size, constant)
+    return lines, constant.reshape(-1)
 
 
 def affine(expression: Expression, columns: int) -> tuple[sp.csr_array, Floats]:
     """Coefficients, shape (entries, columns), and constants, shape (entries,)."""
     lines, constant = coefficients(expression)
-    matrix = sp.csr_array(tuple(lines), shape=(expression.size, columns), copy=True)
-    return matrix, constant
+    return lines.matrix(columns).copy(), constant
 
 
 def range_of(expression: Expression, domains: Domains) -> tuple[Floats, Floats]:

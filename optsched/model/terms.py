@@ -41,7 +41,7 @@ class Terms(NamedTuple):
             np.arange(len(self.columns), dtype=np.int32) if self.entries is None else self.entries
         )
         coefficients = (
-            np.broadcast_to(np.float64(self.coefficients), entries.shape)
+            np.full(len(entries), self.coefficients)
             if isinstance(self.coefficients, float)
             else self.coefficients
         )
@@ -112,8 +112,13 @@ class Coefficients(NamedTuple):
     """
 
     data: Floats
-    indices: Columns
+    indices: NDArray[np.integer[Any]]
     indptr: Columns
+
+    def matrix(self, columns: int) -> sp.csr_array:
+        """Scipy's, of shape (rows, columns), over the same arrays."""
+        shape = (len(self.indptr) - 1, columns)
+        return sp.csr_array((self.data, self.indices, self.indptr), shape=shape)
 
 
 def added_up(

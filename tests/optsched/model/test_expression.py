@@ -335,6 +335,6 @@ def test_terms_of_one_place_are_added_up_whether_few_or_many(count):
     value = rng.integers(-3, 4, count).astype(float)
     dense = np.zeros((7, 5))
     np.add.at(dense, (row, column), value)
-    matrix = sp.csr_array(tuple(terms.added_up(value, row, column, 7)), shape=(7, 5))
+    matrix = terms.added_up(value, row, column, 7).matrix(5)
     assert matrix.has_canonical_format
     assert (matrix.toarray() == dense).all()
