@@ -85,6 +85,7 @@ FIELDS = {
             'greedy(mode="exact")',
             'least_load(mode="eps")',
             "least_load(by_load=False)",
+            "least_load(rescue=False)",
             "least_load",
         ),
         tuple(

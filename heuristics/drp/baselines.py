@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import NonNegativeInt
 
-from formulations.drp.decode import needed_placements, schedule_of
+from formulations.drp.decode import decode, needed_placements, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Instance, Integers
+from formulations.drp.projected import problem_5_projected, problem_22_projected
 from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Filling, Servers
 from optsched.calls import Share
-from optsched.errors import InputError
+from optsched.errors import InputError, ModelError
+from optsched.solve import solve
 
 Rule: TypeAlias = Callable[[Servers, int], Integers]
 """(servers, node) -> pairs of the node to try, in order."""
@@ -94,15 +96,17 @@ def least_load(
     comm_share: Share | None = None,
     by_load: bool = True,
     retries: NonNegativeInt = 200,
+    rescue: bool = True,
     services: bool = False,
 ) -> Schedule:
     """LeastLoad, beyond the paper: each node on the server that is then used least, tested exactly.
 
     Jobs by the sum over their nodes of the mean load on the servers in reach, or, without
     ``by_load``, by their data; ``mode`` also says what use is. Where a node of a job fits nowhere,
-    those before it are taken back and placed otherwise, up to ``retries`` times a job: as long as
-    that is enough, no job is admitted only where none can be. See ``random`` for the other options.
-    Nothing is relaxed or drawn.
+    those before it are taken back and placed otherwise, up to ``retries`` times a job. Where no job
+    is admitted so, ``rescue`` begins with one that the exact model finds (mode "exact"): then none
+    is admitted only where none can be, and the optimum is at most as many times larger as there are
+    jobs. See ``random`` for the other options. Nothing is relaxed or drawn.
 
     Raises:
         InputError: an option out of range.
@@ -118,9 +122,29 @@ def least_load(
         load = instance.inbound_load + instance.compute_load + instance.comm_load
         mean = load / np.diff(instance.first_pair)[instance.pair_node]
         sizes = np.bincount(instance.pair_job, weights=mean, minlength=instance.num_jobs)
-    return _one_after_the_other(
-        servers, idlest, stop_at_first_failure=False, sizes=sizes, retries=retries
-    )
+
+    def filled() -> Schedule:
+        return _one_after_the_other(
+            servers, idlest, stop_at_first_failure=False, sizes=sizes, retries=retries
+        )
+
+    made = filled()
+    if not rescue or mode != "exact" or made.admit.any():
+        return made
+    for pair in _one_that_fits(instance, services):
+        servers.place(pair)
+    return filled()
+
+
+def _one_that_fits(instance: Instance, services: bool) -> list[int]:
+    """The pairs of some job that fits on empty servers; none where no job does."""
+    model = (problem_22_projected if services else problem_5_projected)(instance)
+    model.add("one job", model["y"].sum() <= 1)
+    solution = solve(model, "highs")
+    if not solution.has_point:
+        raise ModelError(f"the search for a job ended {solution.status}: {solution.message}")
+    assoc = decode(instance, solution, services=services).assoc
+    return np.flatnonzero(assoc[instance.pair_node] == instance.pair_server).tolist()
 
 
 def nearest(
@@ -216,6 +240,8 @@ def _one_after_the_other(
     for job in np.argsort(sizes, kind="stable").tolist():
         before = servers.now.copy()
         nodes = instance.job_nodes[job].tolist()
+        if before.assoc[nodes[0]] != NO_SERVER:
+            continue
         placed = _place(servers, nodes, rule, 0)
         if not placed and retries:
             servers.now = before.copy()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from drp_cases import system, x1, x3, x5
 
+from formulations.drp.generator import tiny
 from formulations.drp.instance import NO_SERVER
 from heuristics.drp.baselines import greedy, least_load
 from heuristics.drp.r_dr import r_dr
@@ -62,6 +63,27 @@ def test_jobs_are_tried_by_load_and_not_by_data():
 def test_nodes_are_taken_back_where_a_later_one_would_find_no_room():
     nodes = [(0, 1.5, [0, 1]), (0, 1, [0])]  # the first is idler on the server the second needs
     instance = system(nodes, [2, 1.6])
-    assert admitted(instance, least_load(instance, RNG, retries=0)) == []
+    assert admitted(instance, least_load(instance, RNG, retries=0, rescue=False)) == []
     assert least_load(instance, RNG, retries=1).assoc.tolist() == [1, 0]
     assert problem("drp").check(instance, least_load(instance, RNG)) == []
+
+
+@pytest.mark.parametrize("name", ["drp", "dsrp"])
+def test_where_no_job_is_admitted_it_begins_with_one_that_the_exact_model_finds(name):
+    nodes = [(0, 1.5, [0, 1]), (0, 1, [0]), (1, 9, [0])]  # nothing helps the second job
+    found, instance = problem(name), system(nodes, [2, 1.6])
+    assert found.run("least_load(retries=0, rescue=False)", instance, RNG).admit.sum() == 0
+    made = found.run("least_load(retries=0)", instance, RNG)
+    assert admitted(instance, made) == [0]
+    assert found.check(instance, made) == []
+
+
+def test_it_admits_none_only_where_none_can_be():
+    found, none = problem("drp"), 0
+    for seed in range(12):
+        instance = tiny(instance_rng(seed), jobs=2, most_nodes=3)
+        most = found.solve(found.reference, instance).solution.objective
+        made = found.run("least_load(retries=0)", instance, RNG)
+        assert (found.cost(instance, made) > 0) == (most > 0)
+        none += most == 0
+    assert 0 < none < 12
