@@ -26,7 +26,7 @@ HEURISTICS: dict[str, Heuristic] = {
     "okita_near_data": Heuristic(
         "okita_near_data", partial(okita, placement="near_data", migrate_search="any_n"),
         "beyond the paper, after Han et al., Algorithm 1",
-        "the same, workers also tried where the data lie, and fewer of them on what is free",
+        "the same, workers also tried beside the server, where the data lie, and site after site",
     ),
     "fifo": Heuristic(
         "fifo", fifo, "Han et al., Section V-A",

@@ -15,6 +15,7 @@ from heuristics.okita.online import (
     Recorder,
     Rules,
     SiteCosts,
+    Spread,
     TransportRule,
     WindowOptions,
 )
@@ -61,9 +62,11 @@ class _Plan:
 
     job: Job
     options: WindowOptions | None = None
-    """By number of workers; kept until the job has trained."""
+    """Kept until the job has trained."""
+    chosen: int = 0
+    """Which of them."""
     placed: tuple[int, Integers] | None = None
-    """How many workers, and where on the empty system; kept as long."""
+    """Which of them, and where its workers are on the empty system; kept as long."""
     workers: int = 0
     window: int = 0
     total: float = 0.0
@@ -186,7 +189,8 @@ def _plan(plan: _Plan, slot: int, offset: int) -> None:
     late = job.latency(np.maximum(slot + plan.options.slots + offset - job.release, 0))
     total = plan.options.bandwidth + late
     best = int(np.argmin(total))
-    plan.workers, plan.window = best + 1, int(plan.options.slots[best])
+    plan.chosen, plan.workers = best, int(plan.options.number[best])
+    plan.window = int(plan.options.slots[best])
     plan.total, plan.late = float(total[best]), float(late[best])
 
 
@@ -206,11 +210,10 @@ class _Slot:
         """Deploy a job as planned, elsewhere, or not in this slot."""
         job = plan.job
         assert plan.options is not None
-        chosen = plan.workers - 1
-        server, near_data = int(plan.options.server[chosen]), bool(plan.options.near_data[chosen])
-        if plan.placed is None or plan.placed[0] != plan.workers:
+        server, spread = int(plan.options.server[plan.chosen]), plan.options.spread[plan.chosen]
+        if plan.placed is None or plan.placed[0] != plan.chosen:
             empty = self.instance.capacity
-            plan.placed = plan.workers, job.workers(empty, server, plan.workers, near_data)
+            plan.placed = plan.chosen, job.workers(empty, server, plan.workers, spread)
         workers = plan.placed[1]
         conflicts: Booleans = np.any(job.demand(workers, server) > self.free, axis=1)
         migrate = delay = None
@@ -219,10 +222,10 @@ class _Slot:
             delay = self._delayed(plan, conflicts)
             if elsewhere is None or migrate > delay:
                 return self._decision(plan, priority, migrate, delay, deployed=False)
-            workers, server = elsewhere
+            workers, server, spread = elsewhere
         held = job.demand(workers, server)
         room = self.free if conflicts.any() else self.instance.capacity
-        flow = job.train(room, workers, server)
+        flow = job.train(room, workers, server, spread)
         self.recorder.add(job.id, self.slot, workers, server, flow)
         self.free -= held
         used = held.any(axis=1)
@@ -230,24 +233,21 @@ class _Slot:
         plan.options = plan.placed = None
         return self._decision(plan, priority, migrate, delay, deployed=True)
 
-    def _migrated(self, plan: _Plan) -> tuple[float, tuple[Integers, int] | None]:
+    def _migrated(self, plan: _Plan) -> tuple[float, tuple[Integers, int, Spread] | None]:
         """cost1 and the deployment on what is free; infinite and None where nothing fits."""
         job = plan.job
         if self.search == "same_n":
-            first, options = (
-                plan.workers,
-                job.options(self.free, plan.workers, plan.workers, plan.window),
-            )
+            options = job.options(self.free, plan.workers, plan.workers, plan.window)
         else:
-            first, options = 1, job.options(self.free, 1, plan.workers)
+            options = job.options(self.free, 1, plan.workers)
         late = job.latency(np.maximum(self.slot + options.slots + self.offset - job.release, 0))
         total: Floats = job.paid + options.bandwidth + late
         best = int(np.argmin(total))
         if not np.isfinite(options.bandwidth[best]):
             return np.inf, None
-        server, near_data = int(options.server[best]), bool(options.near_data[best])
-        workers = job.workers(self.free, server, first + best, near_data)
-        return float(total[best]), (workers, server)
+        server, spread = int(options.server[best]), options.spread[best]
+        workers = job.workers(self.free, server, int(options.number[best]), spread)
+        return float(total[best]), (workers, server, spread)
 
     def _delayed(self, plan: _Plan, conflicts: Booleans) -> float:
         """cost2: the plan after the first blocker at each site, of the last of these, has ended."""

@@ -7,16 +7,18 @@ from functools import cached_property
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from formulations.okita.instance import Booleans, Floats, Instance, Integers
+from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.schedule import Schedule
 from heuristics.okita.kernels import filled, fitting, one_shot, split, transport
 from optsched.errors import FieldProblem, InputError
 
 PlacementRule = Literal["pa", "exact", "near_data"]
-"""pa: Algorithm 2; exact: problem (5); near_data, beyond the paper: Algorithm 2 or the same with no
-more workers at a site than its own data need, whichever costs less bandwidth. (5) and Algorithm 2
-count what workers pay for talking to their server, and not what it costs to bring them data."""
+"""pa: Algorithm 2; exact: problem (5); near_data, beyond the paper: what costs least of both, of
+Algorithm 2 with no more workers at a site than its own data need, and of sites in turn, one a slot
+with the server and workers for what lies there, so that nothing is sent. (5) and Algorithm 2 count
+what workers pay for talking to their server, and not what it costs to bring them data."""
 TransportRule = Literal["dta", "exact"]
 """dta: Algorithm 3; exact: problem (7')."""
 
@@ -52,6 +54,11 @@ class Rules:
             raise InputError(problems)
 
 
+Spread = Literal["preferred", "server", "near", "one"]
+"""Sites that workers of a deployment use: by (6); by what talking to the server costs; by (6) with
+no more than their own data need; so, and only the server's."""
+
+
 class WindowOptions(NamedTuple):
     """Windows for a range of numbers of workers; see ``kernels.one_shot``."""
 
@@ -59,8 +66,9 @@ class WindowOptions(NamedTuple):
     slots: Integers
     server: Integers
     exchange: Floats
-    near_data: Booleans
-    """Whether no site has more workers than its own data need."""
+    number: Integers
+    """Of workers, at most."""
+    spread: NDArray[np.str_]
 
 
 class SiteCosts:
@@ -146,36 +154,68 @@ class Job:
 
     def options(self, room: Integers, first: int, last: int, length: int = 0) -> WindowOptions:
         """OSF for numbers of workers first .. last on some free resources."""
-        found = self._options(room, first, last, length, False)
-        if self.system.rules.placement != "near_data":
-            return found
-        other = self._options(room, first, last, length, True)
-        cheaper = other.bandwidth < found.bandwidth
-        return WindowOptions(*(np.where(cheaper, b, a) for a, b in zip(found, other, strict=True)))
+        found = [self._one_shot(room, first, last, length, spread) for spread in self._spreads]
+        if self.system.rules.placement == "near_data":
+            found += self._in_turn(room, first, last)
+        return WindowOptions(*map(np.concatenate, zip(*found, strict=True)))
 
-    def _options(
-        self, room: Integers, first: int, last: int, length: int, near_data: bool
+    def _one_shot(
+        self, room: Integers, first: int, last: int, length: int, spread: Spread
     ) -> WindowOptions:
-        order, orders = self._orders(room)
-        fit, beside = self.fits(room, near_data)
+        order, orders = self._orders(room, spread)
+        fit, beside = self.fits(room, spread == "near")
         found = one_shot(
             self.left, orders, order, fit, beside, self.talk, self.move, self.system.sources,
             self.numerator, self.divisor, first, last, length, self._exact_transport,
             self.system.rules.printed,
         )  # fmt: skip
-        return WindowOptions(*found, np.full(last - first + 1, near_data))
+        number = np.arange(first, last + 1)
+        return WindowOptions(*found, number, np.full(len(number), spread))
+
+    def _in_turn(self, room: Integers, first: int, last: int) -> list[WindowOptions]:
+        """Sites one after the other, most data first: each trains its own, and nothing is sent."""
+        has = self.left > 0
+        now = self.fits(room, True)[1]
+        later = self.fits(self.system.instance.capacity, True)[1]
+        if (later[has] <= 0).any() or (now[has] <= 0).all():
+            return []
+        server = int(np.argmax(np.where(has & (now > 0), self.left, -1)))
+        number = np.arange(first, last + 1)
+        able = self.numerator * np.minimum(number[:, None], later[has]) // self.divisor
+        slots = (-(-self.left[has] // able)).sum(axis=1)
+        sent, same = np.zeros(len(number)), np.full(len(number), server)
+        return [WindowOptions(sent, slots, same, sent, number, np.full(len(number), "one"))]
 
     def workers(
-        self, room: Integers, server: int, number: int, near_data: bool = False
+        self, room: Integers, server: int, number: int, spread: Spread | None = None
     ) -> Integers:
-        """y^r of a deployment whose server's site is chosen, shape (sites,)."""
-        fit, beside = self.fits(room, near_data)
-        return filled(self._orders(room)[1][server], fit, int(beside[server]), server, number)
+        """y^r of a deployment whose server's site is chosen, shape (sites,).
 
-    def _orders(self, room: Integers) -> tuple[Integers, Integers]:
+        Args:
+            room: free resources.
+            server: the server's site.
+            number: of workers, at most.
+            spread: None: that of the rules, where it is one.
+        """
+        spread = spread or self._spreads[0]
+        fit, beside = self.fits(room, spread in ("near", "one"))
+        if spread == "one":
+            fit = np.zeros_like(fit)
+        orders = self._orders(room, spread)[1]
+        return filled(orders[server], fit, int(beside[server]), server, number)
+
+    @property
+    def _spreads(self) -> tuple[Spread, ...]:
+        """Those that are tried one-shot."""
+        rule = self.system.rules.placement
+        if rule == "near_data":
+            return "preferred", "near", "server"
+        return ("server" if rule == "exact" else "preferred",)
+
+    def _orders(self, room: Integers, spread: Spread) -> tuple[Integers, Integers]:
         """Sites by preference, and the order of filling for each site of the server."""
         order = self.system.preference(room, self.left, self.chunks)
-        if self.system.rules.placement == "exact":
+        if spread == "server":
             return order, self._by_server
         return order, np.broadcast_to(order, (len(order), len(order)))
 
@@ -189,15 +229,20 @@ class Job:
         held[server] += self.server
         return np.asarray(held, dtype=np.int64)
 
-    def train(self, room: Integers, workers: Integers, server: int) -> Integers:
+    def train(
+        self, room: Integers, workers: Integers, server: int, spread: Spread = "preferred"
+    ) -> Integers:
         """Train one slot: pays for it and returns g, chunks from row to column.
 
         Args:
             room: free resources, by which sites are preferred.
             workers: y^r.
             server: the server's site.
+            spread: "one": only what lies there.
         """
         able = self.numerator * workers // self.divisor
+        if spread == "one":
+            able = np.minimum(able, self.left)
         amount = min(int(self.left.sum()), int(able.sum()))
         order = self.system.preference(room, self.left, self.chunks)
         target = split(self.left, able, order, amount)

@@ -149,14 +149,38 @@ def number(value: Any) -> float | None:
         return None
 
 
-def leaves(document: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves(document: Any, path: Path = ()) -> list[tuple[Path, Any]]:
     """Every value that is no list and no object, and where it stands."""
-    if isinstance(document, dict | list):
-        entries = document.items() if isinstance(document, dict) else enumerate(document)
-        for place, value in entries:
-            yield from leaves(value, (*path, place))
-    else:
-        yield path, document
+    found: list[tuple[Path, Any]] = []
+
+    def walk(value: Any, path: Path) -> None:
+        if isinstance(value, dict):
+            for place, inner in value.items():
+                walk(inner, (*path, place))
+        elif isinstance(value, list):
+            for at, inner in enumerate(value):
+                walk(inner, (*path, at))
+        else:
+            found.append((path, value))
+
+    walk(document, path)
+    return found
+
+
+def _differing(before: Any, after: Any, path: Path = ()) -> Iterator[Path | None]:
+    """Where values differ; None: where lists or objects do. What is shared is not looked into."""
+    if before is after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        for place, value in before.items():
+            yield from _differing(value, after[place], (*path, place))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for i, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from _differing(one, other, (*path, i))
+    elif isinstance(before, dict | list) or isinstance(after, dict | list):
+        yield None
+    elif before != after:
+        yield path
 
 
 def at(document: Any, path: Path) -> Any:
@@ -186,7 +210,7 @@ class Space:
     def __init__(self, problem: Problem, options: Mapping[str, Any]) -> None:
         self.problem = problem
         self._keys: dict[Path, Key] = {}
-        self._walked: deque[tuple[Any, dict[Key, list[Path]]]] = deque(maxlen=4)
+        self._walked: deque[tuple[Any, dict[Key, list[Path]]]] = deque(maxlen=64)
         self.documents = list(_generated(problem, options))
         lengths: dict[Path, set[int]] = {}
         for document in self.documents:
@@ -277,10 +301,12 @@ class Space:
 
     def changed(self, document: Any, other: Any) -> set[Key]:
         """The fields in which two documents differ; none where their lists are not as long."""
-        before, after = dict(leaves(document)), dict(leaves(other))
-        if before.keys() != after.keys():
-            return set()
-        return {_field(path) for path, value in before.items() if value != after[path]}
+        fields = set()
+        for path in _differing(document, other):
+            if path is None:
+                return set()
+            fields.add(_field(path))
+        return fields
 
     def _change(self, document: Any, rng: np.random.Generator, dull: Mapping[Key, int]) -> Any:
         # fields alike, however many numbers each has: a file may list hundreds of servers

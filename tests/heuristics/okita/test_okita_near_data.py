@@ -13,7 +13,7 @@ from optsched.evaluation.runs import instance_rng
 RNG = np.random.default_rng(0)
 
 
-def one_job(exchange: float) -> Instance:
+def one_job(exchange: float, weight: float = 10000.0) -> Instance:
     """Data at three sites, each with room for a worker; the first has room for all of them."""
     job = {
         "release_slot": 1,
@@ -23,7 +23,7 @@ def one_job(exchange: float) -> Instance:
         "exchange_size_mb": exchange,
         "worker_demand": [1],
         "ps_demand": [0],
-        "latency": {"kind": "linear", "weight": 10000.0},
+        "latency": {"kind": "linear", "weight": weight},
     }
     return parse(
         Instance,
@@ -48,6 +48,16 @@ def test_workers_go_where_the_data_lie_where_talking_costs_less_than_moving():
 def test_workers_stay_together_where_talking_costs_more():
     instance = one_job(exchange=600.0)
     assert cost(instance, okita(instance, RNG, placement="near_data")) == 20 * 50
+
+
+def test_sites_take_turns_where_waiting_costs_less_than_sending():
+    instance = one_job(exchange=600.0, weight=1.0)
+    made = okita(instance, RNG, placement="near_data")
+    assert check(instance, made) == []
+    assert made.server_site.tolist() == [0, 1, 2]  # ten chunks a slot, each where it lies
+    best = PROBLEM.solve(PROBLEM.reference, instance)
+    assert cost(instance, made) == pytest.approx(best.solution.objective)
+    assert cost(instance, okita(instance, RNG)) > 100 * cost(instance, made)
 
 
 @pytest.mark.parametrize("seed", range(4))
