@@ -1,4 +1,4 @@
-"""Cuts on the pooled model from runs that do not fit on single servers together."""
+"""Runs that do not fit on single servers together."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from formulations.batch.instance import Integers
 from formulations.batch.prospects import Prospects
+from formulations.batch.server_cuts import Runs
 from formulations.batch.split import Timetable, split
-from optsched.model import Model
 from optsched.solvers.options import Options
 
 
@@ -65,40 +65,18 @@ def conflict(
     return members
 
 
-def add_conflict(
-    model: Model, chosen: Prospects, table: Timetable, members: Integers, number: int
-) -> None:
-    """Require that one of the runs that do not fit together changes.
+def harder(runs: Runs, members: Runs) -> Integers:
+    """Runs that are no easier to place than one of those that do not fit together.
 
-    They fit no better while every one keeps at least its workers and is no less bound to one
-    server, those that overlap still do, and none starts so late that it reaches more servers.
+    They fit no better while every one runs whenever it did, starts no later, so that it reaches no
+    more servers, has at least its workers, and is no less bound to one server.
     """
-    instance, k = chosen.instance, chosen.choices
-    part = table.take(members)
-    own = k.take(part.choice)
-    start, end = part.start, part.start + own.duration
-    name = f"conflict {number}"
-    harder = (
-        (k.job == part.job[:, None])
-        & (k.workers >= own.workers[:, None])
-        & (k.fast >= own.fast[:, None])
+    fast, own = runs.chosen.choices.fast[runs.choice], members.chosen.choices.fast[members.choice]
+    found = (
+        (runs.job == members.job[:, None])
+        & (runs.workers >= members.workers[:, None])
+        & (fast >= own[:, None])
+        & (runs.start <= members.start[:, None])
+        & (runs.end >= members.end[:, None])
     )
-    _, choice = np.nonzero(harder)
-    changed = float(len(members)) - model["b"][choice].sum()
-    one, other = np.nonzero((start[:, None] < end) & (start < end[:, None]))
-    apart = one != other
-    one, other = part.job[one[apart]], part.job[other[apart]]
-    before = model.binary(f"{name} before", len(one))
-    model.indicator(before, model["end"][one] - model["start"][other] <= 0, name=f"{name} order")
-    release = instance.release_slot[part.job]
-    reached = release[:, None] + instance.upload_delay[part.job]
-    useful = chosen.limited[part.job] & (
-        (instance.worker_room[part.job] >= 1) | (instance.ps_room[part.job] >= 1)
-    )
-    more = np.where(useful & (reached > start[:, None]), reached, np.iinfo(np.int64).max)
-    later = np.flatnonzero(more.min(axis=1) <= chosen.last[part.job])
-    wait = model.binary(f"{name} later", len(later))
-    model.indicator(
-        wait, model["start"][part.job[later]] >= more.min(axis=1)[later], name=f"{name} wait"
-    )
-    model.add(name, changed + before.sum() + wait.sum() >= 1.0)
+    return np.flatnonzero(found.any(axis=0))

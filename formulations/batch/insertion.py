@@ -1,4 +1,4 @@
-"""Jobs put, one after the other, where each completes earliest on servers as they are."""
+"""Jobs put on servers as they are, one after the other, where each completes earliest."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.batch.choices import Choices
-from formulations.batch.instance import Floats, Integers
-from formulations.batch.problem_9 import Pick, ServerView, best_offer
+from formulations.batch.instance import Booleans, Floats, Integers
 from formulations.batch.prospects import Prospects
 from formulations.batch.schedule import Schedule
 from formulations.batch.split import Split, Timetable
+from optsched.jit import njit_cached
+
+NEAR = 30
+"""Slots before and after a run in which a server that is free is no better than a longer time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,69 +31,163 @@ class PlacedJob:
 
 
 class Occupancy:
-    """Free workers and parameter servers of every type, server and slot."""
+    """Free workers and parameter servers of every type, slot and server."""
 
     def __init__(self, chosen: Prospects) -> None:
         self.chosen = chosen
         instance = chosen.instance
         slots = int(chosen.last[chosen.contested].max(initial=0)) + 1
-        whole = np.ones(slots)
-        self.workers = instance.worker_capacity.T[:, :, None] * whole
-        self.services = instance.ps_capacity.T[:, :, None] * whole
-        job = chosen.choices.job
-        self._first = np.searchsorted(job, np.arange(instance.jobs))
-        self._last = np.searchsorted(job, np.arange(instance.jobs), side="right")
+        whole = np.ones((slots, 1))
+        self.workers = instance.worker_capacity.T[:, None, :] * whole
+        self.services = instance.ps_capacity.T[:, None, :] * whole
+        self._last = chosen.last.tolist()
+        reached = instance.release_slot[:, None] + instance.upload_delay
+        self._reached = np.where(chosen.limited, reached, np.iinfo(np.int64).max)
+        k, bounds = chosen.choices, np.arange(1, instance.jobs)
+        columns = k.workers, k.duration, k.fast, chosen.first
+        cut = np.searchsorted(k.job, bounds)
+        self._choices = list(zip(*(np.split(column, cut) for column in columns), strict=True))
+        self._nothing = np.zeros(instance.servers)
 
     def fits(self, run: PlacedJob) -> bool:
         """Whether what a run needs is free."""
         instance, slots = self.chosen.instance, slice(run.start, run.end + 1)
-        workers = self.workers[instance.worker_type[run.job], :, slots]
-        service = self.services[instance.ps_type[run.job], run.ps, slots]
-        return bool((workers >= run.workers[:, None]).all() and (service >= 1).all())
+        workers = self.workers[instance.worker_type[run.job], slots]
+        service = self.services[instance.ps_type[run.job], slots, run.ps]
+        return bool((workers >= run.workers).all() and (service >= 1).all())
 
-    def put(self, run: PlacedJob) -> None:
-        """Take what a run needs."""
+    def put(self, run: PlacedJob, sign: int = 1) -> None:
+        """Take what a run needs; or give it back, where ``sign`` is -1."""
+        u, v = self.chosen.instance.worker_type[run.job], self.chosen.instance.ps_type[run.job]
+        take(self.workers[u], self.services[v], run.workers, run.ps, run.start, run.end, sign)
+
+    def earliest(
+        self, j: int, rent: float = 0.0, shuffle: Floats | None = None
+    ) -> PlacedJob | None:
+        """Where a job completes earliest, or a rent makes up for it; None where the cloud is best.
+
+        Args:
+            j: which.
+            rent: slots of delay that are as bad as a worker for a slot.
+            shuffle: added to what each server is preferred by, slots, shape (servers,).
+        """
+        number, duration, fast, first = self._choices[j]
+        if not len(number):
+            return None
         instance = self.chosen.instance
-        slots = slice(run.start, run.end + 1)
-        self.workers[instance.worker_type[run.job], :, slots] -= run.workers[:, None]
-        self.services[instance.ps_type[run.job], run.ps, slots] -= 1
+        away = float(self.chosen.cloud_end[j]) if self.chosen.cloud_end[j] >= 0 else np.inf
+        start, end, at, ps, y = cheapest_run(
+            self.workers[instance.worker_type[j]], self.services[instance.ps_type[j]],
+            self._reached[j], number, duration, fast, first, self._last[j], away,
+            rent, self._nothing if shuffle is None else shuffle,
+        )  # fmt: skip
+        return None if start < 0 else PlacedJob(j, start, end, bool(fast[at]), ps, y)
 
-    def earliest(self, j: int) -> PlacedJob | None:
-        """Where a job completes earliest; None where it does better in the cloud."""
-        chosen = self.chosen
-        mine = slice(self._first[j], self._last[j])
-        first, k = chosen.first[mine], chosen.choices.take(np.arange(mine.start, mine.stop))
-        if not len(first):
-            return None
-        market = self._market(j)
-        best: tuple[Pick, Integers, int, Choices] | None = None
-        for start in range(int(first.min()), int(chosen.last[j]) + 1):
-            worth = first <= start
-            if best is not None:
-                worth &= start + k.duration - 1 < best[0].end
-            options = k.take(worth)
-            if not len(options):
-                if best is not None and start + int(k.duration.min()) - 1 >= best[0].end:
-                    break
-                continue
-            found = best_offer(market, options, [start], earliest=True)
-            if found is not None and found[0].end <= chosen.last[j]:
-                y, ps = found[1].placement(found[0].choice)
-                best = found[0], y, ps, options
-        if best is None:
-            return None
-        pick, y, ps, options = best
-        return PlacedJob(j, pick.start, pick.end, bool(options.fast[pick.choice]), ps, y)
 
-    def _market(self, j: int) -> ServerView:
-        chosen, instance = self.chosen, self.chosen.instance
-        workers = self.workers[instance.worker_type[j]]
-        services = self.services[instance.ps_type[j]]
-        never = np.iinfo(np.int64).max
-        reached = instance.release_slot[j] + instance.upload_delay[j]
-        release = np.where(chosen.limited[j], reached, never)
-        nothing: Floats = np.zeros_like(workers)
-        return ServerView(0, nothing, nothing, workers, services, release)
+@njit_cached
+def take(
+    workers: Floats, services: Floats, y: Integers, ps: int, start: int, end: int, sign: int
+) -> None:
+    """Take what a run needs of what is free, shape (slots, servers); or give it back."""
+    for t in range(start, end + 1):
+        services[t, ps] -= sign
+        for s in range(len(y)):
+            workers[t, s] -= sign * y[s]
+
+
+@njit_cached
+def cheapest_run(
+    workers: Floats,
+    services: Floats,
+    reached: Integers,
+    number: Integers,
+    duration: Integers,
+    fast: Booleans,
+    first: Integers,
+    last: int,
+    away: float,
+    rent: float,
+    shuffle: Floats,
+) -> tuple[int, int, int, int, Integers]:
+    """The run of a job of least end + rent * workers * duration, among equals that of fewest slots.
+
+    Args:
+        workers: free ones of its type, shape (slots, servers).
+        services: free parameter servers of its type, shape (slots, servers).
+        reached: first slot in which the job may use each server.
+        number: workers of each choice, shape (choices,), as the next three.
+        duration: slots.
+        fast: whether all must be on one server.
+        first: earliest start.
+        last: last slot.
+        away: a completion slot that must be undercut.
+        rent: as in ``Occupancy.earliest``.
+        shuffle: as there.
+
+    Returns:
+        Start, end, choice, server of the parameter server, and y; start -1 where there is none.
+    """
+    servers = workers.shape[1]
+    best, begin, at = away, -1, -1
+    shortest, longest = duration.min(), duration.max()
+    room, service = np.zeros(servers), np.zeros(servers)
+    for h in range(first.min(), last + 1):
+        if h + shortest - 1 >= best:
+            break
+        for s in range(servers):
+            there = reached[s] <= h
+            room[s] = workers[h, s] if there else 0.0
+            service[s] = services[h, s] if there else 0.0
+        for e in range(h, min(last, h + longest - 1) + 1):
+            if e >= best:
+                break
+            total, together, served = 0.0, 0.0, False
+            for s in range(servers):
+                room[s] = min(room[s], workers[e, s])
+                service[s] = min(service[s], services[e, s])
+                total += room[s]
+                if service[s] >= 1:
+                    served = True
+                    together = max(together, room[s])
+            if total < 1 or not served:
+                break
+            for k in range(len(number)):
+                if duration[k] == e - h + 1 and number[k] <= (together if fast[k] else total):
+                    cost = e + rent * number[k] * duration[k]
+                    if cost < best:
+                        best, begin, at = cost, h, k
+    y = np.zeros(servers, dtype=np.int64)
+    ps = -1
+    if begin < 0:
+        return begin, -1, -1, ps, y
+    end = begin + duration[at] - 1
+    # servers first that are busy before and after, so that others stay free for long
+    wait = shuffle.copy()
+    for s in range(servers):
+        room[s] = service[s] = 0.0
+        if reached[s] <= begin:
+            room[s] = workers[begin : end + 1, s].min()
+            service[s] = services[begin : end + 1, s].min()
+        if room[s] > 0:
+            t = end + 1
+            while t < min(len(workers), end + NEAR) and workers[t, s] >= room[s]:
+                t += 1
+            wait[s] += t - end
+            t = begin - 1
+            while t > max(0, begin - NEAR) and workers[t, s] >= room[s]:
+                t -= 1
+            wait[s] += begin - t
+    left = number[at]
+    for s in np.argsort(wait):
+        if fast[at]:
+            if ps < 0 and service[s] >= 1 and room[s] >= left:
+                y[s], ps = left, s
+        else:
+            y[s] = min(left, room[s])
+            left -= y[s]
+    if not fast[at]:
+        ps = int(np.argmax(service))
+    return begin, end, at, ps, y
 
 
 def placed_jobs(chosen: Prospects, schedule: Schedule) -> list[PlacedJob]:

@@ -1,12 +1,11 @@
-"""The offline optimum of (2): bound on pooled servers, split back, cut, and prove.
+"""The offline optimum of (2): neighbourhoods, whole schedules on pooled servers, and cuts.
 
-1. Branch and price over whole schedules with the servers of each type pooled: a strong bound, and
-   a timetable.
-2. The timetable is split to single servers exactly; jobs without a place look for one, and what
-   comes of it is a schedule. Where bound and schedule meet, all is proven.
-3. Choices that no better schedule can contain are left out. Small instances then go to the model
-   by server, which closes them; large ones to the pooled model with a cut for every set of runs
-   that does not fit on single servers.
+1. Jobs are taken out and put anew, a few at a time: a schedule.
+2. The linear relaxation over all schedules that a better whole may contain, the servers of each
+   type pooled, with cuts that see which servers a job has reached: a bound.
+3. Of these schedules those whose reduced costs leave room for something better are chosen from as
+   an integer program. What it chooses is split to single servers exactly; where that fails, a cut
+   says which runs do not fit together, and so on until they do.
 
 A job asks for one type of worker, so apart from parameter servers there is a problem for every
 type. Where there are several, each is solved by itself: what is left of a schedule when other
@@ -17,42 +16,60 @@ are whole, add up to a bound; their schedules together are one wherever paramete
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from formulations.batch.check import check, completion_slots
-from formulations.batch.conflicts import add_conflict, conflict
-from formulations.batch.insertion import Occupancy, complete, inserted, placed_jobs, rows_of
-from formulations.batch.instance import Instance, Integers
+from formulations.batch.conflicts import conflict, harder
+from formulations.batch.insertion import (
+    Occupancy,
+    PlacedJob,
+    complete,
+    inserted,
+    placed_jobs,
+    rows_of,
+)
+from formulations.batch.instance import Floats, Instance, Integers
 from formulations.batch.intervals import decode, encode, problem_2_model, with_cloud
+from formulations.batch.neighbourhoods import Neighbourhoods
 from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
+from formulations.batch.server_cuts import Runs
 from formulations.batch.split import Split, Timetable, split
+from optsched.clock import Clock
 from optsched.decomposition import GenerationOptions
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
-from optsched.model import Model
+from optsched.model import Expression, Model, Relation
+from optsched.session import Session
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Progress, Solution, Status
 from optsched.solvers.trajectory import Course
 
-FIRST_SHARE = 0.15
-"""Part of the time for a first schedule of all types together, where there are several."""
-COLUMNS_SHARE = 0.35
-"""Part of the time that branch and price may take."""
-COLUMNS_NODES = 60
-"""Nodes of it: beyond, other means do better."""
-COLUMNS_SECONDS = 300.0
-"""Longest branch and price."""
+SEARCH_SHARE = 0.2
+"""Part of the time left for neighbourhoods of all jobs."""
+AGAIN_SHARE = 0.5
+"""Part of the time left for those of a type that its relaxation has left open."""
+ROOT_SHARE = 0.4
+"""Part of the time left for the relaxations of all types."""
+ROUNDS_OF_CUTS = 25
 SPLIT_SECONDS = 20.0
 """Longest split of one timetable."""
-BY_SERVER = 4_000
-"""Pairs of a job and a server up to which the model by server is solved."""
+BY_SERVER = 300
+"""Pairs of a job and a server up to which the model by server may close what is open."""
+BY_SERVER_SHARE = 0.6
+"""Part of the time left for that."""
+MOST_ENTRIES = 5_000_000
+"""Slots of all schedules together up to which they are listed; else the model by server is solved,
+which has none."""
+Row = tuple[Integers, Floats, float]
+"""Schedules, by number, what each counts, and what they count at most."""
 WHOLE = 1e-6
 """Distance to a whole number that is rounding."""
 
@@ -85,8 +102,6 @@ class _Search:
 
     def __init__(self, instance: Instance, options: Options, objective: Objective) -> None:
         self.instance = instance
-        self.clock = Course(options)
-        self.options = replace(options, stop=self.clock.stop, on_progress=None)
         self.objective = objective
         self.weight, self.constant = objective_terms(instance, objective)
         self.whole = bool(np.all(self.weight == np.round(self.weight)))
@@ -95,10 +110,22 @@ class _Search:
         self.bound = -math.inf
         self.nodes = 0
         self.said: list[str] = []
+        self.rows: list[Row] = []
+        """What schedules on pooled servers must satisfy beside capacities."""
+        self.slack: Floats | None = None
+        """Reduced costs of all schedules listed."""
+        self.begin(options)
+        self.chosen = prospects(instance)
+        self.raise_bound(float(self.chosen.soonest @ self.weight) + self.constant)
+
+    def begin(self, options: Options) -> None:
+        """Work under these limits from now on."""
+        self.clock = Course(options)
+        self.options = replace(options, stop=self.clock.stop, on_progress=None)
 
     def go_on(self) -> bool:
-        """Whether there is time left and nobody asked for an end."""
-        return not self.clock.over()
+        """Whether something is open, there is time left, and nobody asked for an end."""
+        return not (self.clock.over() or self.closed())
 
     def closed(self) -> bool:
         """Whether bound and schedule meet, up to the gaps asked for."""
@@ -107,33 +134,17 @@ class _Search:
 
     def run(self, start: Schedule | None) -> None:
         """Everything, as far as the limits allow."""
-        chosen = prospects(self.instance)
         if start is not None and not check(self.instance, start):
             self.offer(start)
-        self.raise_bound(float(chosen.soonest @ self.weight) + self.constant)
-        if not chosen.contested.any():
-            nothing = np.zeros((0, 5), dtype=np.int64)
-            self.offer(with_cloud(chosen, nothing, nothing[:, :3]))
-        several = len(np.unique(self.instance.worker_type[chosen.contested])) > 1
-        if not self.closed() and self.go_on():
-            table = self.pooled(chosen, FIRST_SHARE if several else COLUMNS_SHARE)
-            self.split(chosen, table)
-        if several and not self.closed() and self.go_on() and not self.by_type(chosen):
+        self.improve(SEARCH_SHARE)
+        kind = self.instance.worker_type
+        if len(np.unique(kind[self.chosen.contested])) > 1 and self.go_on() and not self.by_type():
             return
-        if not self.closed() and self.go_on():
-            self.decide(chosen)
+        if self.go_on():
+            self.relax()
+            self.decide()
 
-    def decide(self, chosen: Prospects) -> None:
-        """What branch and price has left open."""
-        kept = self.reduced(chosen)
-        pairs = int((kept.limited & kept.contested[:, None]).sum())
-        self.said.append(f"{int(kept.contested.sum())} jobs on {pairs} places left to decide")
-        if pairs <= BY_SERVER:
-            self.by_server(kept)
-        else:
-            self.by_cuts(kept)
-
-    def by_type(self, chosen: Prospects) -> bool:
+    def by_type(self) -> bool:
         """Each type of worker by itself, those of few jobs first; time one leaves is the others'.
 
         Returns:
@@ -142,40 +153,43 @@ class _Search:
         kind = self.instance.worker_type
         types, sizes = np.unique(kind, return_counts=True)
         jobs = [np.flatnonzero(kind == u) for u in types[np.argsort(sizes, kind="stable")]]
-        parts: list[_Search] = []
+        quiet = replace(self.options, absolute_gap=0.0)
+        parts = [_Search(self.instance.select_jobs(j), quiet, self.objective) for j in jobs]
+        for j, part in zip(jobs, parts, strict=True):
+            if self.best is not None:
+                part.offer(self.best.of_jobs(j))
 
         def hear(_: Progress) -> None:
-            if len(parts) == len(jobs):
-                self.raise_bound(sum(part.bound for part in parts))
+            self.raise_bound(sum(part.bound for part in parts))
 
-        for n, j in enumerate(jobs):
-            limit = self.clock.within(1.0 / (len(jobs) - n))
-            options = replace(
-                self.options, absolute_gap=0.0, time_limit=limit, on_progress=self.clock.live(hear)
-            )
-            parts.append(_Search(self.instance.select_jobs(j), options, self.objective))
-            parts[n].run(None if self.best is None else self.best.of_jobs(j))
+        for step, share in ((_Search.relax, ROOT_SHARE), (_Search.decide, 1.0)):
+            still = [part for part in parts if not part.closed()]
+            until = self.clock.left * (1.0 - share)
+            for n, part in enumerate(still):
+                if self.clock.over():
+                    break
+                limit = None
+                if math.isfinite(self.clock.left):
+                    limit = max(1e-3, (self.clock.left - until) / (len(still) - n))
+                part.begin(replace(quiet, time_limit=limit, on_progress=self.clock.live(hear)))
+                step(part)
+                self.raise_bound(sum(part.bound for part in parts))
+            if all(part.best for part in parts):
+                self.offer_merged([(j, p.best) for j, p in zip(jobs, parts, strict=True) if p.best])
         self.nodes += sum(part.nodes for part in parts)
-        self.raise_bound(sum(part.bound for part in parts))
         proven = sum(part.closed() for part in parts)
         self.said.append(f"{proven} of {len(parts)} worker types proven")
-        found = [(j, part.best) for j, part in zip(jobs, parts, strict=True) if part.best]
-        if len(found) == len(parts):
-            self.offer_merged(chosen, Schedule.merged(found))
         return proven == len(parts)
 
-    def offer_merged(self, chosen: Prospects, schedule: Schedule) -> None:
+    def offer_merged(self, found: Sequence[tuple[Integers, Schedule]]) -> None:
         """Take the types' schedules together; runs whose parameter servers clash look elsewhere."""
-        occupancy, kept = Occupancy(chosen), []
-        for run in placed_jobs(chosen, schedule):
+        chosen, occupancy, kept = self.chosen, Occupancy(self.chosen), []
+        for run in placed_jobs(chosen, Schedule.merged(found)):
             if occupancy.fits(run):
                 occupancy.put(run)
                 kept.append(run)
         order = self.instance.arrival_order[chosen.contested[self.instance.arrival_order]]
-        made = inserted(Occupancy(chosen), kept, order.tolist())
-        whole = with_cloud(chosen, *rows_of(made))
-        if not check(self.instance, whole):
-            self.offer(whole)
+        self.offer_runs(inserted(Occupancy(chosen), kept, order.tolist()))
 
     # what is known
 
@@ -185,6 +199,12 @@ class _Search:
         if value < self.value:
             self.best, self.value = schedule, value
             self.clock.tell(objective=value)
+
+    def offer_runs(self, runs: Sequence[PlacedJob]) -> None:
+        """Take runs on servers with limits, all other jobs in the cloud, if that is a schedule."""
+        schedule = with_cloud(self.chosen, *rows_of(runs))
+        if not check(self.instance, schedule):
+            self.offer(schedule)
 
     def raise_bound(self, bound: float | None) -> None:
         """Take a bound, rounded up where every value is whole."""
@@ -202,25 +222,112 @@ class _Search:
 
     # the parts
 
-    def pooled(self, chosen: Prospects, share: float) -> Timetable:
-        """Branch and price with pooled servers, for a part of the time."""
-        columns = PooledColumns(chosen, self.objective)
-        found = columns.generation().solve(
+    def improve(self, share: float) -> None:
+        """Neighbourhoods, for a part of the time left."""
+        chosen = self.chosen
+        if self.best is None:
+            order = np.flatnonzero(chosen.contested)
+            order = order[np.argsort(chosen.soonest[order], kind="stable")]
+            self.offer_runs(inserted(Occupancy(chosen), [], order.tolist(), self.in_time))
+        if self.best is None or not chosen.contested.any() or not self.go_on():
+            return
+        part = Clock(self.clock.within(share), self.clock.stop)
+        runs = placed_jobs(chosen, self.best)
+        near = Neighbourhoods(chosen, self.weight, runs, np.random.default_rng(self.options.seed))
+        self.offer_runs(near.search(lambda: not part.over()))
+
+    def in_time(self) -> bool:
+        """Whether there is time left and nobody asked for an end."""
+        return not self.clock.over()
+
+    @cached_property
+    def columns(self) -> PooledColumns | None:
+        """All schedules that a better whole may contain; None where they are too many."""
+        chosen = self.chosen
+        if math.isfinite(self.value):
+            lone = float(chosen.soonest @ self.weight) + self.constant
+            chosen = chosen.within(np.floor((self.value - lone) / self.weight + WHOLE))
+        k = chosen.choices
+        starts = np.maximum(chosen.last[k.job] - k.duration - chosen.first + 2, 0)
+        few = float(starts @ k.duration) <= MOST_ENTRIES
+        return PooledColumns(chosen, self.objective) if few else None
+
+    @cached_property
+    def runs(self) -> Runs:
+        """These schedules."""
+        assert self.columns is not None
+        return Runs(self.columns.prospects, *self.columns.schedules)
+
+    def relax(self) -> None:
+        """The relaxation, cut while that moves it."""
+        if self.columns is None:
+            return
+        constant = self.columns.constant
+        found = self.columns.relaxation(  # it has a bound to show early
             GenerationOptions(
-                time_limit=self.clock.within(share, COLUMNS_SECONDS),
-                node_limit=COLUMNS_NODES,
-                integral_objective=self.whole,
+                time_limit=self.clock.within(1.0),
                 stop=self.options.stop,
-                on_progress=lambda bound, _: self.raise_bound(bound + columns.constant),
+                on_progress=lambda bound, _: self.raise_bound(bound + constant),
             )
         )
-        self.nodes += found.nodes
         if found.bound is not None:
-            self.raise_bound(found.bound + columns.constant)
-        root = "" if found.root_bound is None else f"{found.root_bound + columns.constant:.2f}"
-        self.said.append(f"pooled relaxation {root}, bound {self.bound:.6g}")
-        rows = [(c.block, *c.payload) for c, _ in found.chosen if c.payload is not None]
-        return Timetable(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+            self.raise_bound(found.bound + constant)
+        if not self.go_on():
+            return
+        with Session(self.columns.model().relax(), "highs", options=self.limited()) as session:
+            for number in range(ROUNDS_OF_CUTS):
+                solution = session.solve()
+                if solution.status is not Status.OPTIMAL or solution.bound is None:
+                    return
+                self.raise_bound(solution.bound)
+                self.slack = solution.reduced_costs["b"] + solution.bound
+                weight = solution["b"]
+                used = np.flatnonzero(weight > WHOLE)
+                cuts = self.runs.take(used).violated(weight[used])
+                if not (cuts and self.go_on()):
+                    return
+                rows = [self.runs.row(cut) for cut in cuts]
+                self.rows += rows
+                session.add(f"servers {number}", _at_most(session.model["b"], rows))
+
+    def decide(self) -> None:
+        """What the relaxation has left open."""
+        self.improve(AGAIN_SHARE)
+        pairs = self.chosen.contested[:, None] & (self.instance.worker_room >= 1)
+        if self.columns is None:
+            self.by_server(1.0)
+            return
+        if (pairs & self.chosen.limited).sum() <= BY_SERVER:
+            self.by_server(BY_SERVER_SHARE)
+        self.by_columns(self.columns)
+        self.improve(1.0)
+
+    def by_columns(self, columns: PooledColumns) -> None:
+        """Schedules chosen on pooled servers, cut until they fit on single ones."""
+        while self.go_on():
+            kept = None if self.slack is None else self.slack <= self.value + WHOLE
+            model = columns.model(kept)
+            if self.rows:
+                model.add("servers", _at_most(model["b"], self.rows))
+            solution = self._solve(model, "highs", self.limited(), whole=False)
+            if not solution.has_point or self.closed():
+                return
+            at = np.flatnonzero(solution["b"] > 0.5)
+            runs = self.runs.take(at)
+            table = Timetable(runs.job, runs.choice, runs.start)
+            given = self.split(columns.prospects, table)
+            if solution.status is not Status.OPTIMAL or not self.go_on():
+                return
+            more = [self.runs.row(cut) for cut in runs.violated(np.ones(len(at)))]
+            for run in () if more else np.flatnonzero(~given.kept).tolist():
+                limits = self.limited(SPLIT_SECONDS)
+                members = conflict(columns.prospects, table, run, self.in_time, limits)
+                if members is not None:
+                    at = harder(self.runs, runs.take(members))
+                    more.append((at, np.ones(len(at)), len(members) - 1.0))
+            if not more:
+                return
+            self.rows += more
 
     def split(self, chosen: Prospects, table: Timetable) -> Split:
         """Give a timetable back to single servers, and take the schedule that comes of it."""
@@ -241,68 +348,31 @@ class _Search:
 
     def _complete(self, chosen: Prospects, table: Timetable, given: Split, order: Integers) -> None:
         """Offer what comes of inserting jobs in an order beside what has a place."""
-        runs = complete(chosen, table, given, order.tolist(), self.go_on)
-        schedule = with_cloud(chosen, *rows_of(runs))
-        if not check(self.instance, schedule):
-            self.offer(schedule)
+        self.offer_runs(complete(chosen, table, given, order.tolist(), self.in_time))
 
-    def reduced(self, chosen: Prospects) -> Prospects:
-        """The choices that a schedule better than the best may contain."""
-        if not np.all(self.weight == 1.0) or math.isinf(self.value):
-            return chosen
-        spare = self.value - (float(chosen.soonest.sum()) + self.constant)
-        return chosen.within(math.ceil(spare - WHOLE))
-
-    def by_server(self, chosen: Prospects) -> None:
-        """The model by server, from the best schedule on."""
+    def by_server(self, share: float) -> None:
+        """The model by server, from the best schedule on, for a part of the time left."""
+        if not self.go_on():
+            return
+        chosen = self.chosen if self.columns is None else self.columns.prospects
         model = problem_2_model(chosen, self.objective, pooled=False)
-        self._add_bound(model)
-        options = self.limited()
+        value = model["end"] @ self.weight + (self.constant - float(self.weight.sum()))
+        model.add("bound", value >= self.bound)
+        options = self.limited(share=share)
         if self.best is not None:
             options = replace(options, warm_start=encode(chosen, self.best))
-        solution = self._solve(model, options, whole=True)
+        solution = self._solve(model, "cpsat", options, whole=True)
         if solution.has_point:
             schedule = decode(chosen, dict(solution.values))
             if not check(self.instance, schedule):
                 self.offer(schedule)
 
-    def by_cuts(self, chosen: Prospects) -> None:
-        """The pooled model, cut by every set of runs that does not fit, until it does."""
-        model = problem_2_model(chosen, self.objective, pooled=True)
-        self._add_bound(model)
-        number = 0
-        while self.go_on() and not self.closed():
-            solution = self._solve(model, self.limited(share=0.5), whole=False)
-            if not solution.has_point:
-                return
-            table = self._timetable(chosen, solution)
-            given = self.split(chosen, table)
-            added = 0
-            for run in np.flatnonzero(~given.kept).tolist():
-                members = conflict(chosen, table, run, self.go_on, self.limited(SPLIT_SECONDS))
-                if members is not None:
-                    add_conflict(model, chosen, table, members, number)
-                    number, added = number + 1, added + 1
-            if not added:
-                return
-        self.said.append(f"{number} conflicts")
-
-    def _timetable(self, chosen: Prospects, solution: Solution) -> Timetable:
-        on = np.flatnonzero(solution["b"] > 0.5)
-        job = chosen.choices.job[on]
-        return Timetable(job, on, np.round(solution["start"][job]).astype(np.int64))
-
-    def _add_bound(self, model: Model) -> None:
-        """Tell a model what is proven already."""
-        value = model["end"] @ self.weight + (self.constant - float(self.weight.sum()))
-        if math.isfinite(self.bound):
-            model.add("bound", value >= self.bound)
-
-    def _solve(self, model: Model, options: Options, *, whole: bool) -> Solution:
+    def _solve(self, model: Model, solver: str, options: Options, *, whole: bool) -> Solution:
         """Solve, and take the bound of, a model whose choices may have been reduced.
 
         Args:
             model: what to solve.
+            solver: by which.
             options: of the solve.
             whole: whether its points are schedules.
         """
@@ -312,7 +382,7 @@ class _Search:
             self.clock.tell(bound, progress.objective if whole else None)
 
         options = replace(options, on_progress=self.clock.live(hear))
-        solution = solve(model, "cpsat", options=options)
+        solution = solve(model, solver, options=options)
         if solution.status is not Status.ERROR:
             self.clock.catch_up(solution, hear)
         self.nodes += solution.nodes or 0
@@ -347,13 +417,21 @@ class _Search:
         return Answer(self.clock.ended(solution), self.best)
 
 
+def _at_most(b: Expression, rows: Sequence[Row]) -> Relation:
+    """Sums over schedules that are at most their sides."""
+    at, values, sides = zip(*rows, strict=True)
+    of = np.repeat(np.arange(len(rows)), [len(one) for one in at])
+    terms = b[np.concatenate(at)] * np.concatenate(values)
+    return terms.sum_by(of, len(rows)) <= np.array(sides)
+
+
 def formulations(objective: Objective) -> tuple[ExactMethod, ...]:
     """The search for the optimum of (2) with that objective."""
     return (
         ExactMethod(
             "problem_2_offline", partial(problem_2_offline, objective=objective), "problem (2)",
-            "pooled servers by branch and price, split back exactly, then the model by server, or "
-            "cuts on the pooled one: the method for scale",
+            "neighbourhoods, then whole schedules on pooled servers, cut until they split to "
+            "single ones: the method for scale",
             LIMITS | GAPS | {"start", "threads", "seed", "log", "on_progress"}, solver="cpsat",
         ),
     )  # fmt: skip

@@ -124,8 +124,8 @@ class _Rest:
         free, past = Occupancy(self.chosen), self.past
         for run in _runs(past, self.instance.servers):
             slots = slice(run.start, run.end + 1)
-            free.workers[self.instance.worker_type[run.job], :, slots] -= run.workers[:, None]
-            free.services[self.instance.ps_type[run.job], run.ps, slots] -= 1
+            free.workers[self.instance.worker_type[run.job], slots] -= run.workers
+            free.services[self.instance.ps_type[run.job], slots, run.ps] -= 1
         return free
 
     @cached_property

@@ -25,7 +25,6 @@ from optsched.decomposition import (
     GenerationOptions,
     Priced,
 )
-from optsched.decomposition.columns import Feature
 from optsched.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.model import Model
 from optsched.problem import Bound
@@ -114,13 +113,6 @@ class PooledColumns:
             float(self._value[0][j] * slots[-1]),
             rows,
             values,
-            features={
-                "here": 1,
-                "start": start,
-                "end": int(slots[-1]),
-                "workers": int(k.workers[choice]),
-                "fast": int(k.fast[choice]),
-            },
             payload=(choice, start),
         )
 
@@ -137,9 +129,9 @@ class PooledColumns:
         """The cheapest schedule of a job."""
         offers = []
         cloud = self.cloud_column(j)
-        if cloud is not None and duals.allows(cloud):
+        if cloud is not None:
             offers.append((duals.weight * cloud.cost, cloud))
-        choice, start, end = self._allowed(j, duals)
+        choice, start, end = self._starts[j]
         if len(choice):
             workers, services = self.rows_of(j)
             paid = [
@@ -160,38 +152,47 @@ class PooledColumns:
         spent = float(np.abs(duals.rows[column.rows]) @ np.abs(column.values))
         return Priced([column], bound=value - 1e-12 * (abs(value) + spent))
 
-    def _allowed(self, j: int, duals: Duals) -> tuple[Integers, Integers, Integers]:
-        """Schedules of a job on servers with limits that respect the bounds of branching."""
-        choice, start, end = self._starts[j]
-        if not (duals.lower or duals.upper):
-            return choice, start, end
-        k = self.prospects.choices
-        units: dict[Feature, Integers | Booleans | int] = {
-            "here": 1,
-            "start": start,
-            "end": end,
-            "workers": k.workers[choice],
-            "fast": k.fast[choice],
-        }
-        kept = np.ones(len(choice), dtype=bool)
-        for feature, least in duals.lower.items():
-            kept &= units[feature] >= least
-        for feature, most in duals.upper.items():
-            kept &= units[feature] <= most
-        return choice[kept], start[kept], end[kept]
-
     def generation(self) -> ColumnGeneration:
         """The master problem with each job's soonest schedule and the cloud to begin with."""
         initial = [c for j in range(self.instance.jobs) if (c := self.cloud_column(j))]
         blocks = [ColumnBlock() for _ in range(self.instance.jobs)]
         lower = np.full(len(self.capacity), -np.inf)
-        return ColumnGeneration(
-            lower, self.capacity, blocks, self.price, initial=initial, branching=1
-        )
+        return ColumnGeneration(lower, self.capacity, blocks, self.price, initial=initial)
 
     def relaxation(self, options: GenerationOptions | None = None) -> ColumnSolution:
         """The linear relaxation: a bound on the pooled problem, and so on (2), less a constant."""
         return self.generation().solve_relaxation(options)
+
+    def model(self, kept: Booleans | None = None) -> Model:
+        """A binary ``b`` per schedule on servers with limits and one per job in the ``cloud``.
+
+        Args:
+            kept: schedules that may be chosen, shape (schedules,); None: all.
+        """
+        k, cloud_end = self.prospects.choices, self.prospects.cloud_end
+        jobs, (weight, constant) = self.instance.jobs, self._value
+        choice, start, end = self.schedules
+        model = Model("problem (2), pooled by slot")
+        upper = np.ones(len(choice)) if kept is None else kept
+        b = model.integer("b", len(choice), upper=upper, formula=r"b_{jN\xi h}")
+        cloud = model.integer("cloud", jobs, upper=cloud_end >= 0, formula=r"1 - e_j")
+        chosen = b.sum_by(k.job[choice], jobs) + cloud
+        model.add("choice", chosen == 1.0, formula=r"\sum b_{jN\xi h} + (1 - e_j) = 1")
+        of, slot = ranges(start, end + 1)
+        workers, services = np.array([self.rows_of(j) for j in range(jobs)]).T
+        job = k.job[choice[of]]
+        for name, first, used in (
+            ("workers", workers, b[of] * k.workers[choice[of]].astype(float)),
+            ("services", services, b[of]),
+        ):
+            row = first[job] + slot
+            scarce = np.flatnonzero(np.isfinite(self.capacity[row]))
+            place, rows = compress(row[scarce])
+            load = used[scarce].sum_by(place, len(rows))
+            model.add(name, load <= self.capacity[rows], formula=r"\sum_j load \le capacity")
+        at_edge = b @ (weight[k.job[choice]] * end)
+        model.minimize(at_edge + cloud @ (weight * np.maximum(cloud_end, 0)) + constant)
+        return model
 
     @property
     def constant(self) -> float:
@@ -243,30 +244,7 @@ def problem_2_pooled_slots(instance: Instance, *, objective: Objective = "flow")
     Raises:
         InputError: no such objective.
     """
-    columns = PooledColumns(prospects(instance), objective)
-    k, cloud_end = columns.prospects.choices, columns.prospects.cloud_end
-    weight, constant = objective_terms(instance, objective)
-    choice, start, end = columns.schedules
-    model = Model("problem (2), pooled by slot")
-    b = model.binary("b", len(choice), formula=r"b_{jN\xi h}")
-    cloud = model.integer("cloud", instance.jobs, upper=cloud_end >= 0, formula=r"1 - e_j")
-    chosen = b.sum_by(k.job[choice], instance.jobs) + cloud
-    model.add("choice", chosen == 1.0, formula=r"\sum b_{jN\xi h} + (1 - e_j) = 1")
-    of, slot = ranges(start, end + 1)
-    workers, services = np.array([columns.rows_of(j) for j in range(instance.jobs)]).T
-    job = k.job[choice[of]]
-    for name, first, used in (
-        ("workers", workers, b[of] * k.workers[choice[of]].astype(float)),
-        ("services", services, b[of]),
-    ):
-        row = first[job] + slot
-        scarce = np.flatnonzero(np.isfinite(columns.capacity[row]))
-        place, rows = compress(row[scarce])
-        load = used[scarce].sum_by(place, len(rows))
-        model.add(name, load <= columns.capacity[rows], formula=r"\sum_j load \le capacity")
-    at_edge = b @ (weight[k.job[choice]] * end)
-    model.minimize(at_edge + cloud @ (weight * np.maximum(cloud_end, 0)) + constant)
-    return model
+    return PooledColumns(prospects(instance), objective).model()
 
 
 def formulations(objective: Objective) -> tuple[Formulation | ExactMethod, ...]:

@@ -7,7 +7,7 @@ stays on the other servers and ends earlier. At the paper's sizes few choices of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,7 @@ from formulations.batch.choices import (
     earliest_starts,
     last_slots,
 )
-from formulations.batch.instance import Booleans, Instance, Integers
+from formulations.batch.instance import Booleans, Floats, Instance, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +54,16 @@ class Prospects:
 
     def take(self, kept: Booleans) -> Prospects:
         """The same with the choices a mask picks only."""
-        return Prospects(
-            self.instance, self.choices.take(kept), self.first[kept], self.last, self.cloud_end
-        )
+        return replace(self, choices=self.choices.take(kept), first=self.first[kept])
 
-    def within(self, flow: int) -> Prospects:
-        """Without choices that cost a single job more than its best by at least ``flow`` slots.
+    def within(self, late: Floats) -> Prospects:
+        """Without choices that end a job more than so many slots after its soonest, shape (jobs,).
 
         An optimum of (2) that beats a known schedule by its distance to the lone bounds has none.
         """
-        late = self.first + self.choices.duration - 1 - self.soonest[self.choices.job]
-        return self.take(late < flow)
+        last = np.minimum(self.last, self.soonest + late).astype(np.int64)
+        fewer = replace(self, last=last)
+        return fewer.take(self.first + self.choices.duration - 1 <= last[self.choices.job])
 
 
 def prospects(instance: Instance, *, every: bool = False) -> Prospects:

@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from formulations.batch import PROBLEM, offline
 from formulations.batch.check import check, cost
 from formulations.batch.generator import generate, tiny
+from formulations.batch.insertion import Occupancy, inserted, placed_jobs, rows_of
 from formulations.batch.instance import Instance
-from formulations.batch.intervals import problem_2_pooled
-from formulations.batch.pooled_columns import lb_columns, problem_2_pooled_slots
+from formulations.batch.intervals import problem_2_pooled, with_cloud
+from formulations.batch.neighbourhoods import Neighbourhoods
+from formulations.batch.pooled_columns import PooledColumns, lb_columns, problem_2_pooled_slots
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.prospects import prospects
+from formulations.batch.server_cuts import Runs
 from formulations.batch.split import Timetable, split
 from optsched.errors import InputError
 from optsched.evaluation.proofs import check_proof, nodes, prove
@@ -24,13 +27,21 @@ from optsched.solve import solve
 from optsched.solvers.options import Options
 
 
-@given(instance=tiny_instances(), by_cuts=st.booleans())
-@settings(max_examples=40, deadline=None)
-def test_the_offline_search_proves_the_optimum(instance: Instance, by_cuts: bool) -> None:
+@given(
+    instance=tiny_instances(),
+    without=st.sampled_from([(), ("BY_SERVER",), ("MOST_ENTRIES",), ("BY_SERVER", "improve")]),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_offline_search_proves_the_optimum(
+    instance: Instance, without: tuple[str, ...]
+) -> None:
     optimum = solve(problem_2(instance)).objective
     with pytest.MonkeyPatch.context() as patch:
-        if by_cuts:
-            patch.setattr(offline, "BY_SERVER", 0)
+        for name in without:
+            if name == "improve":  # so that columns and splits are left to find a schedule
+                patch.setattr(offline._Search, name, lambda *_: None)
+            else:
+                patch.setattr(offline, name, 0)
         answer = PROBLEM.solve("problem_2_offline", instance)
     assert answer.solution.status == "optimal"
     assert answer.solution.objective == answer.solution.bound == optimum
@@ -147,6 +158,66 @@ def test_intervals_that_reach_every_server_always_split() -> None:
         assert found.placed[:, 2].sum() == width.sum()
 
 
+@given(instance=tiny_instances(), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
+    instance: Instance, seed: int
+) -> None:
+    chosen = prospects(instance)
+    first = inserted(Occupancy(chosen), [], np.flatnonzero(chosen.contested).tolist())
+    steps = iter(range(30))
+    rng, weight = np.random.default_rng(seed), np.ones(instance.jobs)
+    moved = first
+    if chosen.contested.any():
+        near = Neighbourhoods(chosen, weight, first, rng)
+        moved = near.search(lambda: next(steps, None) is not None)
+    before, after = (with_cloud(chosen, *rows_of(runs)) for runs in (first, moved))
+    assert cost(instance, after) <= cost(instance, before)
+    k, all_runs = chosen.choices, Runs(chosen, *PooledColumns(chosen).schedules)
+    for schedule in (before, after):
+        assert not check(instance, schedule) or np.isinf(cost(instance, schedule))
+        at = [
+            int(i)
+            for run in placed_jobs(chosen, schedule)
+            for i in np.flatnonzero(
+                (all_runs.job == run.job)
+                & (all_runs.start == run.start)
+                & (all_runs.workers == run.workers.sum())
+                & (k.fast[all_runs.choice] == run.together)
+            )
+        ]
+        mine = all_runs.take(np.array(at, dtype=np.int64))
+        assert mine.violated(np.ones(len(at))) == []
+        halves = all_runs.violated(np.full(len(all_runs.start), 0.5))
+        for cut in halves:
+            counted, values, side = all_runs.row(cut)
+            assert values[np.isin(counted, at)].sum() <= side
+
+
+def test_a_cut_sees_which_servers_a_job_has_reached() -> None:
+    # both jobs reach one server at once and the other in slot 3: only one can run in slot 1
+    instance = Instance.build(
+        worker_capacity=[[2], [2]],
+        ps_capacity=[[2], [2]],
+        release_slot=[1, 1],
+        num_chunks=[2, 2],
+        work_slow=[4, 4],
+        work_fast=[4, 4],
+        upload_delay=[[0, 2], [0, 2]],
+    )
+    chosen = prospects(instance)
+    runs = Runs(chosen, *PooledColumns(chosen).schedules)
+    now = runs.take((runs.start == 1) & (runs.workers == 2) & (runs.end == 2))
+    shares = np.full(len(now.start), 2.0 / len(now.start))
+    cut = now.violated(shares)[0]
+    assert cut.servers.tolist() == [True, False]
+    at, values, side = now.row(cut)
+    assert values.tolist() == [2.0] * len(at)
+    assert side == 2
+    answer = PROBLEM.solve("problem_2_offline", instance).solution
+    assert answer.objective == answer.bound == solve(problem_2(instance)).objective
+
+
 def test_a_run_without_a_place_is_dropped_at_its_price() -> None:
     example = worked_example()
     chosen = prospects(example)
@@ -219,9 +290,9 @@ def test_types_of_workers_fall_apart_unless_parameter_servers_tie_them(
 
 def test_nodes_of_the_types_count_beside_those_of_the_whole() -> None:
     instance = two_types_one_service(1)
-    search, chosen = offline._Search(instance, Options(), "flow"), prospects(instance)
+    search = offline._Search(instance, Options(), "flow")
     search.nodes = 7  # of all types together
-    search.by_type(chosen)
+    search.by_type()
     assert search.nodes >= 7
 
 
