@@ -55,7 +55,7 @@ def model(a: Arrays) -> Any:
     return m
 
 
-def build_raw(a: Arrays) -> object:
+def build_raw(a: Arrays, form: str = "csr") -> object:
     import scipy.sparse as sp
 
     pairs, jobs, servers = len(a["job"]), len(a["jobs"]), len(a["capacity"])
@@ -67,12 +67,16 @@ def build_raw(a: Arrays) -> object:
     data = np.concatenate([np.ones(2 * pairs), np.full(pairs, -1.0), a["size"]])
     matrix = sp.coo_array(
         (data, (row.astype(np.int32), column.astype(np.int32))), shape=(rows, columns)
-    ).tocsr()
+    ).asformat(form)
     lower = np.concatenate([a["jobs"], np.full(pairs + servers, -np.inf)])
     upper = np.concatenate([a["jobs"], np.zeros(pairs), a["capacity"]])
     cost = np.concatenate([a["cost"], a["placing"].reshape(-1)])
     bounds = np.zeros(columns), np.ones(columns), np.ones(columns, dtype=np.int32)
     return tools.in_highs(matrix, cost, bounds, (lower, upper))
+
+
+def build_raw_columns(a: Arrays) -> object:
+    return build_raw(a, "csc")
 
 
 def build_linopy(a: Arrays) -> object:

@@ -55,7 +55,7 @@ def model(a: Arrays) -> Any:
     return m
 
 
-def build_raw(a: Arrays) -> object:
+def build_raw(a: Arrays, form: str = "csr") -> object:
     import scipy.sparse as sp
 
     columns = len(a["job"])
@@ -69,11 +69,15 @@ def build_raw(a: Arrays) -> object:
     data = np.concatenate([a["rate"], np.ones(2 * columns)])
     matrix = sp.coo_array(
         (data, (rows.reshape(-1), cols)), shape=(jobs + pairs + places, columns)
-    ).tocsr()
+    ).asformat(form)
     lower = np.concatenate([a["demand"], np.full(pairs + places, -np.inf)])
     upper = np.concatenate([np.full(jobs, np.inf), a["limit"], a["capacity"]])
     bounds = np.zeros(columns), a["upper"], np.ones(columns, dtype=np.int32)
     return tools.in_highs(matrix, a["cost"], bounds, (lower, upper))
+
+
+def build_raw_columns(a: Arrays) -> object:
+    return build_raw(a, "csc")
 
 
 def build_linopy(a: Arrays) -> object:

@@ -159,8 +159,9 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
         lower[at:end].reshape(shape)[...] = relation.lower
         upper[at:end].reshape(shape)[...] = relation.upper
         at = end
-    matrix = added_up(value, row, column, rows).matrix(columns)
-    if matrix.nnz < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
+    added = added_up(value, row, column, rows)
+    matrix = added.matrix(columns)
+    if len(added.data) < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
         scale = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
         matrix.data[np.abs(matrix.data) <= NOISE * scale.data] = 0.0
         matrix.eliminate_zeros()

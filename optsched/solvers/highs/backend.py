@@ -165,8 +165,8 @@ def load(compiled: MatrixForm, options: Options) -> Any:
         settings |= {f"mip_heuristic_run_{name}": False for name in _SUBMODELS}
     if mixes_types(compiled):
         settings["presolve_rule_off"] = PARALLEL_COLUMNS
-    if costs_far_apart(compiled):
-        settings["presolve"] = "off"
+        if costs_far_apart(compiled):
+            settings["presolve"] = "off"
     data = compiled.rows.matrix.data
     if ((data >= -1e-9) & (data <= 1e-9)).any():
         settings["small_matrix_value"] = _SMALLEST
@@ -185,13 +185,14 @@ def hand_over(engine: Any, compiled: MatrixForm) -> None:
     """
     import highspy
 
-    turned = compiled.rows.matrix.nnz > _TURNED
+    nonzeros = compiled.rows.matrix.nnz
+    turned = nonzeros > _TURNED
     matrix = compiled.rows.matrix.tocsc() if turned else compiled.rows.matrix
     form = highspy.MatrixFormat.kColwise if turned else highspy.MatrixFormat.kRowwise
     status = engine.passModel(
         len(compiled.cost),
         compiled.rows.count,
-        matrix.nnz,
+        nonzeros,
         int(form),
         -1 if compiled.maximise else 1,
         compiled.offset,
