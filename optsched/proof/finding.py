@@ -131,8 +131,12 @@ class _Search:
                     continue
                 leaf = self._rounded(node, 1)
             if leaf is None:
-                value = self.model.sign * node.relaxed.value
-                raise NotProvenError(f"a point of value {value:.12g} seems to be better")
+                value = f"{self.model.sign * node.relaxed.value:.12g}"
+                if self.target is not None and node.relaxed.value >= self.target:
+                    raise NotProvenError(
+                        f"rounded multipliers do not close a node of value {value}"
+                    )
+                raise NotProvenError(f"a point of value {value} seems to be better")
             nodes.append(leaf)
         bound = self.target
         if bound is not None and all("split" in n or n.get("cost") == 0 for n in nodes):

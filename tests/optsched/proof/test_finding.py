@@ -51,6 +51,15 @@ def test_an_optimum_is_proven_and_anything_better_is_not(seed: int) -> None:
         find(form, None)
 
 
+def test_a_node_that_rounding_keeps_open_is_not_called_better(monkeypatch):
+    m = Model()
+    m.minimize(m.continuous("x", lower=1))
+    for name in ("leaf_value", "mended"):
+        monkeypatch.setattr(finding, name, lambda *_: None)
+    with pytest.raises(NotProvenError, match="do not close a node of value 1"):
+        find(m.compile(), 1.0)
+
+
 def mutated(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """A multiplier, a row, a split or the claim changed; a leaf left out, copied or moved."""
     proof = copy.deepcopy(proof)
