@@ -182,6 +182,9 @@ class Formulation(_Solvable):
     options that it takes."""
     solver: str = "highs"
     """The back end that suits it best."""
+    tying: tuple[str, ...] = ()
+    """Blocks of rows without which the model falls apart, job by job: a proof prices them. "room"
+    stands for "room:0", "room:1" and so on as well."""
 
     @property
     def honours(self) -> frozenset[str]:

@@ -246,7 +246,7 @@ FORMULATIONS = (
     Formulation(
         "problem_2_aggregated", problem_2_aggregated, "problem (2)",
         "transport added up over time, exchange cost as epigraph or hull; integer program",
-        decode_aggregated, encode_aggregated,
+        decode_aggregated, encode_aggregated, tying=("R11", "alike", "sites"),
     ),
     Formulation(
         "problem_2_logical", problem_2_logical, "problem (2)",

@@ -69,8 +69,9 @@ def proven_bound(
 
 
 def nodes(document: Mapping[str, Any]) -> int:
-    """The nodes of a proof, or of all of its parts."""
-    return sum(len(part["nodes"]) for part in document.get("parts", [document]))
+    """The nodes of a proof, those of its parts and of its leaves' parts included."""
+    own = document.get("nodes", [])
+    return len(own) + sum(nodes(part) for one in [document, *own] for part in one.get("parts", ()))
 
 
 def _found(
@@ -105,10 +106,18 @@ def _one(
     *others, last = models
     for by in others:
         with suppress(NotProvenError):
-            form, left = _form(problem, by, instance), deadline - time.perf_counter()
-            return {"formulation": by, **find(form, claim, seconds=left)}
-    form = _form(problem, last, instance)
-    return {"formulation": last, **find(form, claim, seconds=deadline - time.perf_counter())}
+            return _by(problem, by, instance, claim, deadline)
+    return _by(problem, last, instance, claim, deadline)
+
+
+def _by(
+    problem: Problem, call: str, instance: Any, claim: float | None, deadline: float
+) -> dict[str, Any]:
+    """The proof by one model, found by the prices of what ties its parts together, if any does."""
+    form, (formulation, _) = _form(problem, call, instance), problem.formulation(call)
+    tying = formulation.tying if isinstance(formulation, Formulation) else ()
+    left = deadline - time.perf_counter()
+    return {"formulation": call, **find(form, claim, tying=tying, seconds=left)}
 
 
 def _verified(

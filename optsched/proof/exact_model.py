@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor, gcd, inf, isinf, lcm
 from typing import Any, NamedTuple
 
@@ -58,7 +60,9 @@ class ExactModel:
         self.unit = lcm(*(x.denominator for x in numbers))
         self.sign = -1 if form.maximise else 1
         self.offset = self.sign * Fraction(form.offset)
-        self.cost: Terms = {j: self.sign * self.whole(c) for j, c in enumerate(cost) if c}
+        self.cost: Mapping[int, Exact] = {
+            j: self.sign * self.whole(c) for j, c in enumerate(cost) if c
+        }
         start, column = matrix.indptr.tolist(), matrix.indices.tolist()
         self.rows = [
             ExactRow(
@@ -73,9 +77,22 @@ class ExactModel:
             ExactColumn(_bound(low, whole, ceil, -inf), _bound(high, whole, floor, inf))
             for low, high, whole in ends
         ]
-        steps = [c for j, c in self.cost.items() if self.integer[j]]
-        self.grid = Fraction(gcd(*steps), self.unit) if len(steps) == len(self.cost) else 0
+
+    @cached_property
+    def grid(self) -> Fraction:
         """Values of points differ by multiples of it; 0: of nothing known."""
+        if not all(self.integer[j] for j in self.cost):
+            return Fraction(0)
+        over = lcm(*(c.denominator for c in self.cost.values()))
+        return Fraction(gcd(*(int(c * over) for c in self.cost.values())), over * self.unit)
+
+    def of_cost(self, cost: Mapping[int, Fraction]) -> ExactModel:
+        """The same points, minimising another cost, without a constant."""
+        other = copy(self)
+        other.__dict__.pop("grid", None)
+        other.cost = {j: c * self.unit for j, c in cost.items() if c}
+        other.sign, other.offset = 1, Fraction(0)
+        return other
 
     def whole(self, value: Fraction) -> int:
         """A number of the model, multiplied by ``unit``."""

@@ -1,66 +1,47 @@
-"""Finding a proof in floating point: branch and bound with the optimum known from the start.
-
-HiGHS solves the linear relaxation of every node. Its row multipliers, rounded to the fewest bits
-that still do, close a leaf; whether they do is decided by ``verifying``, in exact arithmetic.
-"""
+"""Finding a proof in floating point: by the parts that rows tie together, or by a tree alone."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from optsched.model.blocks import RotatedCone
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.proof.exact_model import ExactModel
-from optsched.proof.mending import mended
-from optsched.proof.relaxation import Relaxation, Relaxed, Sum
-from optsched.proof.verifying import FORMAT, VERSION, Branch, children, leaf_value, row_at, tangent
+from optsched.proof.exact_model import ExactModel, ExactRow
+from optsched.proof.pricing import OVER, Offer, Part, Prices
+from optsched.proof.tree import BITS, Node, NotProvenError, Search, TooLargeError
+from optsched.proof.verifying import FORMAT, VERSION, combined, rounding
 
-TOLERANCE = 1e-6
-"""Relative distance to the claim at which a leaf closes where values lie on no grid; the bound
-claimed is then the one that was shown."""
-
-_BITS = (0, 4, 10, 20, 30, 45, 60)  # of the multipliers' denominators, tried in this order
-_HALVES = 2  # choices, and as many columns beside them, or else
-_TRIED = 8  # columns, whose children are solved to choose one to branch on
-_KNOWN = 4  # times a column is tried before its gains are taken from experience
-_WHOLE = 1e-6  # distance to a whole number that is rounding
-_NEAR = 1e-9  # relative distance of a relaxation to what is asked for that is rounding
-_OUTSIDE = 1e-7  # excess of a cone from which on a tangent is added
-_PARTS = 2**30  # of one, to which the vectors of tangents are rounded
-
-
-class NotProvenError(Exception):
-    """No proof was found; the message says why."""
-
-
-_Split = tuple[list[int], list[int], int]
-"""Columns, coefficients and k, as in a proof."""
-
-
-class _Node(NamedTuple):
-    branch: Branch
-    lower: Floats
-    upper: Floats
-    sums: tuple[Sum, ...]
-    """Of the branch's rows."""
-    relaxed: Relaxed
+_PLAIN = 2500  # nodes of a tree without prices, after which every node gets its own
+_AT_ONCE = 0.6  # of the time, for the whole model by its parts before a tree is grown
+_SPARE = 2e-7  # relative, of what parts must show beyond what is asked for, for rounding
+_CUT = 1e-4  # by which a rounding is violated that is added
 
 
 def find(
-    form: MatrixForm, claim: float | None, *, seconds: float = math.inf, most_nodes: int = 100_000
+    form: MatrixForm,
+    claim: float | None,
+    *,
+    tying: Collection[str] = (),
+    seconds: float = math.inf,
+    most_nodes: int = 100_000,
 ) -> dict[str, Any]:
     """A proof that no point is better than a value, or that there is no point.
 
     Args:
         form: the model, compiled with rotated cones as they are.
         claim: the value, such as that of an optimal point; None: there is no point.
+        tying: blocks of rows without which the model falls apart; "room" stands for "room:2" as
+            well. Where they have prices at which the parts show the claim, each by itself, that is
+            the proof; else a tree is grown, and where that is large, one with prices at each node.
+            A model with cones is not taken apart.
         seconds: wall time it may take.
         most_nodes: of the tree.
 
@@ -70,267 +51,165 @@ def find(
     Raises:
         NotProvenError: a limit was reached, or the claim seems to be false.
         ProofError: the model has blocks a proof cannot speak of.
+
+    Example:
+        >>> from optsched import Model
+        >>> from optsched.proof import find, verify
+        >>> m = Model("two shops, one van")
+        >>> x = m.integer("x", (2, 2), upper=5)
+        >>> m.add("shop", 2 * x[:, 0] + 3 * x[:, 1] <= 10)
+        >>> m.add("van", x.sum() <= 6)
+        >>> m.maximize(3 * x[:, 0].sum() + 4 * x[:, 1].sum())
+        >>> proof = find(m.compile(), 19.0, tying=["van"])
+        >>> print(verify(m.compile(), proof))
+        19
     """
-    return _Search(form, claim, time.perf_counter() + seconds, most_nodes).run()
-
-
-class _Search:
-    def __init__(
-        self, form: MatrixForm, claim: float | None, deadline: float, most_nodes: int
-    ) -> None:
-        self.form, self.model = form, ExactModel(form)
-        self.deadline, self.most_nodes = deadline, most_nodes
-        self.integer = np.flatnonzero(form.integer)
-        self.cones = [block for block in form.nonlinear if isinstance(block, RotatedCone)]
-        self.rows = list(self.model.rows)
-        self.extra: list[dict[str, Any]] = []
-        self.relaxation = Relaxation(form)
-        self.choices = _choices(form)
-        self.bits: tuple[int, ...] = _BITS
-        self.target: Fraction | None = None
-        """What the bound of a leaf must reach; None: only contradictions close it."""
-        self.near = math.inf
-        """The value of a relaxation from which on it may close a leaf."""
-        self.gains: dict[int, tuple[int, float, float]] = {}
-        """Of columns: how often their children were solved, and what these gained per unit."""
-        self.shown: list[Fraction] = []
-        """The bounds of leaves, where values lie on no grid."""
+    deadline, model = time.perf_counter() + seconds, ExactModel(form)
+    prices = Prices(form, tying) if tying and claim is not None and not form.nonlinear else None
+    searches = [Search(form, model, deadline, most_nodes)]
+    if prices is not None and len(prices.parts) > 1:
+        searches = [
+            _ByParts(form, model, deadline, min(most_nodes, _PLAIN), prices, at_root=True),
+            _ByParts(form, model, deadline, most_nodes, prices),
+        ]
+    for search in searches:
         if claim is not None:
-            self._aim(Fraction(self.model.sign * claim), max(1.0, abs(claim)))
+            search.aim(Fraction(model.sign * claim), max(1.0, abs(claim)))
+        try:
+            return _document(search, search.run())
+        except TooLargeError:
+            if search is searches[-1]:
+                raise
+    raise AssertionError
 
-    def _aim(self, claim: Fraction, size: float) -> None:
-        """Where the claim is on a grid, all below it is a step away; else every bit counts."""
-        slack = Fraction(TOLERANCE * size)
-        on_grid = self.model.raised(claim - slack)
-        if self.model.grid > slack and on_grid <= claim + slack:
-            self.target = on_grid
-            self.near = float(on_grid - self.model.grid) - _NEAR * size
-        else:
-            self.target, self.bits = claim - slack, _BITS[-1:]
-            self.near = float(claim) - _NEAR * size
 
-    def run(self) -> dict[str, Any]:
-        """Depth first: nodes come in preorder."""
-        nodes: list[dict[str, Any]] = []
-        form = self.form
-        waiting = [self._node(Branch({}, ()), form.lower, form.upper, ())]
-        while waiting:
-            if len(nodes) + len(waiting) > self.most_nodes:
-                raise NotProvenError(f"no proof of {self.most_nodes} nodes or fewer")
-            node = waiting.pop()
-            leaf = self._leaf(node)
-            while leaf is None and self._cut(node):
-                node = self._node(*node[:4])
-                leaf = self._leaf(node)
-            if leaf is None:
-                tried = self._children(node)
-                if tried is not None:
-                    split, two = tried
-                    nodes.append({"split": split})
-                    waiting += reversed(two)
-                    continue
-                leaf = self._rounded(node, 1)
-            if leaf is None:
-                value = f"{self.model.sign * node.relaxed.value:.12g}"
-                if self.target is not None and node.relaxed.value >= self.target:
-                    raise NotProvenError(
-                        f"rounded multipliers do not close a node of value {value}"
-                    )
-                raise NotProvenError(f"a point of value {value} seems to be better")
-            nodes.append(leaf)
-        bound = self.target
-        if bound is not None and all("split" in n or n.get("cost") == 0 for n in nodes):
-            raise NotProvenError("the model has no point, of whatever value")
-        if self.shown:
-            bound = Fraction(math.nextafter(float(min(self.shown)), -math.inf))
-        pair = None if bound is None else (self.model.sign * bound).as_integer_ratio()
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "bound": None if pair is None else list(pair),
-            "extra": self.extra,
-            "nodes": nodes,
-        }
+def _document(search: Search, nodes: list[dict[str, Any]]) -> dict[str, Any]:
+    bound = search.target
+    if bound is not None and all("split" in n or n.get("cost") == 0 for n in nodes):
+        raise NotProvenError("the model has no point, of whatever value")
+    if search.shown:
+        bound = Fraction(math.nextafter(float(min(search.shown)), -math.inf))
+    pair = None if bound is None else (search.model.sign * bound).as_integer_ratio()
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "bound": None if pair is None else list(pair),
+        "extra": search.extra,
+        "nodes": nodes,
+    }
 
-    def _node(self, branch: Branch, lower: Floats, upper: Floats, sums: tuple[Sum, ...]) -> _Node:
-        relaxed = self.relaxation.solve(lower, upper, self.deadline - time.perf_counter(), sums)
-        if time.perf_counter() > self.deadline:
-            raise NotProvenError("no proof within the time")
-        return _Node(branch, lower, upper, sums, relaxed)
 
-    # leaves
+class _ByParts(Search):
+    """A tree whose leaves may be closed by the parts of the model, at prices of what ties them."""
 
-    def _leaf(self, node: _Node) -> dict[str, Any] | None:
-        """The node closed by the multipliers of its relaxation; None where they do not do."""
-        relaxed = node.relaxed
-        if relaxed.x is not None:
-            return self._rounded(node, 1) if relaxed.value >= self.near else None
-        size = max(1e-300, np.abs(relaxed.y).max(initial=0), np.abs(relaxed.split).max(initial=0))
-        for scale in (1 / size, -1 / size):
-            leaf = self._rounded(node, 0, scale)
-            if leaf is not None:
-                return leaf
-        raise NotProvenError("HiGHS gives no multipliers that show a node to be empty")
+    def __init__(
+        self,
+        form: MatrixForm,
+        model: ExactModel,
+        deadline: float,
+        most_nodes: int,
+        prices: Prices,
+        *,
+        at_root: bool = False,
+    ) -> None:
+        super().__init__(form, model, deadline, most_nodes)
+        self.prices, self.at_root = prices, at_root
+        if not at_root:
+            self.choices = []  # splits of single columns, which bound those of parts
 
-    def _rounded(self, node: _Node, priced: int, scale: float = 1.0) -> dict[str, Any] | None:
-        """A leaf with the node's multipliers, rounded to as few bits as close it."""
-        y, split = scale * node.relaxed.y, scale * node.relaxed.split
-        y[len(self.model.rows) :] /= _PARTS  # the relaxation has tangents smaller
-        y = np.concatenate([y, split[::-1]])  # the root's split is row -1
-        for bits in self.bits if priced else _BITS:
-            whole = np.rint(np.ldexp(y, bits))
-            rows = []
-            for place in np.flatnonzero(whole).tolist():
-                i = place if place < len(self.rows) else place - len(y)
-                row = row_at(self.rows, node.branch.rows, i)
-                if (row.lower if whole[place] > 0 else row.upper) is not None:
-                    rows.append(i)
-            leaf: dict[str, Any] = {
-                "rows": rows,
-                "y": [int(whole[i]) for i in rows],
-                "over": 2**bits,
+    def otherwise(self, node: Node, root: bool) -> tuple[dict[str, Any] | None, Node]:
+        """By its parts; else the node has a mix of their points for its relaxation's."""
+        if self.at_root:
+            return self._priced(node) if root else (None, node)
+        leaf, node = self._priced(node)
+        while leaf is None and self._round(node):
+            leaf, node = self._priced(self.node(*node[:4]))
+        return leaf, node
+
+    def _priced(self, node: Node) -> tuple[dict[str, Any] | None, Node]:
+        assert self.target is not None
+        enough = float(self.target - self.step - self.model.offset)
+        spare = _SPARE * max(1.0, abs(enough))
+        now = time.perf_counter()
+        until = now + (self.deadline - now) * (_AT_ONCE if self.at_root else 1.0)
+        offer = self.prices.search(
+            node.lower, node.upper, enough + spare, until, generate=not self.at_root
+        )
+        if offer.point is not None and not self.whole(offer.point):
+            node = node._replace(relaxed=node.relaxed._replace(x=offer.point))
+        leaf = None
+        if enough + 0.5 * spare <= offer.value < math.inf:
+            with suppress(NotProvenError):
+                leaf = self.closed(node, self._leaf_of(node, offer, offer.value - enough, until))
+        return leaf, node
+
+    def _leaf_of(self, node: Node, offer: Offer, spare: float, until: float) -> dict[str, Any]:
+        """What the parts cost; what there is to spare is given to those that are hard to judge."""
+        asked = np.flatnonzero(offer.y)
+        rows, y = self.prices.rows[asked].tolist(), offer.y[asked].tolist()
+        reduced, parts = self.prices.reduced(offer.y / OVER), self.prices.parts
+        terms, _ = combined(self.rows, (), rows, y)
+        searches = [self._of_part(node, part, reduced, terms, until) for part in parts]
+        hard = np.array(offer.least) - [search.root().relaxed.value for search in searches]
+        bounds = np.array(offer.least) - 0.9 * spare * (hard + _SPARE) / (hard + _SPARE).sum()
+        proven = []
+        for part, search, bound in zip(parts, searches, bounds.tolist(), strict=True):
+            search.target, search.near = Fraction(bound), bound + 0.05 * spare / len(parts)
+            proven.append(
+                {
+                    "columns": part.columns.tolist(),
+                    "bound": list(bound.as_integer_ratio()),
+                    "nodes": [_renumbered(one, part) for one in search.run()],
+                }
+            )
+        return {"rows": rows, "y": y, "over": OVER, "parts": proven}
+
+    def _of_part(
+        self, node: Node, part: Part, reduced: Floats, terms: dict[int, int], until: float
+    ) -> Search:
+        """A search of a part's tree at these prices, within the node's bounds."""
+        j = part.columns
+        form = replace(part.form, cost=reduced[j], lower=node.lower[j], upper=node.upper[j])
+        model = part.model.of_cost(
+            {
+                local: Fraction(self.model.cost.get(c, 0) * OVER - terms.get(c, 0))
+                / (OVER * self.model.unit)
+                for local, c in enumerate(j.tolist())
             }
-            if not priced:
-                leaf["cost"] = 0
-            closed = self._closed(node, leaf)
-            if closed is not None:
-                return closed
-        return None
+        )
+        model.columns = [node.branch.columns.get(c, self.model.columns[c]) for c in j.tolist()]
+        search = Search(form, model, until, 100_000)
+        search.bits = BITS[3:]
+        return search
 
-    def _closed(self, node: _Node, leaf: dict[str, Any]) -> dict[str, Any] | None:
-        """The leaf, mended if need be; None if it does not close."""
-        value = leaf_value(self.model, self.rows, node.branch, leaf)
-        if value is None:
-            leaf = mended(self.model, self.rows, leaf, node.branch.rows) or leaf
-            value = leaf_value(self.model, self.rows, node.branch, leaf)
-        if value is None:
-            return None
-        if leaf.get("cost", 1) == 0:
-            return leaf if value > 0 else None
-        if self.target is None or self.model.raised(value) < self.target:
-            return None
-        if len(self.bits) == 1:
-            self.shown.append(value)
-        return leaf
-
-    # tangents
-
-    def _cut(self, node: _Node) -> bool:
-        """Add tangents of the cones that a node's optimum lies outside of, if any."""
-        x, first, before = node.relaxed.x, 0, len(self.extra)
-        assert x is not None
-        for cone in self.cones:
-            count, width = cone.u.size, cone.w.shape[-1]
-            u, v, w = cone.u.at(x).ravel(), cone.v.at(x).ravel(), cone.w.at(x).reshape(-1, width)
-            for i in np.flatnonzero(cone.excess(x).ravel() > _OUTSIDE).tolist():
-                direction = np.append(2 * w[i], u[i] - v[i])
-                length = float(np.linalg.norm(direction))
-                unit = direction / length if length else direction
-                self._add_tangent(first + i, unit.tolist(), x)
-            first += count
+    def _round(self, node: Node) -> bool:
+        """Add what rounding says of rows that tie, divided by a coefficient, if it cuts any."""
+        before = len(self.extra)
+        for i in self.prices.rows[self.prices.rows < len(self.model.rows)].tolist():
+            row = self.rows[i]
+            if row.upper is not None:
+                sizes = {abs(a) for j, a in row.terms.items() if a and self.model.integer[j]}
+                for size in sorted(sizes):
+                    extra = {"rows": [i], "y": [-self.model.unit], "over": size}
+                    self._cut_off(node, extra, rounding(self.model, self.rows, extra))
         return len(self.extra) > before
 
-    def _add_tangent(self, cone: int, unit: list[float], x: Floats) -> None:
-        """A tangent, if rounding leaves enough of it to cut off the point."""
-        s, t = math.ceil(_PARTS * (1 - unit[-1])), math.ceil(_PARTS * (1 + unit[-1]))
-        a = [math.trunc(_PARTS * part) for part in unit[:-1]]
-        extra = {"cone": cone, "s": s, "t": t, "a": a}
-        row, scale = tangent(self.model, extra), self.model.unit * _PARTS
-        value = math.fsum(c / scale * x[j] for j, c in row.terms.items())
-        if value < (row.lower or 0) / scale - 0.1 * _OUTSIDE:
-            self.relaxation.add(row.terms, row.lower or 0, scale)
-            self.extra.append(extra)
-            self.rows.append(row)
-
-    # splits
-
-    def _children(self, node: _Node) -> tuple[list[Any], list[_Node]] | None:
-        """The split, of those tried, whose children come nearest to the target; None: no split."""
-        best: tuple[float, _Split, list[_Node] | None] | None = None
-        for split in self._splits(node):
-            two, ends = None, self._expected(node, split)
-            if ends is None:
-                two = self._split(node, *split)
-                ends = [child.relaxed.value for child in two]
-                self._learn(node, split, ends)
-            score = self._score(node.relaxed.value, ends)
-            if best is None or score > best[0]:
-                best = score, split, two
-            if two is not None and score >= 1.0:
-                break
-        if best is None:
-            return None
-        _, split, two = best
-        return list(split), two or self._split(node, *split)
-
-    def _learn(self, node: _Node, split: _Split, ends: list[float]) -> None:
-        """Keep how far the values of the children of a column's split rose, per unit of it."""
-        (j, *others), _, k = split
-        if not others and self.target is not None:
-            tries, down, up = self.gains.get(j, (0, 0.0, 0.0))
-            low, high = (min(end, self.near) - node.relaxed.value for end in ends)
-            assert node.relaxed.x is not None
-            part = node.relaxed.x[j] - k
-            self.gains[j] = tries + 1, down + low / part, up + high / (1 - part)
-
-    def _expected(self, node: _Node, split: _Split) -> list[float] | None:
-        """The values of the children of a column's split, where enough is known of it."""
-        (j, *others), _, k = split
-        tries, down, up = self.gains.get(j, (0, 0.0, 0.0))
-        if others or tries < _KNOWN:
-            return None
-        assert node.relaxed.x is not None
-        value, part = node.relaxed.value, node.relaxed.x[j] - k
-        return [value + down / tries * part, value + up / tries * (1 - part)]
-
-    def _splits(self, node: _Node) -> Iterator[_Split]:
-        """Halves of columns of which one is chosen, then single columns: the most undecided."""
-        x = node.relaxed.x
+    def _cut_off(self, node: Node, extra: dict[str, Any], cut: ExactRow) -> None:
+        """Add a row that ties if the node's point violates it."""
+        x, unit, side = node.relaxed.x, self.model.unit, cut.lower or 0
         assert x is not None
-        halves = []
-        for columns in self.choices:
-            below = np.cumsum(x[columns])
-            middle = int(np.argmin(np.abs(below - 0.5)))
-            if _WHOLE < below[middle] < 1 - _WHOLE:
-                halves.append((abs(below[middle] - 0.5), columns[: middle + 1].tolist()))
-        for _, half in sorted(halves)[:_HALVES]:
-            yield half, [1] * len(half), 0
-        away = np.abs(x[self.integer] - np.rint(x[self.integer]))
-        order = np.argsort(-away, kind="stable")[: _HALVES if halves else _TRIED]
-        for j in self.integer[order[away[order] > _WHOLE]].tolist():
-            yield [j], [1], math.floor(x[j])
-
-    def _split(self, node: _Node, columns: list[int], a: list[int], k: int) -> list[_Node]:
-        """Both children, in the order of the proof."""
-        nodes = []
-        two = children(self.model, node.branch, columns, a, k)
-        ends = ((-np.inf, k), (k + 1, np.inf))
-        for branch, (low, high) in zip(two, ends, strict=True):
-            lower, upper, sums = node.lower.copy(), node.upper.copy(), node.sums
-            if len(columns) > 1:
-                sums = (*sums, Sum(tuple(columns), low, high))
-            else:
-                lower[columns] = np.maximum(lower[columns], low)
-                upper[columns] = np.minimum(upper[columns], high)
-            nodes.append(self._node(branch, lower, upper, sums))
-        return nodes
-
-    def _score(self, value: float, ends: Iterable[float]) -> float:
-        """1 where both children close; otherwise the product of how far they come."""
-        need = 1.0 if self.target is None else max(self.near - value, 1e-9)
-        return math.prod(max(min((end - value) / need, 1.0), 1e-6) for end in ends)
+        terms = np.zeros(len(x))
+        terms[list(cut.terms)] = [a / unit for a in cut.terms.values()]
+        if terms @ x < side / unit - _CUT and cut not in self.rows:
+            self.relaxation.add(cut.terms, side, unit)
+            self.prices.add(len(self.rows), terms, side / unit)
+            self.extra.append(extra)
+            self.rows.append(cut)
 
 
-def _choices(form: MatrixForm) -> list[np.ndarray]:
-    """Columns of every row that lets one of its binaries be chosen at most, cheapest first."""
-    matrix, rows = form.rows.matrix, form.rows
-    row = np.repeat(np.arange(rows.count), rows.lengths)
-    binary = form.integer & (form.lower == 0) & (form.upper == 1)
-    other = (matrix.data != 1.0) | ~binary[matrix.indices]
-    plain = np.bincount(row, other, rows.count) == 0
-    sign = -1.0 if form.maximise else 1.0
-    found = []
-    for i in np.flatnonzero(plain & (rows.upper == 1.0) & (rows.lengths > 2)).tolist():
-        columns = matrix.indices[matrix.indptr[i] : matrix.indptr[i + 1]]
-        found.append(columns[np.argsort(sign * form.cost[columns], kind="stable")])
-    return found
+def _renumbered(node: dict[str, Any], part: Part) -> dict[str, Any]:
+    """A node of a part's tree as one of the whole model's."""
+    if "split" in node:
+        columns, a, k = node["split"]
+        return {"split": [part.columns[columns].tolist(), a, k]}
+    return {**node, "rows": [int(part.rows[i]) if i >= 0 else i for i in node["rows"]]}

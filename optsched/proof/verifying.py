@@ -13,6 +13,12 @@ the right side reaches the bound claimed, or, with ``"cost": 0``, is positive wh
 to be at most 0 (Farkas): there is no point. Where all columns that cost anything are integer,
 values lie on a grid, and the right side is rounded up to it first.
 
+A leaf may also have ``parts``, ``{"columns": js, "bound": [p, q], "nodes": tree}``. They share out
+columns: by a tree of its own, whose splits come after the branch's, a part's share of the sum over
+j is at least its bound at every point of the branch. With prices of the rows that tie jobs together
+as multipliers a part is a job, and its tree shows that no schedule of it, no column of column
+generation, is cheaper than the bound: those that were generated are complete.
+
 Rows are numbered: the model's own, then the ``extra`` rows, each with what makes it valid. Splits
 on several columns are rows -1, -2, ... from the root down to the leaf.
 
@@ -34,6 +40,8 @@ from typing import Any, NamedTuple
 from optsched.proof.exact_model import Exact, ExactColumn, ExactModel, ExactRow, ProofError, Terms
 
 FORMAT, VERSION = "optsched/proof", 1
+Rows = Sequence[ExactRow]
+_MALFORMED = (TypeError, LookupError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 def verify(form: Any, proof: Mapping[str, Any]) -> Fraction | None:
@@ -52,7 +60,7 @@ def verify(form: Any, proof: Mapping[str, Any]) -> Fraction | None:
     """
     try:
         return _verify(ExactModel(form), proof)
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
+    except _MALFORMED as error:
         raise ProofError(f"malformed: {type(error).__name__}: {error}") from error
 
 
@@ -61,12 +69,11 @@ def _verify(model: ExactModel, proof: Mapping[str, Any]) -> Fraction | None:
         raise ProofError(f"not a document of format {FORMAT!r}, version {VERSION}")
     bound = None
     if proof["bound"] is not None:
-        numerator, denominator = proof["bound"]
-        bound = model.sign * Fraction(_integer(numerator), _positive(denominator))
+        bound = model.sign * _fraction(proof["bound"])
     rows = list(model.rows)
     for extra in proof["extra"]:
         rows.append(tangent(model, extra) if "cone" in extra else rounding(model, rows, extra))
-    _walk(model, rows, proof["nodes"], bound)
+    _walk(model, rows, Branch({}, ()), proof["nodes"], bound)
     return None if bound is None else model.sign * bound
 
 
@@ -78,10 +85,10 @@ class Branch(NamedTuple):
 
 
 def _walk(
-    model: ExactModel, rows: Sequence[ExactRow], nodes: Sequence[Any], bound: Fraction | None
+    model: ExactModel, rows: Rows, root: Branch, nodes: Sequence[Any], bound: Fraction | None
 ) -> None:
     """Every leaf closes, and every node belongs to the tree."""
-    open_branches = [Branch({}, ())]
+    open_branches = [root]
     for place, node in enumerate(nodes):
         if not open_branches:
             raise ProofError(f"node {place} hangs on nothing")
@@ -116,11 +123,7 @@ def children(
 
 
 def closes(
-    model: ExactModel,
-    rows: Sequence[ExactRow],
-    branch: Branch,
-    leaf: Mapping[str, Any],
-    bound: Fraction | None,
+    model: ExactModel, rows: Rows, branch: Branch, leaf: Mapping[str, Any], bound: Fraction | None
 ) -> bool:
     """Whether a leaf's multipliers show that there is nothing below the bound."""
     ends = branch.columns.values()
@@ -135,7 +138,7 @@ def closes(
 
 
 def leaf_value(
-    model: ExactModel, rows: Sequence[ExactRow], branch: Branch, leaf: Mapping[str, Any]
+    model: ExactModel, rows: Rows, branch: Branch, leaf: Mapping[str, Any]
 ) -> Fraction | None:
     """The bound a leaf's multipliers prove on the cost, or on nothing with ``"cost": 0``.
 
@@ -146,19 +149,44 @@ def leaf_value(
     priced = leaf.get("cost", 1)
     if priced not in (0, 1):
         raise ProofError("a leaf counts the cost or does not")
-    reduced = {j: -g for j, g in terms.items()}
+    reduced: dict[int, Exact] = {j: -g for j, g in terms.items()}
     if priced:
         for j, c in model.cost.items():
             reduced[j] = reduced.get(j, 0) + c * over
+    parts = _shared_out(model, rows, branch, reduced, over, leaf.get("parts", ()))
     least = _least(reduced, model.columns, branch.columns)
     if least is None:
         return None
-    return Fraction(side + least, over * model.unit) + (model.offset if priced else 0)
+    return Fraction(side + least, over * model.unit) + parts + (model.offset if priced else 0)
 
 
-def combined(
-    rows: Sequence[ExactRow], more: Sequence[ExactRow], chosen: Sequence[int], y: Sequence[int]
-) -> tuple[Terms, int]:
+def _shared_out(
+    model: ExactModel,
+    rows: Rows,
+    branch: Branch,
+    reduced: dict[int, Exact],
+    over: int,
+    parts: Sequence[Mapping[str, Any]],
+) -> Fraction:
+    """The sum of the bounds of parts; their shares of the reduced costs are taken out.
+
+    Raises:
+        ProofError: parts share a column, or the tree of one does not show its bound.
+    """
+    total, taken = Fraction(0), set[int]()
+    for part in parts:
+        columns = {_index(j, model.columns) for j in part["columns"]}
+        if columns & taken:
+            raise ProofError("a column is in two parts")
+        taken |= columns
+        share = {j: Fraction(reduced.pop(j, 0), over * model.unit) for j in columns}
+        bound = _fraction(part["bound"])
+        _walk(model.of_cost(share), rows, branch, part["nodes"], bound)
+        total += bound
+    return total
+
+
+def combined(rows: Rows, more: Rows, chosen: Sequence[int], y: Sequence[int]) -> tuple[Terms, int]:
     """The sum of rows times multipliers: ``terms x >= side``.
 
     Raises:
@@ -177,13 +205,13 @@ def combined(
     return terms, total
 
 
-def row_at(rows: Sequence[ExactRow], more: Sequence[ExactRow], i: int) -> ExactRow:
+def row_at(rows: Rows, more: Rows, i: int) -> ExactRow:
     """The row of a number: -1, -2, ... are the splits from the root on."""
     return rows[_index(i, rows)] if _integer(i) >= 0 else more[_index(-1 - i, more)]
 
 
 def _least(
-    terms: Terms, columns: Sequence[ExactColumn], tightened: Mapping[int, ExactColumn]
+    terms: Mapping[int, Exact], columns: Sequence[ExactColumn], tightened: Mapping[int, ExactColumn]
 ) -> Exact | None:
     """The least value within the bounds; None: there is none."""
     total: Exact = 0
@@ -197,7 +225,7 @@ def _least(
     return total
 
 
-def rounding(model: ExactModel, rows: Sequence[ExactRow], extra: Mapping[str, Any]) -> ExactRow:
+def rounding(model: ExactModel, rows: Rows, extra: Mapping[str, Any]) -> ExactRow:
     """The row that is left of a combination when it is rounded.
 
     Raises:
@@ -247,6 +275,11 @@ def _integer(value: Any) -> int:
     if type(value) is not int:
         raise ProofError(f"{value!r} is not a whole number")
     return int(value)
+
+
+def _fraction(pair: Any) -> Fraction:
+    numerator, denominator = pair
+    return Fraction(_integer(numerator), _positive(denominator))
 
 
 def _positive(value: Any) -> int:

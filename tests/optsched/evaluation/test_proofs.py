@@ -7,7 +7,7 @@ import pytest
 
 from optsched import Model, solve
 from optsched.errors import InputError
-from optsched.evaluation.proofs import check_proof, prove, proven_by
+from optsched.evaluation.proofs import check_proof, nodes, prove, proven_by
 from optsched.problem import problem
 from optsched.proof import NotProvenError, ProofError
 from optsched.solvers.options import Options
@@ -53,6 +53,26 @@ def test_the_command_line_proves_and_verifies(cli, knapsack, tmp_path):
     said = json.loads(cli("verify", str(knapsack), str(proof), "--json").stdout)
     assert said["proven"]
     assert (said["bound"], said["cost"]) == (7.0, 7.0)
+
+
+def test_okita_is_proven_by_the_columns_of_each_job(cli, tmp_path):
+    path, proof = str(tmp_path / "instance.json"), tmp_path / "proof.json"
+    cli("generate", "okita", "--jobs", "2", "--sites", "3", "--horizon", "20", "--seed", "1",
+        "-o", path)  # fmt: skip
+    result = cli("solve", "okita.problem_2_columns", path, "--proof", str(proof))
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(proof.read_text())
+    (leaf,) = document["nodes"]
+    assert len(leaf["parts"]) == 2
+    size = 1 + sum(len(part["nodes"]) for part in leaf["parts"])
+    assert nodes(document) == size
+    assert f"{size} nodes" in result.stderr
+    assert cli("verify", path, str(proof)).stdout.startswith("proven: no schedule costs less than")
+    leaf["parts"][0]["bound"][0] += leaf["parts"][0]["bound"][1]
+    proof.write_text(json.dumps(document))
+    result = cli("verify", path, str(proof))
+    assert result.exit_code == 1
+    assert "does not reach the bound" in result.stdout
 
 
 def test_a_proof_that_does_not_hold_is_a_no(cli, knapsack, tmp_path):

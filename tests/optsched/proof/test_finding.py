@@ -10,7 +10,7 @@ import pytest
 
 from optsched import solve
 from optsched.model import MatrixForm, Model
-from optsched.proof import NotProvenError, ProofError, find, finding, verify
+from optsched.proof import NotProvenError, ProofError, find, tree, verify
 from optsched.proof.relaxation import Relaxation
 from optsched.solvers.solution import Status
 from optsched.testing.enumeration import enumerate_optimum
@@ -55,7 +55,7 @@ def test_a_node_that_rounding_keeps_open_is_not_called_better(monkeypatch):
     m = Model()
     m.minimize(m.continuous("x", lower=1))
     for name in ("leaf_value", "mended"):
-        monkeypatch.setattr(finding, name, lambda *_: None)
+        monkeypatch.setattr(tree, name, lambda *_: None)
     with pytest.raises(NotProvenError, match="do not close a node of value 1"):
         find(m.compile(), 1.0)
 
@@ -131,8 +131,8 @@ def test_a_column_tried_often_is_judged_by_what_it_gained(monkeypatch) -> None:
         return solved(self, *arguments)
 
     monkeypatch.setattr(Relaxation, "solve", counted)
-    for known in (10**9, finding._KNOWN):
-        monkeypatch.setattr(finding, "_KNOWN", known)
+    for known in (10**9, tree._KNOWN):
+        monkeypatch.setattr(tree, "_KNOWN", known)
         solves.append(0)
         proof = find(form, 12.0)
         assert float(verify(form, proof) or 0) == pytest.approx(12.0, abs=1e-9)
