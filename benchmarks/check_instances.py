@@ -66,16 +66,17 @@ def models(folder: Path, pattern: str = "*") -> list[Path]:
 def verdict(model: Model, answer: Solution, optimum: str) -> str:
     """Of an answer beside a known optimum: agrees, open, or WRONG and why."""
     status = str(answer.status)
-    if status in ("error", "disagreement", "no_solution", "interrupted"):
+    endless = optimum in ("infeasible", "unbounded")
+    if status in ("error", "disagreement", "interrupted") or (endless and status == "no_solution"):
         return f"open ({status})"
-    if optimum in ("infeasible", "unbounded"):
+    if endless:
         return "agrees" if optimum in status else f"WRONG: {status}"
     if "infeasible" in status or "unbounded" in status:
         return f"WRONG: {status}"
     best, digits = float(optimum), len(optimum.partition(".")[2])
     slack = TOLERANCE * max(1.0, abs(best)) + 0.5 * 10.0**-digits * (best != 0)
     sign = -1.0 if model.maximise else 1.0
-    if sign * (answer.objective - best) < -slack:
+    if answer.has_point and sign * (answer.objective - best) < -slack:
         return "WRONG: better than the optimum"
     if answer.bound is not None and sign * (answer.bound - best) > slack:
         return "WRONG: bound beyond the optimum"
