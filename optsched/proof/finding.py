@@ -20,6 +20,7 @@ from optsched.proof.tree import BITS, Node, NotProvenError, Search, TooLargeErro
 from optsched.proof.verifying import FORMAT, VERSION, combined, rounding
 
 _PLAIN = 2500  # nodes of a tree without prices, after which every node gets its own
+_MOST = 100_000  # nodes of a part's tree
 _AT_ONCE = 0.6  # of the time, for the whole model by its parts before a tree is grown
 _SPARE = 2e-7  # relative, of what parts must show beyond what is asked for, for rounding
 _CUT = 1e-4  # by which a rounding is violated that is added
@@ -60,9 +61,9 @@ def find(
         >>> m.add("shop", 2 * x[:, 0] + 3 * x[:, 1] <= 10)
         >>> m.add("van", x.sum() <= 6)
         >>> m.maximize(3 * x[:, 0].sum() + 4 * x[:, 1].sum())
-        >>> proof = find(m.compile(), 19.0, tying=["van"])
+        >>> proof = find(m.compile(), 24.0, tying=["van"])
         >>> print(verify(m.compile(), proof))
-        19
+        24
     """
     deadline, model = time.perf_counter() + seconds, ExactModel(form)
     prices = Prices(form, tying) if tying and claim is not None and not form.nonlinear else None
@@ -72,19 +73,17 @@ def find(
             _ByParts(form, model, deadline, min(most_nodes, _PLAIN), prices, at_root=True),
             _ByParts(form, model, deadline, most_nodes, prices),
         ]
-    for search in searches:
-        if claim is not None:
-            search.aim(Fraction(model.sign * claim), max(1.0, abs(claim)))
-        try:
-            return _document(search, search.run())
-        except TooLargeError:
-            if search is searches[-1]:
-                raise
-    raise AssertionError
+    *first, last = searches
+    for search in first:
+        with suppress(TooLargeError):
+            return _document(search, claim)
+    return _document(last, claim)
 
 
-def _document(search: Search, nodes: list[dict[str, Any]]) -> dict[str, Any]:
-    bound = search.target
+def _document(search: Search, claim: float | None) -> dict[str, Any]:
+    if claim is not None:
+        search.aim(Fraction(search.model.sign * claim), max(1.0, abs(claim)))
+    nodes, bound = search.run(), search.target
     if bound is not None and all("split" in n or n.get("cost") == 0 for n in nodes):
         raise NotProvenError("the model has no point, of whatever value")
     if search.shown:
@@ -150,8 +149,9 @@ class _ByParts(Search):
         reduced, parts = self.prices.reduced(offer.y / OVER), self.prices.parts
         terms, _ = combined(self.rows, (), rows, y)
         searches = [self._of_part(node, part, reduced, terms, until) for part in parts]
-        hard = np.array(offer.least) - [search.root().relaxed.value for search in searches]
-        bounds = np.array(offer.least) - 0.9 * spare * (hard + _SPARE) / (hard + _SPARE).sum()
+        least, relaxed = np.array(offer.least), [s.root().relaxed.value for s in searches]
+        hard = np.maximum(least - relaxed, 0.0) + _SPARE
+        bounds = least - 0.9 * spare * hard / hard.sum()
         proven = []
         for part, search, bound in zip(parts, searches, bounds.tolist(), strict=True):
             search.target, search.near = Fraction(bound), bound + 0.05 * spare / len(parts)
@@ -178,7 +178,7 @@ class _ByParts(Search):
             }
         )
         model.columns = [node.branch.columns.get(c, self.model.columns[c]) for c in j.tolist()]
-        search = Search(form, model, until, 100_000)
+        search = Search(form, model, until, _MOST)
         search.bits = BITS[3:]
         return search
 
