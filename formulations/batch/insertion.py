@@ -178,7 +178,7 @@ def cheapest_run(
                 t -= 1
             wait[s] += begin - t
     left = number[at]
-    for s in np.argsort(wait):
+    for s in np.argsort(wait, kind="mergesort"):
         if fast[at]:
             if ps < 0 and service[s] >= 1 and room[s] >= left:
                 y[s], ps = left, s

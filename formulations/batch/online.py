@@ -194,7 +194,7 @@ class _Rest:
         model = Model("problem (2), what has begun fixed")
         away = chosen.cloud_end >= 0
         x = model.integer("x", len(away), lower=(~away).astype(float), upper=chosen.contested)
-        rooms = (free.workers.swapaxes(0, 1), free.services.swapaxes(0, 1))
+        rooms = (free.workers.transpose(2, 0, 1), free.services.transpose(2, 0, 1))
         build(model, layout, x, worker_room=rooms[0], ps_room=rooms[1], first_slot=0)
         choice, start = layout.starts
         end = start + chosen.choices.duration[choice] - 1

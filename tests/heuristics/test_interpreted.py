@@ -11,6 +11,8 @@ import pytest
 
 import formulations
 import heuristics
+from formulations.batch.insertion import Occupancy, inserted
+from formulations.batch.prospects import prospects
 from formulations.okita import lattice
 from formulations.okita.site_cuts import best_packing
 from heuristics.common.count_placement import POLICIES, simulate
@@ -120,6 +122,10 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         np.array([0.5, 0.4, 0.3]), np.array([[2, 1], [1, 1], [1, 2]]), np.array([10**9, 1, 1]),
         np.array([5, 4]), np.zeros(3, dtype=np.int64), 1000,
     )  # fmt: skip
+    crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}
+    chosen = prospects(problem("batch").generate(instance_rng(0), **crowded))
+    order = np.flatnonzero(chosen.contested).tolist()
+    assert len(inserted(Occupancy(chosen), [], order)) > 1
     hours = np.arange(1.0, 41.0) * 3600
     trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))
     for policy in POLICIES:
