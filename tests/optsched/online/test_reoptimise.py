@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.batch import Instance
 from optsched.errors import InputError
 from optsched.online import anticipation, endings, reoptimise
 from optsched.online.reoptimise import plans
@@ -73,6 +74,20 @@ def test_its_plans_are_its_schedules_where_no_more_jobs_come():
         alone = reoptimise(chosen, future)
         assert chosen.cost(future, plan) == chosen.cost(future, alone)
         assert not chosen.check(future, plan)
+
+
+def test_jobs_of_batch_that_wait_are_planned_on_what_is_free_of_each_server():
+    """No order of insertion is certain to be best here: the program decides, by server and slot."""
+    chosen = problem("batch")
+    one = Instance.build(
+        release_slot=[2, 7, 8], num_chunks=[29, 43, 48], work_slow=[16, 55, 23],
+        work_fast=[16, 55, 22], worker_type=[0] * 3, ps_type=[0] * 3,
+        upload_delay=[[3, 17], [4, 36], [4, 34]], worker_capacity=[[2], [np.inf]],
+        ps_capacity=[[2], [np.inf]], cloud_index=1,
+    )  # fmt: skip
+    made = reoptimise(chosen, one)
+    assert chosen.check(one, made) == []
+    assert chosen.cost(one, made) == chosen.solve(chosen.reference, one).solution.objective
 
 
 def test_options_out_of_range_are_refused_before_anything_runs():
