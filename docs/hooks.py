@@ -159,9 +159,13 @@ def as_page(path: Path, *, execute: bool) -> dict[str, str | bytes]:
     return {f"{path.stem}.md": text} | pictures
 
 
+LONG = ("claims.md", "claims_readings.md", "benchmarks.md")
+"""Pages that are numbers for the most part, which nobody searches."""
+
+
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Put models and claims where a page asks for them."""
-    if page.file.src_uri in ("claims.md", "benchmarks.md"):  # long, and numbers most of it
+    if page.file.src_uri in LONG:
         page.meta["search"] = {"exclude": True}
     markdown = re.sub(r"<!-- model: (.+?) -->", lambda found: model(found[1]), markdown)
     return re.sub(r"<!-- claims: (\w+) -->", lambda found: claims(found[1]), markdown)

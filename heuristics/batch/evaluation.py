@@ -19,8 +19,8 @@ from formulations.batch.check import check, cost, weighted_completion
 from formulations.batch.choices import lb_alone
 from formulations.batch.metrics import completion, makespan, utilisation
 from heuristics.batch import HEURISTICS
-from optsched.claims import Scale, Sweep
 from optsched.solvers.options import Options
+from optsched.study.sweep import Scale, Sweep
 
 _OVERHEAD = {"overhead_slots": 1, "ignore_upload": False}
 

@@ -25,8 +25,9 @@ _A_ONLINE = (
     "win some instances, and with a limited cloud Preemptive is better in all in spite of overhead"
 )
 _A_ONLINE_CONTENDED = (
-    "holds with an unlimited cloud and gangs no wider than a server's own workers; spread, or with "
-    "a limited cloud, Preemptive is better in all instances in spite of its overhead"
+    "at quick sizes holds with an unlimited cloud and gangs no wider than a server's own workers; "
+    "with 200 jobs that is open; spread, or with a limited cloud, Preemptive is better in spite of "
+    "its overhead"
 )
 _UTILISATION = (
     "over one window, with an unlimited cloud, Preemptive holds more of the edge in all instances; "

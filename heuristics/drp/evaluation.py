@@ -24,11 +24,11 @@ from formulations.drp.prune import lp1_first
 from formulations.drp.schedule import Schedule
 from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
 from heuristics.drp.r_dsr import PlacementRun, place
-from optsched.claims import Scale, Sweep
 from optsched.problem import Problem
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution
+from optsched.study.sweep import Scale, Sweep
 
 TOPOLOGIES = ("hexagon", "grid")
 DISTRIBUTIONS = ("uniform", "normal", "pareto")

@@ -27,7 +27,7 @@ _PHYSICAL = (
 )
 _YARDSTICK = (
     'LP1 with a fixed epsilon after PRUNE, the paper\'s "optimal", is no bound: of the optimum '
-    "R-DR reaches 81 to 90 %, in exact mode 97 % (means of 2 to 8 instances)"
+    "R-DR reaches four fifths to nine tenths, in exact mode 97 %"
 )
 _REPAIRED = (
     "the printed share is that of the rounded decision, which exceeds capacities; what is repaired "
@@ -42,7 +42,7 @@ _BUSY = (
     "80 % where deadlines keep four servers busy for nine tenths of them, 57 % where for half: "
     "jobs that are done in time leave the least busy server without work"
 )
-_ORDER = "behind on one instance, of 20 jobs, with comm_share 0.5 and both scarce; on no other"
+_ORDER = "behind on few instances"
 _PRINTED = (
     '"U > y" admits a job with probability 1 - y, so few of those that the relaxation takes; no '
     "curve of the paper can have been made that way"

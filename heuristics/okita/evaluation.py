@@ -14,8 +14,8 @@ from formulations.okita import PROBLEM
 from formulations.okita.check import check, completion_slots, job_costs
 from formulations.okita.generator import generate
 from heuristics.okita import HEURISTICS
-from optsched.claims import Scale, Sweep
 from optsched.solvers.options import Options
+from optsched.study.sweep import Scale, Sweep
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "okita": ("okita", {}),

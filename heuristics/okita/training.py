@@ -20,7 +20,8 @@ from formulations.okita.generator import generate
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.schedule import Schedule
 from heuristics.okita import HEURISTICS
-from optsched.claims import Scale, Sweep, UnmeasuredError
+from optsched.evaluation.runs import UnmeasuredError
+from optsched.study.sweep import Scale, Sweep
 
 Spread = Literal["even", "by class"]
 SPREADS: tuple[Spread, ...] = ("even", "by class")

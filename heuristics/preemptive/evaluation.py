@@ -38,7 +38,8 @@ from heuristics.preemptive.batch_scheduler import batch_sche
 from heuristics.preemptive.gang import GangRun
 from heuristics.preemptive.srtf import srtf
 from heuristics.preemptive.tiresias import tiresias_l
-from optsched.claims import Scale, Sweep, data_folder
+from optsched.claims.claim import data_folder
+from optsched.study.sweep import Scale, Sweep
 from optsched.traces import TraceJobs
 from optsched.traces.philly import load_jobs
 

@@ -21,10 +21,11 @@ REMARKS = {
     "grows_a_online_e_tiresias_l": _GANGS,
     "makespan_srtf": _MAKESPAN,
     "makespan_tiresias_l": _MAKESPAN,
-    "communication": "by wall clock; with a worker per chunk some baseline talks less in all "
-    "instances; with the trace's gangs and short chunks A_online talks least in all",
-    "all_cloud": "at the printed chunk times the unlimited cloud is better in all instances; with "
-    "chunks a twentieth as long over 336 slots A_online is ahead in all",
+    "communication": "by wall clock; with a worker per chunk some baseline talks less in most "
+    "instances; with the trace's gangs and short chunks A_online talks least in most",
+    "all_cloud": "at the printed chunk times the unlimited cloud is better in nearly all "
+    "instances; with chunks a twentieth as long A_online is ahead in most, over 336 slots in "
+    "nearly all",
     "utilisation_a_online": "full at the printed chunk times, which overload the edge; chunks a "
     "twentieth as long leave it partly idle",
     "utilisation_a_online_e": "as for A_online",
