@@ -58,6 +58,8 @@ AGAIN_SHARE = 0.5
 """Part of the time left for those of a type that its relaxation has left open."""
 ROOT_SHARE = 0.4
 """Part of the time left for the relaxations of all types."""
+CUTS_SHARE = 0.6
+"""Part of the time for a relaxation after which no more cuts are looked for."""
 ROUNDS_OF_CUTS = 25
 SPLIT_SECONDS = 20.0
 """Longest split of one timetable."""
@@ -274,7 +276,10 @@ class _Search:
             self.raise_bound(found.bound + constant)
         if not self.go_on():
             return
-        with Session(self.columns.model().relax(), "highs", options=self.limited()) as session:
+        # a round once begun is not called off: so none may take long, or begin late
+        part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
+        limit = Options(time_limit=self.clock.within(1.0 - CUTS_SHARE))
+        with Session(self.columns.model().relax(), "highs", options=limit) as session:
             for number in range(ROUNDS_OF_CUTS):
                 solution = session.solve()
                 if solution.status is not Status.OPTIMAL or solution.bound is None:
@@ -284,7 +289,7 @@ class _Search:
                 weight = solution["b"]
                 used = np.flatnonzero(weight > WHOLE)
                 cuts = self.runs.take(used).violated(weight[used])
-                if not (cuts and self.go_on()):
+                if not cuts or self.closed() or part.over():
                     return
                 rows = [self.runs.row(cut) for cut in cuts]
                 self.rows += rows

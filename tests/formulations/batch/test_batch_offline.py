@@ -1,6 +1,7 @@
 """Pooled servers: bounds, splits, conflicts, and the search built on them."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -240,6 +241,21 @@ def test_the_search_keeps_to_its_time_and_says_what_is_proven() -> None:
     assert solution.bound <= solution.objective
     assert check(instance, answer.schedule) == []
     assert cost(instance, answer.schedule) == solution.objective
+
+
+def test_crowded_servers_are_searched_with_a_listener_and_threads_too() -> None:
+    instance = generate(np.random.default_rng(1), jobs=8, servers=6, types=1, time_scale=0.05)
+    told: list[tuple[float | None, float | None]] = []
+    options = Options(
+        time_limit=20.0,
+        threads=2,
+        stop=threading.Event(),
+        on_progress=lambda at: told.append((at.bound, at.objective)),
+    )
+    solution = PROBLEM.solve("problem_2_offline", instance, options=options).solution
+    assert solution.status in ("optimal", "feasible")
+    assert told[-1] == (solution.bound, solution.objective)
+    assert lb_columns(instance) <= (solution.bound or 0.0) <= (solution.objective or 0.0)
 
 
 def test_a_start_is_never_made_worse() -> None:
