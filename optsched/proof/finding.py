@@ -21,7 +21,7 @@ from optsched.proof.verifying import FORMAT, VERSION, combined, rounding
 
 _PLAIN = 2500  # nodes of a tree without prices, after which every node gets its own
 _MOST = 100_000  # nodes of a part's tree
-_AT_ONCE = 0.6  # of the time, for the whole model by its parts before a tree is grown
+_AT_ONCE = 0.6  # of the time, to see whether the parts alone reach the claim
 _SPARE = 2e-7  # relative, of what parts must show beyond what is asked for, for rounding
 _CUT = 1e-4  # by which a rounding is violated that is added
 
@@ -139,16 +139,16 @@ class _ByParts(Search):
         leaf = None
         if enough + 0.5 * spare <= offer.value < math.inf:
             with suppress(NotProvenError):
-                leaf = self.closed(node, self._leaf_of(node, offer, offer.value - enough, until))
+                leaf = self.closed(node, self._leaf_of(node, offer, offer.value - enough))
         return leaf, node
 
-    def _leaf_of(self, node: Node, offer: Offer, spare: float, until: float) -> dict[str, Any]:
+    def _leaf_of(self, node: Node, offer: Offer, spare: float) -> dict[str, Any]:
         """What the parts cost; what there is to spare is given to those that are hard to judge."""
         asked = np.flatnonzero(offer.y)
         rows, y = self.prices.rows[asked].tolist(), offer.y[asked].tolist()
         reduced, parts = self.prices.reduced(offer.y / OVER), self.prices.parts
         terms, _ = combined(self.rows, (), rows, y)
-        searches = [self._of_part(node, part, reduced, terms, until) for part in parts]
+        searches = [self._of_part(node, part, reduced, terms) for part in parts]
         least, relaxed = np.array(offer.least), [s.root().relaxed.value for s in searches]
         hard = np.maximum(least - relaxed, 0.0) + _SPARE
         bounds = least - 0.9 * spare * hard / hard.sum()
@@ -164,9 +164,7 @@ class _ByParts(Search):
             )
         return {"rows": rows, "y": y, "over": OVER, "parts": proven}
 
-    def _of_part(
-        self, node: Node, part: Part, reduced: Floats, terms: dict[int, int], until: float
-    ) -> Search:
+    def _of_part(self, node: Node, part: Part, reduced: Floats, terms: dict[int, int]) -> Search:
         """A search of a part's tree at these prices, within the node's bounds."""
         j = part.columns
         form = replace(part.form, cost=reduced[j], lower=node.lower[j], upper=node.upper[j])
@@ -178,7 +176,7 @@ class _ByParts(Search):
             }
         )
         model.columns = [node.branch.columns.get(c, self.model.columns[c]) for c in j.tolist()]
-        search = Search(form, model, until, _MOST)
+        search = Search(form, model, self.deadline, _MOST)
         search.bits = BITS[3:]
         return search
 
