@@ -34,7 +34,14 @@ HUNTED: dict[str, dict[str, Any]] = {
         "time_scale": 0.1,
         "machines": [8],
     },
-    "batch": {"jobs": 3, "servers": 2, "types": 1, "horizon": 15, "time_scale": 0.05},
+    "batch": {
+        "jobs": 3,
+        "servers": 1,
+        "types": 1,
+        "horizon": 12,
+        "time_scale": 0.02,
+        "machines": [2],
+    },
 }
 """Where edge and cloud take about as long, and jobs come while others run: chosen after instances
 like ``SINGLES`` had shown no price above 1."""
