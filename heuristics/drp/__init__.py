@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from heuristics.drp.baselines import greedy, least_load, nearest, nearest_literal, random
+from heuristics.drp.baselines import greedy, nearest, nearest_literal, random
+from heuristics.drp.least_load import least_load
 from heuristics.drp.r_dr import r_dr
 from heuristics.drp.r_dr_storage import r_dr_storage
 from heuristics.drp.r_dsr import r_dsr, r_dsr_raw

@@ -1,7 +1,7 @@
-"""Random, Greedy and Nearest: jobs one after the other, smallest total data first; and LeastLoad.
+"""Random, Greedy and Nearest: jobs one after the other, smallest total data first.
 
 A job is admitted if each of its nodes, in index order, finds a server on which it fits; otherwise
-its placements are undone and the next job is tried; LeastLoad places them otherwise first.
+its placements are undone and the next job is tried.
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import NonNegativeInt
 
-from formulations.drp.decode import decode, needed_placements, schedule_of
+from formulations.drp.decode import needed_placements, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Instance, Integers
-from formulations.drp.projected import problem_5_projected, problem_22_projected
 from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Filling, Servers
 from optsched.calls import Share
-from optsched.errors import InputError, ModelError
-from optsched.solve import solve
+from optsched.errors import InputError
 
 Rule: TypeAlias = Callable[[Servers, int], Integers]
 """(servers, node) -> pairs of the node to try, in order."""
@@ -56,7 +53,7 @@ def random(
         return pairs[rng.integers(0, len(pairs)) :][:1]
 
     servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
-    return _one_after_the_other(servers, one, stop_at_first_failure)
+    return one_after_the_other(servers, one, stop_at_first_failure)
 
 
 def greedy(
@@ -85,66 +82,7 @@ def greedy(
         return pairs[np.lexsort((at, stored[at]))]
 
     servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
-    return _one_after_the_other(servers, emptiest, stop_at_first_failure)
-
-
-def least_load(
-    instance: Instance,
-    rng: np.random.Generator,
-    *,
-    mode: Mode = "exact",
-    comm_share: Share | None = None,
-    by_load: bool = True,
-    retries: NonNegativeInt = 200,
-    rescue: bool = True,
-    services: bool = False,
-) -> Schedule:
-    """LeastLoad, beyond the paper: each node on the server that is then used least, tested exactly.
-
-    Jobs by the sum over their nodes of the mean load on the servers in reach, or, without
-    ``by_load``, by their data; ``mode`` also says what use is. Where a node of a job fits nowhere,
-    those before it are taken back and placed otherwise, up to ``retries`` times a job. Where no job
-    is admitted so, ``rescue`` begins with one that the exact model finds (mode "exact"): then none
-    is admitted only where none can be, and the optimum is at most as many times larger as there are
-    jobs. See ``random`` for the other options. Nothing is relaxed or drawn.
-
-    Raises:
-        InputError: an option out of range.
-    """
-
-    def idlest(servers: Servers, node: int) -> Integers:
-        pairs = servers.candidates(node)
-        return pairs[np.argsort(servers.utilisation_with(pairs), kind="stable")]
-
-    servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
-    sizes = None
-    if by_load:
-        load = instance.inbound_load + instance.compute_load + instance.comm_load
-        mean = load / np.diff(instance.first_pair)[instance.pair_node]
-        sizes = np.bincount(instance.pair_job, weights=mean, minlength=instance.num_jobs)
-
-    def filled() -> Schedule:
-        return _one_after_the_other(
-            servers, idlest, stop_at_first_failure=False, sizes=sizes, retries=retries
-        )
-
-    made = filled()
-    if not rescue or mode != "exact" or made.admit.any():
-        return made
-    for pair in _one_that_fits(instance, services):
-        servers.place(pair)
-    return filled()
-
-
-def _one_that_fits(instance: Instance, services: bool) -> list[int]:
-    """The pairs of some job that fits on empty servers; none where no job does."""
-    model = (problem_22_projected if services else problem_5_projected)(instance)
-    model.add("one job", model["y"].sum() <= 1)
-    solution = solve(model, "highs")
-    if not solution.has_point:
-        raise ModelError(f"the search for a job ended {solution.status}: {solution.message}")
-    assoc = decode(instance, solution, services=services).assoc
-    return np.flatnonzero(assoc[instance.pair_node] == instance.pair_server).tolist()
+    return one_after_the_other(servers, emptiest, stop_at_first_failure)
 
 
 def nearest(
@@ -163,7 +101,7 @@ def nearest(
     """
     closest = nearest_pairs(instance)
     servers = Servers(instance, mode, checked_share(instance, mode, comm_share), services=services)
-    return _one_after_the_other(
+    return one_after_the_other(
         servers, lambda _, node: closest[node : node + 1], stop_at_first_failure
     )
 
@@ -226,14 +164,22 @@ def _overfull(instance: Instance, pairs: Integers) -> Booleans:
     return np.asarray(used > 1 + 1e-12)
 
 
-def _one_after_the_other(
+def one_after_the_other(
     servers: Servers,
     rule: Rule,
     stop_at_first_failure: bool,
     sizes: ArrayLike | None = None,
     retries: int = 0,
 ) -> Schedule:
-    """Jobs by size, by default their data, smallest first."""
+    """Jobs by size, by default their data, smallest first.
+
+    Args:
+        servers: what they hold, to which is added; jobs placed there already stay.
+        rule: where nodes go.
+        stop_at_first_failure: end with the first job that does not fit.
+        sizes: of the jobs, shape (jobs,).
+        retries: placements of a job that may be taken back before it is given up.
+    """
     instance = servers.instance
     if sizes is None:
         sizes = np.bincount(instance.node_job, weights=instance.node_data_bytes)

@@ -6,7 +6,8 @@ from drp_cases import system, x1, x3, x5
 
 from formulations.drp.generator import tiny
 from formulations.drp.instance import NO_SERVER
-from heuristics.drp.baselines import greedy, least_load
+from heuristics.drp.baselines import greedy
+from heuristics.drp.least_load import least_load
 from heuristics.drp.r_dr import r_dr
 from optsched.evaluation.runs import instance_rng
 from optsched.problem import problem
