@@ -88,8 +88,11 @@ class Occupancy:
 def take(
     workers: Floats, services: Floats, y: Integers, ps: int, start: int, end: int, sign: int
 ) -> None:
-    """Take what a run needs of what is free, shape (slots, servers); or give it back."""
-    for t in range(start, end + 1):
+    """Take what a run needs of what is free, shape (slots, servers); or give it back.
+
+    Slots beyond these, in which a run of somebody's schedule may end, are nobody else's.
+    """
+    for t in range(start, min(end + 1, len(workers))):
         services[t, ps] -= sign
         for s in range(len(y)):
             workers[t, s] -= sign * y[s]

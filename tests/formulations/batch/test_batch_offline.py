@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from formulations.batch import PROBLEM, offline
 from formulations.batch.check import check, cost
 from formulations.batch.generator import generate, tiny
-from formulations.batch.insertion import Occupancy, inserted, placed_jobs, rows_of
+from formulations.batch.insertion import Occupancy, inserted, placed_jobs, rows_of, take
 from formulations.batch.instance import Instance
 from formulations.batch.intervals import problem_2_pooled, with_cloud
 from formulations.batch.neighbourhoods import Neighbourhoods
@@ -256,6 +256,16 @@ def test_crowded_servers_are_searched_with_a_listener_and_threads_too() -> None:
     assert solution.status in ("optimal", "feasible")
     assert told[-1] == (solution.bound, solution.objective)
     assert lb_columns(instance) <= (solution.bound or 0.0) <= (solution.objective or 0.0)
+
+
+def test_a_run_that_ends_after_all_slots_that_matter_takes_those_there_are() -> None:
+    """In machine code, which does not look at ends of arrays, and interpreted, which raises."""
+    for loop in (take.py_func, take):
+        workers, services = np.full((3, 2), 5.0), np.ones((3, 2))
+        for start, end in ((1, 9), (7, 9)):
+            loop(workers, services, np.array([1, 4]), 0, start, end, 1)
+        assert workers.tolist() == [[5, 5], [4, 1], [4, 1]]
+        assert services.tolist() == [[1, 1], [0, 1], [0, 1]]
 
 
 def test_a_start_is_never_made_worse() -> None:
