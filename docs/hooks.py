@@ -22,6 +22,7 @@ from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from PIL import Image
 
 from optsched.page.formulas import mathml
 
@@ -204,7 +205,11 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Drop what no reader loads: maps of scripts, stemmers of other languages."""
+    """Drop what no reader loads, maps of scripts and stemmers; 256 colours do for a picture."""
+    for path in Path(config.site_dir).rglob("*.png"):
+        picture = Image.open(path).convert("RGBA")
+        if picture.getextrema()[3] == (255, 255):  # nothing shines through
+            picture.convert("RGB").quantize(256).save(path, optimize=True)
     scripts = Path(config.site_dir) / "assets" / "javascripts"
     languages = (scripts / "lunr").rglob("*.js")
     for path in [*Path(config.site_dir).rglob("*.map"), *languages]:
