@@ -16,6 +16,7 @@ from optsched.errors import FieldProblem, InputError
 from optsched.online.state import arrivals_of
 from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 Lookahead = NonNegativeInt | Literal["all"]
 """How many of the next arrivals are known at each arrival."""
@@ -126,6 +127,9 @@ def _replanned(problem: Problem, part: Any, plan: Any, now: float, options: Opti
     assert replan is not None
     answer = problem.verify(part, replan(part, plan, now, options))
     if answer.schedule is None:
+        if answer.solution.status is Status.INFEASIBLE:
+            allowed = "some for all of which there is room beside what has begun; there is none"
+            raise InputError.of("jobs", f"those known at {now:g}", allowed)
         found = f"{answer.solution.status} at {now:g} {answer.solution.message}".strip()
         allowed = f"enough for a schedule, which was not found ({found})"
         raise InputError.of("time_limit", options.time_limit, allowed)

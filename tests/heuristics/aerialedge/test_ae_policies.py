@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge import PROBLEM
@@ -134,6 +134,7 @@ def test_seventy_seven_times_faster_is_the_number_of_tasks(drone: int) -> None:
 
 
 @given(seed=st.integers(0, 10**6), tasks=st.integers(3, 30), spare=st.integers(0, 20))
+@example(seed=4210, tasks=3, spare=0)  # three tasks that need three nodes, on two
 @settings(max_examples=25, deadline=None)
 def test_every_policy_makes_a_feasible_schedule_no_better_than_the_optimum(
     seed: int, tasks: int, spare: int
@@ -143,7 +144,12 @@ def test_every_policy_makes_a_feasible_schedule_no_better_than_the_optimum(
     for name, heuristic in HEURISTICS.items():
         if name == "spear_mcts" and tasks > 12:
             continue
-        schedule = heuristic.run(instance, RNG(0))
+        try:
+            schedule = heuristic.run(instance, RNG(0))
+        except InputError as refused:  # tasks that wait for a node are no part of the exact model
+            if name != "reoptimise" or "there is none" not in str(refused):
+                raise
+            continue
         assert check(instance, schedule, partial=name == "random") == [], name
         assert len(np.unique(schedule.batch)) == schedule.batch.max() + 1
         if schedule.placed.all() and not schedule.phase.any():
