@@ -30,7 +30,11 @@ infinite coefficient of ``low``."""
 
 @dataclass(frozen=True)
 class Names:
-    """Letters, digits and underscores only; unique; in the order of columns and rows."""
+    """Words that readers of the format take, in the order of columns and rows.
+
+    Columns have different names, and rows; those not given in a file are letters, digits and
+    underscores.
+    """
 
     columns: list[str]
     rows: list[str]

@@ -46,7 +46,7 @@ def reoptimise(
 
     Raises:
         InputError: an option out of range, a problem without such a model, or a solve that finds
-            no schedule within its limit.
+            no schedule within its limit, or none that keeps to what has begun.
     """
     arrivals = arrivals_of(problem)
     options = Options(time_limit=time_limit)

@@ -18,6 +18,23 @@ def test_the_real_cluster_has_its_published_size(shared_data: Path) -> None:
     assert pods.cpu_cores.sum() == pytest.approx(85_436, abs=1)
 
 
+def test_small_lists_are_read_as_the_real_ones_are(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.csv"
+    file.write_text("sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,2,P100\nb,32000,131072,0,\n")
+    nodes = load_nodes(file)
+    assert (len(nodes), nodes.gpus.tolist()) == (2, [2, 0])
+    assert nodes.cpu_cores.tolist() == [64, 32]
+    file = tmp_path / "pods.csv"
+    header = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
+    file.write_text(header + "shares,4000,1024,1,250\nwhole,8000,2048,2,1000\nnone,500,64,0,0\n")
+    pods = load_pods(file)
+    assert pods.gpus.tolist() == [0.25, 2, 0]
+    assert pods.cpu_cores.tolist() == [4, 8, 0.5]
+    file.write_text(header + "shares,4000,1024,1,1001\n")
+    with pytest.raises(InputError, match=r"line 2, gpu_milli.*1001.*1\.\.1000"):
+        load_pods(file)
+
+
 def test_pods_that_held_gpus_are_jobs_in_order_of_creation(tmp_path: Path) -> None:
     file = tmp_path / "pods.csv"
     file.write_text(
