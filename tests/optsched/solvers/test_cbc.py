@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from solver_models import knapsack, market_split, unbounded
+from solver_models import interrupted, knapsack, market_split, unbounded, with_time_for_a_point
 
 from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers.pulp.cbc import _mps
@@ -87,14 +87,14 @@ def test_sides_that_exclude_each_other_and_rows_without_variables_are_infeasible
 
 @pytest.mark.parametrize("solver", ["cbc", "pulp:HiGHS", "pulp:PULP_CBC_CMD"])
 def test_a_time_limit_never_reads_as_optimal(solver):
-    solution = solve(market_split(), solver, time_limit=0.4)
+    solution = with_time_for_a_point(lambda t: solve(market_split(), solver, time_limit=t), 0.4)
     assert solution.status is Status.FEASIBLE
     assert solution.limit is Limit.TIME
     assert solution.objective > 0
 
 
 def test_a_bound_is_known_when_time_runs_out():
-    solution = solve(market_split(), "cbc", time_limit=0.4)
+    solution = with_time_for_a_point(lambda t: solve(market_split(), "cbc", time_limit=t), 0.4)
     assert solution.bound == pytest.approx(0, abs=1e-3)
     assert solution.bound <= 0
     assert solution.nodes is not None
@@ -114,11 +114,7 @@ def test_a_gap_asked_for_ends_the_search_without_a_claim_of_optimality(solver):
 
 
 def test_the_stop_event_ends_cbc_with_what_it_has():
-    stop = threading.Event()
-    timer = threading.Timer(0.5, stop.set)
-    timer.start()
-    solution = solve(market_split(), "cbc", stop=stop, time_limit=60)
-    timer.join()
+    solution = interrupted(lambda stop: solve(market_split(), "cbc", stop=stop, time_limit=60), 0.5)
     assert solution.status is Status.INTERRUPTED
     assert solution.has_point
     assert solution.limit is None

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import signal
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from solver_models import interrupted, knapsack, market_split, with_time_for_a_point
 
 from optsched.errors import InputError, UnsupportedError
 from optsched.model import FEASIBILITY, Model
@@ -26,31 +26,6 @@ from optsched.solvers.solution import Limit, Status
 
 def run(model: Model, start: np.ndarray | None = None, **options) -> SolverResult:
     return CpSat().solve(model.compile({"indicator"}), Options(**options), start)
-
-
-def knapsack() -> Model:
-    m = Model("knapsack")
-    take = m.binary("take", 3)
-    m.maximize(take @ np.array([6.0, 5.0, 4.0]) + 0.5)
-    m.add("weight", take @ np.array([3.0, 2.0, 2.0]) <= 4)
-    return m
-
-
-def market_split(rows: int = 5, items: int = 40, *, elastic: bool = True) -> Model:
-    """Halve every row's sum exactly: easy to begin with, out of reach to prove."""
-    rng = np.random.default_rng(7)
-    weights = rng.integers(1, 100, (rows, items)).astype(float)
-    half = np.floor(weights.sum(axis=1) / 2)
-    m = Model("market split")
-    x = m.binary("x", items)
-    if not elastic:
-        m.add("split", weights @ x == half)
-        return m
-    over = m.integer("over", rows, upper=half)
-    under = m.integer("under", rows, upper=half)
-    m.add("split", weights @ x + under - over == half)
-    m.minimize((over + under).sum())
-    return m
 
 
 def elastic_start(m: Model) -> np.ndarray:
@@ -89,7 +64,7 @@ def test_a_model_without_objective_is_solved_by_any_point():
 
 def test_a_time_limit_leaves_a_point_and_a_bound():
     m = market_split()
-    raw = run(m, time_limit=1.0)
+    raw = with_time_for_a_point(lambda t: run(m, time_limit=t), 1.0)
     assert (raw.status, raw.limit) == (Status.FEASIBLE, Limit.TIME)
     assert feasible(m, raw)
     assert raw.x is not None
@@ -135,11 +110,8 @@ def test_a_model_the_solver_refuses_is_an_error_with_its_words():
 
 
 def test_setting_the_stop_event_ends_with_the_incumbent():
-    m, stop = market_split(), threading.Event()
-    timer = threading.Timer(0.7, stop.set)
-    timer.start()
-    raw = run(m, stop=stop, time_limit=60)
-    timer.join()
+    m = market_split()
+    raw = interrupted(lambda stop: run(m, stop=stop, time_limit=60), 0.7)
     assert (raw.status, raw.limit) == (Status.INTERRUPTED, None)
     assert feasible(m, raw)
     assert raw.bound is not None
@@ -153,10 +125,7 @@ def test_a_stop_set_beforehand_still_ends_the_solve():
 
 def test_ctrl_c_ends_with_the_incumbent():
     m = market_split()
-    timer = threading.Timer(0.7, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    raw = run(m, time_limit=60)
-    timer.join()
+    raw = interrupted(lambda _: run(m, time_limit=60), 0.7, by_signal=True)
     assert raw.status is Status.INTERRUPTED
     assert feasible(m, raw)
     assert raw.bound is not None

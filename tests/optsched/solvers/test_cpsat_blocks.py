@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from solver_models import with_time_for_a_point
 
 from optsched import Model, UnsupportedError, solve
 from optsched.model import FEASIBILITY
@@ -425,7 +426,7 @@ def hard(rng: Rng) -> Model:
 
 def test_a_time_limit_leaves_a_checked_schedule_and_a_bound():
     m = hard(np.random.default_rng(1))
-    found = solve(m, solver="cpsat", time_limit=1.5)
+    found = with_time_for_a_point(lambda t: solve(m, solver="cpsat", time_limit=t), 1.5)
     assert (found.status, found.limit) == (Status.FEASIBLE, "time")
     assert found.checked
     assert found.bound < found.objective
@@ -433,7 +434,7 @@ def test_a_time_limit_leaves_a_checked_schedule_and_a_bound():
 
 def test_a_feasible_start_is_never_lost():
     m = hard(np.random.default_rng(2))
-    start = solve(m, solver="cpsat", time_limit=1.0)
+    start = with_time_for_a_point(lambda t: solve(m, solver="cpsat", time_limit=t), 1.0)
     again = solve(m, solver="cpsat", time_limit=1e-6, warm_start=start.values)
     assert again.status is Status.FEASIBLE
     assert again.objective <= start.objective

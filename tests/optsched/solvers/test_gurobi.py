@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from solver_models import with_time_for_a_point
 
 from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers.solution import Limit, Status
@@ -66,7 +67,7 @@ def hard() -> Model:
 
 
 def test_a_time_limit_ends_it_with_a_point_and_a_bound():
-    solution = solve(hard(), "gurobi", time_limit=0.3)
+    solution = with_time_for_a_point(lambda t: solve(hard(), "gurobi", time_limit=t), 0.3)
     assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.TIME)
     assert 0 <= solution.bound <= solution.objective
 
@@ -79,7 +80,7 @@ def test_a_stop_event_ends_it():
 
 def test_a_start_counts_where_there_is_no_time_to_search():
     m = hard()
-    best = solve(m, "gurobi", time_limit=1.0)
+    best = with_time_for_a_point(lambda t: solve(m, "gurobi", time_limit=t), 1.0)
     start = {name: best[name] for name in ("x", "over", "under")}
     again = solve(m, "gurobi", warm_start=start, extra={"NodeLimit": 0, "Heuristics": 0})
     assert again.objective <= best.objective

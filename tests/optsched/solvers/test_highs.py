@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import solver_models
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from solver_models import interrupted, knapsack, with_time_for_a_point
 
 from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers.highs import backend as highs
@@ -19,14 +21,6 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
 
 INF = np.inf
-
-
-def knapsack() -> Model:
-    m = Model("knapsack")
-    take = m.binary("take", 3)
-    m.maximize(take @ np.array([6.0, 5.0, 4.0]) + 0.5)
-    m.add("weight", take @ np.array([3.0, 2.0, 2.0]) <= 4)
-    return m
 
 
 def market_split(rows: int = 5, items: int = 40, *, elastic: bool = True) -> Model:
@@ -111,7 +105,7 @@ def test_the_optimum_is_that_of_enumeration(seed, maximise):
 
 
 def test_a_time_limit_with_a_point_reads_feasible_with_both_values():
-    solution = solve(market_split(), time_limit=0.3)
+    solution = with_time_for_a_point(lambda t: solve(market_split(), time_limit=t), 0.3)
     assert solution.status is Status.FEASIBLE
     assert solution.limit is Limit.TIME
     assert solution.checked
@@ -185,10 +179,7 @@ def start_of(solution: Solution) -> None:
 
 
 def test_the_stop_event_ends_a_solve_with_its_incumbent():
-    stop = threading.Event()
-    timer = threading.Timer(0.3, stop.set)
-    timer.start()
-    start_of(solve(market_split(), stop=stop, time_limit=30))
+    start_of(interrupted(lambda stop: solve(market_split(), stop=stop, time_limit=30), 0.3))
 
 
 def test_a_stop_event_already_set_ends_the_solve_at_once():
@@ -215,29 +206,23 @@ def test_the_stop_event_ends_a_linear_program(where):
 
 
 def test_ctrl_c_ends_a_solve_with_its_incumbent_and_the_next_one_runs():
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    try:
-        start_of(solve(market_split(), time_limit=30))
-    finally:
-        timer.cancel()
+    start_of(interrupted(lambda _: solve(market_split(), time_limit=30), 0.3, by_signal=True))
     assert solve(knapsack()).status is Status.OPTIMAL
 
 
 def test_a_process_survives_ctrl_c_from_outside():
     script = (
-        f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
-        "from test_highs import market_split, solve\n"
-        "model = market_split()\n"
-        "print('ready', flush=True)\n"
-        "print(solve(model, time_limit=30).status)\n"
+        f"import sys; sys.path.insert(0, {os.path.dirname(solver_models.__file__)!r})\n"
+        "from optsched import solve\n"
+        "from solver_models import market_split\n"
+        "searches = lambda course: print('searches', flush=True)\n"
+        "print(solve(market_split(), time_limit=30, on_progress=searches).status)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as run:
-        assert run.stdout.readline() == "ready\n"
-        threading.Event().wait(0.5)
+        assert run.stdout.readline() == "searches\n"
         run.send_signal(signal.SIGINT)
         said, _ = run.communicate(timeout=60)
-    assert said == "interrupted\n"
+    assert said.splitlines()[-1] == "interrupted"
     assert run.returncode == 0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from solver_models import infeasible, knapsack, market_split, unbounded
+from solver_models import infeasible, knapsack, market_split, unbounded, with_time_for_a_point
 
 from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers.dual_bound import dual_bound
@@ -102,7 +102,7 @@ def test_a_feasible_unbounded_program_is_not_called_infeasible():
 
 @pytest.mark.parametrize("solver", MIXED)
 def test_a_time_limit_reads_as_such(solver):
-    solution = solve(market_split(), solver, time_limit=0.3)
+    solution = with_time_for_a_point(lambda t: solve(market_split(), solver, time_limit=t), 0.3)
     assert solution.status is Status.FEASIBLE
     assert solution.limit is Limit.TIME
     assert solution.bound == 0
@@ -273,7 +273,7 @@ def test_a_warm_start_may_be_partial_and_wrong(solver):
 
 def test_a_warm_start_is_the_answer_where_no_better_is_found():
     m = market_split()
-    known = solve(m, "scip", time_limit=0.3)
+    known = with_time_for_a_point(lambda t: solve(m, "scip", time_limit=t), 0.3)
     again = solve(m, "scip", warm_start=known.values, extra={"limits/nodes": 1}, time_limit=20)
     assert again.objective <= known.objective
 
