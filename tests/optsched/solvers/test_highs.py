@@ -19,6 +19,7 @@ from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers.highs import backend as highs
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
+from optsched.testing.endings import large_linear_program
 
 INF = np.inf
 
@@ -42,19 +43,6 @@ def market_split(rows: int = 5, items: int = 40, *, elastic: bool = True) -> Mod
 
 def planted(items: int = 40) -> np.ndarray:
     return np.random.default_rng(8).integers(0, 2, items).astype(float)
-
-
-def large_lp(columns: int = 20_000, rows: int = 400) -> Model:
-    """A linear program that takes seconds."""
-    rng = np.random.default_rng(0)
-    m = Model("large")
-    x = m.continuous("x", columns, upper=5)
-    m.maximize(rng.integers(1, 50, columns).astype(float) @ x)
-    where = rng.integers(0, rows, 6 * columns)
-    weights = rng.integers(1, 10, 6 * columns).astype(float)
-    use = (weights * x[np.repeat(np.arange(columns), 6)]).sum_by(where, rows)
-    m.add("capacity", use <= np.bincount(where, weights=weights, minlength=rows))
-    return m
 
 
 # statuses
@@ -124,7 +112,7 @@ def test_a_time_limit_without_a_point_proves_nothing():
 
 
 def test_a_linear_program_stopped_by_the_time_limit_has_neither_point_nor_bound():
-    solution = solve(large_lp(), time_limit=0.05)
+    solution = solve(large_linear_program(), time_limit=0.05)
     assert solution.status is Status.NO_SOLUTION
     assert solution.limit is Limit.TIME
     assert (solution.objective, solution.bound, solution.duals) == (None, None, {})
@@ -193,7 +181,7 @@ def test_a_stop_event_already_set_ends_the_solve_at_once():
 @pytest.mark.parametrize("where", ["main", "other"])
 def test_the_stop_event_ends_a_linear_program(where):
     stop = threading.Event()
-    model = large_lp()
+    model = large_linear_program()
     threading.Timer(0.2, stop.set).start()
     with ThreadPoolExecutor(1) as pool:
         solution = (

@@ -16,6 +16,7 @@ from optsched.solvers.mathopt.writer import build
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Status
+from optsched.testing.endings import large_linear_program
 
 INF = np.inf
 ALL = ["scip", "glop", "pdlp", "mathopt-highs"]
@@ -23,19 +24,6 @@ MIXED = ["scip", "mathopt-highs"]
 TAKES = [*((solver, False) for solver in ALL), *((solver, True) for solver in MIXED)]
 """Each solver with the kinds of variable it takes: integer or not."""
 DUAL = ["glop", "pdlp", "mathopt-highs"]
-
-
-def large_lp(columns: int = 20_000, rows: int = 400) -> Model:
-    """A linear program that takes seconds."""
-    rng = np.random.default_rng(0)
-    m = Model("large")
-    x = m.continuous("x", columns, upper=5)
-    m.maximize(rng.integers(1, 50, columns).astype(float) @ x)
-    where = rng.integers(0, rows, 6 * columns)
-    weights = rng.integers(1, 10, 6 * columns).astype(float)
-    use = (weights * x[np.repeat(np.arange(columns), 6)]).sum_by(where, rows)
-    m.add("capacity", use <= np.bincount(where, weights=weights, minlength=rows))
-    return m
 
 
 # how a solve ends
@@ -111,7 +99,7 @@ def test_a_time_limit_reads_as_such(solver):
 
 @pytest.mark.parametrize("solver", ["glop", "pdlp"])
 def test_a_linear_program_out_of_time_has_no_optimum(solver):
-    solution = solve(large_lp(), solver, time_limit=0.05)
+    solution = solve(large_linear_program(), solver, time_limit=0.05)
     assert solution.limit is Limit.TIME
     assert solution.status in (Status.FEASIBLE, Status.NO_SOLUTION)
     assert solution.gap is None or solution.gap > 1e-6
@@ -132,8 +120,10 @@ def test_a_gap_asked_for_ends_the_search_without_a_claim_of_optimality(solver):
     assert solution.objective - solution.bound <= 300
 
 
-@pytest.mark.parametrize(("solver", "model"), [("scip", market_split), ("glop", large_lp),
-                                               ("pdlp", large_lp)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("solver", "model"),
+    [("scip", market_split), ("glop", large_linear_program), ("pdlp", large_linear_program)],
+)
 def test_the_stop_event_ends_a_solve(solver, model):
     stop = threading.Event()
     timer = threading.Timer(0.3, stop.set)
@@ -349,7 +339,7 @@ def test_numbers_a_solver_would_change_are_refused(solver, coefficient, side):
 
 
 def test_several_threads_and_a_gap_serve_pdlp():
-    solution = solve(large_lp(500, 40), "pdlp", threads=2, gap=1e-3, time_limit=30)
+    solution = solve(large_linear_program(500, 40), "pdlp", threads=2, gap=1e-3, time_limit=30)
     assert solution.status in (Status.FEASIBLE, Status.OPTIMAL)
     assert solution.bound >= solution.objective
     assert solution.gap <= 2e-3
