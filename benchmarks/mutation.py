@@ -124,6 +124,9 @@ def exchange(module: ModuleType, source: str) -> None:
     for name, old in list(vars(module).items()):
         if getattr(old, "__module__", None) == module.__name__:
             _exchange(old, new[name])
+        elif not name.startswith("__") and isinstance(old, dict):  # as of measures by name
+            for key, value in old.items():
+                _exchange(value, new[name].get(key))
         elif not name.startswith("__") and isinstance(old, VALUES) and new[name] != old:
             for other in list(sys.modules.values()):
                 if getattr(other, name, None) is old:

@@ -36,7 +36,6 @@ AGREEMENT = 1e-6
 _SMALL_COST = 1e-3  # costs from here on are left as they are
 _LARGE_COST = 1e4  # costs are not scaled beyond
 _SWITCH = 1e5  # constants from here on have been seen to lose optima
-_SETTLED = (Status.OPTIMAL, Status.INFEASIBLE)
 _TOO_SHORT = 0.05  # seconds in which a large model is not even handed over
 _CLAIMS_POINT = (Status.OPTIMAL, Status.FEASIBLE)
 
@@ -71,9 +70,8 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
         solution, x = (second, mended.x) if second.checked else (solution, x)
     if _was_rounded(compiled, result, solution):
         split = _split(engine, given, original, result, options, began)
-        settled = None if split is None else checked_solution(split, *told)
-        if split and settled and settled.status in _SETTLED:
-            solution, x = settled, split.x
+        if split is not None and (split.x is not None or not solution.checked):
+            solution, x = checked_solution(split, *told), split.x
     if x is not None and solution.status is Status.OPTIMAL and largest_switch(given) >= _SWITCH:
         return _second_look(solution, x, engine, given, _left(options, began), told)
     return with_warning(solution, given, x)
@@ -148,8 +146,7 @@ def _split(
         return answer(engine, child, _left(options, began), None)
 
     def judge(result: SolverResult) -> JudgedPoint:
-        point = result if result.x is None else replace(result, x=result.x[: len(original.cost)])
-        checked, value = _checked(original, point)
+        checked, value = _checked(original, result)
         return JudgedPoint(value, checked.status is Status.OPTIMAL)
 
     return split_solve(form, first, ask, judge)
@@ -195,8 +192,6 @@ def checked_solution(
         began: ``time.perf_counter()`` when work on the model started.
     """
     columns = len(original.cost)
-    if result.x is not None and len(result.x) > columns:
-        result = replace(result, x=result.x[:columns])
     result, objective = _checked(original, result)
     result = _proven(compiled, result, objective)
     duals, costs = result.row_duals, result.reduced_costs
@@ -345,7 +340,8 @@ def _checked(compiled: MatrixForm, result: SolverResult) -> tuple[SolverResult, 
             said = f"{result.status} without a point"
             return replace(result, status=Status.ERROR, message=said), None
         return result, None
-    x = np.where(compiled.integer, np.rint(result.x), result.x)
+    x = result.x[: len(compiled.cost)]  # lowering adds columns
+    x = np.where(compiled.integer, np.rint(x), x)
     within = np.minimum(np.maximum(x, compiled.lower), compiled.upper)  # np.clip is slow if small
     with np.errstate(invalid="ignore"):  # infinite less infinite
         close = np.abs(x - within) <= FEASIBILITY

@@ -8,7 +8,15 @@ import pytest
 from drp_cases import examples, instances, system, worked_drp, worked_dsrp
 from hypothesis import given
 
-from formulations.drp.check import TOLERANCE, bandwidth_cost, check, check_dsrp, cost, utilisation
+from formulations.drp.check import (
+    MEASURES,
+    TOLERANCE,
+    bandwidth_cost,
+    check,
+    check_dsrp,
+    cost,
+    utilisation,
+)
 from formulations.drp.decode import schedule_of
 from formulations.drp.instance import NO_SERVER, Instance
 from formulations.drp.schedule import Schedule
@@ -308,3 +316,4 @@ def test_bandwidth_cost_of_one_job_is_all_its_own():
     made = Schedule.build(admit=[False, True], assoc=[NO_SERVER, 1], allocations=[(1, 1, 0, 0.75)])
     assert bandwidth_cost(pair(), made) == (0.5, 0.75)
     assert bandwidth_cost(pair(), made).total == 1.25
+    assert MEASURES["gbit_per_s_per_job"](pair(), made) == 1.25 / 1e9

@@ -8,6 +8,7 @@ from okita_cases import worked_example
 
 from formulations.okita import Schedule
 from formulations.okita.check import (
+    MEASURES,
     check,
     completion_slots,
     cost,
@@ -50,6 +51,15 @@ def test_every_part_of_the_cost_is_each_jobs_own():
     assert latency_costs(instance, schedule).tolist() == [3, 5]
     assert job_costs(instance, schedule).tolist() == [7, 12]
     assert cost(instance, schedule) == 19
+
+
+@pytest.mark.parametrize(("horizon", "late"), [(1, 1), (2, 1), (3, 0)])
+def test_measures_of_a_table_are_those_of_the_schedule(horizon, late):
+    short = replace(worked_example(), horizon=horizon)
+    measured = {name: measure(short, built()) for name, measure in MEASURES.items()}
+    assert measured == {
+        "without_worst_job": 7, "bandwidth": 11, "mean_flow_time": 1, "jobs_after_horizon": late,
+    }  # fmt: skip
 
 
 def test_moving_costs_chunks_times_their_size():

@@ -210,6 +210,17 @@ def test_the_seconds_are_those_that_solving_took():
     assert 0 < solution.seconds < time.perf_counter() - began
 
 
+def test_what_has_nothing_to_decide_is_settled_without_asking():
+    for least, status, value in ((0, Status.OPTIMAL, 7.0), (1, Status.INFEASIBLE, None)):
+        m = Model()
+        x = m.continuous("x", 0)
+        m.add("row", x.sum() >= least)
+        m.minimize(x.sum() + 7)
+        engine = Scripted(SolverResult(Status.ERROR))
+        solution = solve_directly(m, engine, Options())
+        assert (solution.status, solution.objective, engine.asked) == (status, value, [])
+
+
 # small costs
 
 
@@ -257,6 +268,15 @@ def test_an_engine_sees_costs_raised_and_its_answer_is_brought_back():
             short.status,
             None if short.bound is None else 2 / 4096,
         )
+
+
+def test_costs_that_are_only_doubled_are_doubled():
+    m = Model()
+    x = m.continuous("x", 2, upper=9)
+    m.minimize(1e-6 * x[0] + 2500.1 * x[1])
+    engine = Scripted(SolverResult(Status.OPTIMAL, np.zeros(2), 0.0))
+    solve_directly(m, engine, Options())
+    np.testing.assert_array_equal(engine.asked[0][0].cost, [2e-6, 5000.2])
 
 
 def test_an_engine_with_exact_costs_sees_them_as_they_are():

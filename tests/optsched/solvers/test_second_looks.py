@@ -12,7 +12,7 @@ from optsched.solvers import direct, isolation
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.direct import solve_directly
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers.solution import Limit, Progress, Status
 
 SIGNS = {"minimise": 1.0, "maximise": -1.0}
 
@@ -99,7 +99,7 @@ def opened(amount: float, *, status=Status.OPTIMAL, nodes: int, sense="minimise"
     return SolverResult(status, point, value, nodes=nodes)
 
 
-def looked_at(engine, sense="minimise", constant=1e6):
+def looked_at(engine, sense="minimise", constant=1e6, **options):
     m = Model()
     x = m.continuous("x", upper=1e7)
     y = m.binary("y")
@@ -108,7 +108,7 @@ def looked_at(engine, sense="minimise", constant=1e6):
     m.add("enough", x + z >= 5)
     cost = x + 3 * y + 4 * z
     m.minimize(cost) if sense == "minimise" else m.maximize(-1 * cost)
-    return solve_directly(m, engine, Options())
+    return solve_directly(m, engine, Options(**options))
 
 
 @pytest.mark.parametrize("sense", SIGNS)
@@ -135,7 +135,81 @@ def test_a_constant_is_large_from_a_hundred_thousand_on(constant, looks):
     assert len(engine.forms) == looks
 
 
+def test_a_second_look_is_warned_of_its_own_point_and_not_of_the_first():
+    """Half a unit above a side of a million is within the tolerance of the row, and said."""
+    m = Model()
+    x, wide = m.continuous("x", upper=1e7), m.continuous("wide", upper=2e6)
+    y, z = m.binary("y"), m.continuous("z", upper=5)
+    m.add("open", x <= 1e6 * y)
+    m.add("enough", x + z >= 5)
+    m.add("most", wide <= 1e6)
+    m.minimize(x + 3 * y + 4 * z)
+
+    def point(amount, wide):
+        x = np.array([amount, wide, 1.0, 5 - amount])
+        return SolverResult(Status.OPTIMAL, x, 23 - 3 * amount)
+
+    high, low = 1e6 + 0.5, 1e6
+    kept = solve_directly(m, Series(point(1.0, high), point(5 / 6, low)), Options())
+    assert "'most' is kept to within its tolerance only" in kept.message
+    assert solve_directly(m, Series(point(1.0, low), point(5 / 6, high)), Options()).message == ""
+    for first, second in ((high, low), (low, high)):
+        engine = Series(point(1.0, first), point(7 / 6, second))
+        said = solve_directly(m, engine, Options()).message
+        assert ("'most' is kept" in said) == (second == high)
+
+
+def test_only_the_first_look_is_listened_to():
+    class Telling(Series):
+        tells_progress = True
+
+        def solve(self, compiled, options, start) -> SolverResult:
+            options.on_progress(Progress(0.0, None))
+            return super().solve(compiled, options, start)
+
+    heard = []
+    engine = Telling(opened(1.0, nodes=1))
+    looked_at(engine, on_progress=heard.append)
+    assert (len(engine.forms), len(heard)) == (2, 1)
+
+
 # points that are none once their integers are whole
+
+
+def switched_off(*answers):
+    """What is made of answers to: x up to 2 unless y, which is of no cost, switches it off."""
+    m = Model()
+    x, y = m.continuous("x", upper=2), m.binary("y")
+    m.add("off", x + 10 * y <= 10)
+    m.minimize(x)
+    engine = Series(*answers)
+    return solve_directly(m, engine, Options()), engine
+
+
+def test_the_rest_of_a_point_follows_its_whole_numbers():
+    off = SolverResult(Status.FEASIBLE, np.array([1.0, 0.9]), 0.0, Limit.TIME)
+    mended, engine = switched_off(off, SolverResult(Status.OPTIMAL, np.array([0.0, 1.0]), 0.0))
+    assert (mended.status, mended.objective, mended.limit) == (Status.FEASIBLE, 0.0, Limit.TIME)
+    np.testing.assert_array_equal([engine.forms[1].lower[1], engine.forms[1].upper[1]], [1, 1])
+    for rest in (SolverResult(Status.INFEASIBLE), off):
+        solution, engine = switched_off(off, rest)
+        assert (solution.status, len(engine.forms)) == (Status.ERROR, 2)
+        assert "breaks row 'off' by 1" in solution.message
+
+
+def test_an_optimum_without_a_point_is_an_error_whatever_may_be_rounded():
+    solution, engine = switched_off(SolverResult(Status.OPTIMAL, None, 0.0))
+    assert (solution.status, len(engine.forms)) == (Status.ERROR, 1)
+
+
+def test_a_point_in_hand_refutes_that_both_halves_are_infeasible():
+    none = SolverResult(Status.INFEASIBLE)
+    between = SolverResult(Status.OPTIMAL, np.array([1.0, 0.9]), -1.0)
+    rest = SolverResult(Status.OPTIMAL, np.array([0.0, 1.0]), 0.0)
+    solution, engine = switched_off(between, rest, none)
+    assert (solution.status, solution.objective, solution.bound) == (Status.FEASIBLE, 0.0, -1.0)
+    assert len(engine.forms) == 4
+    assert switched_off(between, none)[0].status is Status.INFEASIBLE
 
 
 class Between(Series):
@@ -173,6 +247,7 @@ def test_what_is_left_of_a_limit_is_told_after_a_hundredth_of_it(monkeypatch, sp
     told = direct._left(options, 0.0)
     assert told is options if left is None else told.time_limit == pytest.approx(left)
     assert direct._left(Options(), 0.0).time_limit is None
+    assert direct._left(options, spent - 4.0).time_limit == pytest.approx(6.0)
 
 
 @pytest.fixture

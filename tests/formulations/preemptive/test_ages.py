@@ -1,0 +1,146 @@
+"""What a job pays for its completion, against worker time bought unit by unit."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from formulations.preemptive.ages import BITS, JOB, NEVER, STEP, cheapest_ages
+
+PRICE_BITS = 3
+
+
+class Shop:
+    """Jobs, steps and prices as ``cheapest_ages`` takes them, drawn."""
+
+    def __init__(self, rng: np.random.Generator, *, slotted: bool, jobs: int = 1) -> None:
+        pools, cells = rng.integers(1, 4), rng.integers(3, 9)
+        widths = np.ones(cells, dtype=np.int64) if slotted else rng.integers(1, 4, cells)
+        self.jobs = np.zeros(jobs, dtype=JOB)
+        steps = []
+        for job in self.jobs:
+            job["release"], job["chunks"] = rng.integers(0, 3), rng.integers(1, 5)
+            job["work"] = rng.integers(1, 14)
+            job["cloud"], job["fast"] = NEVER, NEVER
+            if rng.random() < 0.5:
+                job["cloud"] = rng.integers(0, 12)
+                job["fast"] = job["cloud"] + rng.integers(1, 6)
+            job["first"] = len(steps)
+            offered = [(rng.integers(0, 5), pool, rng.integers(1, 4)) for pool in range(pools)]
+            offered += [(rng.integers(0, 5), rng.integers(pools), 1) for _ in range(2)]
+            steps += sorted(map(tuple, np.array(offered).tolist()))[rng.integers(0, 3) :]
+            job["last"] = len(steps)
+        self.steps = np.array(steps, dtype=STEP)
+        free = self.jobs["work"].max() + 8
+        self.edges = np.concatenate([[0], np.cumsum(widths), [widths.sum() + free]])
+        self.price = rng.integers(0, 8, (pools, cells + 1)) * (rng.random((pools, cells + 1)) < 0.8)
+        self.price[:, -1] = 0
+        self.slotted = slotted
+
+    def sold(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the module makes of it."""
+        return cheapest_ages(
+            self.jobs, self.steps, self.edges, self.price, PRICE_BITS, self.slotted
+        )
+
+    def ways(self, job: np.void) -> Iterator[tuple[Fraction, int]]:
+        """Age and price of every way to complete, the cloud's fast way left out."""
+        release, chunks, work = (int(job[name]) for name in ("release", "chunks", "work"))
+        steps = self.steps[job["first"] : job["last"]]
+        opens = release + int(job["cloud"])
+        cuts = {release, opens, *self.edges.tolist(), *(release + steps["age"]).tolist()}
+        bought: list[int] = []
+        for now, end in pairwise(sorted(c for c in cuts if release <= c <= self.edges[-1])):
+            cell = int(np.searchsorted(self.edges, now, side="right")) - 1
+            offers = [0] * chunks
+            if now < opens:
+                there = steps[release + steps["age"] <= now]
+                each = np.repeat(self.price[there["pool"], cell], there["workers"])
+                offers = sorted(each.tolist())[:chunks]
+            units = sorted(offers * (end - now))
+            whole = self.slotted and cell + 2 < len(self.edges)
+            for n in range(len(units) if whole else 1, len(units) + 1):
+                if units and len(bought) + n >= work:
+                    at = now + Fraction(n, len(offers)) - release
+                    yield at, sum(sorted(bought + units[:n])[:work])
+            bought += units
+
+
+@pytest.mark.parametrize("slotted", [False, True])
+def test_a_job_completes_in_its_cheapest_way_rounded_down(slotted: bool) -> None:
+    for seed in range(250):
+        shop = Shop(np.random.default_rng(seed), slotted=slotted)
+        job = shop.jobs[0]
+        value = int(shop.sold()[0][0])
+        ways, fast = list(shop.ways(job)), int(job["fast"]) << PRICE_BITS
+        least = min([fast, *((at << PRICE_BITS) + paid for at, paid in floored(ways))])
+        exact = min([fast, *(at * 2**PRICE_BITS + paid for at, paid in ways)])
+        assert least <= value <= exact
+        if job["chunks"] == 1:
+            assert value == least
+
+
+def floored(ways: list[tuple[Fraction, int]]) -> list[tuple[int, int]]:
+    """The ways, ages in whole units of time."""
+    return [(int(at), paid) for at, paid in ways]
+
+
+@pytest.mark.parametrize("slotted", [False, True])
+def test_what_is_bought_and_the_age_make_the_value_and_can_be_had(slotted: bool) -> None:
+    for seed in range(150):
+        shop = Shop(np.random.default_rng(seed), slotted=slotted)
+        job = shop.jobs[0]
+        (value,), (age,), use = shop.sold()
+        if age < 0:
+            assert value == job["fast"] << PRICE_BITS
+            assert not use.any()
+            continue
+        assert value == (age << PRICE_BITS) + (shop.price * use).sum()
+        end = job["release"] + age
+        end += not slotted or end >= shop.edges[-2]  # the age may be rounded down
+        steps = shop.steps[job["first"] : job["last"]]
+        changes = np.append(shop.edges, job["release"] + np.append(steps["age"], job["cloud"]))
+        until = changes[changes >= end].min()  # as if the cheapest came first
+        free = max(0, end - job["release"] - job["cloud"]) * job["chunks"]
+        assert job["work"] - free <= use.sum() <= job["work"]
+        for pool in range(len(use)):
+            mine = steps[steps["pool"] == pool]
+            for cell, (low, high) in enumerate(pairwise(shop.edges.tolist())):
+                begin = np.maximum(job["release"] + mine["age"], low)
+                most = np.maximum(np.minimum(high, until) - begin, 0) @ mine["workers"]
+                assert 0 <= use[pool, cell] <= most
+
+
+@pytest.mark.parametrize("slotted", [False, True])
+def test_jobs_buy_as_if_each_were_alone(slotted: bool) -> None:
+    for seed in range(30):
+        shop = Shop(np.random.default_rng(seed), slotted=slotted, jobs=4)
+        value, age, use = shop.sold()
+        alone = [
+            cheapest_ages(
+                shop.jobs[j : j + 1], shop.steps, shop.edges, shop.price, PRICE_BITS, slotted
+            )
+            for j in range(4)
+        ]
+        assert value.tolist() == [int(one[0][0]) for one in alone]
+        assert age.tolist() == [int(one[1][0]) for one in alone]
+        np.testing.assert_array_equal(use, sum(one[2] for one in alone))
+
+
+def test_no_price_is_too_large_for_the_sum_of_a_job() -> None:
+    """Eight units at 2 ** 62 each are more than an integer holds; the free cell is taken."""
+    job = np.array([(0, 1, 8, NEVER, NEVER, 0, 1)], dtype=JOB)
+    steps = np.array([(0, 0, 1)], dtype=STEP)
+    price = np.array([[1 << 62, 1 << 62, 0]])
+    value, age, use = cheapest_ages(job, steps, np.array([0, 1, 9, 20]), price, 1, False)
+    assert (value.tolist(), age.tolist(), use.tolist()) == ([34], [17], [[0, 0, 8]])
+    assert 8 * ((1 << (BITS - 1)) // 8) + (20 << 1) < 1 << BITS
+
+
+def test_a_job_that_nobody_serves_stays_without_an_age() -> None:
+    job = np.array([(0, 1, 1, NEVER, NEVER, 0, 0)], dtype=JOB)
+    none = np.zeros(0, dtype=STEP)
+    value, age, use = cheapest_ages(job, none, np.array([0, 1, 4]), np.ones((1, 2), int), 1, True)
+    assert (value.tolist(), age.tolist(), use.any()) == ([1 << 62], [-1], False)
