@@ -185,8 +185,8 @@ def test_a_second_solve_for_the_same_point_has_only_the_time_that_is_left():
     m.add("most", x <= 5 * y)
     m.maximize(x)
     solve(m, Slow(), time_limit=3.0)
-    assert told[0] == 3.0
-    assert told[1] < 2.9
+    assert told[0] <= 3.0
+    assert told[1] < told[0] - 0.29  # of which 0.3 s were slept
 
 
 # whole methods
