@@ -99,51 +99,55 @@ class ByUnits:
 
 
 @njit_cached
-def _best_first(profit: Floats, order: Integers) -> None:
-    """Write positions by falling profit; they are few, and numpy's sort takes long to compile."""
+def _best_first(profit: Floats, order: Integers) -> int:
+    """Write positions of what pays by falling profit, and say how many; numpy's sort is slow."""
+    count = 0
     for n in range(len(profit)):
-        at = n
+        if profit[n] <= 0.0:
+            continue
+        at = count
         while at > 0 and profit[order[at - 1]] < profit[n]:
             order[at] = order[at - 1]
             at -= 1
         order[at] = n
+        count += 1
+    return count
 
 
 @njit_cached
-def _earnings(alpha: Floats, supply: Integers, move: Floats, share: float, earned: Floats) -> None:
+def earnings(alpha: Floats, supply: Integers, move: Floats, share: float, earned: Floats) -> None:
     """What the y-th worker at each site earns in a slot, shape (sites, most units + 1), written."""
     sites = len(alpha)
     profit, order = np.empty(sites), np.empty(sites, dtype=np.int64)
     for v in range(sites):
         for r in range(sites):
             profit[r] = alpha[r] - move[r, v]
-        _best_first(profit, order)
-        at, left = 0, float(supply[order[0]])
+        pay = _best_first(profit, order)
+        at, left = 0, float(supply[order[0]]) if pay > 0 else 0.0
         for y in range(1, earned.shape[1]):
             room, total = share, 0.0
-            while room > 0.0 and at < sites and profit[order[at]] > 0.0:
+            while room > 0.0 and at < pay:
                 taken = min(room, left)
                 total += taken * profit[order[at]]
                 room -= taken
                 left -= taken
                 if left <= 0.0:
                     at += 1
-                    left = float(supply[order[at]]) if at < sites else 0.0
+                    left = float(supply[order[at]]) if at < pay else 0.0
             earned[v, y] = total
 
 
 @njit_cached
-def _subtract(
+def subtract(
     alpha: Floats, supply: Integers, move: Floats, v: int, room: float, missing: Floats
 ) -> None:
     """Take off what workers at ``v`` train in a slot: the chunks that pay best."""
     profit, order = np.empty(len(alpha)), np.empty(len(alpha), dtype=np.int64)
     for r in range(len(alpha)):
         profit[r] = alpha[r] - move[r, v]
-    _best_first(profit, order)
-    for n in range(len(order)):
+    for n in range(_best_first(profit, order)):
         r = order[n]
-        if room <= 0.0 or profit[r] <= 0.0:
+        if room <= 0.0:
             break
         taken = min(room, float(supply[r]))
         missing[r] -= taken
@@ -166,7 +170,7 @@ def _gains(
     """Cheapest price of so many workers in a slot and where the server stands then.
 
     Args:
-        earned: see ``_earnings``.
+        earned: see ``earnings``.
         worker_price: of this slot, by site of the server, site of the worker.
         server_price: of this slot, by site.
         least: of this slot, by site.
@@ -280,7 +284,7 @@ def _search(
         alpha, kept = alphas[f].copy(), alphas[f].copy()
         best, pace, idle = -np.inf, 1.0, 0
         for _ in range(steps):
-            _earnings(alpha, supply, move, share, earned)
+            earnings(alpha, supply, move, share, earned)
             for t in range(slots):
                 _gains(
                     earned, worker_price[t], server_price[t], least[t], most[t], -1, top,
@@ -336,7 +340,7 @@ def _search(
                     if count[t, r] > 0:
                         room[r] += rate * count[t, r] // work
                         paid += worker_price[t, s, r] * count[t, r]
-                        _subtract(alpha, supply, move, r, share * count[t, r], slope)
+                        subtract(alpha, supply, move, r, share * count[t, r], slope)
             if room.sum() >= total and paid < price[f]:
                 paid += cheapest_transport(supply, room, move, carried, total)
                 if paid < price[f]:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import FEW_SITES, STEPS, THOROUGH, ByUnits
 from formulations.okita.check import completion_slots, cost
 from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
@@ -134,6 +135,8 @@ class Planner:
         lattice = self.lattices[i]
         if lattice is not None:
             return next(cheapest_paths(self.instance, lattice, terms), None)
+        if self.beyond:
+            return cheapest_by_servers(self.instance, i, terms)
         return next(iter(self.searches[i].cheapest(terms)[0]), None)
 
     def optimum(self, i: int, room: FreeCapacity | None) -> Path:
@@ -171,12 +174,18 @@ class Planner:
     def _site_bounds(self) -> Floats:
         return site_bounds(self.instance)
 
-    def insert(self, order: Sequence[int]) -> Schedule:
-        """Jobs in this order, each as cheaply as what the earlier ones leave allows."""
-        room = FreeCapacity(self.instance)
-        return Schedule.merged(
-            [path_schedule(self.instance, i, path) for i, path in self.inserted(order, room)]
-        )
+    def insert(self, order: Sequence[int], enough: Callable[[], bool] = lambda: False) -> Schedule:
+        """Jobs in this order, each as cheaply as what the earlier ones leave allows.
+
+        Raises:
+            TimeoutError: ``enough``, which is asked after each job.
+        """
+        room, parts = FreeCapacity(self.instance), []
+        for i, path in self.inserted(order, room):
+            if enough():
+                raise TimeoutError("insertion was cut short")
+            parts.append(path_schedule(self.instance, i, path))
+        return Schedule.merged(parts)
 
     def inserted(self, order: Sequence[int], room: FreeCapacity) -> Iterator[tuple[int, Path]]:
         """The same one by one, beside what is taken already."""
@@ -234,12 +243,12 @@ class Planner:
     def best_insertion(self, enough: Callable[[], bool] = lambda: False) -> Schedule:
         """The best of a few orders: of arrival, of latency weight, of size.
 
+        Where insertion takes long, there is the greedy schedule first, and one order.
+
         Args:
-            enough: asked before each order but the first.
+            enough: asked before each order but the first, and there on the way.
         """
         instance = self.instance
-        if self.beyond:
-            return self.greedy()
         keys = (
             instance.release_slot,
             -instance.latency.weight,
@@ -248,12 +257,17 @@ class Planner:
         )
         index = np.arange(instance.jobs)
         orders = [np.lexsort((index, instance.release_slot, key)) for key in keys]
-        found = [self.insert(orders[0].tolist())]
-        with suppress(TimeoutError):
-            for order in orders[1:]:
-                if enough():
-                    break
-                found.append(self.insert(order.tolist()))
+        if self.beyond:
+            found = [self.greedy()]
+            with suppress(TimeoutError):
+                found.append(self.insert(orders[0].tolist(), enough))
+        else:
+            found = [self.insert(orders[0].tolist())]
+            with suppress(TimeoutError):
+                for order in orders[1:]:
+                    if enough():
+                        break
+                    found.append(self.insert(order.tolist()))
         return min(found, key=lambda schedule: cost(instance, schedule))
 
 

@@ -2,15 +2,15 @@
 
 The columns of ``problem_2_columns`` are whole schedules of a job; where these are too many to be
 searched, their prices can still be bounded from below. Besides the capacities (R11) the supplies
-(2a) are priced, u_i^r per chunk, and workers may be fractions: a job then decides in every slot
-by itself where its server stands, and chunk by chunk whether a chunk is worth training,
+(2a) are priced, u_i^r per chunk: a job then decides in every slot by itself where its server
+stands, and worker by worker whether what it trains is worth more than it costs,
 
     min over L of f_i(L) + sum over t <= L of min(0, min over s of
-        price of the server at (t, s) + sum over r of D_i^r min(0, c_i(t, s, r) - u_i^r)),
+        price of the server at (t, s) + sum over r', y of min(0, c_i(t, s, r') - e_i(r', y))),
 
-where c_i(t, s, r) is the cheapest way to train a chunk of site r: over all sites r', the data to
-r', a worker's share of talking from r' to s, and of the resources at r'. With u_i^r D_i^r added,
-and less the prices of all capacities, that bounds the optimum at any prices.
+where c_i(t, s, r') is what a worker at r' pays for talking to s and for resources, and e_i(r', y)
+what the y-th worker there adds to the best that y of them can earn (``by_units``). With u_i^r D_i^r
+added, and less the prices of all capacities, that bounds the optimum at any prices.
 """
 
 from __future__ import annotations
@@ -19,10 +19,16 @@ import time
 from threading import Event
 
 import numpy as np
-from numpy.typing import NDArray
 
+from formulations.okita.by_units import earnings, subtract
 from formulations.okita.construct import Planner, known_cost
-from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.instance import (
+    Booleans,
+    Floats,
+    Instance,
+    Integers,
+    workers_beside_server,
+)
 from formulations.okita.windows import Windows, site_bounds, windows
 from optsched.decomposition import maximise_dual
 from optsched.jit import njit_cached
@@ -34,14 +40,8 @@ STEPS_ALONE = 150
 STEPS = 450
 """Steps on all prices after that."""
 
-NEAREST = 16
-"""Sites at which a chunk may be trained; at all others it is taken to be as cheap as at the next
-one, and resources to be free."""
-
 _ROUNDING = 1e-9  # relative, by which the bound is lowered
 _SCALE = 0.05  # of a slot's lateness, by which prices of resources are scaled
-
-Places = NDArray[np.int32]
 
 
 def relaxed_column_bound(instance: Instance, *, seconds: float | None = None) -> float:
@@ -93,14 +93,21 @@ class _Dual:
         instance = span.instance
         self.span = span
         self._share = instance.work_per_chunk / instance.rate_numerator
-        self._ways, self._places = _ways(instance, self._share)
+        q, demands = instance.unit_bandwidth_cost, (instance.worker_demand, instance.ps_demand)
+        free = instance.capacity[None]
+        fit = [workers_beside_server(free, m, n)[0] for m, n in zip(*demands, strict=True)]
+        self._most = np.clip(np.array(fit), 0, instance.useful_workers[:, None, :])
         self._hosts = np.array([(instance.capacity >= n).all(axis=1) for n in instance.ps_demand])
+        self._talk = instance.exchange_size_mb[:, None, None] * q.T  # [job, server, worker]
+        self._move = instance.chunk_size_mb[:, None, None] * q
         slots = int(span.last.max())
         self._capacity = np.tile(instance.capacity.astype(float), (slots, 1, 1))
         self._chunks = instance.num_chunks.astype(float)
         self._used = np.zeros_like(self._capacity)
         self._missing = np.zeros_like(self._chunks)
-        typical = self._ways[:, :, :, 0].mean(axis=2)
+        talk = self._share[:, None, None] * self._talk
+        ways = zip(self._move, talk, strict=True)
+        typical = np.array([(m[:, None] + w).min(axis=2).mean(axis=1) for m, w in ways])
         late = _SCALE * float(np.median(instance.latency.cost(np.arange(instance.jobs), 0)))
         units = np.maximum(self._capacity, 1.0)
         # a step moves each price by a like part of what it may be
@@ -119,62 +126,26 @@ class _Dual:
         supply = scaled[: self.supplies].reshape(self._chunks.shape)
         resource = scaled[self.supplies :].reshape(self._capacity.shape)
         value = _bound(
-            supply, resource, self._chunks, self._ways, self._places, self._hosts, self._share,
-            instance.worker_demand.astype(float), instance.ps_demand.astype(float),
-            self.span.flow_cost, instance.release_slot - 1, self.span.first_cell,
-            self.span.earliest - instance.release_slot, self._missing, self._used,
+            supply, resource, instance.num_chunks, self._talk, self._move, self._most, self._hosts,
+            1.0 / self._share, instance.worker_demand.astype(float),
+            instance.ps_demand.astype(float), self.span.flow_cost, instance.release_slot - 1,
+            self.span.first_cell, self.span.earliest - instance.release_slot, self._missing,
+            self._used,
         )  # fmt: skip
         excess = self._used - self._capacity
         slope = np.concatenate([self._missing.reshape(-1), excess.reshape(-1)])
         return value - float((resource * self._capacity).sum()), slope * self._scale
 
 
-def _ways(instance: Instance, share: Floats) -> tuple[Floats, Places]:
-    """Cheapest ways to train a chunk where resources are free, and where; ascending.
-
-    Returns:
-        Money and site by job, site of the chunk, site of the server, rank; site -1 stands for all
-        sites not listed.
-    """
-    q, sites = instance.unit_bandwidth_cost, instance.sites
-    kept = min(NEAREST, sites)
-    cost = np.empty((instance.jobs, sites, sites, min(kept + 1, sites)))
-    place = np.empty(cost.shape, dtype=np.int32)
-    for i in range(instance.jobs):
-        talk = share[i] * instance.exchange_size_mb[i] * q.T  # [server, worker]
-        way = instance.chunk_size_mb[i] * q[:, None, :] + talk[None]
-        way[:, :, instance.useful_workers[i] == 0] = np.inf
-        order = np.argsort(way, axis=2)[:, :, : cost.shape[3]]
-        place[i] = order
-        cost[i] = np.take_along_axis(way, order, axis=2)
-    place[:, :, :, kept:] = -1
-    return cost, place
-
-
-@njit_cached
-def _cheapest(
-    worth: float, ways: Floats, places: Places, price: Floats, i: int, r: int, s: int
-) -> tuple[float, int]:
-    """What a chunk of r costs if that is less than it is worth, else its worth; and the rank."""
-    best, rank = worth, -1
-    for j in range(ways.shape[3]):
-        if ways[i, r, s, j] >= best:  # slices of the arrays would cost more than this loop
-            break
-        site = places[i, r, s, j]
-        total = ways[i, r, s, j] + (price[site] if site >= 0 else 0.0)
-        if total < best:
-            best, rank = total, j
-    return best, rank
-
-
 @njit_cached
 def _bound(
     supply: Floats,
     resource: Floats,
-    chunks: Floats,
-    ways: Floats,
-    places: Places,
-    hosts: NDArray[np.bool_],
+    chunks: Integers,
+    talk: Floats,
+    move: Floats,
+    most: Integers,
+    hosts: Booleans,
     share: Floats,
     worker: Floats,
     server: Floats,
@@ -191,10 +162,11 @@ def _bound(
         supply: u, shape (jobs, sites), money per chunk.
         resource: price of a unit, shape (slots, sites, resources), money.
         chunks: D, shape (jobs, sites).
-        ways: see ``_ways``.
-        places: see ``_ways``.
+        talk: what a worker pays for the exchange, by job, site of the server, site of the worker.
+        move: price of a chunk by job, from row to column.
+        most: workers that fit, by job, site of the server, site of the worker.
         hosts: sites that can hold the server, shape (jobs, sites).
-        share: of a worker and slot that a chunk takes, shape (jobs,).
+        share: chunks that a worker trains in a slot at most, shape (jobs,).
         worker: m, shape (jobs, resources).
         server: n, shape (jobs, resources).
         flow_cost: f of every cell.
@@ -205,7 +177,7 @@ def _bound(
         used: written: units in use, shape (slots, sites, resources).
     """
     jobs, sites = chunks.shape
-    kinds, ranks = resource.shape[2], ways.shape[3]
+    kinds = resource.shape[2]
     price = np.empty(sites)
     missing[:, :] = chunks
     used[:, :, :] = 0.0
@@ -213,32 +185,34 @@ def _bound(
     for i in range(jobs):
         length = first_cell[i + 1] - first_cell[i]
         stands = np.full(length, -1)
-        so_far, best, last = 0.0, np.inf, -1
+        earned = np.zeros((sites, most[i].max() + 1))
+        earnings(supply[i], chunks[i], move[i], share[i], earned)
+        lowest, so_far, best, last = 0.0, 0.0, np.inf, -1
         for t in range(length):
             at = resource[first_slot[i] + t]
             for r in range(sites):
                 price[r] = 0.0
                 for k in range(kinds):
-                    price[r] += share[i] * worker[i, k] * at[r, k]
-            lowest = 0.0
-            for s in range(sites):
-                if not hosts[i, s]:
-                    continue
-                value = 0.0
-                for k in range(kinds):
-                    value += server[i, k] * at[s, k]
-                for r in range(sites):
-                    worth = supply[i, r]
-                    cost = worth
-                    for j in range(ranks):  # ``_cheapest``, whose call would take ten times as long
-                        if ways[i, r, s, j] >= cost:
-                            break
-                        site = places[i, r, s, j]
-                        extra = price[site] if site >= 0 else 0.0
-                        cost = min(cost, ways[i, r, s, j] + extra)
-                    value += chunks[i, r] * (cost - worth)
-                if value < lowest:
-                    lowest, stands[t] = value, s
+                    price[r] += worker[i, k] * at[r, k]
+            if t > 0 and (at == resource[first_slot[i] + t - 1]).all():
+                stands[t] = stands[t - 1]
+            else:
+                lowest = 0.0
+                for s in range(sites):
+                    if not hosts[i, s]:
+                        continue
+                    value = 0.0
+                    for k in range(kinds):
+                        value += server[i, k] * at[s, k]
+                    for r in range(sites):
+                        pays = talk[i, s, r] + price[r]
+                        for y in range(1, most[i, s, r] + 1):
+                            gain = earned[r, y] - pays
+                            if gain <= 0.0:
+                                break
+                            value -= gain
+                    if value < lowest:
+                        lowest, stands[t] = value, s
             so_far += lowest
             done = flow_cost[first_cell[i] + t] + so_far
             if t >= earliest[i] and done < best:
@@ -251,21 +225,20 @@ def _bound(
             if s < 0:
                 continue
             slot = first_slot[i] + t
-            for r in range(sites):
-                price[r] = 0.0
-                for k in range(kinds):
-                    price[r] += share[i] * worker[i, k] * resource[slot, r, k]
             for k in range(kinds):
                 used[slot, s, k] += server[i, k]
             for r in range(sites):
-                _, rank = _cheapest(supply[i, r], ways, places, price, i, r, s)
-                if rank < 0:
+                pays = talk[i, s, r]
+                for k in range(kinds):
+                    pays += worker[i, k] * resource[slot, r, k]
+                count = 0
+                while count < most[i, s, r] and earned[r, count + 1] > pays:
+                    count += 1
+                if count == 0:
                     continue
-                missing[i, r] -= chunks[i, r]
-                if places[i, r, s, rank] >= 0:
-                    for k in range(kinds):
-                        amount = chunks[i, r] * share[i] * worker[i, k]
-                        used[slot, places[i, r, s, rank], k] += amount
+                subtract(supply[i], chunks[i], move[i], r, share[i] * count, missing[i])
+                for k in range(kinds):
+                    used[slot, r, k] += count * worker[i, k]
     return total
 
 

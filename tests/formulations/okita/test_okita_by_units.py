@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import tiny
 
-from formulations.okita import PROBLEM, lattice
+from formulations.okita import PROBLEM, construct, lattice
+from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check, cost
 from formulations.okita.construct import Planner
@@ -46,6 +47,32 @@ def test_the_optimum_of_one_job_lies_between_bound_and_schedule_of_its_units(see
             assert check(alone, path_schedule(alone, 0, path)) == []
 
 
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_a_schedule_by_its_servers_is_one_and_costs_what_it_says(seed):
+    instance = tiny(seed)
+    for i in range(instance.jobs):
+        terms = free_terms(instance, i, int(slots_needed(instance)[i]))
+        path = cheapest_by_servers(instance, i, terms)
+        exact = next(cheapest_paths(instance, build_lattice(instance, i), terms))
+        assert path is not None
+        alone = instance.select_jobs([i])
+        schedule = path_schedule(alone, 0, path)
+        assert check(alone, schedule) == []
+        assert cost(alone, schedule) == pytest.approx(path.price)
+        assert exact.price <= path.price + 1e-7
+
+
+def test_schedules_by_servers_are_within_a_fifth_of_the_optimum_at_the_papers_ranges():
+    instance = PROBLEM.generate(np.random.default_rng(0), jobs=6, sites=4, horizon=3)
+    for i in range(instance.jobs):
+        terms = free_terms(instance, i, 8)
+        exact = next(cheapest_paths(instance, build_lattice(instance, i), terms)).price
+        path = cheapest_by_servers(instance, i, terms)
+        assert path is not None
+        assert path.price <= 1.2 * exact
+
+
 def test_the_bound_by_units_is_within_two_per_cent_at_the_papers_ranges_the_schedule_within_ten():
     instance = PROBLEM.generate(np.random.default_rng(0), jobs=6, sites=4, horizon=3)
     for i in range(instance.jobs):
@@ -58,12 +85,14 @@ def test_the_bound_by_units_is_within_two_per_cent_at_the_papers_ranges_the_sche
 
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(SEEDS)
-def test_without_lattices_bound_and_schedule_still_hold_the_optimum_between_them(seed):
+@pytest.mark.parametrize("few", [0, construct.FEW_SITES])
+def test_without_lattices_bound_and_schedule_still_hold_the_optimum_between_them(few, seed):
     instance = tiny(seed, sites=2, most_chunks=2)
     start = Planner(instance).best_insertion()  # where there is no machine code yet, it is this
     limit = Options(time_limit=0.3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "LARGEST_LATTICE", 0)
+        patch.setattr(construct, "FEW_SITES", few)
         answer = PROBLEM.solve("problem_2_columns", instance, start=start, options=limit)
     exact = PROBLEM.solve("problem_2_columns", instance).solution.objective
     assert answer.solution.bound <= exact + 1e-7
