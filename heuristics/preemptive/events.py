@@ -8,6 +8,8 @@ asks: each worker keeps the moment of its next completion and catches up when lo
 
 from __future__ import annotations
 
+import math
+
 from heuristics.preemptive.queues import (
     BUCKET_SIZE,
     NONE,
@@ -222,3 +224,10 @@ def copy(tables: Tables, x: int, keeps: int) -> int:
     tables.workers[row] = tables.workers[x]
     tables.workers[row]["keeps"] = keeps
     return row
+
+
+@njit_cached
+def tell_all(tables: Tables) -> None:
+    """Append the runs that workers will do if nothing else arrives."""
+    for x in range(len(tables.workers) - 1):
+        advance(tables, copy(tables, x, TELL), math.inf, 0.0)

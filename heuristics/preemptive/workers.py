@@ -156,8 +156,7 @@ class WorkerPool:
         self._reserve()
         tables = self._tables
         done = int(tables.totals["runs"][0])
-        for x in range(len(tables.workers) - 1):
-            events.advance(tables, events.copy(tables, x, events.TELL), np.inf, 0.0)
+        events.tell_all(tables)
         rows = tables.runs[: int(tables.totals["runs"][0])]
         tables.totals["runs"] = done
         ticket = tables.tickets[rows["ticket"]]

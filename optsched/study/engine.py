@@ -84,19 +84,17 @@ class Engine:
             KeyboardInterrupt: also where a solver has heard of it first.
         """
         self.store.set_plan(self.plan, self.executor.size())
-        self._refill()
-        yield self._pace.progress()
+        yield from self._refilled()
         with closing(drain(work, self._tasks, self.executor)) as batches:
             for batch in batches:
                 with self.store.writing():
                     stops = [self._record(finished) for finished in batch]
                 for stop in filter(None, stops):
                     raise stop
-                self._refill()
                 self._pace.workers = self.executor.size()
-                yield self._pace.progress()
+                yield from self._refilled()
 
-    def finished_instances(self) -> Iterator[FinishedInstance]:
+    def finished_instances(self) -> Generator[FinishedInstance, None, None]:
         """Run to the end as ``run`` does; yield each case once, when all its runs are there."""
         with closing(self.run()) as steps:
             for _ in steps:
@@ -104,7 +102,24 @@ class Engine:
                     one = self._done.popleft()
                     yield FinishedInstance(one.number, self._rows(one))
 
+    def add(self, case: PlannedInstance) -> None:
+        """Ask for one more, between results: what came of others may lead to it."""
+        number = len(self.plan.cases)
+        self._cases.append((number, case))
+        self.plan.cases.append(case)
+        self._instances |= {case.recipe: Made(case.recipe)} if case.given else {}
+        self._pace.expect(self.plan.layouts[case.grid], 1)
+        self.store.add_cases(self.plan, number)
+
     # from cases to tasks
+
+    def _refilled(self) -> Iterator[Progress]:
+        """Open cases and tell how far it is, again where cases are added on hearing it."""
+        there = -1
+        while there < len(self.plan.cases):
+            there = len(self.plan.cases)
+            self._refill()
+            yield self._pace.progress()
 
     def _refill(self) -> None:
         """Open cases until there is enough to do, also where many short runs go together."""

@@ -46,10 +46,15 @@ class Pace:
         self._latest = ""
         self._left: Counter[str] = Counter()
         self._took = dict(took)
+        self._planned = 0
         for grid, count in Counter(case.grid for case in cases).items():
-            for step in layouts[grid].steps:
-                self._left[step.key] += count
-        self._planned = self._left.total()
+            self.expect(layouts[grid], count)
+
+    def expect(self, layout: Layout, count: int) -> None:
+        """So many instances of a grid are planned, beside others."""
+        for step in layout.steps:
+            self._left[step.key] += count
+            self._planned += count
 
     def finish(self, method: str) -> None:
         """A run of the method has its result."""

@@ -233,22 +233,31 @@ class Store:
                 "INSERT INTO grids VALUES (?, ?)",
                 [(number, _json(layout.plain())) for number, layout in enumerate(plan.layouts)],
             )
-            self._sql.executemany(
-                "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    (number, case.grid, case.recipe, case.name, case.seed, _json(case.cell))
-                    for number, case in enumerate(plan.cases)
-                ],
-            )
-            self._sql.executemany(
-                "INSERT OR IGNORE INTO instances VALUES (?, ?, ?, ?, ?, '', 0.0)",
-                [
-                    (one.recipe, plan.layouts[one.grid].problem, one.name, one.seed, one.recipe)
-                    for one in plan.cases
-                    if one.given
-                ],
-            )
             self._sql.execute("INSERT OR REPLACE INTO facts VALUES ('workers', ?)", [str(workers)])
+            self._insert_cases(plan, 0)
+
+    def add_cases(self, plan: Plan, first: int) -> None:
+        """Say that the cases of a plan from this number on belong to the study."""
+        with self.writing():
+            self._insert_cases(plan, first)
+
+    def _insert_cases(self, plan: Plan, first: int) -> None:
+        cases = plan.cases[first:]
+        self._sql.executemany(
+            "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (number, case.grid, case.recipe, case.name, case.seed, _json(case.cell))
+                for number, case in enumerate(cases, first)
+            ],
+        )
+        self._sql.executemany(
+            "INSERT OR IGNORE INTO instances VALUES (?, ?, ?, ?, ?, '', 0.0)",
+            [
+                (one.recipe, plan.layouts[one.grid].problem, one.name, one.seed, one.recipe)
+                for one in cases
+                if one.given
+            ],
+        )
 
     def layouts(self) -> list[Layout]:
         """The grids of the study."""

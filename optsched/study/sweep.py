@@ -48,8 +48,8 @@ class Sweep:
         return pd.DataFrame([{**task, **row} for task, rows in measured for row in rows])
 
 
-def add_sweep(plan: Plan, problem: str, sweep: Sweep, scale: Scale) -> None:
-    """Put every instance of a sweep into a plan, as a grid of its own.
+def add_sweep(plan: Plan, problem: str, sweep: Sweep, scale: Scale) -> Step:
+    """Put every instance of a sweep into a plan, as a grid of its own, whose step is returned.
 
     Raises:
         Exception: whatever saying the tasks raises; the plan is then as it was.
@@ -62,7 +62,12 @@ def add_sweep(plan: Plan, problem: str, sweep: Sweep, scale: Scale) -> None:
     number = len(plan.layouts)
     plan.layouts.append(Layout(problem, "", names, None, [step]))
     plan.methods[asked.key] = asked
-    for task in tasks:
-        recipe = fingerprint([problem, dict(task)])
-        name = ",".join(f"{key}={value}" for key, value in task.items())
-        plan.cases.append(PlannedInstance(number, recipe, name, 0, task, given=True))
+    plan.cases.extend(case_of(problem, task, number) for task in tasks)
+    return step
+
+
+def case_of(problem: str, task: Mapping[str, Any], grid: int) -> PlannedInstance:
+    """A task of a sweep as an instance of the grid of that number."""
+    recipe = fingerprint([problem, dict(task)])
+    name = ",".join(f"{key}={value}" for key, value in task.items())
+    return PlannedInstance(grid, recipe, name, 0, task, given=True)

@@ -1,9 +1,10 @@
 """Searching for instances on which a heuristic does badly.
 
-Generations of independent chains of simulated annealing. A chain is a pure function of its
-arguments, and every generation starts from the best of all before it, so that what is found depends
-on seed and budget and not on the number of processes. Chains are the runs of a study: each is in
-the store when it ends, and a search that is asked for again goes on where it stopped.
+Chains of simulated annealing, one after the other or ``CHAINS`` at a time. A chain is a pure
+function of its arguments, and begins from what all chains had found but the ``CHAINS`` before it,
+so that no process waits for others, and what is found depends on seed and budget and not on the
+number of processes. Chains are the runs of a study: each is in the store when it ends, and a search
+that is asked for again, or for more, goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
@@ -28,18 +29,19 @@ from optsched.parallel import Processes, Serial
 from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
 from optsched.study.engine import Engine
+from optsched.study.layout import PlannedInstance
 from optsched.study.plan import Plan, fingerprint, found
 from optsched.study.store import Store
-from optsched.study.sweep import Scale, Sweep, add_sweep
+from optsched.study.sweep import Sweep, add_sweep, case_of
 from optsched.worst.judging import ANY, KNOWN, SEEDS, Judge, Score, Wanted, draws_lots
 from optsched.worst.pricing import PriceJudge, check_tree
 from optsched.worst.space import Key, Space
 
 CHAINS = 4
-"""Of a generation."""
+"""Chains under way at a time, at most."""
 
 LENGTH, SHORT = 200, 30
-"""Candidates of a chain, at most and at least: with a small budget, generations count more."""
+"""Candidates of a chain, at most, and of the first ones: early, beginning anew counts more."""
 
 TIME_LIMIT = 5.0
 """Seconds of a solve; an optimum that is not proven by then counts by its certain end."""
@@ -48,6 +50,12 @@ _FIRST = 20  # generated instances of which a chain starts from the worst
 _HEAT = 0.1  # of the first generation: a ratio smaller by this share is accepted one time in e
 _COLDEST = 0.002
 _ASKED = 0.1  # share of candidates whose optimum is asked for although a known schedule would do
+COUNTED = ("evaluated", "solved", "refused", "failed")
+"""Of candidates, by a judge."""
+
+NOTHING = {"document": "", "low": 0.0, "second": 0.0, "failure": "", **dict.fromkeys(COUNTED, 0)}
+"""The row of a chain that found nothing."""
+
 _FACTS = ("low", "high", "cost", "incumbent", "bound", "status", "second")  # of a score, kept
 _TIE = 0.02  # weight of the second criterion: less than steps of the ratio, more than the cold
 _MOST_TIE = 0.02  # what it may count at most
@@ -105,16 +113,18 @@ class Hunt:
 
     def seeds(self) -> range:
         """Of the heuristic's runs on a candidate: several where it draws lots."""
-        if self.heuristic == ANY:
-            return range(1)
-        lots = draws_lots(found(self.problem), self.heuristic, self.space())
+        lots = self.heuristic != ANY and _lots(*self._known(), self.heuristic)
         return range(SEEDS if lots else 1)
 
     def space(self) -> Space:
         """Where it looks."""
-        if isinstance(self.problem, str):
-            return _space(self.problem, json.dumps(dict(self.generator), sort_keys=True))
-        return Space(self.problem, self.generator)
+        return _space(*self._known())
+
+    def _known(self) -> tuple[_Known, str]:
+        """What a process that has several chains makes once."""
+        by_name = isinstance(self.problem, str)
+        known = _Known(str(self.problem) if by_name else self.code(), found(self.problem))
+        return known, json.dumps(dict(self.generator), sort_keys=True)
 
     def code(self) -> str:
         """Digest of what the results depend on beside the arguments."""
@@ -163,7 +173,7 @@ def worst(
         time_limit: seconds of a solve.
         workers: processes.
         store: where chains are kept and looked for; None: nothing is kept.
-        progress: called after every generation.
+        progress: called after every chain.
 
     Raises:
         InputError: a name or option that is not known, a budget below one, or no instance at all
@@ -179,11 +189,10 @@ def worst(
     began = time.monotonic()
     with Store.in_memory() if store is None else nullcontext(store) as kept:
         best: Search | None = None
-        for best in _generations(hunt, evaluations, seconds, seed, workers, kept, began):
+        for best in _chains(hunt, evaluations, seconds, seed, workers, kept, began):
             if progress is not None:
                 progress(best)
-    if best is None:
-        raise InputError.of("heuristic", hunt.heuristic, "a ratio on some generated instance")
+    assert best is not None
     return best
 
 
@@ -207,7 +216,7 @@ def _hunt(
     return Hunt(where, call, dict(generator), reference, time_limit)
 
 
-def _generations(
+def _chains(
     hunt: Hunt,
     evaluations: int | None,
     seconds: float | None,
@@ -216,80 +225,68 @@ def _generations(
     store: Store,
     began: float,
 ) -> Iterator[Search]:
-    """Search on; what is known after each generation."""
-    executor = Serial() if workers == 1 else Processes(workers)
+    """Search on; what is known whenever a chain has ended before which all others have."""
     measure = chain if isinstance(hunt.problem, str) else partial(chain_of, hunt.problem)
     common = {
         "heuristic": hunt.heuristic,
         "generator": json.dumps(hunt.generator, sort_keys=True),
         "reference": hunt.reference or "",
         "time_limit": hunt.time_limit,
-        "runs": len(hunt.seeds()),
         "seed": seed,
         "code": hunt.code(),
     }
     if isinstance(hunt.problem, str):
         common["problem"] = hunt.problem
-    rows: list[dict[str, Any]] = []
-    generation, left, full = 0, evaluations, SHORT  # the first tell how many there is time for
-    if evaluations is not None:
-        full = min(LENGTH, max(SHORT, evaluations // (4 * CHAINS)))
-    while left is None or left > 0:
-        spent = time.monotonic() - began
-        if seconds is not None and spent >= seconds:
-            return
-        tasks = []
-        for number in range(CHAINS):
-            length = full if left is None else min(full, left)
-            left = None if left is None else left - length
-            start = _start(rows, number)
-            place = {"generation": generation, "chain": number, "length": length, "start": start}
-            if length:
-                tasks.append({**common, **place})
-        until = None if seconds is None else began + seconds
-        rows += _run(hunt, measure, tasks, store, executor, until)
-        generation += 1
-        spent = time.monotonic() - began
-        result = _result(rows, spent)
-        if result is not None:
-            if seconds is not None:
-                there_may_be = int(result.evaluated / spent * seconds)
-                full = min(LENGTH, max(SHORT, there_may_be // (8 * CHAINS)))
-            yield result
-            if math.isinf(result.score.low):
-                return  # nothing is worse
+    name, plan = found(hunt.problem).name, Plan()
+    step = add_sweep(plan, name, Sweep("worst", lambda scale: (), measure), "quick")
+    rows: list[Mapping[str, Any]] = []
+    ended: dict[int, list[dict[str, Any]]] = {}
+    left = evaluations
+
+    def ask(add: Callable[[PlannedInstance], None]) -> None:
+        """Ask for chains whose beginnings are known."""
+        nonlocal left
+        while len(plan.cases) < len(rows) + CHAINS and left != 0:
+            number = len(plan.cases)
+            length = min(LENGTH, SHORT * (1 + number // CHAINS))
+            if seconds is not None:  # the last ones must not take long
+                pace = sum(row["evaluated"] for row in rows) / (time.monotonic() - began)
+                length = max(SHORT, min(length, int(pace * seconds) // (8 * CHAINS)))
+            elif left is not None:
+                length = min(length, left)
+                left -= length
+            start = _start(rows[: max(0, number + 1 - CHAINS)], number)
+            task = {**common, "number": number, "length": length, "start": start}
+            add(case_of(name, task, 0))
+
+    ask(plan.cases.append)
+    engine = Engine(plan, store, Serial() if workers == 1 else Processes(workers))
+    with closing(engine.finished_instances()) as steps:
+        for one in steps:
+            case = plan.cases[one.number]
+            ended[one.number] = store.rows(step.run(case.recipe, case.seed)) or []
+            while len(rows) in ended:
+                rows += ended[len(rows)] or [NOTHING]
+                result = _result(rows, time.monotonic() - began)
+                if result is not None:
+                    yield result
+                    if math.isinf(result.score.low):
+                        return  # nothing is worse
+            if seconds is not None and time.monotonic() - began >= seconds:
+                break
+            ask(engine.add)
+    if _result(rows, 0.0) is None:
+        said = next((f": {row['failure']}" for row in rows if row["failure"]), "")
+        allowed = f"a ratio on some generated instance{said}"
+        raise InputError.of("heuristic", hunt.heuristic, allowed)
 
 
 def _start(rows: Sequence[Mapping[str, Any]], number: int) -> str:
     """What a chain begins from: the best so far, each once; empty for a fresh beginning."""
     order = sorted(rows, key=lambda row: (-row["low"], -row["second"]))
     best = list(dict.fromkeys(row["document"] for row in order if row["document"]))
-    return best[number] if number < CHAINS - 1 and number < len(best) else ""
-
-
-def _run(
-    hunt: Hunt,
-    measure: Callable[..., Any],
-    tasks: Sequence[Mapping[str, Any]],
-    store: Store,
-    executor: Any,
-    until: float | None,
-) -> list[dict[str, Any]]:
-    """The rows of a generation, in the order of its chains; those not there in time are left."""
-
-    def planned(scale: Scale) -> Sequence[Mapping[str, Any]]:
-        return tasks
-
-    plan = Plan()
-    add_sweep(plan, found(hunt.problem).name, Sweep("worst", planned, measure), "quick")
-    engine = Engine(plan, store, executor)
-    with closing(engine.run()) as steps:
-        for _ in steps:
-            if until is not None and time.monotonic() >= until:
-                break
-    (step,) = plan.layouts[0].steps
-    keys = [step.run(case.recipe, case.seed) for case in plan.cases]
-    return [row for key in keys for row in store.rows(key) or []]
+    place = number % CHAINS
+    return best[place] if place < CHAINS - 1 and place < len(best) else ""
 
 
 def _result(rows: Sequence[Mapping[str, Any]], seconds: float) -> Search | None:
@@ -302,10 +299,7 @@ def _result(rows: Sequence[Mapping[str, Any]], seconds: float) -> Search | None:
         count += row["evaluated"]
         most = max(most, row["low"])
         history.append((count, most))
-    total = {
-        name: sum(row[name] for row in rows)
-        for name in ("evaluated", "solved", "refused", "failed")
-    }
+    total = {name: sum(row[name] for row in rows) for name in COUNTED}
     return Search(
         document=json.loads(worst_row["document"]),
         score=Score(**{name: worst_row[name] for name in _FACTS}),
@@ -319,9 +313,22 @@ def _result(rows: Sequence[Mapping[str, Any]], seconds: float) -> Search | None:
 # a chain, in whatever process
 
 
+@dataclass(frozen=True)
+class _Known:
+    """A problem by its name, or by what results depend on."""
+
+    name: str
+    problem: Problem = field(compare=False)
+
+
 @lru_cache(maxsize=4)
-def _space(problem: str, generator: str) -> Space:
-    return Space(found(problem), json.loads(generator))
+def _space(known: _Known, generator: str) -> Space:
+    return Space(known.problem, json.loads(generator))
+
+
+@lru_cache(maxsize=4)
+def _lots(known: _Known, generator: str, heuristic: str) -> bool:
+    return draws_lots(known.problem, heuristic, _space(known, generator))
 
 
 def chain(problem: str, **arguments: Any) -> list[dict[str, Any]]:
@@ -336,10 +343,8 @@ def chain_of(
     generator: str,
     reference: str,
     time_limit: float,
-    runs: int,
     seed: int,
-    generation: int,
-    chain: int,
+    number: int,
     length: int,
     start: str,
     code: str,
@@ -352,10 +357,8 @@ def chain_of(
         generator: options as JSON.
         reference: formulation; empty: the problem's.
         time_limit: of a solve.
-        runs: of the heuristic per candidate.
         seed: of the search.
-        generation: of which the chain is one; the later, the colder it begins.
-        chain: number within its generation.
+        number: of the chain; the later, the colder it begins.
         length: candidates.
         start: a document as JSON; empty: the worst of some generated ones.
         code: that is to be run; only tells results of other code apart.
@@ -364,16 +367,13 @@ def chain_of(
         One row: the worst found, its score and counts.
     """
     hunt = Hunt(problem, heuristic, json.loads(generator), reference or None, time_limit)
-    rng = np.random.default_rng([seed, generation, chain])
-    judge, space = hunt.judge(range(runs)), hunt.space()
-    heat = max(_COLDEST, _HEAT / (1 + generation))
+    rng = np.random.default_rng([seed, number])
+    judge, space = hunt.judge(hunt.seeds()), hunt.space()
+    heat = max(_COLDEST, _HEAT / (1 + number // CHAINS))
     best = _anneal(judge, space, json.loads(start) if start else None, length, heat, rng)
-    row: dict[str, Any] = {
-        name: getattr(judge, name) for name in ("evaluated", "solved", "refused", "failed")
-    }
-    row["failure"] = judge.failure
+    row = {name: getattr(judge, name) for name in (*COUNTED, "failure")}
     if best is None:
-        return [{**row, "document": "", "low": 0.0, "second": 0.0}]
+        return [NOTHING | row]
     document, score = best
     facts = {name: getattr(score, name) for name in _FACTS}
     return [{**row, "document": json.dumps(document), **facts}]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -210,7 +210,6 @@ class Space:
     def __init__(self, problem: Problem, options: Mapping[str, Any]) -> None:
         self.problem = problem
         self._keys: dict[Path, Key] = {}
-        self._walked: deque[tuple[Any, dict[Key, list[Path]]]] = deque(maxlen=64)
         self.documents = list(_generated(problem, options))
         lengths: dict[Path, set[int]] = {}
         for document in self.documents:
@@ -227,6 +226,8 @@ class Space:
             for path, value in leaves(document):
                 seen.setdefault(self.key(path), Counter())[value] += 1
         self.pools = {key: Pool(tuple(of), min(of.values())) for key, of in seen.items()}
+        self._fields = list(dict.fromkeys(_field(key) for key in self.pools if self.pool(key)))
+        """Those that vary, however many numbers each has: a file may list hundreds of servers."""
         self.entries = Entries(problem.instance_type, self.documents)
         self.lists = [
             dim for dim in self.entries.dims if (self.entries.lists(dim)[0],) in self._alike
@@ -255,19 +256,26 @@ class Space:
 
     def varying(self, document: Any) -> dict[Key, list[Path]]:
         """Where a document may be changed, by like places."""
-        if not any(document is known for known, _ in self._walked):
-            places: dict[Key, list[Path]] = {}
-            for path, _ in leaves(document):
-                if self.pool(path) is not None:
-                    places.setdefault(self.key(path), []).append(path)
-            self._walked.append((document, places))
-        return next(places for known, places in self._walked if known is document)
+        places: dict[Key, list[Path]] = {}
+        for field in self._fields:
+            for path in self._places(document, field):
+                places.setdefault(self.key(path), []).append(path)
+        return places
 
-    def _set(self, document: Any, path: Path, value: Any) -> Any:
-        """A copy with another value in one place, which may be changed where the first may."""
-        other = replaced(document, path, value)
-        self._walked.append((other, self.varying(document)))
-        return other
+    def _places(self, document: Any, field: Key) -> list[Path]:
+        """Where a document has a field, and it may be changed."""
+        found: list[tuple[Path, Any]] = [((), document)]
+        for name in field:
+            inner: list[tuple[Path, Any]] = []
+            for path, thing in found:
+                if name == LIKE and isinstance(thing, list):
+                    inner += [((*path, i), entry) for i, entry in enumerate(thing)]
+                elif isinstance(thing, dict) and name in thing:
+                    inner.append(((*path, name), thing[name]))
+            found = inner
+        return [
+            path for path, value in found if self.pool(path) and not isinstance(value, dict | list)
+        ]
 
     def outside(self, document: Any) -> list[Path]:
         """Where a document holds what no generated one does, as far as ranges tell."""
@@ -309,22 +317,21 @@ class Space:
         return fields
 
     def _change(self, document: Any, rng: np.random.Generator, dull: Mapping[Key, int]) -> Any:
-        # fields alike, however many numbers each has: a file may list hundreds of servers
-        fields: dict[Key, list[Path]] = {}
-        for key, paths in self.varying(document).items():
-            fields.setdefault(_field(key), []).extend(paths)
-        if not fields:
+        if not self._fields:
             return document
-        weight = np.array([1.0 / (1 + dull.get(field, 0)) for field in fields])
-        paths = list(fields.values())[rng.choice(len(fields), p=weight / weight.sum())]
+        weight = np.array([1.0 / (1 + dull.get(field, 0)) for field in self._fields])
+        field = self._fields[rng.choice(len(weight), p=weight / weight.sum())]
+        paths = self._places(document, field)
+        if not paths:
+            return document
         path = paths[rng.integers(len(paths))]
         pool, value = self.pool(path), at(document, path)
         assert pool is not None
         what = rng.random()
         if what < 0.25:
-            return self._set(document, path, pool.draw(rng))
+            return replaced(document, path, pool.draw(rng))
         if what < 0.55:
-            return self._set(document, path, pool.nudge(value, rng))
+            return replaced(document, path, pool.nudge(value, rng))
         if what < 0.75:
             return self._align(document, path, rng)
         if what < 0.80:
@@ -347,16 +354,17 @@ class Space:
     def _align(self, document: Any, path: Path, rng: np.random.Generator) -> Any:
         """Take the value of a like place, swap with it, or move all from there on alike."""
         key, value = self.key(path), at(document, path)
-        like = [other for other in self.varying(document)[key] if other != path]
+        places = self._places(document, _field(path))
+        like = [other for other in places if other != path and self.key(other) == key]
         if not like:
             return document
         other = like[rng.integers(len(like))]
         what = rng.random()
         if what < 0.4:
-            return self._set(document, path, at(document, other))
+            return replaced(document, path, at(document, other))
         if what < 0.7:
-            document = self._set(document, path, at(document, other))
-            return self._set(document, other, value)
+            document = replaced(document, path, at(document, other))
+            return replaced(document, other, value)
         pool = self.pools[key]
         moved = pool.nudge(value, rng)
         old, new = number(value), number(moved)
@@ -365,8 +373,8 @@ class Space:
         for place in like:
             there = number(at(document, place))
             if there is not None and there >= old:
-                document = self._set(document, place, pool.nearest(there + new - old))
-        return self._set(document, path, moved)
+                document = replaced(document, place, pool.nearest(there + new - old))
+        return replaced(document, path, moved)
 
     def _rearrange(self, document: Any, rng: np.random.Generator) -> Any:
         """Copy an entry over another of its list, take one of another file, drop or repeat one."""
@@ -391,14 +399,14 @@ class Space:
             return changed
         own = [
             path
-            for paths in self.varying(changed).values()
-            for path in paths
-            if path[:2] in [(key, i) for key in self.entries.lists(dim)]
+            for key in self.entries.lists(dim)
+            for path, _ in leaves(changed[key][i], (key, i))
+            if self.pool(path)
         ]  # a copy that differs in one place, such as its time
         if not own:
             return changed
         path = own[rng.integers(len(own))]
-        return self._set(changed, path, self.pools[self.key(path)].nudge(at(changed, path), rng))
+        return replaced(changed, path, self.pools[self.key(path)].nudge(at(changed, path), rng))
 
 
 def _field(path: Path) -> Key:

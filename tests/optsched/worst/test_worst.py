@@ -56,6 +56,26 @@ def test_a_search_that_is_asked_for_again_computes_nothing(search, tmp_path, mon
     assert again.document == search.document
 
 
+def test_a_search_for_more_goes_on_where_the_smaller_one_ended(search, tmp_path, monkeypatch):
+    from optsched.worst import search as searching
+
+    with Store.open(tmp_path / "search.sqlite") as store:
+        worst("covering", "greedy", {"items": 5}, evaluations=240, seed=3, store=store)
+        chains, anneal = [], searching._anneal
+        monkeypatch.setattr(searching, "_anneal", lambda *a: chains.append(a) or anneal(*a))
+        more = worst("covering", "greedy", {"items": 5}, evaluations=480, seed=3, store=store)
+    assert (more.document, more.score) == (search.document, search.score)
+    assert [chain[3] for chain in chains] == [60, 60, 90, 30]  # of 30, 30, 30, 30, 60, 60 before
+
+
+def test_why_a_heuristic_has_no_ratio_anywhere_is_said():
+    def broken(instance, rng):
+        raise ValueError("no luck")
+
+    with pytest.raises(InputError, match="on some generated instance: error: ValueError: no luck"):
+        worst("covering", broken, evaluations=8)
+
+
 def test_a_heuristic_that_buys_nothing_has_no_ratio():
     with pytest.raises(InputError, match="a ratio on some generated instance"):
         worst("covering", "nothing", {"items": 4}, evaluations=8)
