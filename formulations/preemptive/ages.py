@@ -68,7 +68,11 @@ def cheapest_ages(
     pools, cells = price.shape
     value, age = np.empty(len(jobs), dtype=np.int64), np.full(len(jobs), -1)
     use = np.zeros((pools, cells), dtype=np.int64)
-    heap = np.empty(pools * cells + 1, dtype=PURCHASE)
+    steps_of_one = 0
+    for j in range(len(jobs)):
+        steps_of_one = max(steps_of_one, jobs[j]["last"] - jobs[j]["first"])
+    # workers that a job reaches within a cell, and the cloud, part it further
+    heap = np.empty(pools * (cells + steps_of_one + 1), dtype=PURCHASE)
     offers = np.empty(pools + 1, dtype=OFFER)
     open_workers = np.zeros(pools, dtype=np.int64)
     for j in range(len(jobs)):
@@ -127,6 +131,8 @@ def _buy(
     now = opens if step == job["last"] else min(opens, release + steps[step]["age"])
     cell = np.searchsorted(edges, now, side="right") - 1
     while cell < price.shape[1] and (now - release) << price_bits < best:
+        if work == 0:  # less than a unit of it: there is nothing to buy
+            return (now - release) << price_bits, 0, now - release, 0
         while step < job["last"] and release + steps[step]["age"] <= now:
             open_workers[steps[step]["pool"]] += steps[step]["workers"]
             step += 1
@@ -176,7 +182,7 @@ def _buy(
                 size += 1
             if room > 0 or event > stop:
                 break  # what follows is dearer
-        if held == work and at_end and count > 0:
+        if held == work and at_end:
             reached = end - release
             if (reached << price_bits) + total < best:
                 best = (reached << price_bits) + total
@@ -184,7 +190,7 @@ def _buy(
             event += 1
         if event > stop:
             break
-        if held == work and total == 0 and count > 0:
+        if held == work and total == 0:
             break  # nothing is cheaper
         now = end
         if now == edges[cell + 1]:

@@ -62,8 +62,8 @@ class Market:
     slotted: bool
 
     def whole(self, price: Floats) -> Integers:
-        """Prices in slots as whole price units, shape (pools, cells)."""
-        return np.floor(np.ldexp(price, self.price_bits)).astype(np.int64)
+        """Prices in slots as whole price units, none below zero, shape (pools, cells)."""
+        return np.maximum(np.floor(np.ldexp(price, self.price_bits)), 0).astype(np.int64)
 
     def evaluate(self, whole: Integers) -> tuple[Integers, Integers, Integers]:
         """Value and age of each job and worker time bought, as ``cheapest_ages`` has them."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from formulations.preemptive import ages
 from formulations.preemptive.ages import BITS, JOB, NEVER, STEP, cheapest_ages
 
 PRICE_BITS = 3
@@ -144,3 +145,23 @@ def test_a_job_that_nobody_serves_stays_without_an_age() -> None:
     none = np.zeros(0, dtype=STEP)
     value, age, use = cheapest_ages(job, none, np.array([0, 1, 4]), np.ones((1, 2), int), 1, True)
     assert (value.tolist(), age.tolist(), use.any()) == ([1 << 62], [-1], False)
+
+
+def test_of_a_job_that_reaches_workers_one_by_one_there_is_room_for_every_purchase(monkeypatch):
+    """Nine purchases in one cell; machine code would write beyond the array without a word."""
+    for name in ("_buy", "_push"):
+        monkeypatch.setattr(ages, name, getattr(ages, name).py_func)
+    job = np.array([(0, 9, 50, NEVER, 12, 0, 9)], dtype=JOB)
+    steps = np.array([(k, 0, 1) for k in range(9)], dtype=STEP)
+    price = np.array([[1, 0]])
+    value, age, use = cheapest_ages.py_func(job, steps, np.array([0, 20, 99]), price, 4, False)
+    assert (value.tolist(), age.tolist(), use.tolist()) == ([(9 << 4) + 50], [9], [[50, 0]])
+
+
+def test_work_of_less_than_a_unit_is_done_where_the_first_worker_is_reached() -> None:
+    steps = np.array([(3, 0, 1)], dtype=STEP)
+    for cloud, fast, value in ((NEVER, NEVER, 12), (2, NEVER, 8), (2, 1, 4), (4, 3, 12)):
+        job = np.array([(5, 1, 0, fast, cloud, 0, 1)], dtype=JOB)
+        found = cheapest_ages(job, steps, np.array([0, 9, 20]), np.array([[7, 0]]), 2, False)
+        assert found[0].tolist() == [value]
+        assert not found[2].any()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
+from formulations.preemptive import bounds
 from formulations.preemptive.bounds import (
     completion_indexed,
     lb_alone,
@@ -30,8 +31,9 @@ from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated
 from formulations.preemptive.schedule import Schedule
 from heuristics.preemptive.a_online import a_online
-from optsched.errors import InputError
+from optsched.errors import InputError, ModelError
 from optsched.solve import solve
+from optsched.solvers.solution import Solution, Status
 
 SLACK = 1e-7
 """What linear programs may differ by (slots)."""
@@ -139,13 +141,24 @@ def test_one_job_alone_takes_its_bound():
 
 def test_bounds_round_up_to_totals_that_whole_completion_times_can_have(example: Instance) -> None:
     assert rounded_up(example, 14.133) == 15
-    assert rounded_up(example, 15 + 1e-9) == 15
+    for value in (0, 1, 15):  # a millionth of a bound above 1, or of 1, is rounding
+        assert rounded_up(example, value + 0.9e-6 * max(1, value)) == value
+        assert rounded_up(example, value + 1.1e-6 * max(1, value)) == value + 1
     late = replace(example, release_time=np.array([1.0, 1.0, 1.75]))
     assert rounded_up(late, 14.133) == 14.25
     assert rounded_up(late, 14.3) == 15.25
 
 
 BOUNDS = (lb_paper, lb_lp4, lb_lp4_plus, lb_theta, lb_ext)
+
+
+@pytest.mark.parametrize(("status", "shown"), [(Status.OPTIMAL, None), (Status.FEASIBLE, 9.5)])
+def test_what_ends_without_an_optimum_and_its_bound_proves_nothing(
+    monkeypatch, example, status, shown
+):
+    monkeypatch.setattr(bounds, "solve", lambda *_, **__: Solution(status, 10.0, shown))
+    with pytest.raises(ModelError, match=f"ended {status}"):
+        lb_theta(example)
 
 
 @pytest.mark.parametrize("bound", BOUNDS)

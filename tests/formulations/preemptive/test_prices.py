@@ -127,6 +127,20 @@ def test_jobs_without_the_cloud_are_priced_until_all_work_is_done() -> None:
     assert 9 <= lb_prices(instance) <= 10
 
 
+@pytest.mark.parametrize("cloud", [9.0, np.inf])
+def test_a_job_of_next_to_no_work_costs_no_more_than_its_upload(cloud: float) -> None:
+    """Its work was no unit of time, and nothing was taken to complete it but the cloud."""
+    instance = Instance.build(
+        release_time=[0.25],
+        num_chunks=1,
+        chunk_time_slow=1e-7,
+        upload_delay_edge=[[2.5]],
+        upload_delay_cloud=cloud,
+        worker_server=[0],
+    )
+    assert price(instance, slotted=False, steps=2).bound(instance) == 2.5
+
+
 def test_long_overloads_are_priced_on_longer_cells() -> None:
     instance = Instance.build(
         release_time=[0, 0],

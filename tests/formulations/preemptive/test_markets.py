@@ -1,0 +1,156 @@
+"""What a market says of its jobs and workers, to the last unit of time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from formulations.preemptive.ages import BITS, NEVER
+from formulations.preemptive.instance import Instance
+from formulations.preemptive.markets import FINE, MOST_CELLS, PRICE_BITS, Market, markets
+
+SLOT = 2**20  # time units, unless everything happens in whole slots
+
+
+def two() -> Instance:
+    """A job that may use the cloud and one that may not; two workers here, one there."""
+    return Instance.build(
+        release_time=[0.5, 2.0],
+        num_chunks=[2, 1],
+        chunk_time_slow=[2.5, 3.0],
+        chunk_time_fast=[1.5, 2.0],
+        upload_delay_edge=[[1.0, 0.25], [0.5, 2.0]],
+        upload_delay_cloud=[2.25, np.inf],
+        worker_server=[0, 0, 1],
+    )
+
+
+def only(instance: Instance, **options: bool) -> Market:
+    """The one market of an instance."""
+    (market,) = markets(instance, **options)
+    return market
+
+
+def jobs_of(market: Market) -> list[dict[str, int]]:
+    """Every job of a market."""
+    return [dict(zip(market.table.dtype.names, job, strict=True)) for job in market.table.tolist()]
+
+
+def test_in_slots_everything_is_taken_up_to_whole_ones() -> None:
+    market = only(two())
+    assert (market.time_bits, market.slotted, market.slack) == (0, True, 0)
+    assert jobs_of(market) == [
+        {"release": 1, "chunks": 2, "work": 5, "fast": 4, "cloud": 2, "first": 0, "last": 2},
+        {"release": 2, "chunks": 1, "work": 3, "fast": NEVER, "cloud": NEVER,
+         "first": 2, "last": 4},
+    ]  # fmt: skip
+    assert market.steps.tolist() == [(0, 0, 1), (1, 0, 2), (1, 0, 2), (2, 0, 1)]
+    assert market.capacity.tolist() == [3]
+    # the second ends by 2 + 3 / 3 + 2 + 3; the free cell has room for 5 units after any arrival
+    assert market.edges.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 8 + 5 + 2 + 2 + 1]
+
+
+def test_in_continuous_time_everything_is_taken_down_to_whole_units() -> None:
+    market = only(two(), slotted=False)
+    assert (market.time_bits, market.slotted, market.slack) == (20, False, 0)
+    first, second = jobs_of(market)
+    assert (first["release"], second["release"]) == (SLOT // 2, 2 * SLOT)
+    assert (first["work"], second["work"]) == (5 * SLOT, 3 * SLOT)
+    assert (first["cloud"], first["fast"]) == (9 * SLOT // 4, 15 * SLOT // 4)
+    assert (second["cloud"], second["fast"]) == (NEVER, NEVER)
+    assert market.steps["age"].tolist() == [SLOT // 4, SLOT, SLOT // 2, 2 * SLOT]
+    ends = np.append(np.add.outer(np.arange(8), [0, *FINE]).ravel(), 8) * SLOT
+    np.testing.assert_array_equal(market.edges[:-1], ends)
+    moved = replace(two(), release_time=two().release_time + [2.0**-21, 2.0**-22])
+    later = only(moved, slotted=False)
+    assert later.slack == 2
+    assert later.table["release"].tolist() == market.table["release"].tolist()
+
+
+def test_by_server_its_workers_are_a_pool() -> None:
+    market = only(two(), by_server=True)
+    assert market.capacity.tolist() == [2, 1]
+    assert market.steps.tolist() == [(0, 1, 1), (1, 0, 2), (1, 0, 2), (2, 1, 1)]
+    level = replace(two(), upload_delay_edge=np.ones((2, 2)))
+    assert only(level, by_server=True).steps.tolist() == [(1, 0, 2), (1, 1, 1)] * 2
+    assert only(level).steps.tolist() == [(1, 0, 3)] * 2
+
+
+@pytest.mark.parametrize(("off", "release", "age"), [(0.9e-9, 2, 1), (1.1e-9, 3, 1)])
+def test_a_release_a_billionth_after_a_slot_begins_is_in_it(off, release, age) -> None:
+    late = replace(two(), release_time=np.array([0.5, 2 + off]))
+    market = only(late)
+    assert market.table["release"][1] == release
+    assert market.steps["age"][2] == age - (release == 3)
+
+
+@pytest.mark.parametrize(("off", "extra"), [(0.9e-9, 0), (1.1e-9, 1)])
+def test_a_delay_a_billionth_beyond_a_slot_is_in_it(off: float, extra: int) -> None:
+    far = replace(
+        two(),
+        upload_delay_edge=np.array([[1.0, 0.5 + off], [0.5, 2.0]]),
+        upload_delay_cloud=np.array([2.5 + off, np.inf]),
+    )
+    market = only(far)
+    assert market.steps.tolist()[:2] == [[(0, 0, 1), (1, 0, 2)], [(1, 0, 3), (1, 0, 2)]][extra]
+    assert market.table["cloud"][0] == 2 + extra
+    slower = only(replace(two(), chunk_time_fast=np.array([2 + off, 2.0])))
+    assert slower.table["fast"][0] == 4 + extra
+
+
+def test_who_may_serve_the_same_jobs_is_a_group_and_who_shares_one_is_a_market() -> None:
+    """Workers 0 and 3 serve job 0, worker 1 the jobs 0 and 1, worker 2 job 2; job 3 has none."""
+    may = np.zeros((4, 4), dtype=bool)
+    may[0, [0, 1, 3]] = may[1, 1] = may[2, 2] = True
+    instance = Instance.build(
+        release_time=[0, 0, 0, 1],
+        num_chunks=1,
+        chunk_time_slow=2,
+        upload_delay_edge=np.ones((4, 2)),
+        upload_delay_cloud=5,
+        worker_server=[0, 1, 1, 1],
+        explicit_worker_eligible=may,
+    )
+    cut = {tuple(market.jobs.tolist()): market for market in markets(instance)}
+    assert cut.keys() == {(0, 1), (2,), (3,)}
+    shared = cut[0, 1]
+    assert shared.workers.tolist() == [0, 1, 3]
+    assert shared.group[0] == shared.group[2] != shared.group[1]
+    assert shared.capacity[shared.group].tolist() == [2, 1, 2]
+    np.testing.assert_array_equal(shared.may[:, shared.group], may[:2][:, [0, 1, 3]])
+    assert (cut[2,].workers.tolist(), cut[2,].capacity.tolist()) == ([2], [1])
+    alone = cut[3,]
+    assert (len(alone.workers), len(alone.capacity), len(alone.steps)) == (0, 0, 0)
+    assert alone.table["fast"].tolist() == [5 + 2]
+    assert {len(market.capacity) for market in markets(instance, by_server=True)} == {0, 1, 3}
+
+
+@pytest.mark.parametrize("slots", [1, 2**10, 2**12])
+def test_prices_have_as_many_digits_as_the_sums_of_a_job_leave(slots: int) -> None:
+    long = replace(two(), chunk_time_slow=two().chunk_time_slow * slots)
+    market = only(long, slotted=False)
+    span = int(market.edges[-1] - market.edges[0])
+    assert span << market.price_bits < 1 << (BITS - 1)
+    assert market.price_bits == PRICE_BITS or span << (market.price_bits + 1) >= 1 << (BITS - 1)
+
+
+def test_cells_are_fine_while_there_is_room_and_longer_than_a_slot_where_there_is_none() -> None:
+    most = MOST_CELLS // (len(FINE) + 1)  # slots that may be cut finely
+    for slots, begin, width in ((most - 1, 0, None), (most, 0, 1), (MOST_CELLS, 0, 1),
+                                (MOST_CELLS + 1, 0, 2), (MOST_CELLS, 3, 1)):  # fmt: skip
+        long = Instance.build(
+            release_time=[begin],
+            num_chunks=1,
+            chunk_time_slow=slots,
+            chunk_time_fast=slots - 1,
+            upload_delay_edge=[[0]],
+            upload_delay_cloud=1,
+            worker_server=[0],
+        )
+        cells = np.diff(only(long, slotted=False).edges)[:-1]
+        if width is None:
+            assert len(cells) == slots * (len(FINE) + 1)
+            np.testing.assert_array_equal(cells[:3], [SLOT // 512, SLOT // 512, SLOT // 256])
+        else:
+            np.testing.assert_array_equal(cells, np.full(-(-slots // width), width * SLOT))
+        assert only(long).slotted == (width != 2)
