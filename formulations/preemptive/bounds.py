@@ -60,7 +60,7 @@ def packing_correction(instance: Instance, grid: Grid) -> Floats:
 def fast_duration(instance: Instance, grid: Grid) -> Floats:
     """c_j - r_j of each job run whole in the cloud; 0 where it may not be, shape (jobs,)."""
     may = grid.fast_end <= grid.end_slot
-    return np.where(may, np.where(may, grid.fast_end, 0.0) - instance.release_time, 0.0)
+    return np.where(may, grid.fast_end - instance.release_time, 0.0)
 
 
 def slow_duration(instance: Instance, grid: Grid) -> Floats:
@@ -146,7 +146,7 @@ def completion_indexed(instance: Instance) -> Model:
     fast = model.continuous(
         "fast", jobs, upper=(grid.fast_end <= grid.end_slot).astype(float), formula="x_j"
     )
-    ends_at = model.continuous("ends", ends, upper=1, formula=r"\xi_{j\tau}")
+    ends_at = model.continuous("ends", ends, formula=r"\xi_{j\tau}")
     parts = []
     for name, job, slot in (
         ("y", grid.cell_job, grid.cell_slot),
@@ -155,7 +155,7 @@ def completion_indexed(instance: Instance) -> Model:
         cell, tau = ranges(np.maximum(slot + 1, soonest[job]), grid.end_slot[job] + 1)
         owner = first_end[job[cell]] + tau - soonest[job[cell]]
         parts.append((model.continuous(name, len(cell)), cell, owner, slot[cell]))
-    slots = int(grid.end_slot.max()) + 1
+    slots = int(grid.end_slot.max())
     y, cell, owner, _ = parts[0]
     model.add("limit", y - ends_at[owner] * grid.pool_size[cell] <= 0)
     keys = [owner * slots + slot for _, _, owner, slot in parts]

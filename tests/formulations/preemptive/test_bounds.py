@@ -173,6 +173,8 @@ def test_a_horizon_cuts_the_bounds_with_the_optimum(example: Instance) -> None:
     short = replace(example, horizon=6, num_chunks=np.array([1, 1, 1]))
     assert lb_ext(short) <= brute_force.problem_2(short) < np.inf
     assert lb_alone(short) <= lb_ext(short) + SLACK
+    # with three slots no job ends, so that each ends in slot 4 or after
+    assert lb_alone(replace(example, horizon=2)) == 3 + 3 + 2
 
 
 @given(instance=instances(jobs=(2,)))

@@ -61,7 +61,7 @@ def test_in_continuous_time_everything_is_taken_down_to_whole_units() -> None:
     assert market.steps["age"].tolist() == [SLOT // 4, SLOT, SLOT // 2, 2 * SLOT]
     ends = np.append(np.add.outer(np.arange(8), [0, *FINE]).ravel(), 8) * SLOT
     np.testing.assert_array_equal(market.edges[:-1], ends)
-    moved = replace(two(), release_time=two().release_time + [2.0**-21, 2.0**-22])
+    moved = replace(two(), release_time=np.array([0.5 + 2.0**-21, 2 + 2.0**-22]))
     later = only(moved, slotted=False)
     assert later.slack == 2
     assert later.table["release"].tolist() == market.table["release"].tolist()
