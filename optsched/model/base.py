@@ -240,7 +240,7 @@ class ModelBase(VariableSpace):
     @property
     def kinds(self) -> frozenset[str]:
         """Kinds of block it holds, linear ones aside."""
-        return frozenset(block.kind for block in self.blocks.values()) - {Linear.kind}
+        return frozenset([block.kind for block in self.blocks.values()]) - {Linear.kind}
 
     def vector(self, values: Mapping[str, ArrayLike]) -> Floats:
         """Values by variable name as one vector over all columns.

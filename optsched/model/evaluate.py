@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from optsched.model.expression import Floats, Shape
 from optsched.model.matrix_form import MatrixForm, Rows
+from optsched.model.terms import Coefficients
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # eight times what one operation loses
 _TINY = float(np.finfo(np.float64).tiny)
@@ -83,7 +84,7 @@ def row_excess(
             of a row of integers alone a thousandth of the side counts, for its decimals.
         integer: which columns hold whole numbers, shape (columns,); None: none.
     """
-    matrix = rows.matrix
+    matrix = rows.lines
     if not np.isfinite(x).all():
         hit = (matrix.data != 0) & ~np.isfinite(x)[matrix.indices]
         touched = _row_sums(rows, hit)
@@ -121,13 +122,13 @@ def _row_sums(rows: Rows, terms: NDArray[Any]) -> Floats:
     """Sum of a value per entry over each row; for small models much faster than scipy."""
     sums = np.zeros(rows.count)
     if len(rows.filled):
-        starts = rows.matrix.indptr[rows.filled]
+        starts = rows.lines.indptr[rows.filled]
         sums[rows.filled] = np.add.reduceat(terms, starts, dtype=np.float64)
     return sums
 
 
 def _exact_excess(
-    matrix: sp.csr_array,
+    matrix: sp.csr_array | Coefficients,
     x: Floats,
     whole: NDArray[np.bool_],
     row: int,

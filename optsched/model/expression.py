@@ -33,6 +33,9 @@ _ZERO_ENTRY = bytes(4)
 class Owner(Protocol):
     """What expressions ask of the model whose variables they are in."""
 
+    columns: int
+    """Number of variables."""
+
     def check_own(self, where: str, *expressions: Expression) -> None:
         """Refuse expressions in variables that the model does not have."""
 
@@ -48,7 +51,7 @@ class Expression(NumpyLike["Expression"]):
     :class:`Relation` to be added to the model.
     """
 
-    __slots__ = ("constant", "model", "shape", "terms")
+    __slots__ = ("constant", "model", "shape", "size", "terms")
     __pandas_priority__ = 5000  # pandas series leave arithmetic with us to our own methods
     __hash__ = None  # type: ignore[assignment]
 
@@ -61,14 +64,11 @@ class Expression(NumpyLike["Expression"]):
     ) -> None:
         self.model = model
         self.shape = shape
+        self.size = math.prod(shape)
+        """Number of entries."""
         self.terms = terms
         self.constant = constant
         """A number, or an array of the expression's shape."""
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:
@@ -124,14 +124,14 @@ class Expression(NumpyLike["Expression"]):
         if value.ndim == 0:
             factor = float(value)
             constant = 0.0 if _is_zero(self.constant) else self.constant * factor
-            terms = tuple(t.scaled(factor) for t in self.terms)
+            terms = tuple([t.scaled(factor) for t in self.terms])
             return Expression(self.model, self.shape, terms, constant)
         shape = _common_shape("*", self.shape, value.shape)
         a = self.broadcast_to(shape)
         value = _spread(value, shape)
         flat = value.reshape(-1)
         constant = 0.0 if _is_zero(a.constant) else a.constant * value
-        return Expression(self.model, shape, tuple(t.scaled(flat) for t in a.terms), constant)
+        return Expression(self.model, shape, tuple([t.scaled(flat) for t in a.terms]), constant)
 
     __rmul__ = __mul__
 
@@ -246,7 +246,7 @@ class Expression(NumpyLike["Expression"]):
             axes = tuple(_axis(a, self.ndim) for a in listed)
             if len(set(axes)) != len(axes):
                 raise ModelError(f"sum: an axis is named twice in {axis}")
-        left = tuple(n for a, n in enumerate(self.shape) if a not in axes)
+        left = tuple([n for a, n in enumerate(self.shape) if a not in axes])
         if left:
             one = np.arange(math.prod(left), dtype=np.int32).reshape(
                 tuple(1 if a in axes else n for a, n in enumerate(self.shape))
@@ -258,7 +258,8 @@ class Expression(NumpyLike["Expression"]):
         if not _is_zero(constant):
             total = np.broadcast_to(constant, self.shape).sum(axis=axes)
             constant = float(total) if not left else total
-        added = Expression(self.model, left, tuple(t.moved(target) for t in self.terms), constant)
+        terms = tuple([t.moved(target) for t in self.terms])
+        added = Expression(self.model, left, terms, constant)
         if not keepdims:
             return added
         return added.reshape(tuple(1 if a in axes else n for a, n in enumerate(self.shape)))
@@ -277,7 +278,8 @@ class Expression(NumpyLike["Expression"]):
             raise ModelError(f"sum_by: keys must be integers, not {key.dtype}")
         if not 0 <= groups <= LARGEST_INDEX:
             raise ModelError(f"sum_by: groups = {groups}, allowed are 0..{LARGEST_INDEX}")
-        if key.size and not (key.min() >= 0 and key.max() < groups):
+        unsigned = key.view(key.dtype.str.replace("i", "u"))  # what is below 0 is large there
+        if key.size and not np.maximum.reduce(unsigned, axis=None) < groups:
             raise ModelError(
                 f"sum_by: keys must lie in 0..{groups - 1}, found {key.min()}..{key.max()}"
             )
@@ -286,7 +288,8 @@ class Expression(NumpyLike["Expression"]):
         if not _is_zero(constant):
             weights = np.broadcast_to(constant, self.shape).reshape(-1)
             constant = np.bincount(flat, weights=weights, minlength=groups).astype(np.float64)
-        return Expression(self.model, (groups,), tuple(t.moved(flat) for t in self.terms), constant)
+        terms = tuple([t.moved(flat) for t in self.terms])
+        return Expression(self.model, (groups,), terms, constant)
 
     # values
 

@@ -17,23 +17,38 @@ from optsched.model.base import Block
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Relation, Shape
 from optsched.model.labels import Labels
 from optsched.model.ranges import NOISE
-from optsched.model.terms import added_up
+from optsched.model.terms import FEW, Coefficients, added_up
 from optsched.model.variables import column_name
 
 EVERY_PART = frozenset({"cost", "offset", "rows", "columns", "matrix"})
 """What of a compiled model can change while its structure stays."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Rows:
-    """Linear rows ``lower <= A x <= upper``."""
+    """Linear rows ``lower <= A x <= upper``; no entry of A is stored twice."""
 
-    matrix: sp.csr_array
-    """Shape (rows, columns); no entry stored twice."""
+    held: sp.csr_array | sp.csc_array | Coefficients
+    """A as it was made, by columns where it is large, for those who take it either way; by rows
+    once ``matrix`` has been asked for. Shape (rows, columns)."""
     lower: Floats
     """Shape (rows,)."""
     upper: Floats
     """Shape (rows,)."""
+
+    @property
+    def matrix(self) -> sp.csr_array:
+        """A by rows."""
+        if isinstance(self.held, Coefficients):
+            self.held = self.held.matrix()
+        elif self.held.format != "csr":
+            self.held = self.held.tocsr()
+        return self.held
+
+    @property
+    def lines(self) -> sp.csr_array | Coefficients:
+        """The arrays of A by rows, at no cost where it is small."""
+        return self.held if isinstance(self.held, Coefficients) else self.matrix
 
     @property
     def count(self) -> int:
@@ -43,7 +58,7 @@ class Rows:
     @cached_property
     def lengths(self) -> NDArray[np.integer[Any]]:
         """Number of terms in each row, shape (rows,)."""
-        return np.diff(self.matrix.indptr)
+        return np.diff(self.lines.indptr)
 
     @cached_property
     def filled(self) -> NDArray[np.intp]:
@@ -134,8 +149,8 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
         ModelError: more rows or terms than 32 bits count.
     """
     terms = [(relation.expression.size, relation.expression.terms) for relation in relations]
-    count = sum(len(t.columns) for _, group in terms for t in group)
-    if max(count, sum(size for size, _ in terms)) > LARGEST_INDEX:
+    count = sum([len(t.columns) for _, group in terms for t in group])
+    if max(count, sum([size for size, _ in terms])) > LARGEST_INDEX:
         raise ModelError(f"a model has at most {LARGEST_INDEX} rows and as many terms")
     row = np.empty(count, dtype=np.int32)
     column = np.empty(count, dtype=np.int32)
@@ -155,17 +170,21 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
     lower, upper = np.empty(rows), np.empty(rows)
     at = 0
     for relation in relations:
-        end, shape = at + relation.expression.size, relation.expression.shape
-        lower[at:end].reshape(shape)[...] = relation.lower
-        upper[at:end].reshape(shape)[...] = relation.upper
+        end = at + relation.expression.size
+        for sides, side in (lower, relation.lower), (upper, relation.upper):
+            sides[at:end] = side if isinstance(side, float) else side.reshape(-1)
         at = end
-    added = added_up(value, row, column, rows)
-    matrix = added.matrix(columns)
-    if len(added.data) < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
+    held: sp.csc_array | Coefficients
+    if count > FEW:
+        held = sp.csc_array((value, (row, column)), shape=(rows, columns))
+    else:
+        held = added_up(value, row, column, rows, columns)
+    made = Rows(held, lower, upper)
+    if len(held.data) < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
         scale = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
-        matrix.data[np.abs(matrix.data) <= NOISE * scale.data] = 0.0
-        matrix.eliminate_zeros()
-    return Rows(matrix, lower, upper)
+        made.matrix.data[np.abs(made.matrix.data) <= NOISE * scale.data] = 0.0
+        made.matrix.eliminate_zeros()
+    return made
 
 
 def linear(expression: Expression, columns: int) -> Floats:
@@ -201,7 +220,7 @@ def check_finite(compiled: MatrixForm, parts: Collection[str] = EVERY_PART) -> N
 
 
 def _check_rows(rows: Rows, blocks: dict[str, tuple[int, Shape]]) -> None:
-    if _finite(rows.matrix.data) and _sides_fit(rows.lower, rows.upper):
+    if _finite(rows.held.data) and _sides_fit(rows.lower, rows.upper):
         return
     pointer = rows.matrix.indptr
     for name, (first, shape) in blocks.items():
@@ -213,10 +232,11 @@ def _check_rows(rows: Rows, blocks: dict[str, tuple[int, Shape]]) -> None:
 
 
 def _finite(values: Floats) -> bool:
-    ends = values.min(initial=0.0), values.max(initial=0.0)  # a NaN is both, no array is made
-    return math.isfinite(ends[0]) and math.isfinite(ends[1])
+    least, most = np.minimum.reduce(values, initial=0.0), np.maximum.reduce(values, initial=0.0)
+    return math.isfinite(least) and math.isfinite(most)  # a NaN is both, no array is made
 
 
 def _sides_fit(lower: Floats, upper: Floats) -> bool:
     """Whether no side is NaN, nor infinite where nothing would satisfy it."""
-    return bool(lower.max(initial=-np.inf) < np.inf and upper.min(initial=np.inf) > -np.inf)
+    greatest = np.maximum.reduce(lower, initial=-np.inf)
+    return bool(greatest < np.inf and np.minimum.reduce(upper, initial=np.inf) > -np.inf)

@@ -325,7 +325,7 @@ class Model(ModelBase):
 
 
 def _single(constant: Floats | float) -> float:
-    return float(np.ravel(constant)[0])
+    return constant if isinstance(constant, float) else float(constant.reshape(-1)[0])
 
 
 def _compiled_indicator(block: Indicator, columns: int) -> CompiledIndicator:

@@ -26,17 +26,19 @@ def coefficients(expression: Expression) -> tuple[Coefficients, Floats]:
     spelled = [t.spelled_out() for t in expression.terms]
     if len(spelled) == 1 and expression.terms[0].entries is None:
         start = np.arange(expression.size + 1, dtype=np.int32)
-        lines = Coefficients(spelled[0][2], spelled[0][1], start)
+        lines = Coefficients(spelled[0][2], spelled[0][1], start, expression.model.columns)
     else:
         entries, columns, values = (
             np.concatenate([part[i] for part in spelled] or [np.zeros(0, dtype=np.int32)])
             for i in range(3)
         )
-        lines = added_up(values.astype(np.float64, copy=False), entries, columns, expression.size)
+        values = values.astype(np.float64, copy=False)
+        shape = expression.size, expression.model.columns
+        lines = added_up(values, entries, columns, *shape)
     if not lines.data.all():
         kept = lines.data != 0
         start = np.append(0, np.cumsum(kept))[lines.indptr].astype(np.int32)
-        lines = Coefficients(lines.data[kept], lines.indices[kept], start)
+        lines = Coefficients(lines.data[kept], lines.indices[kept], start, lines.columns)
     constant = expression.constant
     if isinstance(constant, float):
         return lines, np.full(expression.size, constant)
@@ -46,7 +48,7 @@ def coefficients(expression: Expression) -> tuple[Coefficients, Floats]:
 def affine(expression: Expression, columns: int) -> tuple[sp.csr_array, Floats]:
     """Coefficients, shape (entries, columns), and constants, shape (entries,)."""
     lines, constant = coefficients(expression)
-    return lines.matrix(columns).copy(), constant
+    return lines._replace(columns=columns).matrix().copy(), constant
 
 
 def range_of(expression: Expression, domains: Domains) -> tuple[Floats, Floats]:

@@ -12,7 +12,8 @@ Floats = NDArray[np.float64]
 Columns = NDArray[np.int32]
 Shape = tuple[int, ...]
 
-_FEW = 2000  # terms
+FEW = 2000
+"""So many terms are sorted by numpy in less time than scipy takes for a matrix."""
 
 
 class Terms(NamedTuple):
@@ -114,21 +115,31 @@ class Coefficients(NamedTuple):
     data: Floats
     indices: NDArray[np.integer[Any]]
     indptr: Columns
+    columns: int
+    """Of the matrix."""
 
-    def matrix(self, columns: int) -> sp.csr_array:
-        """Scipy's, of shape (rows, columns), over the same arrays."""
-        shape = (len(self.indptr) - 1, columns)
+    @property
+    def format(self) -> str:
+        """In scipy's words: by rows."""
+        return "csr"
+
+    def matrix(self) -> sp.csr_array:
+        """Scipy's, over the same arrays."""
+        shape = (len(self.indptr) - 1, self.columns)
         return sp.csr_array((self.data, self.indices, self.indptr), shape=shape)
 
 
 def added_up(
-    value: Floats, row: NDArray[np.integer[Any]], column: NDArray[np.integer[Any]], rows: int
+    value: Floats,
+    row: NDArray[np.integer[Any]],
+    column: NDArray[np.integer[Any]],
+    rows: int,
+    columns: int,
 ) -> Coefficients:
     """The matrix of some terms, those of one place added up."""
-    if len(row) > _FEW:
-        width = int(column.max()) + 1
-        matrix = sp.csr_array((value, (row, column)), shape=(rows, width))
-        return Coefficients(matrix.data, matrix.indices, matrix.indptr)
+    if len(row) > FEW:
+        matrix = sp.csr_array((value, (row, column)), shape=(rows, columns))
+        return Coefficients(matrix.data, matrix.indices, matrix.indptr, columns)
     order = np.lexsort((column, row))
     row, column, value = row[order], column[order], value[order]
     again = (row[1:] == row[:-1]) & (column[1:] == column[:-1])
@@ -136,5 +147,5 @@ def added_up(
         first = np.flatnonzero(np.append(True, ~again))
         row, column, value = row[first], column[first], np.add.reduceat(value, first)
     start = np.zeros(rows + 1, dtype=np.int32)
-    np.cumsum(np.bincount(row, minlength=rows), out=start[1:])
-    return Coefficients(value, column, start)
+    np.bincount(row, minlength=rows).cumsum(out=start[1:])
+    return Coefficients(value, column, start, columns)

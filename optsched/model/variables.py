@@ -224,7 +224,7 @@ class VariableSpace:
     ) -> Variable:
         if name in self.variables:
             raise ModelError(f"variable {name!r} exists already")
-        full = (int(shape),) if isinstance(shape, int | np.integer) else tuple(map(int, shape))
+        full = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(int, shape))
         if self.columns + math.prod(full) > LARGEST_INDEX:
             raise ModelError(f"variable {name!r}: a model has at most {LARGEST_INDEX} columns")
         low, high = (0.0, 1.0) if bounds is None else _bounds(name, *bounds, full)
@@ -311,17 +311,25 @@ def _bounds(
     name: str, lower: ArrayLike, upper: ArrayLike, shape: Shape
 ) -> tuple[Floats | float, Floats | float]:
     low, high = _bound(name, lower, shape), _bound(name, upper, shape)
-    if (np.less_equal(low, high) & (low < np.inf) & (high > -np.inf)).all():
-        return low, high
-    if np.less_equal(low, high).all():
+    fits = low <= high
+    if fits if isinstance(fits, bool) else fits.all():
+        most = low if isinstance(low, float) else low.max(initial=-np.inf)
+        least = high if isinstance(high, float) else high.min(initial=np.inf)
+        if most < np.inf and least > -np.inf:
+            return low, high
         raise ModelError(f"variable {name!r}: its bounds leave no finite value")
     raise ModelError(f"variable {name!r}: a lower bound exceeds its upper bound")  # or is NaN
 
 
 def _bound(name: str, side: ArrayLike, shape: Shape) -> Floats | float:
+    if isinstance(side, float):
+        return float(side)  # also numpy's
     array = np.array(side, dtype=np.float64)  # a copy: later changes stay outside
     if array.ndim == 0:
         return float(array)
+    array.flags.writeable = False
+    if array.shape == shape:
+        return array
     try:
         return np.broadcast_to(array, shape)
     except ValueError:

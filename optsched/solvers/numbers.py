@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
-from optsched.model.matrix_form import EVERY_PART, MatrixForm
+from optsched.model.matrix_form import EVERY_PART, MatrixForm, Rows
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -48,7 +48,7 @@ def refuse_numbers(
     """
     blocks = (compiled.rows, *(block.rows for block in compiled.indicators))
     for rows in blocks if "matrix" in parts else ():
-        size = np.abs(rows.matrix.data)
+        size = np.abs(rows.held.data)
         if size.min(initial=1.0) <= smallest and ((size <= smallest) & (size > 0)).any():
             raise UnsupportedError(
                 f"{solver} drops coefficients up to {smallest:g}; rescale the model"
@@ -179,7 +179,7 @@ def with_constant(compiled: MatrixForm) -> MatrixForm:
         compiled,
         cost=np.append(compiled.cost, compiled.offset),
         offset=0.0,
-        rows=replace(rows, matrix=wider),
+        rows=Rows(wider, rows.lower, rows.upper),
         lower=np.append(compiled.lower, 1.0),
         upper=np.append(compiled.upper, 1.0),
         integer=np.append(compiled.integer, False),

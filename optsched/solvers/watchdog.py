@@ -28,7 +28,7 @@ def latest(time_limit: float) -> float:
 
 def is_large(compiled: MatrixForm) -> bool:
     """Whether solvers may take seconds between two looks at the clock."""
-    return len(compiled.cost) + compiled.rows.matrix.nnz >= LARGE
+    return len(compiled.cost) + len(compiled.rows.held.data) >= LARGE
 
 
 def watched(work: Callable[[], SolverResult], time_limit: float) -> SolverResult:

@@ -167,11 +167,12 @@ def load(compiled: MatrixForm, options: Options) -> Any:
         settings["presolve_rule_off"] = PARALLEL_COLUMNS
         if costs_far_apart(compiled):
             settings["presolve"] = "off"
-    data = compiled.rows.matrix.data
-    if ((data >= -1e-9) & (data <= 1e-9)).any():
+    data = compiled.rows.held.data
+    if (np.abs(data) <= 1e-9).any():
         settings["small_matrix_value"] = _SMALLEST
+    accepted = highspy.HighsStatus.kOk.value  # a number: HiGHS's own are slow to compare
     for key, value in {**settings, **options.extra}.items():
-        if engine.setOptionValue(key, value) != highspy.HighsStatus.kOk:
+        if engine.setOptionValue(key, value).value != accepted:
             raise InputError.of(f"extra[{key!r}]", value, "an option HiGHS knows, in its range")
     hand_over(engine, compiled)
     return engine
@@ -185,14 +186,15 @@ def hand_over(engine: Any, compiled: MatrixForm) -> None:
     """
     import highspy
 
-    nonzeros = compiled.rows.matrix.nnz
-    turned = nonzeros > _TURNED
-    matrix = compiled.rows.matrix.tocsc() if turned else compiled.rows.matrix
-    form = highspy.MatrixFormat.kColwise if turned else highspy.MatrixFormat.kRowwise
+    matrix = compiled.rows.held
+    if matrix.format == "csr" and len(matrix.data) > _TURNED:
+        matrix = compiled.rows.matrix.tocsc()
+    forms = highspy.MatrixFormat
+    form = forms.kRowwise if matrix.format == "csr" else forms.kColwise
     status = engine.passModel(
         len(compiled.cost),
         compiled.rows.count,
-        nonzeros,
+        len(matrix.data),
         int(form),
         -1 if compiled.maximise else 1,
         compiled.offset,

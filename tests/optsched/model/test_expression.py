@@ -237,6 +237,39 @@ def test_narrow_keys_do_not_wrap_when_blocks_stand_under_each_other():
     np.testing.assert_array_equal(m.compile().rows.matrix.toarray(), expected)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", ">i2", "<i4", ">i8", "u8"])
+def test_keys_of_any_integer_type_add_up_alike_and_one_out_of_range_is_named(dtype):
+    x = Model().continuous("x", (2, 3))
+    keys = np.array([[0, 1, 2], [2, 1, 1]], dtype)[:, ::-1]
+    assert x.sum_by(keys, 3).at(np.arange(6.0)).tolist() == [2, 8, 5]
+    keys[1, 1] = 3
+    with pytest.raises(ModelError, match=r"keys must lie in 0\.\.2, found 0\.\.3"):
+        x.sum_by(keys, 3)
+
+
+def test_keys_that_32_bits_would_wrap_are_out_of_range():
+    with pytest.raises(ModelError, match=r"found 0\.\.4294967297"):
+        Model().continuous("x", 2).sum_by(np.array([0, 2**32 + 1]), 2)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_matrix_of_a_large_model_is_kept_by_columns_until_it_is_asked_for_by_rows(shared):
+    m, width = Model(), terms.FEW
+    x = m.continuous("x", width)
+    m.add("each", x <= 1)
+    groups = np.arange(width) % 7
+    sums = x.sum_by(groups, 7)
+    m.add("groups", (sums - x[:7] if shared else sums) <= 1)
+    expected = np.vstack([np.eye(width), groups == np.arange(7)[:, None]])
+    expected[width : width + 7, :7] -= shared * np.eye(7)
+    rows = m.compile().rows
+    assert rows.held.format == ("csr" if shared else "csc")  # whoever adds up asks for it by rows
+    assert (rows.held.toarray() == expected).all()
+    assert (rows.matrix.toarray() == expected).all()
+    assert rows.matrix.has_canonical_format
+    assert rows.held is rows.lines is rows.matrix
+
+
 def test_what_the_caller_changes_later_stays_outside():
     m = Model()
     keys, upper, factor, side = np.array([0, 1, 1], np.int32), np.ones(3), np.ones(3), np.ones(2)
@@ -335,6 +368,6 @@ def test_terms_of_one_place_are_added_up_whether_few_or_many(count):
     value = rng.integers(-3, 4, count).astype(float)
     dense = np.zeros((7, 5))
     np.add.at(dense, (row, column), value)
-    matrix = terms.added_up(value, row, column, 7).matrix(5)
+    matrix = terms.added_up(value, row, column, 7, 5).matrix()
     assert matrix.has_canonical_format
     assert (matrix.toarray() == dense).all()

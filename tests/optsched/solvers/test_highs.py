@@ -471,3 +471,13 @@ def test_a_model_handed_over_by_columns_is_the_one_handed_over_by_rows(monkeypat
         assert by_columns == by_rows
     for part in ("col_cost_", "col_lower_", "col_upper_", "row_lower_", "row_upper_"):
         assert list(getattr(held[0], part)) == list(getattr(held[1], part))
+
+
+def test_a_coefficient_changed_in_a_matrix_kept_by_columns_reaches_the_engine():
+    m = Model()
+    m.add("each", m.continuous("x", 2001) <= 1)
+    form = m.compile()
+    before = highs.load(form, Options()).getLp().a_matrix_.value_
+    form.rows.matrix.data[1000] = 7.0
+    after = highs.load(form, Options()).getLp().a_matrix_.value_
+    assert (before[1000], after[1000], sum(after) - sum(before)) == (1.0, 7.0, 6.0)
