@@ -89,7 +89,8 @@ def markets(instance: Instance, *, slotted: bool = True, by_server: bool = False
     market_of_group = connected_components(linked)[1] if len(linked) else np.zeros(0, np.int64)
     served = may.any(axis=1)
     market_of_job = np.full(instance.jobs, -1)  # nothing but the cloud
-    market_of_job[served] = market_of_group[may[served].argmax(axis=1)]
+    if served.any():
+        market_of_job[served] = market_of_group[may[served].argmax(axis=1)]
     found = []
     for number in np.unique(market_of_job):
         workers = np.flatnonzero(market_of_group[group] == number)
@@ -121,7 +122,7 @@ def _market(
     workers, group, may = crew
     key = group * instance.edge_servers + instance.worker_server[workers]
     classes, size = np.unique(key, return_counts=True)
-    kind, server = np.divmod(classes, max(instance.edge_servers, 1))
+    kind, server = np.divmod(classes, instance.edge_servers)
     pool = np.arange(len(classes)) if by_server else kind
     release, chunks = instance.release_time[jobs], instance.num_chunks[jobs]
     to_cloud = instance.upload_delay_cloud[jobs]

@@ -100,6 +100,21 @@ def test_lp4_is_the_relaxation_of_problem_4_or_better(instance):
     assert relaxed <= lb_lp4(instance) + SLACK
 
 
+def test_lp4_leaves_out_slots_after_the_fast_cloud_would_be_done():
+    instance = Instance.build(
+        release_time=[1, 3, 3],
+        num_chunks=[1, 3, 3],
+        chunk_time_slow=[2, 4, 4],
+        chunk_time_fast=1,
+        upload_delay_edge=[[3, 3], [2, 2], [3, 0]],
+        upload_delay_cloud=[10, 11, 4],
+        worker_server=[0, 0, 1, 1],
+    )
+    relaxed = solve(problem_4_aggregated(instance, integer=False)).objective
+    assert relaxed == pytest.approx(59 / 6)
+    assert lb_lp4(instance) == pytest.approx(59.5 / 6)
+
+
 @given(data=st.data())
 @examples(40)
 def test_completion_exceeds_the_mean_age_of_work_by_the_packing_correction(data):

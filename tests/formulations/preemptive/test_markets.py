@@ -1,9 +1,12 @@
 """What a market says of its jobs and workers, to the last unit of time."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from preemptive_cases import examples, instances
 
 from formulations.preemptive.ages import BITS, NEVER
 from formulations.preemptive.instance import Instance
@@ -98,6 +101,91 @@ def test_a_delay_a_billionth_beyond_a_slot_is_in_it(off: float, extra: int) -> N
     assert slower.table["fast"][0] == 4 + extra
 
 
+@given(instance=instances(jobs=(3,), tables=True))
+@examples(30)
+def test_a_step_counts_the_workers_of_a_pool_that_are_reached_at_one_age(instance) -> None:
+    for by_server in (False, True):
+        for market in markets(instance, by_server=by_server):
+            pool = {}  # of each worker: by group, or by group and server
+            for worker, group in zip(market.workers.tolist(), market.group.tolist(), strict=True):
+                server = int(instance.worker_server[worker])
+                pool[worker] = (group, server) if by_server else (group,)
+            number = {key: k for k, key in enumerate(sorted(set(pool.values())))}
+            assert market.capacity.tolist() == [
+                list(pool.values()).count(key) for key in sorted(number)
+            ]
+            for j, job in zip(market.jobs.tolist(), jobs_of(market), strict=True):
+                mine = [w for w in pool if instance.worker_eligible[j, w]]
+                ages = instance.upload_delay_edge[j, instance.worker_server[mine]]
+                reached = Counter(
+                    (int(age), number[pool[w]]) for age, w in zip(ages, mine, strict=True)
+                )
+                steps = market.steps[job["first"] : job["last"]].tolist()
+                assert steps == sorted((*key, count) for key, count in reached.items())
+
+
+def test_one_server_may_have_workers_of_two_groups() -> None:
+    may = np.array([[True, True], [False, True]])
+    both = Instance.build(
+        release_time=[0, 0],
+        num_chunks=1,
+        chunk_time_slow=2,
+        upload_delay_edge=[[1], [2]],
+        upload_delay_cloud=5,
+        worker_server=[0, 0],
+        explicit_worker_eligible=may,
+    )
+    for by_server in (False, True):
+        market = only(both, by_server=by_server)
+        first, second = market.group.tolist()
+        expected = sorted([(1, first, 1), (1, second, 1)])
+        assert market.steps.tolist() == [*expected, (2, second, 1)]
+
+
+@pytest.mark.parametrize(
+    ("work", "release", "chunks", "may", "end"),
+    [
+        ((4, 4), (0, 0), 2, "both", 6),  # all work by 8 / 2, or a job of 4 on two workers after
+        ((4, 4), (0, 0), 2, "one", 8),
+        ((4, 4), (0, 0), 1, "both", 8),
+        ((2, 6), (0, 1), 2, "both", 7),
+        ((6, 2), (0, 1), 2, "both", 7),
+        ((1, 1), (0, 20), 2, "both", 21),
+    ],
+)
+def test_cells_end_when_all_work_that_came_and_then_the_longest_are_done(
+    work, release, chunks, may, end
+) -> None:
+    """All jobs are barred from the cloud and reach their workers at once."""
+    table = np.ones((2, 2), dtype=bool)
+    table[0, 1] = may == "both"
+    barred = Instance.build(
+        release_time=release,
+        num_chunks=chunks,
+        chunk_time_slow=np.array(work) / chunks,
+        upload_delay_edge=np.zeros((2, 1)),
+        upload_delay_cloud=np.inf,
+        worker_server=[0, 0],
+        explicit_worker_eligible=table,
+    )
+    assert only(barred).edges[-2] == end
+
+
+def test_a_table_of_no_workers_leaves_every_job_to_the_cloud() -> None:
+    cloud = Instance.build(
+        release_time=[0],
+        num_chunks=1,
+        chunk_time_slow=2,
+        upload_delay_edge=np.zeros((1, 0)),
+        upload_delay_cloud=5,
+        worker_server=[],
+        explicit_worker_eligible=np.zeros((1, 0), dtype=bool),
+    )
+    for by_server in (False, True):
+        market = only(cloud, by_server=by_server)
+        assert (len(market.steps), market.table["fast"].tolist()) == (0, [7])
+
+
 def test_who_may_serve_the_same_jobs_is_a_group_and_who_shares_one_is_a_market() -> None:
     """Workers 0 and 3 serve job 0, worker 1 the jobs 0 and 1, worker 2 job 2; job 3 has none."""
     may = np.zeros((4, 4), dtype=bool)
@@ -125,9 +213,13 @@ def test_who_may_serve_the_same_jobs_is_a_group_and_who_shares_one_is_a_market()
     assert {len(market.capacity) for market in markets(instance, by_server=True)} == {0, 1, 3}
 
 
-@pytest.mark.parametrize("slots", [1, 2**10, 2**12])
-def test_prices_have_as_many_digits_as_the_sums_of_a_job_leave(slots: int) -> None:
-    long = replace(two(), chunk_time_slow=two().chunk_time_slow * slots)
+@pytest.mark.parametrize(("slots", "later"), [(1, 0), (1, 2**20), (2**10, 0), (2**12, 0)])
+def test_prices_have_as_many_digits_as_the_sums_of_a_job_leave(slots: int, later: int) -> None:
+    long = replace(
+        two(),
+        chunk_time_slow=two().chunk_time_slow * slots,
+        release_time=two().release_time + later,
+    )
     market = only(long, slotted=False)
     span = int(market.edges[-1] - market.edges[0])
     assert span << market.price_bits < 1 << (BITS - 1)

@@ -33,7 +33,10 @@ def found(bound: Fraction, best: tuple[float, ...] = (0.0,), seconds: float = 1.
     return PricedMarket(bound, np.zeros((1, 1)), np.zeros(1), np.array(best), took)
 
 
-@pytest.mark.parametrize(("first", "proven"), [(0.0, 2), (0.5, 2.5), (1.0, 3), (2.0, 2), (-1.0, 2)])
+@pytest.mark.parametrize(
+    ("first", "proven"),
+    [(0.0, 2), (2.0**-30, 2 + 2.0**-30), (0.5, 2.5), (1.0, 3), (2.0, 2), (-1.0, 2)],
+)
 def test_a_price_of_the_first_slot_is_paid_by_one_and_saves_the_other_waiting(first, proven):
     """Two jobs of a slot: at price p of the first, both pay 1 + p or 2, and p is given back."""
     (market,) = markets(queue())
@@ -119,7 +122,7 @@ def searches(monkeypatch):
         seen.append((len(market.jobs), steps, seconds))
         return found(Fraction(0))
 
-    clock = iter(range(100))
+    clock = iter(range(5, 100))
     monkeypatch.setattr(prices, "improve", improved)
     monkeypatch.setattr(prices, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     return seen
@@ -150,6 +153,12 @@ def test_time_that_is_left_is_shared_by_the_markets_largest_first(searches, exec
 def test_without_time_no_step_but_the_first_is_made(searches, limit):
     price(three(), time_limit=limit, steps=1)
     assert searches == [(3, 1, 0), (2, 1, 0), (1, 1, 0)]
+
+
+def test_unless_told_otherwise_jobs_keep_to_slots_and_servers_share_a_pool():
+    proven = price(queue(1, worker_server=[0, 1], upload_delay_edge=np.zeros((1, 2))), steps=1)
+    assert proven.slotted
+    assert proven.markets[0].capacity.tolist() == [2]
 
 
 def test_without_a_limit_there_is_none(searches):

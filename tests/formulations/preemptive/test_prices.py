@@ -194,7 +194,7 @@ def test_at_larger_sizes_it_beats_the_linear_programs_and_stays_below_a_schedule
         assert found <= cost(instance, a_online(instance, np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize(("option", "value"), [("time_limit", -1.0), ("steps", 0)])
+@pytest.mark.parametrize(("option", "value"), [("time_limit", -0.1), ("steps", 0)])
 def test_limits_out_of_range_are_refused_by_name(example: Instance, option, value) -> None:
     with pytest.raises(InputError, match=option):
         price(example, **{option: value})
