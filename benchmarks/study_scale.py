@@ -1,14 +1,12 @@
 """What a study costs beside its runs, up to many: overhead, memory of the driver, store, resume.
 
-The same runs are measured in a loop in this process (a heuristic, its checks, what is said of it)
-and by a study on a Dask cluster of worker processes, which keeps each result; a second study finds
-all of them in the store.
-Overhead a run is the CPU time of driver, scheduler and workers together, less the loop's, over
-runs; beside it stands the wall time times the cores it can use, less the loop's, which also counts
-waiting, and says little on a machine that does other things too. One worker is killed on the way
-and a new one joins, if asked for.
+A study on a Dask cluster of worker processes keeps each result; a second one finds all of them in
+the store. Workers note the CPU time of the runs themselves (a heuristic, its checks, what is said
+of it); overhead a run is all other CPU time of driver, scheduler and workers over runs, making the
+instances included. One worker is killed on the way and another joins, if asked for: its CPU time
+until then is not counted, the runs of others stand for it.
 
-    python benchmarks/study_scale.py --runs 10000 --workers 8
+    python benchmarks/study_scale.py --runs 10000 --workers 8 --lose
 """
 
 from __future__ import annotations
@@ -22,17 +20,50 @@ import time
 from pathlib import Path
 from typing import Any
 
+import dask
 import psutil
-from distributed import LocalCluster
+from distributed import Client, LocalCluster, Worker
+from distributed.diagnostics.plugin import WorkerPlugin
 
-from optsched.evaluation.runs import DONE, InstanceRunner, MethodSpec, instance_rng
-from optsched.problem import problem
+from optsched.evaluation.runs import InstanceRunner, MethodRun
 from optsched.study import StudyGrid, run_study
 from optsched.study.cluster import DaskCluster
 
-HEURISTICS = ("next_fit", "first_fit", "first_fit_decreasing", "tetris", "graphene")
-TASKS = (16, 40, 120)
+HEURISTICS = ("first_fit_decreasing", "tetris", "graphene", "spear", "best_order")
+TASKS = (4, 16, 40)
 """Sizes of the instances: runs of mixed seconds."""
+
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+"""What Dask looks at for its own pages, which are not served here."""
+
+
+class OwnTime(WorkerPlugin):
+    """Notes the CPU seconds of the runs of a worker."""
+
+    name = "own time"
+
+    def setup(self, worker: Worker) -> None:
+        """Listen to every run."""
+        InstanceRunner.seconds = 0.0
+        run = InstanceRunner.run
+
+        def timed(*given: Any, **named: Any) -> MethodRun:
+            began = time.thread_time()
+            try:
+                return run(*given, **named)
+            finally:
+                InstanceRunner.seconds += time.thread_time() - began
+
+        InstanceRunner.run = timed
+
+
+def own_seconds() -> float:
+    """What this worker has noted."""
+    return InstanceRunner.seconds
 
 
 def grid(seeds: int) -> StudyGrid:
@@ -41,29 +72,16 @@ def grid(seeds: int) -> StudyGrid:
     return StudyGrid("aerialedge", generator, (), range(seeds), list(HEURISTICS), exact=[])
 
 
-def loop(seeds: int) -> float:
-    """CPU seconds of the same runs, measured one after the other."""
-    found = problem("aerialedge")
-    began = time.process_time()
-    for tasks in TASKS:
-        for seed in range(seeds):
-            instance = found.generate(instance_rng(seed), kind="hard", tasks=tasks)
-            runner = InstanceRunner(found, instance, seed)
-            for name in HEURISTICS:
-                assert runner.run(MethodSpec("heuristic", name)).status == DONE
-    return time.process_time() - began
-
-
 def megabytes() -> float:
     """Resident memory of this process now."""
     return float(psutil.Process().memory_info().rss / 2**20)
 
 
-def cpu_seconds() -> float:
+def cpu_seconds() -> dict[int, float]:
     """CPU seconds of this process and of those it started and that still run."""
     own = psutil.Process()
-    times = [one.cpu_times() for one in (own, *own.children(recursive=True))]
-    return float(sum(each.user + each.system for each in times))
+    times = {one.pid: one.cpu_times() for one in (own, *own.children(recursive=True))}
+    return {pid: float(each.user + each.system) for pid, each in times.items()}
 
 
 def main() -> None:
@@ -77,19 +95,18 @@ def main() -> None:
     given = parser.parse_args()
     each = len(HEURISTICS) * len(TASKS)
     seeds = -(-given.runs // each)
-    sample = min(seeds, 200)
-    alone = loop(sample) / (sample * each)
-    print(f"a run in a loop: {1e3 * alone:.2f} ms of CPU ({sample * each:,} runs)")
-    asked, memory, begun = grid(seeds), [megabytes()], time.perf_counter()
+    memory, begun = [megabytes()], time.perf_counter()
     with (
+        dask.config.set(QUIET),
         tempfile.TemporaryDirectory() as folder,
         LocalCluster(given.workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
     ):
         store = Path(folder) / "study.sqlite"
         print(f"{given.workers} worker processes: {time.perf_counter() - begun:.1f} s to start")
 
         def watch(told: Any) -> None:
-            if told.computed and told.computed % 1000 == 0:
+            if told.computed:
                 memory.append(megabytes())
             if given.lose and told.computed > seeds * each // 2:
                 given.lose = False
@@ -98,27 +115,29 @@ def main() -> None:
         begun = time.perf_counter()
         executor = DaskCluster(cluster.scheduler_address)
         run_study([grid(4 * given.workers)], Path(folder) / "warm.sqlite", executor=executor)
+        client.register_plugin(OwnTime())
         print(f"they import and load machine code: {time.perf_counter() - begun:.1f} s")
         for what in ("first", "again"):
-            begun, cpu, driver = time.perf_counter(), cpu_seconds(), time.process_time()
+            begun, before, driver = time.perf_counter(), cpu_seconds(), time.process_time()
+            own = sum(client.run(own_seconds).values())
             executor = DaskCluster(cluster.scheduler_address)
-            result = run_study([asked], store=store, executor=executor, progress=watch)
-            wall = time.perf_counter() - begun
-            cores = min(given.workers, os.cpu_count() or 1)
-            spent = [cpu_seconds() - cpu, time.process_time() - driver, wall * cores]
-            less = alone if what == "first" else 0.0
-            busy, driving, held = (1e3 * seconds / (seeds * each) for seconds in spent)
+            run_study([grid(seeds)], store=store, executor=executor, progress=watch)
+            wall, driver = time.perf_counter() - begun, time.process_time() - driver
+            after, own = cpu_seconds(), sum(client.run(own_seconds).values()) - own
+            spent = sum(s - before.get(pid, 0.0) for pid, s in after.items())
+            a_run, beside, driving = (1e3 * s / (seeds * each) for s in (own, spent - own, driver))
             print(
-                f"{what}: {seeds * each:,} runs in {wall:.1f} s; a run beside the loop's: "
-                f"{busy - 1e3 * less:.2f} ms of CPU (driver and scheduler {driving:.2f}), "
-                f"{held - 1e3 * less:.2f} ms of core time",
+                f"{what}: {seeds * each:,} runs in {wall:.1f} s; ms of CPU a run: {a_run:.2f} its "
+                f"own, {beside:.2f} beside it, driver and scheduler {driving:.2f} of these",
                 flush=True,
             )
         print(f"store: {store.stat().st_size / (seeds * each):.0f} bytes a run")
-        del result
+    quarters = [memory[i * (len(memory) - 1) // 4] for i in range(5)]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    print(f"driver: {memory[0]:.0f} MB before, {memory[len(memory) // 2]:.0f} half way, "
-          f"{memory[-1]:.0f} after, {peak:.0f} at most")  # fmt: skip
+    print(
+        "driver: " + ", ".join(f"{one:.0f}" for one in quarters) + " MB from the start to the last "
+        f"result by quarters, {peak:.0f} at most"
+    )
 
 
 if __name__ == "__main__":

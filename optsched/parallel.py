@@ -28,10 +28,8 @@ _ON_THEIR_WAY = 5.0  # seconds within which tasks handed over surely are on thei
 
 _LOOK = 5.0  # seconds of silence after which to look whether the executor works
 
-AT_A_TIME = 0.25
+AT_A_TIME = 0.5
 """Seconds of short tasks that go to a worker together; what is left of them then comes back."""
-
-_TOGETHER = 32  # tasks, at most
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -220,7 +218,7 @@ class InFlight(Generic[Task, Result]):
         self.pool: FuturesExecutor | None = None
         self.tasks: dict[Future[Any], list[Task]] = {}
         self.together = 1
-        """Tasks in a bundle: more while they are short."""
+        """Tasks in a bundle: as many as take ``AT_A_TIME``, as the last ones did."""
         self.landed: SimpleQueue[Future[Any] | None] = SimpleQueue()
         """Futures that are done, and None for Ctrl-C."""
         self.dropped = ""
@@ -272,7 +270,8 @@ class InFlight(Generic[Task, Result]):
             bundle = self.tasks.pop(future)
             try:
                 found, seconds = future.result()
-                self._learn(len(bundle), len(found), seconds)
+                fill = len(found) * AT_A_TIME / max(seconds, 1e-9)
+                self.together = max(1, int(min(fill, 2 * self.together)))
                 finished += [Finished(task, *one) for task, one in zip(bundle, found, strict=False)]
                 left += bundle[len(found) :]
             except BrokenExecutor:
@@ -292,13 +291,6 @@ class InFlight(Generic[Task, Result]):
             self.tasks.clear()
             self.pool = None
         return finished, broken, left
-
-    def _learn(self, asked: int, done: int, seconds: float) -> None:
-        """How many tasks are worth a bundle."""
-        if done < asked:
-            self.together = done
-        elif done >= self.together and seconds < AT_A_TIME / 2:
-            self.together = min(2 * self.together, _TOGETHER)
 
     def _done(self) -> list[Future[Any]]:
         """At least one future that is done, if any is under way."""

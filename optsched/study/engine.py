@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from optsched.errors import InputError
 from optsched.evaluation.ratios import Row, best_start
 from optsched.evaluation.runs import MethodRun
-from optsched.parallel import Executor, Finished, drain
+from optsched.parallel import AT_A_TIME, Executor, Finished, drain
 from optsched.solvers.solution import Status
 from optsched.study.layout import Layout, Made, Place, PlannedInstance, RunKey, Step
 from optsched.study.pace import Pace, Progress
-from optsched.study.plan import Plan
+from optsched.study.plan import Plan, Recipe
 from optsched.study.reading import rows_of, runs_of
 from optsched.study.store import Store
 from optsched.study.worker import MakeInstance, Report, RunMethod, RunSweep, Task, work
 
 Keep = Literal["none", "exact", "all"]
 """Whose schedules are kept; those of heuristics are quickly made again."""
+
+SHORT = AT_A_TIME / 4
+"""Mean wall seconds below which a method's runs go along with the making of their instance."""
 
 
 @dataclass(eq=False)
@@ -125,9 +129,14 @@ class Engine:
         """Open cases until there is enough to do, also where many short runs go together."""
         self._tasks.extendleft(reversed(self._fresh))
         self._fresh.clear()
-        while self._cases and len(self._tasks) < 16 * self.executor.window():
+        while self._cases:
+            layout = self.plan.layouts[self._cases[0][1].grid]
+            unknown = any(math.isinf(self._pace.takes(step.key)) for step in _light(layout))
+            # the first runs tell which are short
+            if len(self._tasks) >= (4 if unknown else 64) * self.executor.window():
+                break
             number, case = self._cases.popleft()
-            one = _Open(number, case, self.plan.layouts[case.grid])
+            one = _Open(number, case, layout)
             made = self._instances.get(case.recipe)
             if made is not None:
                 self._begin(one, made)
@@ -135,8 +144,17 @@ class Engine:
                 self._fresh.clear()
                 continue
             if case.recipe not in self._making:
-                self._tasks.append(MakeInstance(self.plan.recipes[case.recipe]))
+                recipe = self.plan.recipes[case.recipe]
+                self._tasks.append(MakeInstance(recipe, self._along(one, recipe)))
             self._making[case.recipe].append(one)
+
+    def _along(self, one: _Open, recipe: Recipe) -> tuple[RunMethod, ...]:
+        """Runs for which a worker has the instance at hand, where asking again costs more."""
+        return tuple(
+            RunMethod(step.run("", one.case.seed), self.plan.methods[step.key], recipe)
+            for step in _light(one.layout)
+            if self.keep != "all" and self._pace.takes(step.key) < SHORT
+        )
 
     def _begin(self, one: _Open, made: Made) -> None:
         """Ask for every run of a case; one whose instance cannot be made is finished."""
@@ -214,19 +232,28 @@ class Engine:
         if report.refusal:
             return InputError.of("worker", report.refusal, "the code of the process that asks")
         if isinstance(task, MakeInstance):
+            if finished.error and task.along:  # it may be a run that failed
+                self._tasks.appendleft(MakeInstance(task.recipe))
+                return None
+            for one, told in zip(task.along, report.along, strict=False):
+                known = replace(one, key=(report.digest, *one.key[1:]))
+                stop = self._record(Finished(known, told))
+                if stop is not None:
+                    return stop
             self._record_instance(task, Made(report.digest, finished.error, report.took))
             return None
         run = report.run or MethodRun(Status.ERROR.value, message=finished.error)
         if run.status == Status.INTERRUPTED:
             return KeyboardInterrupt()  # heard by the solver; it says nothing of the method
-        self.store.put_run(task.key, run, report.took)
-        self._there.add(task.key)
-        self._pace.compute(task.key[1], task.asked.method.call, report.took)
-        asking = self._running.pop(task.key)
-        for one, step in asking:
-            self._tick(one, step)
-        for one, _ in asking:
-            self._ask_waiting(one)
+        if task.key not in self._there:  # two recipes may give one instance
+            self.store.put_run(task.key, run, report.took)
+            self._there.add(task.key)
+            self._pace.compute(task.key[1], task.asked.method.call, report.took)
+        asking = self._running.pop(task.key, [])
+        for case, step in asking:
+            self._tick(case, step)
+        for case, _ in asking:
+            self._ask_waiting(case)
         return None
 
     def _record_instance(self, task: MakeInstance, made: Made) -> None:
@@ -243,3 +270,8 @@ class Engine:
 
     def _rows(self, one: _Open) -> list[Row]:
         return rows_of(one.layout, one.case, self._runs(one))
+
+
+def _light(layout: Layout) -> list[Step]:
+    """The steps that wait for no other and may be short."""
+    return [step for step in layout.steps if step.kind in ("heuristic", "bound")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,6 +67,11 @@ class Pace:
         self._latest = call
         count, total = self._took.get(method, (0, 0.0))
         self._took[method] = (count + 1, total + took)
+
+    def takes(self, method: str) -> float:
+        """Mean wall seconds of a run; infinite before the first."""
+        count, total = self._took.get(method, (0, math.inf))
+        return total / max(1, count)
 
     def progress(self) -> Progress:
         """How far it is."""

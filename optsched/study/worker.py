@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,13 +29,6 @@ from optsched.study.plan import Asked, Recipe, found, instance_digest
 
 
 @dataclass(frozen=True)
-class MakeInstance:
-    """Make an instance, and tell its digest."""
-
-    recipe: Recipe
-
-
-@dataclass(frozen=True)
 class RunMethod:
     """Run a method on an instance."""
 
@@ -49,6 +42,15 @@ class RunMethod:
     """Whether to send the schedule along."""
     claim: float | None = None
     """The optimum a proof is to be of."""
+
+
+@dataclass(frozen=True)
+class MakeInstance:
+    """Make an instance, and tell its digest."""
+
+    recipe: Recipe
+    along: tuple[RunMethod, ...] = ()
+    """Short runs on it, whose keys lack the digest."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class Report:
     run: MethodRun | None = None
     refusal: str = ""
     """Why this worker must not do it."""
+    along: tuple[Report, ...] = ()
+    """Of the runs that went along with the making of an instance."""
 
 
 class OtherInstanceError(RuntimeError):
@@ -99,16 +103,17 @@ def work(task: Task) -> Report:
         Exception: whatever making the instance, or measuring, raises.
     """
     began = time.perf_counter()
-    digest, run = "", None
     if isinstance(task, MakeInstance):
         digest = _make(found(task.recipe.problem), task.recipe)
-    else:
-        here = _versions(task)
-        if here not in (None, task.asked.versions):
-            told = f"{socket.gethostname()} runs {here}, not {dict(task.asked.versions)}"
-            return Report(0.0, refusal=told)
-        run = _sweep(task) if isinstance(task, RunSweep) else _run(task)
-    return Report(time.perf_counter() - began, digest, run)
+        took = time.perf_counter() - began
+        runs = (replace(one, key=(digest, *one.key[1:])) for one in task.along)
+        return Report(took, digest, along=tuple(map(work, runs)))
+    here = _versions(task)
+    if here not in (None, task.asked.versions):
+        told = f"{socket.gethostname()} runs {here}, not {dict(task.asked.versions)}"
+        return Report(0.0, refusal=told)
+    run = _sweep(task) if isinstance(task, RunSweep) else _run(task)
+    return Report(time.perf_counter() - began, run=run)
 
 
 def _run(task: RunMethod) -> MethodRun:

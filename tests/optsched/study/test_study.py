@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
@@ -11,13 +12,16 @@ import pytest
 from untimed import untimed
 
 from optsched.errors import InputError
+from optsched.evaluation import runs
+from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import instance_rng
 from optsched.parallel import ExecutorLostError, Processes
 from optsched.problem import Bound, Heuristic, problem
 from optsched.solvers.options import Options
-from optsched.study import Exact, Store, StudyGrid, run_study
+from optsched.study import Exact, Store, StudyGrid, engine, run_study
 from optsched.study.plan import plan
+from optsched.study.worker import work
 
 SMALL = StudyGrid(
     "covering",
@@ -55,6 +59,13 @@ def content(rows):
 def ends(results):
     """How each method's runs ended."""
     return {(step.kind, step.method): dict(step.statuses) for step in results.steps()}
+
+
+def killing_once(problem, instance, heuristic, seed, limits):
+    """Kills its process on one instance."""
+    if (heuristic, seed) == ("everything", 35):
+        os._exit(3)
+    return run_heuristic(problem, instance, heuristic, seed, limits)
 
 
 # what is computed
@@ -100,6 +111,25 @@ def test_a_method_added_later_is_all_that_is_computed(studied):
     computed, results = studied(replace(SMALL, heuristics=["greedy", "everything", "shuffled"]))
     assert computed == 6
     assert len(results.rows) == 18
+
+
+def test_runs_known_to_be_short_go_along_with_the_making_of_their_instance(studied, monkeypatch):
+    monkeypatch.setattr(engine, "SHORT", math.inf)
+    tasks = []
+    monkeypatch.setattr(engine, "work", lambda task: tasks.append(task) or work(task))
+    grid = replace(SMALL, generator={"items": [4]}, seeds=range(100), exact=[])
+    computed, results = studied(grid)
+    assert computed == results.progress.finished == 300
+    assert 100 < len(tasks) < 130
+    assert studied(replace(grid, heuristics=["everything", "shuffled"]))[0] == 100
+
+
+def test_two_recipes_of_one_instance_have_one_run(studied, monkeypatch):
+    monkeypatch.setattr(engine, "SHORT", math.inf)
+    twins = {"items": [4], "prices": [None, (1, 19)]}
+    computed, results = studied(replace(SMALL, generator=twins, seeds=range(30)))
+    assert computed == 30 * 4
+    assert (results.progress.finished, len(results.rows)) == (240, 120)
 
 
 def test_a_larger_grid_computes_only_its_new_instances(studied):
@@ -235,6 +265,21 @@ def test_a_process_that_dies_loses_only_its_own_run(path):
     assert ends(results)["exact", "knapsack"] == {"optimal": 1}
     (step,) = [step for step in results.steps() if step.method == "killing"]
     assert "died" in step.complaint
+
+
+def test_a_short_run_that_once_kills_its_process_beside_others_loses_only_itself(path, monkeypatch):
+    monkeypatch.setattr(engine, "SHORT", math.inf)
+    monkeypatch.setattr(runs, "run_heuristic", killing_once)
+    grid = replace(SMALL, generator={"items": [4]}, heuristics=["greedy", "everything"], exact=[])
+    grid = replace(grid, seeds=range(40), bounds=[])
+    results = run_study([grid], path, executor=lambda: ProcessPoolExecutor(1), workers=1)
+    assert ends(results) == {
+        ("heuristic", "greedy"): {"done": 40},
+        ("heuristic", "everything"): {"done": 39, "error": 1},
+    }
+    with Store.reading(path) as store:
+        (failed,) = results.failures(store)
+    assert (failed["seed"], failed["message"]) == (35, "the process died")
 
 
 def test_a_solve_that_outgrows_its_memory_is_a_result_and_the_bounds_stand(studied):
