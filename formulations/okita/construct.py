@@ -12,12 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
+from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import FEW_SITES, STEPS, THOROUGH, ByUnits
 from formulations.okita.check import completion_slots, cost
 from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
 from formulations.okita.job_prices import free_terms
-from formulations.okita.lattice import Lattice, build_lattice
+from formulations.okita.lattice import Lattice, build_lattice, lattice_points
 from formulations.okita.one_job import (
     JobTerms,
     Path,
@@ -90,8 +91,10 @@ class Planner:
     @cached_property
     def lattices(self) -> tuple[Lattice | None, ...]:
         """Of each job."""
+        points = [lattice_points(self.instance, i) for i in range(self.instance.jobs)]
+        most = np.inf if sum(points) <= lattice.LARGEST_LATTICES else lattice.LARGEST_LATTICE
         jobs = self._in_time(range(self.instance.jobs))
-        return tuple(build_lattice(self.instance, i) for i in jobs)
+        return tuple(build_lattice(self.instance, i) if points[i] <= most else None for i in jobs)
 
     @cached_property
     def searches(self) -> tuple[ByUnits, ...]:
@@ -132,12 +135,16 @@ class Planner:
 
     def best(self, i: int, terms: JobTerms) -> Path | None:
         """The cheapest schedule known of a job on some terms."""
-        lattice = self.lattices[i]
-        if lattice is not None:
-            return next(cheapest_paths(self.instance, lattice, terms), None)
+        points = self.lattices[i]
+        if points is not None and len(points.level) <= lattice.LARGEST_LATTICE:
+            return next(cheapest_paths(self.instance, points, terms), None)
         if self.beyond:
             return cheapest_by_servers(self.instance, i, terms)
-        return next(iter(self.searches[i].cheapest(terms)[0]), None)
+        near = next(iter(self.searches[i].cheapest(terms)[0]), None)
+        if points is None:
+            return near
+        below = np.inf if near is None else near.price
+        return next(cheapest_paths(self.instance, points, terms, below=below), near)
 
     def optimum(self, i: int, room: FreeCapacity | None) -> Path:
         """The cheapest schedule known beside what is taken; as few slots are looked at as do."""

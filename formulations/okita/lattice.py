@@ -16,7 +16,10 @@ from formulations.okita.instance import Floats, Instance, Integers
 from optsched.arrays import ranges
 
 LARGEST_LATTICE = 50_000
-"""Most points a lattice may have: beyond, jobs are planned by units of work."""
+"""Most points of a lattice that is searched at every turn: beyond, units of work come first."""
+
+LARGEST_LATTICES = 1_000_000
+"""Most points of all jobs' lattices together; up to there every job has one, however large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +53,27 @@ class Lattice:
         return bool((self.level[self.ends] == gained).all(axis=1).any())
 
 
-def build_lattice(instance: Instance, i: int) -> Lattice | None:
-    """The lattice of a job; None if it has more than ``LARGEST_LATTICE`` points."""
+def lattice_points(instance: Instance, i: int) -> float:
+    """Points of a job's lattice."""
+    _, each, in_all = _size(instance, i)
+    return _count(each, in_all)
+
+
+def _size(instance: Instance, i: int) -> tuple[int, Integers, int]:
+    """Chunks per level, most levels of each site, and of all."""
     rate, work = int(instance.rate_numerator[i]), int(instance.work_per_chunk[i])
     total = int(instance.total_chunks[i])
     unit = rate // work if rate % work == 0 else 1
     waste = -(-rate // work) - 1  # of a site, in chunks
     in_all = (total + instance.sites * waste) // unit
     useful = instance.useful_workers[i]
-    each = np.where(useful > 0, (total + waste) // unit, 0)
-    if _count(each, in_all) > LARGEST_LATTICE:
-        return None
+    return unit, np.where(useful > 0, (total + waste) // unit, 0), in_all
+
+
+def build_lattice(instance: Instance, i: int) -> Lattice:
+    """The lattice of a job, however large."""
+    unit, each, in_all = _size(instance, i)
+    total, useful = int(instance.total_chunks[i]), instance.useful_workers[i]
     level = np.zeros((1, 0), dtype=np.int64)
     for most in each:
         room = np.minimum(most, in_all - level.sum(axis=1))

@@ -78,6 +78,7 @@ def test_jobs_too_large_for_one_alone_are_bounded_no_less_than_by_their_sites(mo
     exact = job_bounds(worked_example())
     assert exact.tolist() == [7, 5]
     monkeypatch.setattr(lattice, "LARGEST_LATTICE", 0)
+    monkeypatch.setattr(lattice, "LARGEST_LATTICES", 0)
     assert np.all(job_bounds(worked_example()) <= exact)
     assert np.all(job_bounds(worked_example()) >= [5, 2])
     assert lb_alone(worked_example()) >= 7

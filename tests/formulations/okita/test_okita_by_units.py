@@ -92,6 +92,7 @@ def test_without_lattices_bound_and_schedule_still_hold_the_optimum_between_them
     limit = Options(time_limit=0.3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "LARGEST_LATTICE", 0)
+        patch.setattr(lattice, "LARGEST_LATTICES", 0)
         patch.setattr(construct, "FEW_SITES", few)
         answer = PROBLEM.solve("problem_2_columns", instance, start=start, options=limit)
     exact = PROBLEM.solve("problem_2_columns", instance).solution.objective
@@ -161,3 +162,12 @@ def test_a_part_of_a_schedule_read_back_is_the_schedule_it_was():
         assert again.price == pytest.approx(path_cost(instance, i, path))
         assert np.array_equal(again.workers, path.workers[: len(again.workers)])
         assert np.array_equal(again.flow, path.flow)
+
+
+def test_a_lattice_too_large_to_be_searched_at_every_turn_still_finds_the_optimum(monkeypatch):
+    instance = PROBLEM.generate(np.random.default_rng(2), jobs=4, sites=3, horizon=2)
+    quick = [path.price for path, _ in Planner(instance).alone]
+    monkeypatch.setattr(lattice, "LARGEST_LATTICE", 1)
+    assert [path.price for path, _ in Planner(instance).alone] == pytest.approx(quick)
+    monkeypatch.setattr(lattice, "LARGEST_LATTICES", 1)
+    assert not Planner(instance).exact
