@@ -1,7 +1,9 @@
 """One method on one instance: what is asked of it, and what its record says."""
 
+import json
 import math
 from dataclasses import replace
+from functools import partial
 
 import covering
 import numpy as np
@@ -9,7 +11,12 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.evaluation import heuristic_run, proofs, runs
-from optsched.evaluation.heuristic_run import heuristic_limits, heuristic_rng, run_heuristic
+from optsched.evaluation.heuristic_run import (
+    heuristic_limits,
+    heuristic_rng,
+    run_heuristic,
+    with_heuristics,
+)
 from optsched.evaluation.proofs import Proven
 from optsched.evaluation.ratios import _may_beat
 from optsched.evaluation.runs import (
@@ -17,12 +24,16 @@ from optsched.evaluation.runs import (
     InstanceRunner,
     MethodRun,
     MethodSpec,
+    check_exact,
     check_names,
     starts,
 )
 from optsched.jit import Stopwatch
 from optsched.problem import Bound, Heuristic
+from optsched.solvers import isolation
+from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Moment, Status
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 EVERYTHING = MethodSpec("heuristic", "everything")
@@ -167,6 +178,63 @@ def test_the_quantities_of_bounds_are_those_of_schedules_that_pass():
     assert InstanceRunner(violated, INSTANCE, 0).run(mine).quantities == {}
 
 
+@pytest.mark.parametrize(
+    ("times", "kept"),
+    [
+        ([3, 1.00000049, 2], [1, 2, 3]),
+        (range(101), range(101)),
+        (np.arange(102) / 101, np.arange(101) / 100),
+        ([1, math.inf], None),
+        ([], None),
+    ],
+)
+def test_flow_times_are_kept_in_order_a_hundred_and_one_at_most(times, kept):
+    for method in (EVERYTHING, KNAPSACK):
+        said = run(method, flow_times=lambda *_: times).flow_times
+        assert (None if said is None else json.loads(said)) == (
+            None if kept is None else pytest.approx(list(kept), abs=1e-6)
+        )
+    problem = replace(with_heuristic(covering.nothing), flow_times=lambda *_: times)
+    violated = InstanceRunner(problem, INSTANCE, 0).run(MethodSpec("heuristic", "mine"))
+    assert violated.flow_times is None
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 200, 201, 999])
+def test_two_hundred_moments_of_a_trajectory_are_kept_at_most(steps):
+    course = [Moment(float(k), 0.0, 1.0) for k in range(steps)]
+    kept = runs._thinned(course)
+    if steps < 2:
+        assert kept is None
+        return
+    moments = [moment[0] for moment in json.loads(kept)]
+    assert len(moments) == min(steps, 200)
+    assert (moments[0], moments[-1]) == (0, steps - 1)
+    assert moments == sorted(set(moments))
+
+
+def test_a_method_that_raises_leaves_its_trace_and_no_schedule_is_measured():
+    def failing(*_):
+        raise ValueError("no number")
+
+    bound = Bound("b", failing, source="", summary="")
+    found = run(MethodSpec("bound", "b"), bounds={"b": bound})
+    assert (found.status, "no number" in found.message) == ("error", True)
+    assert "in failing" in found.trace
+    problem = replace(with_heuristic(covering.crashing), measures={"items": lambda *_: 1.0})
+    crashed = InstanceRunner(problem, INSTANCE, 0).run(MethodSpec("heuristic", "mine"), keep=True)
+    assert (crashed.status, crashed.measures, crashed.schedule) == ("error", {}, None)
+    assert crashed.trace
+    uncosted = replace(covering.PROBLEM, cost=failing, measures={"items": lambda *_: 1.0})
+    found = InstanceRunner(uncosted, INSTANCE, 0).run(EVERYTHING, keep=True)
+    assert (found.status, found.measures, found.schedule) == ("error", {}, None)
+
+
+def test_a_solver_that_is_not_there_is_refused_by_name():
+    check_exact(covering.PROBLEM, "knapsack", None, None)
+    with pytest.raises(InputError, match="solver"):
+        check_exact(covering.PROBLEM, "knapsack", "nobody", None)
+
+
 def test_names_are_checked_before_anything_runs():
     problem = covering.PROBLEM
     check_names(problem, ["everything"], "knapsack", None, [])
@@ -222,6 +290,81 @@ def test_memory_that_runs_out_is_told_from_other_failures():
 
     for function, status in ((greedy_of_memory, "out of memory"), (covering.crashing, "error")):
         assert run_heuristic(with_heuristic(function), INSTANCE, "mine", 0).status == status
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_a_schedule_that_passes_and_costs_no_number_is_an_error(value):
+    problem = replace(covering.PROBLEM, cost=lambda *_: value)
+    found = run_heuristic(problem, INSTANCE, "everything", 0)
+    assert (found.status, found.cost, found.offline) == ("error", None, False)
+    assert found.message == f"the schedule passes the checker and costs {value}"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "message"),
+    [
+        (SolverResult(Status.NO_SOLUTION, limit=Limit.TIME), "timeout",
+         "ended at its time limit of 2 s"),
+        (SolverResult(Status.ERROR, message="the solver's process died: Timeout (0:00:02)!\nx"),
+         "timeout", "ended at its time limit of 2 s"),
+        (SolverResult(Status.ERROR, limit=Limit.MEMORY, message="the solver's process grew: y"),
+         "out of memory", "its process grew"),
+        (SolverResult(Status.ERROR, message="the solver's process died: y"), "error",
+         "its process died"),
+    ],
+)  # fmt: skip
+def test_a_run_of_its_own_process_says_what_ended_it(monkeypatch, outcome, status, message):
+    asked = []
+
+    def apart(attempt, options, **_):
+        asked.append(options.time_limit)
+        return outcome
+
+    monkeypatch.setattr(isolation, "run_isolated", apart)
+    limits = heuristic_limits(time_limit=2.0)
+    found = run_heuristic(covering.PROBLEM, INSTANCE, "everything", 0, limits)
+    assert (found.status, found.message) == (status, message)
+    assert asked == [62.0]  # a process may take a minute to start
+
+
+def test_what_a_process_brings_back_is_the_run_without_its_exception(monkeypatch):
+    def here(attempt, options, **_):
+        assert options.time_limit is None
+        return attempt(None, None)
+
+    monkeypatch.setattr(isolation, "run_isolated", here)
+    problem, limits = with_heuristic(covering.crashing), heuristic_limits(memory_limit=9.0)
+    found = run_heuristic(problem, INSTANCE, "mine", 0, limits)
+    assert (found.status, found.error) == ("error", None)
+    assert run_heuristic(problem, INSTANCE, "mine", 0).error is not None
+
+
+def test_heuristics_of_the_callers_go_by_their_names():
+    def own(instance, rng):
+        "Mine.\n\nAll of it."
+        return covering.everything(instance, rng)
+
+    problem, names = with_heuristics(covering.PROBLEM, ["everything", own, own, "everything"])
+    assert names == ["everything", "own"]
+    added = problem.heuristics["own"]
+    assert (added.summary, added.is_online({})) == ("Mine.", False)
+    assert with_heuristics(covering.PROBLEM, ["everything"])[0] is covering.PROBLEM
+    lambdas, names = with_heuristics(covering.PROBLEM, [lambda *_: None])
+    assert names == ["lambda"]
+    assert lambdas.heuristics["lambda"].summary == ""
+    for wrong in (3, partial(own)):
+        with pytest.raises(InputError, match="a named function"):
+            with_heuristics(covering.PROBLEM, [wrong])
+    for clash in ([own, lambda_named("own")], [lambda_named("everything")]):
+        with pytest.raises(InputError, match="no other heuristic"):
+            with_heuristics(covering.PROBLEM, clash)
+
+
+def lambda_named(name):
+    """Another function of that name."""
+    function = lambda *_: None  # noqa: E731
+    function.__name__ = name
+    return function
 
 
 def test_limits_ask_for_a_process_and_none_asks_for_nothing():
