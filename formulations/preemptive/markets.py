@@ -239,10 +239,7 @@ def _steps(
                 slots = np.ceil(release[j] + slots - ROUNDING) - np.ceil(release[j] - ROUNDING)
             age = np.int64(np.floor(slots * 2.0**bits))
             at = end
-            while at > start and (
-                steps[at - 1]["age"] > age
-                or (steps[at - 1]["age"] == age and steps[at - 1]["pool"] > pool[c])
-            ):
+            while at > start and steps[at - 1]["age"] > age:  # pools come in order
                 at -= 1
             if at > start and steps[at - 1]["age"] == age and steps[at - 1]["pool"] == pool[c]:
                 steps[at - 1]["workers"] += size[c]

@@ -83,6 +83,17 @@ def test_an_indicator_holds_where_all_its_literals_do_and_nowhere_else(active, f
     assert enumerate_optimum(m).value == held
 
 
+def test_every_indicator_has_its_own_literals():
+    m = Model()
+    on, n = m.binary("on", 2), m.integer("n", upper=3)
+    m.indicator(on[0], n <= 1)
+    m.indicator(on[1], n >= 2)
+    m.maximize(on[1] - n)
+    assert enumerate_optimum(m).value == 0
+    m.add("on", on[1] >= 1)
+    assert enumerate_optimum(m).value == -1
+
+
 def test_one_of_the_pieces_of_every_block_holds():
     m = Model()
     n, x = m.integer("n", upper=2), m.continuous("x", 2, upper=3)
@@ -136,3 +147,12 @@ def test_bounds_that_exclude_what_a_result_can_be_are_noticed(side, shift, notic
             enumerate_optimum(m)
     else:
         assert enumerate_optimum(m).value == -1
+
+
+def test_bounds_that_leave_a_result_something_to_be_are_no_fault():
+    m = Narrower()
+    x = m.continuous("x", 2, upper=2)
+    m.add("one", x == 1)
+    m.minimize(m.maximum(x[0], x[1], name="top"))
+    m.shift = (0.5, 0.5)
+    assert enumerate_optimum(m).value == 1
