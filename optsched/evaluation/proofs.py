@@ -88,7 +88,7 @@ def _found(
     if len(parts) > 1 and claim is not None:
         optima = []
         for part in parts:
-            left = None if seconds is None else max(deadline - time.perf_counter(), 0.0)
+            left = None if seconds is None else max(deadline - time.perf_counter(), 1e-3)
             solution = problem.solve(call, part, options=Options(time_limit=left)).solution
             optima.append(solution.objective if solution.status is Status.OPTIMAL else None)
         known = [optimum for optimum in optima if optimum is not None]
