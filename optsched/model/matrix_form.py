@@ -179,12 +179,10 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
         held = sp.csc_array((value, (row, column)), shape=(rows, columns))
     else:
         held = added_up(value, row, column, rows, columns)
-    made = Rows(held, lower, upper)
     if len(held.data) < count:  # terms were added up: 0.1 + 0.2 - 0.3 is meant to be nothing
-        scale = sp.csr_array((np.abs(value), (row, column)), shape=(rows, columns))
-        made.matrix.data[np.abs(made.matrix.data) <= NOISE * scale.data] = 0.0
-        made.matrix.eliminate_zeros()
-    return made
+        held, sizes = (added_up(v, row, column, rows, columns) for v in (value, np.abs(value)))
+        held = held.where(np.abs(held.data) > NOISE * sizes.data)
+    return Rows(held, lower, upper)
 
 
 def linear(expression: Expression, columns: int) -> Floats:

@@ -36,9 +36,7 @@ def coefficients(expression: Expression) -> tuple[Coefficients, Floats]:
         shape = expression.size, expression.model.columns
         lines = added_up(values, entries, columns, *shape)
     if not lines.data.all():
-        kept = lines.data != 0
-        start = np.append(0, np.cumsum(kept))[lines.indptr].astype(np.int32)
-        lines = Coefficients(lines.data[kept], lines.indices[kept], start, lines.columns)
+        lines = lines.where(lines.data != 0)
     constant = expression.constant
     if isinstance(constant, float):
         return lines, np.full(expression.size, constant)
@@ -85,12 +83,22 @@ def activity_range(
 
 def is_integral(expression: Expression, domains: Domains) -> NDArray[np.bool_]:
     """Whether each entry takes whole values only, shape of the expression."""
+    if _all_whole(expression.constant) and all(
+        _all_whole(t.coefficients) and domains[2][t.columns].all() for t in expression.terms
+    ):
+        return np.ones(expression.shape, dtype=np.bool_)  # the usual case
     lines, constant = coefficients(expression)
     whole = (lines.data == np.round(lines.data)) & domains[2][lines.indices]
     row = np.repeat(np.arange(len(constant)), np.diff(lines.indptr))
     broken = np.bincount(row, weights=~whole, minlength=len(constant))
     answer: NDArray[np.bool_] = (broken == 0) & (constant == np.round(constant))
     return answer.reshape(expression.shape)
+
+
+def _all_whole(values: Floats | float) -> bool:
+    if isinstance(values, float):
+        return values.is_integer()
+    return bool((values == np.rint(values)).all())
 
 
 def are_integral(domains: Domains, *expressions: Expression) -> bool:

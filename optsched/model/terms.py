@@ -123,6 +123,11 @@ class Coefficients(NamedTuple):
         """In scipy's words: by rows."""
         return "csr"
 
+    def where(self, chosen: NDArray[np.bool_]) -> Coefficients:
+        """Some of the entries."""
+        start = np.append(0, np.cumsum(chosen))[self.indptr].astype(np.int32)
+        return Coefficients(self.data[chosen], self.indices[chosen], start, self.columns)
+
     def matrix(self) -> sp.csr_array:
         """Scipy's, over the same arrays."""
         shape = (len(self.indptr) - 1, self.columns)

@@ -138,12 +138,12 @@ def scale_rows(rows: Rows, lower: Floats, upper: Floats) -> ScaledRows:
         lower: shape (columns,), integers of magnitude at most 2^53.
         upper: as ``lower``.
     """
-    pointer, columns = rows.matrix.indptr, rows.matrix.indices
+    pointer, columns = rows.lines.indptr, rows.lines.indices
     low, high = lower[columns], upper[columns]
     reach = np.maximum(np.abs(low), np.abs(high))
     if (whole := _whole_rows(rows, reach)) is not None:
         return whole
-    values = np.where(reach > 0, rows.matrix.data, 0.0)
+    values = np.where(reach > 0, rows.lines.data, 0.0)
     multiplier, on_grid = _multipliers(values, pointer, reach)
     product, rest = _two_product(values, np.repeat(multiplier, np.diff(pointer)))
     scaled = np.rint(product)
@@ -164,10 +164,10 @@ def scale_rows(rows: Rows, lower: Floats, upper: Floats) -> ScaledRows:
 
 def _whole_rows(rows: Rows, reach: Floats) -> ScaledRows | None:
     """Rows that are integers already, the usual case, at a fraction of the work; else None."""
-    values, sides = rows.matrix.data, (rows.lower, rows.upper)
+    values, sides = rows.lines.data, (rows.lower, rows.upper)
     if not (_all_whole(values) and all(_all_whole(side) for side in sides)):
         return None
-    activity = _reduce(np.add, np.abs(values) * np.maximum(reach, 1.0), rows.matrix.indptr, 0.0)
+    activity = _reduce(np.add, np.abs(values) * np.maximum(reach, 1.0), rows.lines.indptr, 0.0)
     if activity.max(initial=0.0) > INTEGER_REACH:
         return None
     beyond = 2.0 * activity + 2.0  # no point gets there

@@ -21,6 +21,7 @@ from optsched.model.blocks import (
 from optsched.model.blocks.product import convex_hull
 from optsched.model.expression import Expression
 from optsched.model.matrix_form import MatrixForm
+from optsched.model.ranges import coefficients
 from optsched.solvers.cpsat.extrema import add_active_slots, add_maxima, pressures
 from optsched.solvers.cpsat.writer import ProtoWriter, write
 from optsched.solvers.scaling import Integers
@@ -68,7 +69,7 @@ def _add_products(writer: ProtoWriter, block: Product) -> None:
         if chosen.any():
             _add_switched(writer, name, result[chosen], one[chosen], other[chosen])
     rest = ~(binary[0] | binary[1])
-    lines = [writer.lines(name, writer.single(name, e[rest])) for e in (result, left, right)]
+    lines = [writer.lines(name, e[rest], single=True) for e in (result, left, right)]
     constraints = writer.add_copies([writer.template()] * len(lines[0]))
     for constraint, value, a, b in zip(constraints, *lines, strict=True):
         product = constraint.int_prod
@@ -85,8 +86,7 @@ def _add_switched(
 
 
 def _add_tables(writer: ProtoWriter, block: Table) -> None:
-    parts = [writer.single(block.name, e) for e in (block.result, block.index)]
-    lines = [writer.lines(block.name, part) for part in parts]
+    lines = [writer.lines(block.name, e, single=True) for e in (block.result, block.index)]
     values = Expression(block.result.model, block.table.shape, (), block.table)
     template = writer.template()
     for value in writer.lines(block.name, values):
@@ -98,7 +98,7 @@ def _add_tables(writer: ProtoWriter, block: Table) -> None:
 
 
 def _add_all_different(writer: ProtoWriter, block: AllDifferent) -> None:
-    lines = list(writer.lines(block.name, writer.single(block.name, block.values)))
+    lines = writer.lines(block.name, block.values, single=True)
     width = max(1, block.values.shape[-1])
     constraints = writer.add_copies([writer.template()] * (len(lines) // width))
     for number, constraint in enumerate(constraints):
@@ -159,8 +159,10 @@ def _presence(block: Intervals | Cumulative) -> Integers | None:
 
 def _add_task_rows(writer: ProtoWriter, block: Intervals) -> None:
     """``start + duration = end`` and ``duration >= 0`` where present."""
-    literals = _presence(block)
-    writer.add_rows(block.name, block.start + block.duration - block.end == 0, literals)
+    literals, apart = _presence(block), block.start + block.duration - block.end
+    lines, constant = coefficients(apart)
+    if len(lines.data) or constant.any():  # else the end is written as start + duration
+        writer.add_rows(block.name, apart == 0, literals)
     if (writer.range_of(block.name, block.duration)[0] < 0).any():
         writer.add_rows(block.name, block.duration >= 0, literals)
 
@@ -168,14 +170,13 @@ def _add_task_rows(writer: ProtoWriter, block: Intervals) -> None:
 def _add_intervals(writer: ProtoWriter, block: Cumulative, tasks: Intervals | None) -> list[int]:
     """One interval per task, by constraint number."""
     name = block.name
-    start, end = (writer.single(name, e) for e in (block.start, block.end))
     if tasks is not None and (writer.range_of(name, tasks.duration)[0] >= 0).all():
-        size = writer.single(name, tasks.duration)
+        size, end = tasks.duration, block.end
     else:
-        size, end = _length(writer, name, start, end)
-    lines = [writer.lines(name, e) for e in (start, size, end)]
+        size, end = _length(writer, block)
+    lines = [writer.lines(name, e, single=True) for e in (block.start, size, end)]
     first = len(writer.proto.constraints)
-    constraints = writer.add_copies([writer.template()] * start.size)
+    constraints = writer.add_copies([writer.template()] * block.start.size)
     for constraint, *line in zip(constraints, *lines, strict=True):
         for part, value in zip(("start", "size", "end"), line, strict=True):
             write(getattr(constraint.interval, part), value)
@@ -183,28 +184,25 @@ def _add_intervals(writer: ProtoWriter, block: Cumulative, tasks: Intervals | No
     if literals is not None:
         for constraint, literal in zip(constraints, literals.tolist(), strict=True):
             constraint.enforcement_literal.extend(literal)
-    return list(range(first, first + start.size))
+    return list(range(first, first + block.start.size))
 
 
-def _length(
-    writer: ProtoWriter, name: str, start: Expression, end: Expression
-) -> tuple[Expression, Expression]:
+def _length(writer: ProtoWriter, block: Cumulative) -> tuple[Expression, Expression]:
     """Length and end of tasks that take no time where they would end before they start.
 
     Nothing keeps a length from being greater than it must be, which only takes more of a resource.
     """
-    apart = end - start
-    _, longest = writer.range_of(name, apart)
+    apart = block.end - block.start
+    _, longest = writer.range_of(block.name, apart)
     known = np.maximum(0.0, apart.at(writer.point))
     length = writer.add_columns(apart, 0.0, np.maximum(0.0, longest), known)
-    writer.add_rows(name, length >= apart)
-    return length, writer.single(name, start + length)
+    writer.add_rows(block.name, length >= apart)
+    return length, block.start + length
 
 
 def _add_cumulative(writer: ProtoWriter, block: Cumulative, intervals: list[int]) -> None:
     demands, (capacity,) = (
-        writer.lines(block.name, writer.single(block.name, e))
-        for e in (_counted(writer, block), block.capacity)
+        writer.lines(block.name, e, single=True) for e in (_counted(writer, block), block.capacity)
     )
     (constraint,) = writer.add_copies([writer.template()])
     cumulative = constraint.cumulative

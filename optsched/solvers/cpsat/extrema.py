@@ -65,7 +65,7 @@ def add_active_slots(writer: ProtoWriter, block: ActiveSlot) -> None:
 
 def _add_lin_max(writer: ProtoWriter, name: str, result: Expression, arguments: Expression) -> None:
     """``result = max(arguments)`` along the last of two axes."""
-    targets = writer.lines(name, writer.single(name, result))
+    targets = writer.lines(name, result, single=True)
     lines = writer.lines(name, arguments)
     width = arguments.shape[-1]
     template = writer.template()
@@ -101,8 +101,8 @@ def pressures(compiled: MatrixForm) -> tuple[Flags, Flags]:
     but for the one that is its value.
     """
     cost = -compiled.cost if compiled.maximise else compiled.cost
-    matrix, rows = compiled.rows.matrix, compiled.rows
-    row = np.repeat(np.arange(rows.count), np.diff(matrix.indptr))
+    matrix, rows = compiled.rows.lines, compiled.rows
+    row = np.repeat(np.arange(rows.count), rows.lengths)
     at_least, at_most = np.isfinite(rows.lower)[row], np.isfinite(rows.upper)[row]
     grows = matrix.data > 0
     up, down = cost < 0, cost > 0
@@ -117,6 +117,6 @@ def pressures(compiled: MatrixForm) -> tuple[Flags, Flags]:
     none = np.zeros(0, dtype=np.int32)
     both = np.bincount(np.concatenate([none, *mentioned]), minlength=len(cost)) > 1
     for indicator in compiled.indicators:
-        both[indicator.rows.matrix.indices] = True
+        both[indicator.rows.lines.indices] = True
         both[indicator.literals.reshape(-1)] = True
     return up | both, down | both

@@ -32,7 +32,7 @@ def rows_over_two_binaries(rows: Rows, lower: Floats, upper: Floats) -> Flags:
         lower: bounds of the columns, integers.
         upper: as ``lower``.
     """
-    pointer, columns = rows.matrix.indptr, rows.matrix.indices
+    pointer, columns = rows.lines.indptr, rows.lines.indices
     found: Flags = np.diff(pointer) == 2
     first = pointer[:-1][found]
     binary = (lower >= 0) & (upper <= 1)

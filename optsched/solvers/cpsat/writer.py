@@ -7,7 +7,7 @@ over two binaries, if there are many, are gathered in few constraints.
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ from optsched.errors import UnsupportedError
 from optsched.model.expression import Expression, Floats, Relation, Terms
 from optsched.model.matrix_form import Rows, assemble
 from optsched.model.model import FEASIBILITY
-from optsched.model.ranges import activity_range, coefficients
-from optsched.model.terms import Coefficients
 from optsched.solvers.cpsat.implications import (
     Implication,
     implications,
@@ -43,6 +41,9 @@ class ProtoWriter:
         self.lower = model.lower
         """Shape (columns,), integers, added columns included."""
         self.upper = model.upper
+        sides = (side.astype(np.int64).tolist() for side in (model.lower, model.upper))
+        self.domains: list[tuple[int, int]] = list(zip(*sides, strict=True))
+        """The same, column by column."""
         self.point = (
             np.full(len(model.lower), np.nan)
             if start is None
@@ -52,17 +53,50 @@ class ProtoWriter:
 
     # linear functions
 
-    def lines(self, block: str, expression: Expression) -> list[Line]:
-        """Each entry as the solver writes it.
+    def lines(self, block: str, expression: Expression, *, single: bool = False) -> list[Line]:
+        """Each entry as the solver writes it; if single, a sum gets a column of its own.
 
         Raises:
             UnsupportedError: a number is not whole, or values need more than 53 bits.
         """
-        matrix, constant = self._whole(block, expression)
-        pointer, columns = matrix.indptr.tolist(), matrix.indices.tolist()
-        values, offsets = (v.astype(np.int64).tolist() for v in (matrix.data, constant))
-        spans = zip(pointer[:-1], pointer[1:], offsets, strict=True)
-        return [(columns[a:b], values[a:b], offset) for a, b, offset in spans]
+        sums: list[dict[int, float]] = [{} for _ in range(expression.size)]
+        for entries, columns, weights in expression.terms:
+            of = range(len(sums)) if entries is None else entries.tolist()
+            each = repeat(weights) if isinstance(weights, float) else weights.tolist()
+            for entry, column, weight in zip(of, columns.tolist(), each):  # noqa: B905
+                line = sums[entry]
+                line[column] = line.get(column, 0.0) + weight
+        constant = expression.constant
+        flat = [constant] * len(sums) if isinstance(constant, float) else constant.ravel().tolist()
+        found = [self._line(block, line, offset) for line, offset in zip(sums, flat, strict=True)]
+        wide = [i for i, (columns, _, _) in enumerate(found) if len(columns) > 1] if single else []
+        if wide:
+            some, ends = expression.ravel()[wide], self._ends([found[i] for i in wide])
+            made = self.add_columns(some, *ends, some.at(self.point))
+            for i, column in zip(wide, made.terms[0].columns.tolist(), strict=True):
+                columns, weights, offset = found[i]
+                linear = self.proto.constraints.add().linear
+                linear.vars.extend([*columns, column])
+                linear.coeffs.extend([*weights, -1])
+                linear.domain.extend([-offset, -offset])
+                found[i] = [column], [1], 0
+        return found
+
+    def _line(self, block: str, line: dict[int, float], offset: float) -> Line:
+        """One line, its numbers whole and small."""
+        weights = line.values()
+        if not (offset.is_integer() and all(map(float.is_integer, weights))):
+            raise UnsupportedError(f"cpsat takes whole numbers only, not those of block {block!r}")
+        domains = self.domains
+        reach = [abs(weight) * max(map(abs, domains[column])) for column, weight in line.items()]
+        if sum(reach) + abs(offset) > LARGEST_VALUE:
+            raise UnsupportedError(
+                f"cpsat needs values of magnitude at most 2^53 in block {block!r}: use tighter "
+                "bounds, other units, or another solver"
+            )
+        if 0.0 in weights:
+            line = {column: weight for column, weight in line.items() if weight}
+        return list(line), [int(weight) for weight in line.values()], int(offset)
 
     def range_of(self, block: str, expression: Expression) -> tuple[Floats, Floats]:
         """Least and greatest value of each entry, exact as all are whole and small.
@@ -70,37 +104,20 @@ class ProtoWriter:
         Raises:
             UnsupportedError: a number is not whole, or values need more than 53 bits.
         """
-        matrix, constant = self._whole(block, expression)
-        least, most = activity_range(matrix, self.lower, self.upper)
-        shape = expression.shape
-        return (least + constant).reshape(shape), (most + constant).reshape(shape)
+        least, most = self._ends(self.lines(block, expression))
+        return least.reshape(expression.shape), most.reshape(expression.shape)
 
-    def _whole(self, block: str, expression: Expression) -> tuple[Coefficients, Floats]:
-        """Coefficients and constants, whole and small."""
-        matrix, constant = coefficients(expression)
-        if (matrix.data != np.rint(matrix.data)).any() or (constant != np.rint(constant)).any():
-            raise UnsupportedError(f"cpsat takes whole numbers only, not those of block {block!r}")
-        size = np.maximum(np.abs(self.lower), np.abs(self.upper))
-        row = np.repeat(np.arange(len(constant)), np.diff(matrix.indptr))
-        reach = np.bincount(row, np.abs(matrix.data) * size[matrix.indices], len(constant))
-        if not (reach + np.abs(constant) <= LARGEST_VALUE).all():
-            raise UnsupportedError(
-                f"cpsat needs values of magnitude at most 2^53 in block {block!r}: use tighter "
-                "bounds, other units, or another solver"
-            )
-        return matrix, constant
-
-    def single(self, block: str, expression: Expression) -> Expression:
-        """The same values, flat, each of one column at most: a sum gets a column of its own."""
-        flat = expression.reshape(expression.size)
-        wide = np.diff(coefficients(flat)[0].indptr) > 1
-        if not wide.any():
-            return flat
-        entries = np.flatnonzero(wide)
-        sums = flat[entries]
-        column = self.add_columns(sums, *self.range_of(block, sums), sums.at(self.point))
-        self.add_rows(block, sums == column)
-        return flat * ~wide + column.sum_by(entries, flat.size)
+    def _ends(self, lines: list[Line]) -> tuple[Floats, Floats]:
+        """Least and greatest value of each line."""
+        ends = np.empty((2, len(lines)))
+        for i, (columns, weights, offset) in enumerate(lines):
+            low = high = offset
+            for column, weight in zip(columns, weights, strict=True):
+                a, b = self.domains[column]
+                low += weight * (a if weight > 0 else b)
+                high += weight * (b if weight > 0 else a)
+            ends[:, i] = low, high
+        return ends[0], ends[1]
 
     # columns and rows
 
@@ -111,6 +128,8 @@ class ProtoWriter:
         first = len(self.lower)
         self.lower = np.append(self.lower, np.broadcast_to(lower, like.shape))
         self.upper = np.append(self.upper, np.broadcast_to(upper, like.shape))
+        added = (side[first:].astype(np.int64).tolist() for side in (self.lower, self.upper))
+        self.domains += zip(*added, strict=True)
         self.point = np.append(self.point, point)
         columns = np.arange(first, len(self.lower), dtype=np.int32)
         return Expression(like.model, like.shape, (Terms(None, columns, 1.0),))
@@ -139,8 +158,8 @@ class ProtoWriter:
             self._add_implications(implications(rows, scaled, pairs))
             left &= ~pairs
         kept = np.flatnonzero(left)
-        pointer = rows.matrix.indptr
-        columns, coefficients = rows.matrix.indices.tolist(), scaled.coefficients.tolist()
+        pointer = rows.lines.indptr
+        columns, coefficients = rows.lines.indices.tolist(), scaled.coefficients.tolist()
         spans = zip(pointer[kept].tolist(), pointer[kept + 1].tolist(), strict=True)
         sides = zip(scaled.lower[kept].tolist(), scaled.upper[kept].tolist(), strict=True)
         enforced = None if literals is None else literals[kept].tolist()
@@ -183,19 +202,18 @@ class ProtoWriter:
 
     def add_copies(self, templates: list[Any]) -> list[Any]:
         """Constraints of the model, copied from templates."""
-        first = len(self.proto.constraints)
-        self.proto.constraints.extend(templates)
-        return list(islice(self.proto.constraints, first, None))
+        constraints = self.proto.constraints
+        first = len(constraints)
+        constraints.extend(templates)
+        return [constraints[i] for i in range(first, first + len(templates))]
 
     def finish(self) -> Any:
         """The solver's model, with its columns and the point to begin from."""
-        sides = (side.astype(np.int64).tolist() for side in (self.lower, self.upper))
-        domains = list(zip(*sides, strict=True))
         known = {}
-        for domain in set(domains):
+        for domain in set(self.domains):
             known[domain] = self._templates.variables.add()
             known[domain].domain.extend(domain)
-        self.proto.variables.extend([known[domain] for domain in domains])
+        self.proto.variables.extend([known[domain] for domain in self.domains])
         given = np.flatnonzero(~np.isnan(self.point))
         if len(given):
             self.proto.solution_hint.vars.extend(given.tolist())
@@ -227,9 +245,9 @@ def scaled_rows(
     rows: Rows, lower: Floats, upper: Floats, names: list[tuple[int, str]]
 ) -> ScaledRows:
     """Rows as integers, refused where they would admit points that the model's check rejects."""
-    too_large = np.abs(rows.matrix.data) > LARGEST
+    too_large = np.abs(rows.held.data) > LARGEST
     if too_large.any():
-        row = int(np.searchsorted(rows.matrix.indptr, np.argmax(too_large), side="right")) - 1
+        row = int(np.searchsorted(rows.lines.indptr, np.argmax(too_large), side="right")) - 1
     else:
         scaled = scale_rows(rows, lower, upper)
         if not scaled.slack.any():
