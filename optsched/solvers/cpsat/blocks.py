@@ -21,9 +21,8 @@ from optsched.model.blocks import (
 from optsched.model.blocks.product import convex_hull
 from optsched.model.expression import Expression
 from optsched.model.matrix_form import MatrixForm
-from optsched.model.ranges import coefficients
 from optsched.solvers.cpsat.extrema import add_active_slots, add_maxima, pressures
-from optsched.solvers.cpsat.writer import ProtoWriter, write
+from optsched.solvers.cpsat.writer import ProtoWriter, added_up, write
 from optsched.solvers.scaling import Integers
 
 NATIVE = frozenset(
@@ -102,8 +101,9 @@ def _add_all_different(writer: ProtoWriter, block: AllDifferent) -> None:
     width = max(1, block.values.shape[-1])
     constraints = writer.add_copies([writer.template()] * (len(lines) // width))
     for number, constraint in enumerate(constraints):
+        add = constraint.all_diff.exprs.add
         for line in lines[number * width : (number + 1) * width]:
-            write(constraint.all_diff.exprs.add(), line)
+            write(add(), line)
 
 
 def _add_tours(writer: ProtoWriter, block: Circuit) -> None:
@@ -160,8 +160,8 @@ def _presence(block: Intervals | Cumulative) -> Integers | None:
 def _add_task_rows(writer: ProtoWriter, block: Intervals) -> None:
     """``start + duration = end`` and ``duration >= 0`` where present."""
     literals, apart = _presence(block), block.start + block.duration - block.end
-    lines, constant = coefficients(apart)
-    if len(lines.data) or constant.any():  # else the end is written as start + duration
+    if any(offset or any(line.values()) for line, offset in added_up(apart)):
+        # else the end is written as start + duration
         writer.add_rows(block.name, apart == 0, literals)
     if (writer.range_of(block.name, block.duration)[0] < 0).any():
         writer.add_rows(block.name, block.duration >= 0, literals)

@@ -7,6 +7,7 @@ over two binaries, if there are many, are gathered in few constraints.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import repeat
 from typing import Any
 
@@ -41,9 +42,10 @@ class ProtoWriter:
         self.lower = model.lower
         """Shape (columns,), integers, added columns included."""
         self.upper = model.upper
-        sides = (side.astype(np.int64).tolist() for side in (model.lower, model.upper))
-        self.domains: list[tuple[int, int]] = list(zip(*sides, strict=True))
+        self.domains: list[tuple[int, int]] = []
         """The same, column by column."""
+        self._reach: list[int] = []
+        self._domains_of(0)
         self.point = (
             np.full(len(model.lower), np.nan)
             if start is None
@@ -59,16 +61,7 @@ class ProtoWriter:
         Raises:
             UnsupportedError: a number is not whole, or values need more than 53 bits.
         """
-        sums: list[dict[int, float]] = [{} for _ in range(expression.size)]
-        for entries, columns, weights in expression.terms:
-            of = range(len(sums)) if entries is None else entries.tolist()
-            each = repeat(weights) if isinstance(weights, float) else weights.tolist()
-            for entry, column, weight in zip(of, columns.tolist(), each):  # noqa: B905
-                line = sums[entry]
-                line[column] = line.get(column, 0.0) + weight
-        constant = expression.constant
-        flat = [constant] * len(sums) if isinstance(constant, float) else constant.ravel().tolist()
-        found = [self._line(block, line, offset) for line, offset in zip(sums, flat, strict=True)]
+        found = [self._line(block, line, offset) for line, offset in added_up(expression)]
         wide = [i for i, (columns, _, _) in enumerate(found) if len(columns) > 1] if single else []
         if wide:
             some, ends = expression.ravel()[wide], self._ends([found[i] for i in wide])
@@ -87,9 +80,8 @@ class ProtoWriter:
         weights = line.values()
         if not (offset.is_integer() and all(map(float.is_integer, weights))):
             raise UnsupportedError(f"cpsat takes whole numbers only, not those of block {block!r}")
-        domains = self.domains
-        reach = [abs(weight) * max(map(abs, domains[column])) for column, weight in line.items()]
-        if sum(reach) + abs(offset) > LARGEST_VALUE:
+        reach = sum([abs(weight) * self._reach[column] for column, weight in line.items()])
+        if reach + abs(offset) > LARGEST_VALUE:
             raise UnsupportedError(
                 f"cpsat needs values of magnitude at most 2^53 in block {block!r}: use tighter "
                 "bounds, other units, or another solver"
@@ -128,11 +120,16 @@ class ProtoWriter:
         first = len(self.lower)
         self.lower = np.append(self.lower, np.broadcast_to(lower, like.shape))
         self.upper = np.append(self.upper, np.broadcast_to(upper, like.shape))
-        added = (side[first:].astype(np.int64).tolist() for side in (self.lower, self.upper))
-        self.domains += zip(*added, strict=True)
+        self._domains_of(first)
         self.point = np.append(self.point, point)
         columns = np.arange(first, len(self.lower), dtype=np.int32)
         return Expression(like.model, like.shape, (Terms(None, columns, 1.0),))
+
+    def _domains_of(self, first: int) -> None:
+        """Bounds as plain numbers of the columns from the first on."""
+        low, high = (s[first:].astype(np.int64).tolist() for s in (self.lower, self.upper))
+        self.domains += zip(low, high, strict=True)
+        self._reach += [max(abs(a), abs(b)) for a, b in self.domains[first:]]
 
     def add_rows(self, block: str, relation: Relation, literals: Integers | None = None) -> None:
         """A linear relation, enforced by its literals, shape (rows, literals), where given."""
@@ -151,6 +148,8 @@ class ProtoWriter:
         Raises:
             UnsupportedError: a row cannot be scaled to integers finely enough.
         """
+        if not rows.count:
+            return
         scaled = scaled_rows(rows, self.lower, self.upper, names)
         left = np.isfinite(rows.lower) | np.isfinite(rows.upper)
         if literals is None and rows.count >= _MANY_ROWS:
@@ -219,6 +218,20 @@ class ProtoWriter:
             self.proto.solution_hint.vars.extend(given.tolist())
             self.proto.solution_hint.values.extend(self.point[given].astype(np.int64).tolist())
         return self.proto
+
+
+def added_up(expression: Expression) -> Iterator[tuple[dict[int, float], float]]:
+    """Coefficients by column, 0 among them where terms cancel, and constant of each entry."""
+    sums: list[dict[int, float]] = [{} for _ in range(expression.size)]
+    for entries, columns, weights in expression.terms:
+        of = range(len(sums)) if entries is None else entries.tolist()
+        each = repeat(weights) if isinstance(weights, float) else weights.tolist()
+        for entry, column, weight in zip(of, columns.tolist(), each):  # noqa: B905
+            line = sums[entry]
+            line[column] = line.get(column, 0.0) + weight
+    constant = expression.constant
+    flat = repeat(constant) if isinstance(constant, float) else constant.ravel().tolist()
+    return zip(sums, flat)  # noqa: B905
 
 
 def write(target: Any, line: Line) -> None:

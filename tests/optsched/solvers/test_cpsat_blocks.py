@@ -409,6 +409,26 @@ def test_empty_blocks_are_no_constraints():
 # how a solve ends
 
 
+@pytest.mark.parametrize(("late", "rows"), [(0.0, 0), (1.0, 2)])
+def test_tasks_whose_end_is_written_as_start_and_duration_need_no_row(late, rows):
+    m = Model()
+    start, length = m.integer("start", 2, upper=9), m.integer("length", 2, upper=3)
+    m.interval(start, length, length + start + late)
+    assert len(build(integer_model(m.compile(CpSat.native))).constraints) == rows
+
+
+def test_a_sum_gets_a_column_of_its_own_where_the_solver_takes_single_ones():
+    m = Model()
+    x = m.integer("x", (2, 2), lower=-4, upper=[2, 3])
+    m.all_different((x * [2, -1] + [0, 5]).sum(axis=1))
+    proto = build(integer_model(m.compile(CpSat.native)))
+    assert [list(v.domain) for v in proto.variables][4:] == [[-6, 13], [-6, 13]]
+    rows = [c.linear for c in proto.constraints][:2]
+    assert [list(r.vars) for r in rows] == [[0, 1, 4], [2, 3, 5]]
+    assert [list(r.coeffs) for r in rows] == [[2, -1, -1]] * 2
+    assert [list(r.domain) for r in rows] == [[-5, -5]] * 2
+
+
 def test_an_index_that_never_fits_is_infeasible():
     m = Model()
     m.table([1.0, 2.0], m.integer("x", lower=5, upper=9))
