@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import covering
 import numpy as np
@@ -135,6 +136,7 @@ def test_a_proof_that_fails_says_why_and_how_long_it_took(monkeypatch):
 def test_a_schedule_is_in_the_record_only_where_it_was_asked_to_be():
     for method in (EVERYTHING, KNAPSACK):
         assert run(method).schedule is None
+        assert InstanceRunner(covering.PROBLEM, INSTANCE, 0).run(method).schedule is None
         kept = run(method, keep=True).schedule
         assert kept is not None
         assert "taken" in kept
@@ -195,6 +197,7 @@ def test_flow_times_are_kept_in_order_a_hundred_and_one_at_most(times, kept):
             None if kept is None else pytest.approx(list(kept), abs=1e-6)
         )
     problem = replace(with_heuristic(covering.nothing), flow_times=lambda *_: times)
+    assert run(EVERYTHING, flow_times=lambda *_: [1.00000049]).flow_times == "[1.0]"
     violated = InstanceRunner(problem, INSTANCE, 0).run(MethodSpec("heuristic", "mine"))
     assert violated.flow_times is None
 
@@ -223,16 +226,28 @@ def test_a_method_that_raises_leaves_its_trace_and_no_schedule_is_measured():
     problem = replace(with_heuristic(covering.crashing), measures={"items": lambda *_: 1.0})
     crashed = InstanceRunner(problem, INSTANCE, 0).run(MethodSpec("heuristic", "mine"), keep=True)
     assert (crashed.status, crashed.measures, crashed.schedule) == ("error", {}, None)
-    assert crashed.trace
+    assert "in crashing" in crashed.trace
+    assert "in run_heuristic" not in crashed.trace
     uncosted = replace(covering.PROBLEM, cost=failing, measures={"items": lambda *_: 1.0})
     found = InstanceRunner(uncosted, INSTANCE, 0).run(EVERYTHING, keep=True)
     assert (found.status, found.measures, found.schedule) == ("error", {}, None)
 
 
-def test_a_solver_that_is_not_there_is_refused_by_name():
+def test_a_solver_that_is_not_there_is_refused_by_name(monkeypatch):
     check_exact(covering.PROBLEM, "knapsack", None, None)
     with pytest.raises(InputError, match="solver"):
         check_exact(covering.PROBLEM, "knapsack", "nobody", None)
+
+    class Absent:
+        def version(self):
+            raise ImportError("no wheel")
+
+    monkeypatch.setattr(runs, "backend", lambda _: Absent())
+    with pytest.raises(InputError, match=r"not installed \(no wheel\); there are: .*highs"):
+        check_exact(covering.PROBLEM, "knapsack", "highs", None)
+    monkeypatch.setattr(runs, "available", list)
+    with pytest.raises(InputError, match="there are: none"):
+        check_exact(covering.PROBLEM, "knapsack", "highs", None)
 
 
 def test_names_are_checked_before_anything_runs():
@@ -316,7 +331,8 @@ def test_a_schedule_that_passes_and_costs_no_number_is_an_error(value):
 def test_a_run_of_its_own_process_says_what_ended_it(monkeypatch, outcome, status, message):
     asked = []
 
-    def apart(attempt, options, **_):
+    def apart(attempt, options, *, heeds_stop):
+        assert not heeds_stop
         asked.append(options.time_limit)
         return outcome
 
@@ -337,6 +353,17 @@ def test_what_a_process_brings_back_is_the_run_without_its_exception(monkeypatch
     found = run_heuristic(problem, INSTANCE, "mine", 0, limits)
     assert (found.status, found.error) == ("error", None)
     assert run_heuristic(problem, INSTANCE, "mine", 0).error is not None
+
+
+@pytest.mark.parametrize(("limits", "told"), [({"time_limit": 2.0}, [(2.0, True)]), ({}, [])])
+def test_a_process_ends_itself_at_its_time_and_tells_where_it_was(monkeypatch, limits, told):
+    heard = []
+    later = SimpleNamespace(dump_traceback_later=lambda after, exit: heard.append((after, exit)))
+    monkeypatch.setattr(heuristic_run, "faulthandler", later)
+    monkeypatch.setattr(isolation, "run_isolated", lambda attempt, *_, **__: attempt(None, None))
+    limits = heuristic_limits(memory_limit=9.0, **limits)
+    assert run_heuristic(covering.PROBLEM, INSTANCE, "everything", 0, limits).cost == 17
+    assert heard == told
 
 
 def test_heuristics_of_the_callers_go_by_their_names():
