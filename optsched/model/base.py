@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import ModelError, UnsupportedError
 from optsched.model.expression import Expression, Floats, Relation, Shape
-from optsched.model.labels import numbers
 from optsched.model.latex import FormulaWriter
 from optsched.model.variables import Variable, VariableSpace, VariableType
 from optsched.model.words import Writer
@@ -154,6 +152,7 @@ class ModelBase(VariableSpace):
         self.blocks: dict[str, Block] = {}
         self.objective: Expression | None = None
         self.maximise = False
+        self._free: dict[str, int] = {}
 
     def minimize(self, expression: Expression | float) -> None:
         """Set the objective.
@@ -179,7 +178,13 @@ class ModelBase(VariableSpace):
 
     def _set_objective(self, expression: Expression | float, *, maximise: bool) -> None:
         if not isinstance(expression, Expression):
-            expression = Expression(self, (), (), float(expression))
+            try:
+                expression = Expression(self, (), (), float(expression))
+            except (TypeError, ValueError):
+                raise ModelError(
+                    "the objective must be a single expression or a number, not of type "
+                    f"{type(expression).__name__}; several are solve_in_order's"
+                ) from None
         if expression.size != 1:
             raise ModelError(
                 f"the objective must be a single expression, not one of shape {expression.shape}"
@@ -188,16 +193,29 @@ class ModelBase(VariableSpace):
         self.objective = expression
         self.maximise = maximise
 
-    def add(self, name: str, relation: Relation, *, formula: str = "") -> None:
+    @overload
+    def add(self, name: str, relation: Relation, /, *, formula: str = "") -> None: ...
+
+    @overload
+    def add(self, relation: Relation, /, *, formula: str = "") -> None: ...
+
+    def add(self, name: Any, relation: Any = None, /, *, formula: str = "") -> None:
         """Add a block of linear constraints under a name, such as the paper's number.
+
+        Without a name it is "rows_1", "rows_2", ...
 
         Example:
             >>> m = Model()
             >>> x = m.binary("x", (2, 3))
             >>> m.add("2a", x.sum(axis=0) == 1)
-            >>> m.blocks["2a"].shape
-            (3,)
+            >>> m.add(x[0] <= x[1])
+            >>> {name: block.shape for name, block in m.blocks.items()}
+            {'2a': (3,), 'rows_1': (3,)}
         """
+        if isinstance(name, Relation):
+            if relation is not None:
+                raise ModelError(f"block {relation!r}: the name comes first, then the relation")
+            name, relation = self.free_name(None, "rows"), name
         self.add_block(Linear(name, formula, checked_relation(name, relation)))
 
     def add_block(self, block: Block) -> None:
@@ -242,40 +260,16 @@ class ModelBase(VariableSpace):
         """Kinds of block it holds, linear ones aside."""
         return frozenset([block.kind for block in self.blocks.values()]) - {Linear.kind}
 
-    def vector(self, values: Mapping[str, ArrayLike]) -> Floats:
-        """Values by variable name as one vector over all columns.
-
-        Raises:
-            ModelError: a block is missing or has another shape.
-
-        Example:
-            >>> m = Model()
-            >>> x, y = m.binary("x", 2), m.continuous("y")
-            >>> m.vector({"y": 0.5, "x": [1, 0]}).tolist()
-            [1.0, 0.0, 0.5]
-        """
-        x = np.empty(self.columns)
-        for name, v in self.variables.items():
-            if name not in values:
-                raise ModelError(f"no value for variable {name!r}")
-            given = values[name]
-            if v.labels is not None:
-                given = numbers(f"values of {name!r}", given, v.labels)
-            value = np.asarray(given, dtype=np.float64)
-            if value.shape != v.shape:
-                raise ModelError(f"{name!r} has shape {v.shape}, its value {value.shape}")
-            x[v.start : v.start + v.size] = value.reshape(-1)
-        return x
-
     # what statements are made of
 
     def free_name(self, name: str | None, word: str) -> str:
         """The name given, or the word and the first number that is free."""
         if name is not None:
             return name
-        number = 1
+        number = self._free.get(word, 1)  # those below are taken
         while f"{word}_{number}" in self.blocks or f"{word}_{number}" in self.variables:
             number += 1
+        self._free[word] = number
         return f"{word}_{number}"
 
     def as_expression(self, value: Expression | ArrayLike) -> Expression:

@@ -39,6 +39,9 @@ class Owner(Protocol):
     def check_own(self, where: str, *expressions: Expression) -> None:
         """Refuse expressions in variables that the model does not have."""
 
+    def vector(self, values: Mapping[str, ArrayLike]) -> Floats:
+        """Values by variable name as one vector over all columns."""
+
     def common_ground(self, other: Any) -> Owner:
         """The model that expressions of both belong to: one was copied from the other."""
 
@@ -395,11 +398,11 @@ class Relation:
 def _number(operation: str, value: ArrayLike) -> Floats:
     if value is None:  # which numpy takes for NaN
         raise ModelError(f"{operation}: not an array of numbers: None")
+    if isinstance(value, Expression):
+        refuse(f"{operation} by an expression" if operation == "/" else operation)
     try:
         return np.asarray(value, dtype=np.float64)
     except NoMeaningError:
-        if isinstance(value, Expression):
-            refuse("/ by an expression")
         raise ModelError(f"{operation}: a list of expressions; np.stack makes one of it") from None
     except (TypeError, ValueError):
         raise ModelError(f"{operation}: not an array of numbers: {value!r}") from None

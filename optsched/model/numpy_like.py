@@ -35,7 +35,10 @@ def implements(*names: str) -> Callable[[F], F]:
     return put
 
 
-_POWER = "m.power(x, n) gives a variable that equals a whole power"
+_POWER = (
+    "m.power(x, n) gives a variable that equals a whole power, m.sum_of_squares(x) one that is no "
+    "less than the sum of squares, which is all that minimising asks for"
+)
 _RATIO = "m.ratio(x, y) gives a variable that equals a ratio"
 _INSTEAD = {
     "np.square": _POWER,
@@ -43,6 +46,7 @@ _INSTEAD = {
     "np.power": _POWER,
     "/ by an expression": _RATIO,
     "np.reciprocal": _RATIO,
+    "between": "its sides are numbers; two relations, <= and >=, say it of expressions",
     "np.all": "np.min(b) of binaries b is 1 where all are",
     "np.any": "np.max(b) of binaries b is 1 where any is",
     "np.prod": "m.product(x, y) gives a variable that equals a product",

@@ -268,6 +268,31 @@ class VariableSpace:
             return space
         raise ModelError(f"{self.name!r} and {other.name!r} are different models")
 
+    def vector(self, values: Mapping[str, ArrayLike]) -> Floats:
+        """Values by variable name as one vector over all columns.
+
+        Raises:
+            ModelError: a block is missing or has another shape.
+
+        Example:
+            >>> m = Model()
+            >>> x, y = m.binary("x", 2), m.continuous("y")
+            >>> m.vector({"y": 0.5, "x": [1, 0]}).tolist()
+            [1.0, 0.0, 0.5]
+        """
+        x = np.empty(self.columns)
+        for name, v in self.variables.items():
+            if name not in values:
+                raise ModelError(f"no value for variable {name!r}")
+            given = values[name]
+            if v.labels is not None:
+                given = numbers(f"values of {name!r}", given, v.labels)
+            value = np.asarray(given, dtype=np.float64)
+            if value.shape != v.shape:
+                raise ModelError(f"{name!r} has shape {v.shape}, its value {value.shape}")
+            x[v.start : v.start + v.size] = value.reshape(-1)
+        return x
+
     def domains(self) -> Domains:
         """Lower bounds, upper bounds and integrality of every column."""
         lower, upper = np.empty(self.columns), np.empty(self.columns)

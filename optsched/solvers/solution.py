@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.model.labels import Labels, with_labels
+from optsched.model.expression import Expression
+from optsched.model.labels import Labelled, Labels, with_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,13 +151,28 @@ class Solution:
     """Where one was asked for and found: that no point is better than ``proof["bound"]``, for
     ``optsched.proof.verify`` to check in exact arithmetic."""
 
-    def __getitem__(self, name: str) -> Any:
-        """Values of one variable block: an array, or, where it was declared with ``coords``, a
-        Series, a DataFrame or (from three axes on) a DataArray.
+    def __getitem__(self, name: str | Expression | Labelled) -> Any:
+        """Values of a variable block, by its name, or of an expression in the model's variables: an
+        array, or, where it has labels, a Series, a DataFrame or (from three axes on) a DataArray.
+
+        Example:
+            >>> from optsched import Model, solve
+            >>> m = Model()
+            >>> x = m.integer("x", 2, upper=[3, 4])
+            >>> m.maximize(x.sum())
+            >>> solve(m)[2 * x + 1].tolist()
+            [7.0, 9.0]
 
         Raises:
             KeyError: no such block, or the solve found no point.
+            ModelError: the expression is in variables that the model did not have.
         """
+        if isinstance(name, Labelled):
+            return with_labels(self[name.array], name.labels)
+        if isinstance(name, Expression) and self.values:
+            return name.at(name.model.vector(self.values))
+        if not isinstance(name, str):
+            raise KeyError(f"no values: the solve ended {self.status}")
         if name not in self.values:
             known = ", ".join(self.values) or f"none: the solve ended {self.status}"
             raise KeyError(f"no values for {name!r}; there are: {known}")

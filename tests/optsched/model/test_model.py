@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -334,3 +335,41 @@ def test_what_decimals_leave_over_when_they_cancel_is_no_coefficient():
     x = m.continuous("x", upper=1)
     m.add("row", 0.1 * x + 0.2 * x - 0.3 * x <= 1)
     assert m.compile().rows.matrix.nnz == 0
+
+
+def test_rows_without_a_name_are_numbered_past_names_that_are_taken():
+    m = Model()
+    x = m.binary("x", 3)
+    m.add("rows_2", x[0] <= 1)
+    for _ in range(3):
+        m.add(x <= 1, formula="x")
+    assert list(m.blocks) == ["rows_2", "rows_1", "rows_3", "rows_4"]
+    assert m.blocks["rows_4"].formula == "x"
+    other = m.without("rows_1")
+    other.add(x >= 0)
+    assert list(other.blocks) == ["rows_2", "rows_3", "rows_4", "rows_1"]
+
+
+def test_a_name_behind_its_relation_and_what_is_no_objective_are_refused_in_words():
+    m = Model()
+    x = m.binary("x", 3)
+    with pytest.raises(ModelError, match="block 'all': the name comes first"):
+        m.add(x.sum() <= 1, "all")
+    with pytest.raises(ModelError, match="not of type list"):
+        m.minimize([x[0], x[1]])
+
+
+def test_a_solution_knows_the_values_of_expressions():
+    m, jobs = Model(), pd.Index(["a", "b"], name="job")
+    x, y = m.integer("x", 2, upper=[3, 4]), m.binary("y", coords={"job": jobs})
+    m.maximize(x.sum() + y.sum())
+    s = solve(m)
+    assert s[x].tolist() == s["x"].tolist() == [3, 4]
+    assert s[x @ [10, 1] + 0.5] == 34.5
+    pd.testing.assert_series_equal(s[2 * y], 2 * s["y"])
+    later = m.binary("later")
+    with pytest.raises(ModelError, match="no value for variable 'later'"):
+        s[x + later]
+    m.add("never", x >= 9)
+    with pytest.raises(KeyError, match="ended infeasible"):
+        solve(m)[x]
