@@ -96,7 +96,7 @@ class MethodSpec:
     """Heuristics; the formulation's solve starts from the best of their schedules."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MethodRun:
     """What came of one method on one instance."""
 

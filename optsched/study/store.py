@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
+from sys import intern
 from typing import Any, Self
 
 from pydantic_core import to_jsonable_python
@@ -305,7 +306,8 @@ class Store:
 
     def run_keys(self) -> set[RunKey]:
         """The runs that are there."""
-        return set(self._sql.execute("SELECT instance, method, seed FROM runs"))
+        lines = self._sql.execute("SELECT instance, method, seed FROM runs")
+        return {(intern(instance), intern(method), seed) for instance, method, seed in lines}
 
     def runs(self, instance: str | None = None) -> dict[RunKey, MethodRun]:
         """What came of every run, or of those on one instance; ``_LONG`` is left out."""
@@ -314,7 +316,7 @@ class Store:
         lines = self._sql.execute(
             f"SELECT instance, method, seed, {columns} FROM runs{where}", given
         )
-        return {(i, m, s): _run(line) for i, m, s, *line in lines}
+        return {(intern(i), intern(m), s): _run(line) for i, m, s, *line in lines}
 
     def schedule(self, key: RunKey) -> str | None:
         """The schedule of a run as JSON, if it was kept."""
