@@ -1,8 +1,9 @@
 """Worst instances found within a time, and random ones judged in the same time.
 
 For each heuristic: the worst of as many generated instances as a search of that time judges, what
-the search finds, and how many candidates a second it judges. The instances of both are made by the
-same options of the generator.
+the search finds, whether the generator could have made it (every number within the ranges of those
+generated, nothing strange by the problem's own word), and how many candidates a second it judges.
+The instances of both are made by the same options of the generator.
 
     python benchmarks/worst.py                       # some minutes
     python benchmarks/worst.py --seconds 60 --seeds 3
@@ -15,11 +16,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from optsched.document import parse
 from optsched.evaluation.runs import instance_rng
 from optsched.parallel import cores
 from optsched.problem import problem
 from optsched.worst import worst
-from optsched.worst.judging import Wanted
+from optsched.worst.judging import Wanted, strange
 from optsched.worst.search import Hunt
 
 HUNTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
@@ -48,25 +50,34 @@ def worst_random(name: str, call: str, options: Mapping[str, Any], seconds: floa
     return most
 
 
+def admitted(name: str, call: str, options: Mapping[str, Any], document: Any) -> bool:
+    """Whether the generator could have made an instance, as far as can be told."""
+    chosen, space = problem(name), Hunt(name, call, options).space()
+    instance = parse(chosen.instance_type, document)
+    return not (space.outside(document) or strange(chosen, instance, options))
+
+
 def main() -> None:
     """Print a line per heuristic and seed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=20.0, help="of each search")
     parser.add_argument("--random-seconds", type=float, help="of random ones; default: as long")
     parser.add_argument("--seeds", type=int, default=1, help="searches per heuristic")
+    parser.add_argument("--first-seed", type=int, default=0, help="of the searches")
     parser.add_argument("--only", help="one problem")
     arguments = parser.parse_args()
-    print("problem.heuristic          seed  random worst   found  candidates  per second")
+    print("problem.heuristic          seed  random worst   found  admitted  candidates  per second")
     for name, call, options in HUNTS:
         if arguments.only not in (None, name):
             continue
         random = worst_random(name, call, options, arguments.random_seconds or arguments.seconds)
-        for seed in range(arguments.seeds):
+        for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
             found = worst(
                 name, call, options, seconds=arguments.seconds, seed=seed, workers=cores()
             )
             print(
                 f"{name + '.' + call:<26} {seed:>4}  {random:>12.3f}  {found.score.low:>6.3f}"
+                f"  {admitted(name, call, options, found.document)!s:>8}"
                 f"  {found.evaluated:>10}  {found.evaluated / found.seconds:>10.1f}",
                 flush=True,
             )

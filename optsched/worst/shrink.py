@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from optsched.worst.judging import Judge, Score, Wanted
-from optsched.worst.space import Path, Space, at, leaves, number, replaced
+from optsched.worst.pool import number
+from optsched.worst.space import Path, Space, at, leaves, replaced
 
 SECONDS = 25.0
 """Wall seconds a shrinking may take where nothing else is said."""

@@ -10,30 +10,20 @@ delay.
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from optsched.document import dumps
+from optsched.document import dumps, parse
 from optsched.evaluation.runs import instance_rng
 from optsched.problem import Problem
 from optsched.worst.entries import Entries
+from optsched.worst.pool import Pool, number
 
 SAMPLES = 60
 """Generated instances that tell the ranges."""
-
-WIDE = 100.0
-"""Ratio of largest to smallest from which on values are drawn by their logarithm."""
-
-OFTEN = 4
-"""Times that every value of a place is met where there are but these; of numbers drawn from a range
-some are met once."""
 
 Path = tuple[str | int, ...]
 """Where a value stands: keys and positions."""
@@ -43,110 +33,11 @@ Key = tuple[str | int, ...]
 
 LIKE = "[]"
 
+RETIMED = 0.15
+"""Share of changes that say when jobs come, where that is known."""
+
 TRIES = 5
 """Changes after which a neighbour may be the document itself."""
-
-
-@dataclass(frozen=True)
-class Pool:
-    """What values stand in like places of generated files."""
-
-    values: tuple[Any, ...]
-    """Different ones, in the order met."""
-    rarest: int = 1
-    """How often each was met, at least."""
-
-    @cached_property
-    def numeric(self) -> bool:
-        return all(number(value) is not None for value in self.values)
-
-    @cached_property
-    def low(self) -> float:
-        return min(number(value) or 0.0 for value in self.values)
-
-    @cached_property
-    def high(self) -> float:
-        return max(number(value) or 0.0 for value in self.values)
-
-    @cached_property
-    def whole(self) -> bool:
-        return all((number(value) or 0.0).is_integer() for value in self.values)
-
-    @cached_property
-    def choice(self) -> bool:
-        """Whether values are some of a few, with others between them that are never met."""
-        if not self.numeric or self.rarest < OFTEN:
-            return False
-        return not self.whole or len(self.values) < self.high - self.low + 1
-
-    @cached_property
-    def typical(self) -> Any:
-        """The median of numbers; of other things the first met."""
-        if not self.numeric:
-            return self.values[0]
-        return sorted(self.values, key=lambda value: number(value) or 0.0)[len(self.values) // 2]
-
-    def admits(self, value: Any) -> bool:
-        """Whether a generated file may hold it, as far as ranges tell."""
-        if not self.numeric or self.choice:
-            return value in self.values
-        found = number(value)
-        return (
-            found is not None
-            and self.low <= found <= self.high
-            and (not self.whole or found.is_integer())
-        )
-
-    def draw(self, rng: np.random.Generator) -> Any:
-        """A value seen, the least or the largest, or any between these."""
-        what = rng.random()
-        if not self.numeric or what < 0.4:
-            return self.values[rng.integers(len(self.values))]
-        return self._between(float(rng.integers(2)) if what < 0.7 else float(rng.random()))
-
-    def nudge(self, value: Any, rng: np.random.Generator) -> Any:
-        """A value near by; any other where there is no near."""
-        if not self.numeric:
-            return self.draw(rng)
-        step = float(rng.choice([-1.0, 1.0])) * 2.0 ** -float(rng.uniform(0, 8))
-        moved = self._between(min(1.0, max(0.0, self._place(number(value) or 0.0) + step)))
-        if self.whole and moved == value and not self.choice:
-            moved = type(value)(min(self.high, max(self.low, value + math.copysign(1, step))))
-        return moved
-
-    @property
-    def _logarithmic(self) -> bool:
-        return self.low > 0 and self.high > WIDE * self.low
-
-    def _place(self, value: float) -> float:
-        """Where a value lies between the least, 0, and the largest, 1."""
-        if self._logarithmic:
-            return math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low or 1.0)
-
-    def _between(self, place: float) -> Any:
-        if self._logarithmic:
-            value = self.low * (self.high / self.low) ** place
-        else:
-            value = self.low + (self.high - self.low) * place
-        return self.nearest(value)
-
-    def nearest(self, value: float) -> Any:
-        """What a generated file may hold that is nearest to a number."""
-        if self.choice:
-            return min(self.values, key=lambda seen: abs((number(seen) or 0.0) - value))
-        value = min(self.high, max(self.low, round(value) if self.whole else value))
-        return int(value) if all(type(seen) is int for seen in self.values) else float(value)
-
-
-def number(value: Any) -> float | None:
-    """The number that a value of a file spells; None where it is none."""
-    if isinstance(value, bool) or value is None or isinstance(value, list | dict):
-        return None
-    try:
-        return float(Fraction(value)) if isinstance(value, str) else float(value)
-    except (ValueError, ZeroDivisionError):
-        return None
 
 
 def leaves(document: Any, path: Path = ()) -> list[tuple[Path, Any]]:
@@ -233,6 +124,21 @@ class Space:
             dim for dim in self.entries.dims if (self.entries.lists(dim)[0],) in self._alike
         ]
         """Dimensions whose entries are alike."""
+        self._arrival = self._arrivals()
+
+    def _arrivals(self) -> Key | None:
+        """The field that says when jobs come; None where none does, or jobs never come."""
+        if self.problem.arrivals is None:
+            return None
+        kind, times, some = self.problem.instance_type, self.problem.arrivals.times, range(5)
+        wanted = [list(times(parse(kind, self.documents[i]))) for i in some]
+        listed = [key for dim in self.lists for key in self.entries.lists(dim)]
+        for field in self._fields:
+            places = [self._places(self.documents[i], field) for i in some]
+            said = [[number(at(self.documents[i], path)) for path in places[i]] for i in some]
+            if said == wanted and field[0] in listed:
+                return field
+        return None
 
     def key(self, path: Path) -> Key:
         """The like places that a place belongs to."""
@@ -319,6 +225,8 @@ class Space:
     def _change(self, document: Any, rng: np.random.Generator, dull: Mapping[Key, int]) -> Any:
         if not self._fields:
             return document
+        if self._arrival is not None and rng.random() < RETIMED:
+            return self._retimed(document, rng)
         weight = np.array([1.0 / (1 + dull.get(field, 0)) for field in self._fields])
         field = self._fields[rng.choice(len(weight), p=weight / weight.sum())]
         paths = self._places(document, field)
@@ -365,7 +273,13 @@ class Space:
         if what < 0.7:
             document = replaced(document, path, at(document, other))
             return replaced(document, other, value)
-        pool = self.pools[key]
+        return self._shifted(document, path, like, rng)
+
+    def _shifted(
+        self, document: Any, path: Path, like: Sequence[Path], rng: np.random.Generator
+    ) -> Any:
+        """Move a number, and those of like places that are no smaller, by the same."""
+        pool, value = self.pools[self.key(path)], at(document, path)
         moved = pool.nudge(value, rng)
         old, new = number(value), number(moved)
         if old is None or new is None:
@@ -375,6 +289,29 @@ class Space:
             if there is not None and there >= old:
                 document = replaced(document, place, pool.nearest(there + new - old))
         return replaced(document, path, moved)
+
+    def _retimed(self, document: Any, rng: np.random.Generator) -> Any:
+        """Let a job come several times at once, or again when another does, or later ones move."""
+        assert self._arrival is not None
+        dim = next(one for one in self.lists if self._arrival[0] in self.entries.lists(one))
+        places = self._places(document, self._arrival)
+        if not places:
+            return document
+        i, k = rng.integers(len(places), size=2).tolist()
+        what = rng.random()
+        if what < 0.4:
+            most = self.sizes[(self.entries.lists(dim)[0],)][1]
+            for _ in range(int(rng.geometric(0.5))):
+                if self.entries.size(document, dim) < most:
+                    document = self.entries.repeat(document, dim, i)
+                else:
+                    k = int(rng.integers(most))
+                    document = self.entries.put(document, dim, k, document, i)
+            return document
+        if what < 0.7:
+            copied = self.entries.put(document, dim, k, document, i)
+            return replaced(copied, places[k], at(document, places[k]))
+        return self._shifted(document, places[i], places, rng)
 
     def _rearrange(self, document: Any, rng: np.random.Generator) -> Any:
         """Copy an entry over another of its list, take one of another file, drop or repeat one."""

@@ -6,7 +6,8 @@ import pytest
 from optsched.document import parse
 from optsched.errors import InputError
 from optsched.problem import problem
-from optsched.worst.space import LIKE, Pool, Space, at, leaves
+from optsched.worst.pool import Pool
+from optsched.worst.space import LIKE, Space, at, leaves
 
 OPTIONS = {
     "preemptive": {"jobs": 4, "servers": 3, "types": 2, "time_scale": 0.05},
@@ -142,3 +143,24 @@ def test_a_fraction_is_a_number():
     assert pool.numeric
     assert pool.admits("1/2")
     assert at({"a": [1, {"b": 2}]}, ("a", 1, "b")) == 2
+
+
+def test_a_job_may_come_several_times_at_once():
+    space = Space(problem("preemptive"), OPTIONS["preemptive"])
+    document, rng = space.documents[1], np.random.default_rng(7)  # of a single job
+    assert len(document["jobs"]) == 1
+    found = [space.mutate(document, rng)["jobs"] for _ in range(200)]
+    assert any(len(jobs) == 3 and jobs[0] == jobs[1] == jobs[2] for jobs in found)
+
+
+def test_later_jobs_may_move_together():
+    space = Space(problem("preemptive"), OPTIONS["preemptive"])
+    document, rng = space.documents[0], np.random.default_rng(8)
+    release = np.array([job["release_time"] for job in document["jobs"]])
+    moved = [space.mutate(document, rng)["jobs"] for _ in range(400)]
+    shifts = [
+        np.array([job["release_time"] for job in jobs]) - release
+        for jobs in moved
+        if len(jobs) == len(release)
+    ]
+    assert any(len(set(shift[shift != 0])) == 1 and sum(shift != 0) > 1 for shift in shifts)
