@@ -104,7 +104,7 @@ def markets(instance: Instance, *, slotted: bool = True, by_server: bool = False
 def _groups(instance: Instance) -> tuple[Integers, Booleans]:
     """Group of each worker by the jobs it may serve, and which groups may serve each job."""
     table = instance.explicit_worker_eligible
-    if table is None or instance.workers == 0:
+    if table is None:
         kinds, group = np.unique(instance.worker_type, return_inverse=True)
         return group, np.equal.outer(instance.job_worker_type, kinds)
     columns, group = np.unique(table, axis=1, return_inverse=True)

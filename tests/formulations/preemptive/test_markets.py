@@ -246,3 +246,16 @@ def test_cells_are_fine_while_there_is_room_and_longer_than_a_slot_where_there_i
         else:
             np.testing.assert_array_equal(cells, np.full(-(-slots // width), width * SLOT))
         assert only(long).slotted == (width != 2)
+
+
+def test_a_job_that_takes_next_to_nothing_has_a_cell_with_a_price() -> None:
+    quick = Instance.build(
+        release_time=[3],
+        num_chunks=1,
+        chunk_time_slow=1,
+        chunk_time_fast=1e-10,
+        upload_delay_edge=[[1]],
+        upload_delay_cloud=0,
+        worker_server=[0],
+    )
+    assert only(quick).edges[:2].tolist() == [3, 4]

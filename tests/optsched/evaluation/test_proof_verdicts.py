@@ -85,6 +85,7 @@ def test_parts_are_proven_one_by_one_where_their_optima_add_up_to_the_claim(prov
     assert proven(problem(optima=(0.25, 0.25)), 0.5 + 0.9e-6) == [(1, 0.25), (2, 0.25)]
     assert proven(problem(optima=(0.25, 0.25)), 0.5 + 1.1e-6) == [(0, 0.5 + 1.1e-6)]
     assert proven(problem(optima=(0.0, 7.0)), 7.0) == [(1, 0.0), (2, 7.0)]
+    assert proven(problem(optima=(0.0, 0.0)), 1e-6) == [(1, 0.0), (2, 0.0)]
 
 
 def test_what_is_whole_or_has_a_part_without_an_optimum_is_proven_as_one(proven):
@@ -122,8 +123,13 @@ def test_the_last_model_is_asked_where_the_others_have_no_proof(monkeypatch):
 @pytest.fixture
 def verified(monkeypatch):
     """The bound of a document whose proofs say what theirs is, and the formulations."""
-    monkeypatch.setattr(proofs, "_form", lambda problem, call, instance: instance)
-    monkeypatch.setattr(proofs, "verify", lambda form, proof: proof["bound"])
+
+    def verify(form, proof):
+        assert form == proof["formulation"]
+        return proof["bound"]
+
+    monkeypatch.setattr(proofs, "_form", lambda problem, call, instance: call)
+    monkeypatch.setattr(proofs, "verify", verify)
     return lambda document, **of: proofs._verified(problem(**of), 0, document)
 
 
@@ -131,6 +137,24 @@ def test_bounds_of_all_parts_add_up(verified):
     one, two = {"formulation": "a", "bound": Fraction(3)}, {"formulation": "b", "bound": 4}
     assert verified(one) == (3, ["a"])
     assert verified({"parts": [one, two]}) == (7, ["a", "b"])
+    assert verified({"parts": [two]}, parts=(1,)) == (4, ["b"])
+
+
+@pytest.mark.parametrize(
+    ("calls", "of_the_problem"),
+    [(["a"], True), (["b"], True), (["a", "b"], True), (["c"], False), (["a", "c"], False)],
+)
+def test_a_proof_is_of_the_problem_by_its_reference_or_a_relaxation(
+    monkeypatch, calls, of_the_problem
+):
+    of = SimpleNamespace(
+        proof_relaxation="a", proof_model=None, reference="b", schedule_type=None,
+        reference_check={}, cost=lambda *_: 7.0, check=lambda *_: [],
+    )  # fmt: skip
+    monkeypatch.setattr(proofs, "_verified", lambda *_: (Fraction(7), calls))
+    monkeypatch.setattr(proofs, "parse", lambda *_: None)
+    found = proofs.check_proof(of, 0, {})
+    assert (found.of_the_problem, found.closed) == (of_the_problem, True)
 
 
 def test_a_proof_of_fewer_or_more_parts_than_there_are_is_none(verified):
