@@ -1,6 +1,5 @@
 """Pooled servers: bounds, splits, conflicts, and the search built on them."""
 
-import itertools
 import json
 import threading
 
@@ -20,7 +19,7 @@ from formulations.batch.neighbourhoods import Neighbourhoods
 from formulations.batch.pooled_columns import PooledColumns, lb_columns, problem_2_pooled_slots
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.prospects import prospects
-from formulations.batch.server_cuts import Runs, packing_cut
+from formulations.batch.server_cuts import Runs
 from formulations.batch.split import Timetable, split
 from optsched.errors import InputError
 from optsched.evaluation.proofs import check_proof, nodes, prove
@@ -194,35 +193,6 @@ def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
         for cut in halves:
             counted, values, side = all_runs.row(cut)
             assert values[np.isin(counted, at)].sum() <= side
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_no_packing_breaks_a_cut_that_a_fractional_choice_breaks(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    total, jobs = int(rng.integers(4, 9)), np.arange(4)
-    job = rng.integers(0, 3, 8)  # the last job is not under way
-    width = rng.integers(1, total + 1, 8)
-    share = rng.random(8)
-    share *= min(1.0, total / float(share @ width)) / np.bincount(job, share)[job].clip(1.0)
-    counts = packing_cut(job, width, share, total, jobs)
-    listed = itertools.product(range(total + 1), repeat=4)
-    packings = np.array([widths for widths in listed if sum(widths) <= total])
-    if counts is None:
-        return
-    assert counts[job, width] @ share > 1.0
-    assert counts[jobs, packings].sum(axis=1).max() == pytest.approx(1.0)
-    assert counts[:, 0].max() == 0.0
-
-
-def test_cuts_by_packings_raise_the_relaxation_where_two_jobs_do_not_fit_beside_each_other() -> (
-    None
-):
-    """Three jobs of three workers each and five workers: in halves two and a half would run."""
-    job, width = np.arange(3), np.full(3, 3)
-    counts = packing_cut(job, width, np.full(3, 0.55), 5, np.arange(3))
-    assert counts is not None
-    assert counts[job, 3] == pytest.approx(np.ones(3))
-    assert counts[job, 2] == pytest.approx(np.zeros(3))
 
 
 def test_a_cut_sees_which_servers_a_job_has_reached() -> None:
