@@ -150,7 +150,7 @@ def test_one_server_may_have_workers_of_two_groups() -> None:
         ((4, 4), (0, 0), 1, "both", 8),
         ((2, 6), (0, 1), 2, "both", 7),
         ((6, 2), (0, 1), 2, "both", 7),
-        ((1, 1), (0, 20), 2, "both", 21),
+        ((2, 6), (0, 20), 2, "both", 26),
     ],
 )
 def test_cells_end_when_all_work_that_came_and_then_the_longest_are_done(
@@ -245,7 +245,9 @@ def test_cells_are_fine_while_there_is_room_and_longer_than_a_slot_where_there_i
             np.testing.assert_array_equal(cells[:3], [SLOT // 512, SLOT // 512, SLOT // 256])
         else:
             np.testing.assert_array_equal(cells, np.full(-(-slots // width), width * SLOT))
-        assert only(long).slotted == (width != 2)
+        whole = only(long)
+        assert whole.slotted == (width != 2)
+        assert whole.table["work"] == slots * (SLOT if width == 2 else 1)
 
 
 def test_a_job_that_takes_next_to_nothing_has_a_cell_with_a_price() -> None:
