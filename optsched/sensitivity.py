@@ -97,7 +97,7 @@ def _fixed(form: MatrixForm, columns: NDArray[np.intp], values: Floats) -> Matri
     return replace(form, lower=lower, upper=upper)
 
 
-class Interval(NamedTuple):
+class Range(NamedTuple):
     """Ends between which numbers may move, one of each per entry; infinite where nothing ends."""
 
     low: Floats
@@ -119,9 +119,9 @@ class Ranging:
     """
 
     solution: Solution
-    costs: Mapping[str, Interval]
+    costs: Mapping[str, Range]
     """By variable: coefficients of the objective for which the same point stays optimal."""
-    sides: Mapping[str, Interval]
+    sides: Mapping[str, Range]
     """By block: right-hand sides for which the same duals stay optimal, so that the optimum moves
     by the dual per unit. Of a row with two sides, the one that binds; where none does, the
     upper."""
@@ -201,7 +201,7 @@ def _by_name(
     asked: Collection[str] | None,
     known: Blocks,
     ends: Callable[[int], tuple[float, float]],
-) -> dict[str, Interval]:
+) -> dict[str, Range]:
     """The range of every entry of these blocks."""
     for name in asked or ():
         if name not in known:
@@ -211,7 +211,7 @@ def _by_name(
         first, shape = known[name]
         pairs = [ends(first + i) for i in range(math.prod(shape))]
         low, high = np.array(pairs).reshape(-1, 2).T
-        found[name] = Interval(low.reshape(shape), high.reshape(shape))
+        found[name] = Range(low.reshape(shape), high.reshape(shape))
     return found
 
 

@@ -20,7 +20,7 @@ from optsched.parallel import Processes, Serial
 from optsched.solvers.solution import Status
 from optsched.study.engine import Engine
 from optsched.study.layout import NO_SEED, RunKey
-from optsched.study.pace import Progress
+from optsched.study.pace import StudyProgress
 from optsched.study.plan import Plan
 from optsched.study.store import Store
 from optsched.study.sweep import Scale, Sweep, add_sweep
@@ -77,7 +77,7 @@ def measure_claims(
     *,
     readings: bool = False,
     workers: int = 1,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[StudyProgress], None] | None = None,
     keep: Path | None = None,
 ) -> list[Judged]:
     """Run every experiment once, in parallel processes, and judge its claims.
@@ -97,7 +97,7 @@ def run_experiments(
     *,
     readings: bool = False,
     workers: int = 1,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[StudyProgress], None] | None = None,
     keep: Path | None = None,
 ) -> dict[Experiment, Result]:
     """Run the experiments that claims rest on, once each; the instances of sweeps one by one.

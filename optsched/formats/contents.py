@@ -57,7 +57,7 @@ class Contents:
 
 
 @dataclass
-class Place:
+class FilePosition:
     """Where in which file, for messages."""
 
     file: str

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from optsched.formats.contents import Contents, Place
+from optsched.formats.contents import Contents, FilePosition
 
 _SECTIONS = {
     "maximize": r"max(imi[sz]e|imum)?",
@@ -45,7 +45,7 @@ class _Token(NamedTuple):
 _NOTHING = _Token("", "", 0)
 
 
-def read_lp(lines: Iterable[str], place: Place) -> Contents:
+def read_lp(lines: Iterable[str], place: FilePosition) -> Contents:
     """Contents of a file.
 
     Raises:
@@ -57,7 +57,7 @@ def read_lp(lines: Iterable[str], place: Place) -> Contents:
     return reader.found
 
 
-def _sections(lines: Iterable[str], place: Place) -> list[tuple[str, list[_Token]]]:
+def _sections(lines: Iterable[str], place: FilePosition) -> list[tuple[str, list[_Token]]]:
     found: list[tuple[str, list[_Token]]] = []
     for number, line in enumerate(lines, 1):
         place.line, text, at = number, line.split("\\")[0].rstrip(), 0
@@ -83,7 +83,7 @@ def _sections(lines: Iterable[str], place: Place) -> list[tuple[str, list[_Token
 
 
 class _Reader:
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: FilePosition) -> None:
         self._place = place
         self.found = Contents()
         self._tokens: list[_Token] = []

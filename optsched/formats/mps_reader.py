@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 from optsched.errors import InputError
-from optsched.formats.contents import Contents, Place
+from optsched.formats.contents import Contents, FilePosition
 
 _IGNORED = -1
 """Position of a row of sort N that is not the objective."""
@@ -16,7 +16,7 @@ _FIELDS = (slice(1, 3), slice(4, 12), slice(14, 22), slice(24, 36), slice(39, 47
 """Of a line in fixed format; what lies between them is blank."""
 
 
-def read_mps(lines: Iterable[str], place: Place) -> Contents:
+def read_mps(lines: Iterable[str], place: FilePosition) -> Contents:
     """Contents of a file; the first row of sort N is the objective.
 
     A column between markers of integers that is given no bound is binary, and an upper bound
@@ -30,7 +30,7 @@ def read_mps(lines: Iterable[str], place: Place) -> Contents:
         return _Reader(place, str.split).read(kept)
     except InputError:
         try:
-            return _Reader(Place(place.file), _fields).read(kept)
+            return _Reader(FilePosition(place.file), _fields).read(kept)
         except InputError:
             pass
         raise
@@ -44,7 +44,7 @@ def _fields(line: str) -> list[str]:
 
 
 class _Reader:
-    def __init__(self, place: Place, cut: Callable[[str], list[str]]) -> None:
+    def __init__(self, place: FilePosition, cut: Callable[[str], list[str]]) -> None:
         self._place = place
         self._cut = cut
         self._found = Contents()

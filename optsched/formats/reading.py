@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from optsched.errors import InputError, ModelError
-from optsched.formats.contents import Contents, Place
+from optsched.formats.contents import Contents, FilePosition
 from optsched.formats.lp_reader import read_lp
 from optsched.formats.mps_reader import read_mps
 from optsched.formats.names import NAMED
@@ -67,7 +67,7 @@ def read(path: str | Path) -> Model:
     if ending not in _READERS:
         endings = ", ".join(_READERS)
         raise InputError.of("path", str(path), f"must end in {endings}, or in one of them and .gz")
-    place = Place(file.name)
+    place = FilePosition(file.name)
     try:
         with gzip.open(file, "rt") if packed else file.open(encoding="utf-8") as lines:
             contents = _READERS[ending](lines, place)

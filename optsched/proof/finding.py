@@ -16,7 +16,7 @@ from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.proof.exact_model import ExactModel, ExactRow
 from optsched.proof.pricing import OVER, Offer, Part, Prices
-from optsched.proof.tree import BITS, Node, NotProvenError, Search, TooLargeError
+from optsched.proof.tree import BITS, Node, NotProvenError, TooLargeError, TreeSearch
 from optsched.proof.verifying import FORMAT, VERSION, combined, rounding
 
 _PLAIN = 2500  # nodes of a tree without prices, after which every node gets its own
@@ -67,7 +67,7 @@ def find(
     """
     deadline, model = time.perf_counter() + seconds, ExactModel(form)
     prices = Prices(form, tying) if tying and claim is not None and not form.nonlinear else None
-    searches = [Search(form, model, deadline, most_nodes)]
+    searches = [TreeSearch(form, model, deadline, most_nodes)]
     if prices is not None and len(prices.parts) > 1:
         searches = [
             _ByParts(form, model, deadline, min(most_nodes, _PLAIN), prices, at_root=True),
@@ -80,7 +80,7 @@ def find(
     return _document(last, claim)
 
 
-def _document(search: Search, claim: float | None) -> dict[str, Any]:
+def _document(search: TreeSearch, claim: float | None) -> dict[str, Any]:
     if claim is not None:
         search.aim(Fraction(search.model.sign * claim), max(1.0, abs(claim)))
     nodes, bound = search.run(), search.target
@@ -98,7 +98,7 @@ def _document(search: Search, claim: float | None) -> dict[str, Any]:
     }
 
 
-class _ByParts(Search):
+class _ByParts(TreeSearch):
     """A tree whose leaves may be closed by the parts of the model, at prices of what ties them."""
 
     def __init__(
@@ -164,7 +164,9 @@ class _ByParts(Search):
             )
         return {"rows": rows, "y": y, "over": OVER, "parts": proven}
 
-    def _of_part(self, node: Node, part: Part, reduced: Floats, terms: dict[int, int]) -> Search:
+    def _of_part(
+        self, node: Node, part: Part, reduced: Floats, terms: dict[int, int]
+    ) -> TreeSearch:
         """A search of a part's tree at these prices, within the node's bounds."""
         j = part.columns
         form = replace(part.form, cost=reduced[j], lower=node.lower[j], upper=node.upper[j])
@@ -176,7 +178,7 @@ class _ByParts(Search):
             }
         )
         model.columns = [node.branch.columns.get(c, self.model.columns[c]) for c in j.tolist()]
-        search = Search(form, model, self.deadline, _MOST)
+        search = TreeSearch(form, model, self.deadline, _MOST)
         search.bits = BITS[3:]
         return search
 

@@ -67,7 +67,7 @@ class Node(NamedTuple):
     relaxed: Relaxed
 
 
-class Search:
+class TreeSearch:
     """Of a tree for a model; a subclass may know of further ways to close a leaf."""
 
     def __init__(

@@ -36,7 +36,7 @@ from optsched.parallel import Executor, External, Processes, Serial, cores
 from optsched.study.engine import Engine, Keep
 from optsched.study.follow import Look
 from optsched.study.follow import follow as follow_study
-from optsched.study.pace import Progress
+from optsched.study.pace import StudyProgress
 from optsched.study.plan import Exact, StudyGrid, plan
 from optsched.study.ratio_study import RatioStudy, ratio_study
 from optsched.study.reading import Results
@@ -46,13 +46,13 @@ from optsched.study.store import Store, StoreLostError
 __all__ = [
     "Exact",
     "Look",
-    "Progress",
     "RatioStudy",
     "Results",
     "Spec",
     "Store",
     "StoreLostError",
     "StudyGrid",
+    "StudyProgress",
     "follow_study",
     "ratio_study",
     "read",
@@ -68,7 +68,7 @@ def run_study(
     executor: Executor | FuturesExecutor | Callable[[], FuturesExecutor] | None = None,
     keep: Keep = "exact",
     retry: Iterable[str] = (),
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[StudyProgress], None] | None = None,
 ) -> Results:
     """Run what the store does not hold yet, and read it all.
 

@@ -15,7 +15,7 @@ from optsched.evaluation.runs import MethodRun
 from optsched.parallel import AT_A_TIME, Executor, Finished, drain
 from optsched.solvers.solution import Status
 from optsched.study.layout import Layout, Made, Place, PlannedInstance, RunKey, Step
-from optsched.study.pace import Pace, Progress
+from optsched.study.pace import Pace, StudyProgress
 from optsched.study.plan import Plan, Recipe
 from optsched.study.reading import rows_of, runs_of
 from optsched.study.store import Store
@@ -79,7 +79,7 @@ class Engine:
         self._done: deque[_Open] = deque()
         self._pace = Pace(plan.layouts, plan.cases, store.took(), executor.size())
 
-    def run(self) -> Generator[Progress, None, None]:
+    def run(self) -> Generator[StudyProgress, None, None]:
         """Run to the end; yield after every result, and once at the start.
 
         Raises:
@@ -117,7 +117,7 @@ class Engine:
 
     # from cases to tasks
 
-    def _refilled(self) -> Iterator[Progress]:
+    def _refilled(self) -> Iterator[StudyProgress]:
         """Open cases and tell how far it is, again where cases are added on hearing it."""
         there = -1
         while there < len(self.plan.cases):

@@ -11,7 +11,7 @@ from optsched.study.layout import Layout, PlannedInstance
 
 
 @dataclass(frozen=True)
-class Progress:
+class StudyProgress:
     """How far a study is."""
 
     finished: int
@@ -73,10 +73,10 @@ class Pace:
         count, total = self._took.get(method, (0, math.inf))
         return total / max(1, count)
 
-    def progress(self) -> Progress:
+    def progress(self) -> StudyProgress:
         """How far it is."""
         left = self._left.total()
-        return Progress(
+        return StudyProgress(
             self._planned - left, self._planned, self.computed, self._seconds_left(), self._latest
         )
 

@@ -13,7 +13,7 @@ from optsched.evaluation.ratios import FAILED, Row, ratio_rows
 from optsched.evaluation.runs import MethodKind, MethodRun
 from optsched.solvers.solution import Status
 from optsched.study.layout import Layout, Made, Place, PlannedInstance, RunKey
-from optsched.study.pace import Pace, Progress
+from optsched.study.pace import Pace, StudyProgress
 from optsched.study.store import Store
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Results:
     instances: Mapping[str, Made]
     """By recipe."""
     runs: Mapping[RunKey, MethodRun]
-    progress: Progress
+    progress: StudyProgress
 
     @classmethod
     def of(cls, store: Store) -> Results:

@@ -44,7 +44,7 @@ class SearchFacts(Document):
     seconds: float = Field(description="wall time")
 
 
-class Certificate(PlainDocument):
+class CaseDocument(PlainDocument):
     """What files of cases have in common."""
 
     format: str
@@ -63,7 +63,7 @@ class Certificate(PlainDocument):
     optsched: str = Field("", description="release by which it was made")
 
 
-class Case(Certificate):
+class Case(CaseDocument):
     """A case against one heuristic as its file has it."""
 
     format: Literal["optsched/worst-case"] = "optsched/worst-case"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from optsched.fields import Declares, Field, fields_of
 
 
-class Place(NamedTuple):
+class EntryPlace(NamedTuple):
     """Where a file has an entry per entry of a dimension."""
 
     key: str
@@ -46,7 +46,7 @@ class Entries:
             for field in fields
             if not field.derived and field.file.count("[]") < 2 and _top(field) in there
         ]
-        places: dict[str, list[Place]] = {}
+        places: dict[str, list[EntryPlace]] = {}
         for dim, place in (found for field in self._fields for found in _places(field)):
             if place not in places.setdefault(dim, []):
                 places[dim].append(place)
@@ -112,19 +112,19 @@ def _top(field: Field) -> str:
     return field.file.partition("[]")[0].partition(".")[0]
 
 
-def _places(field: Field) -> Iterator[tuple[str, Place]]:
+def _places(field: Field) -> Iterator[tuple[str, EntryPlace]]:
     """Where a field has an entry per entry of each of its dimensions."""
     prefix, nested, rest = field.file.partition("[]")
     if "." in prefix:
         return
     for axis, dim in enumerate(field.dims):
         if not nested or axis == 0:
-            yield dim, Place(prefix, None, axis)
+            yield dim, EntryPlace(prefix, None, axis)
         else:
-            yield dim, Place(prefix, tuple(rest.lstrip(".").split(".")), axis - 1)
+            yield dim, EntryPlace(prefix, tuple(rest.lstrip(".").split(".")), axis - 1)
 
 
-def _at(document: Any, place: Place) -> Iterator[Any]:
+def _at(document: Any, place: EntryPlace) -> Iterator[Any]:
     """The lists that are there."""
     found = document.get(place.key)
     for owner in () if found is None else [found] if place.inner is None else found:

@@ -35,7 +35,7 @@ from optsched.solvers.solution import Status
 from optsched.violation import describe
 from optsched.worst.case import (
     PROOF_SECONDS,
-    Certificate,
+    CaseDocument,
     Checked,
     SearchFacts,
     expect,
@@ -92,7 +92,7 @@ class PriceJudge(Judge):
         return np.array([c / o.low for c, o in zip(costs, optima, strict=True)])
 
 
-class PriceCase(Certificate):
+class PriceCase(CaseDocument):
     """A case against all online algorithms as its file has it; its instance has all jobs that may
     come.
     """
