@@ -14,6 +14,8 @@ import heuristics
 from formulations.batch.insertion import Occupancy, inserted
 from formulations.batch.prospects import prospects
 from formulations.okita import lattice
+from formulations.okita.by_servers import cheapest_by_servers
+from formulations.okita.job_prices import free_terms
 from formulations.okita.site_cuts import best_packing
 from heuristics.common.count_placement import POLICIES, simulate
 from optsched import jit
@@ -123,6 +125,8 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         np.array([0.5, 0.4, 0.3]), np.array([[2, 1], [1, 1], [1, 2]]), np.array([10**9, 1, 1]),
         np.array([5, 4]), np.zeros(3, dtype=np.int64), 1000,
     )  # fmt: skip
+    sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
+    assert cheapest_by_servers(sites, 0, free_terms(sites, 0, 8)) is not None
     crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}
     chosen = prospects(problem("batch").generate(instance_rng(0), **crowded))
     order = np.flatnonzero(chosen.contested).tolist()
