@@ -120,14 +120,18 @@ CLIMBS = (
 
 def rung(
     found: Problem, climb: Climb, size: tuple[int, ...], routes: Sequence[tuple[str, str | None]],
-    seed: int, options: Options,
+    seed: int, limit: Mapping[str, float],
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Every route on the instance of one size."""
     grown = dict(zip(climb.axes, size, strict=True))
     instance = found.generate(np.random.default_rng(seed), **grown, **climb.fixed)
     rows: list[dict[str, Any]] = []
     for formulation, solver in routes:
-        solution = found.solve(formulation, instance, solver=solver, options=options).solution
+        honours = found.formulation(formulation)[0].honours
+        limits = {name: limit[name] for name in limit.keys() & honours}
+        answer = found.solve(formulation, instance, solver=solver, options=Options(**limits))
+        solution = answer.solution
+        late = solution.seconds > limit["time_limit"]
         rows.append(
             {
                 "problem": climb.problem,
@@ -137,7 +141,7 @@ def rung(
                 "status": solution.status.value,
                 "objective": solution.objective,
                 "bound": solution.bound,
-                "proven": solution.status is Status.OPTIMAL,
+                "proven": solution.status is Status.OPTIMAL and not late,
                 "remark": (solution.message or "").splitlines()[0][:80] if solution.message else "",
             }
         )
@@ -149,12 +153,12 @@ def rung(
     return rows
 
 
-def ascend(climb: Climb, seed: int, options: Options) -> Iterator[dict[str, Any]]:
+def ascend(climb: Climb, seed: int, limit: Mapping[str, float]) -> Iterator[dict[str, Any]]:
     """Rung by rung, with the routes that proved the one before."""
     found = problem(climb.problem)
     routes = [(name, solver) for name, solvers in climb.routes.items() for solver in solvers]
     for size in climb.sizes:
-        rows = rung(found, climb, size, routes, seed, options)
+        rows = rung(found, climb, size, routes, seed, limit)
         yield from rows
         routes = [route for route, row in zip(routes, rows, strict=True) if row["proven"]]
         if not routes:
@@ -222,13 +226,13 @@ def main() -> None:
     parser.add_argument("--csv", help="file for every solve")
     parser.add_argument("--plot", help="file for the picture")
     given = parser.parse_args()
-    options = Options(time_limit=given.limit, memory_limit=given.memory)
+    limit = {"time_limit": given.limit, "memory_limit": given.memory}
     rows: list[dict[str, Any]] = []
     for climb in CLIMBS:
         if given.problems and climb.problem not in given.problems.split(","):
             continue
         routes = {name: by for name, by in climb.routes.items() if given.routes in name}
-        for row in ascend(replace(climb, routes=routes), given.seed, options):
+        for row in ascend(replace(climb, routes=routes), given.seed, limit):
             rows.append(row)
             print(f"# {row['problem']} {row['route']} {row['size']}: {row['status']} "
                   f"{row['seconds']:.1f} s {row['remark']}", flush=True)  # fmt: skip
