@@ -79,7 +79,7 @@ CLIMBS = (
         "okita",
         {
             "problem_2": ("highs", "scip"),
-            "problem_2_aggregated": GENERAL,
+            "problem_2_aggregated": ("highs", "scip"),
             "problem_2_columns": (None,),
         },
         ("jobs", "sites"),
