@@ -70,7 +70,7 @@ CLIMBS = (
     ),
     Climb(
         "batch",
-        {"problem_2": GENERAL, "problem_2_offline": (None,)},
+        {"problem_2": ("highs", "scip"), "problem_2_offline": (None,)},
         ("jobs", "servers"),
         ((2, 2), (5, 5), (10, 10), (15, 15), (25, 25), (50, 50), (100, 100), (200, 200)),
         {"time_scale": 0.1},
