@@ -178,7 +178,8 @@ class Problem:
     def verify(self, instance: Any, answer: Answer) -> Answer:
         """Turn an answer whose schedule breaks the problem, or costs something else, into an error.
 
-        The bound stays: it does not depend on the point.
+        The bound stays: it does not depend on the point. A point at which a search was ended may
+        have slack that its schedule has not: what the schedule costs counts then, if it is better.
         """
         solution = answer.solution
         if answer.schedule is None or solution.objective is None:
@@ -187,10 +188,16 @@ class Problem:
         strict = self.reference_check if answer.check is None else answer.check
         violations = self.check(instance, answer.schedule, **strict)
         cost = self.cost(instance, answer.schedule)
+        allowed = COST_TOLERANCE * max(1.0, abs(cost))
+        better = 1.0 if self.sense == "minimise" else -1.0
         if violations:
             worst = max(violations, key=lambda v: v.amount)
             complaint = f"the decoded schedule breaks ({worst.constraint}) at {dict(worst.index)}"
-        elif abs(cost - solution.objective) > COST_TOLERANCE * max(1.0, abs(cost)):
+        elif abs(cost - solution.objective) > allowed:
+            beyond = solution.bound is not None and better * (solution.bound - cost) > allowed
+            ended = solution.status is not Status.OPTIMAL
+            if ended and not beyond and better * (solution.objective - cost) > 0:
+                return replace(answer, solution=replace(solution, objective=cost))
             complaint = f"the decoded schedule costs {cost:g}, not {solution.objective:g}"
         if not complaint:
             return answer

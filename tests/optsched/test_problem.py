@@ -130,6 +130,31 @@ def test_a_schedule_may_cost_a_millionth_more_or_less_than_the_solver_says(off, 
     assert judged.solution.status is status
 
 
+@pytest.mark.parametrize("status", [Status.FEASIBLE, Status.INTERRUPTED])
+@pytest.mark.parametrize(
+    ("said", "bound", "counts"),
+    [
+        (9.0, 6.0, True),
+        (9.0, None, True),
+        (9.0, 7.0 * (1 + 0.9e-6), True),
+        (9.0, 7.0 * (1 + 1.1e-6), False),  # one of the two is wrong
+        (6.5, 6.0, False),
+    ],
+)
+def test_a_point_at_which_a_search_was_ended_may_cost_more_than_its_schedule(
+    status, said, bound, counts
+):
+    instance = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)
+    schedule = covering.Choice(taken=[0, 1])  # costs 7
+    answer = Answer(Solution(status, objective=said, bound=bound), schedule)
+    judged = problem("covering").verify(instance, answer)
+    if counts:
+        assert (judged.solution.status, judged.solution.objective) == (status, 7.0)
+        assert (judged.schedule, judged.solution.bound) == (schedule, bound)
+    else:
+        assert (judged.solution.status, judged.schedule) == (Status.ERROR, None)
+
+
 def test_what_is_left_answers_the_whole_at_its_own_cost_and_with_a_bound_as_far_below():
     left = Answer(Solution(Status.FEASIBLE, objective=5.0, bound=4.0), schedule=[1])
     whole = left.completed(lambda made: [0, *made], lambda made: 10.0 * len(made), unit=2.0)
