@@ -119,6 +119,11 @@ def _add_tours(writer: ProtoWriter, block: Circuit) -> None:
         writer.add_rows(block.name, loops == once)
         tails, heads = (np.append(ends[~loop], nodes) for ends in (tails, heads))
         literals = np.append(literals[~loop], once.terms[0].columns)
+    if isinstance(block, Routes) and len(tails) and len(nodes) == max(tails.max(), heads.max()):
+        # no tour at all, where all nodes are left out, is none of CP-SAT's: one more makes a tour
+        always, beyond = writer.add_columns(block.arcs[:1], 1.0, 1.0, np.ones(1)), len(nodes) + 1
+        tails, heads = np.append(tails, [0, beyond]), np.append(heads, [beyond, 0])
+        literals = np.append(literals, [always.terms[0].columns[0]] * 2)
     target.tails.extend(tails.tolist())
     target.heads.extend(heads.tolist())
     target.literals.extend(literals.tolist())
