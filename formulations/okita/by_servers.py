@@ -8,6 +8,8 @@ then exchanged one at a time while that helps. This is a heuristic: nothing is b
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from formulations.okita.instance import Floats, Instance, Integers
@@ -19,6 +21,27 @@ SWEEPS = 4
 """Most times that every slot's server is looked at again."""
 
 
+class _Job(NamedTuple):
+    """A job and its terms, as machine code takes them."""
+
+    flow_cost: Floats
+    """Of the terms, as are the next three."""
+    worker_price: Floats
+    server_price: Floats
+    most: Integers
+    supply: Integers
+    """Chunks that lie at each site."""
+    move: Floats
+    """Price of a chunk from row to column."""
+    order: Integers
+    """Rows by rising price, for each column."""
+    rate: int
+    """With ``work``: y workers train rate * y // work chunks in a slot."""
+    work: int
+    step: int
+    """Fewest workers that train a chunk; so many are added at a time."""
+
+
 def cheapest_by_servers(instance: Instance, i: int, terms: JobTerms) -> Path | None:
     """A cheap schedule of a job that may pause and need not run anywhere; None if none is found.
 
@@ -28,16 +51,16 @@ def cheapest_by_servers(instance: Instance, i: int, terms: JobTerms) -> Path | N
         terms: prices and most workers; ``least`` and ``must_run`` ask for nothing.
     """
     slots, sites = terms.server_price.shape
-    step = int(instance.workers_needed(i, 1))
     move = terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost
     workers: Integers = np.zeros((slots, sites), dtype=np.int64)
     server: Integers = np.full(slots, -1, dtype=np.int64)
-    found = _search(
+    job = _Job(
         terms.flow_cost, terms.worker_price, terms.server_price, terms.most,
         instance.num_chunks[i], move, np.argsort(move, axis=0, kind="stable"),
-        int(instance.rate_numerator[i]), int(instance.work_per_chunk[i]), step,
-        SWEEPS, workers, server,
+        int(instance.rate_numerator[i]), int(instance.work_per_chunk[i]),
+        int(instance.workers_needed(i, 1)),
     )  # fmt: skip
+    found = _search(job, workers, server)
     if not np.isfinite(found):
         return None
     runs = workers.any(axis=1)
@@ -63,8 +86,8 @@ def _candidate(
         chunks: that the workers can train.
         price: of the workers.
         left: chunks not trained yet, by site.
-        move: price of a chunk from row to column.
-        order: rows by rising price, for each column.
+        move: of the job, as is order.
+        order: see there.
     """
     total, taken, best, count = price, 0, np.inf, 0
     for n in range(len(left)):
@@ -85,39 +108,21 @@ def _candidate(
 
 @njit_cached
 def _filled(
-    last: int,
-    server: Integers,
-    worker_price: Floats,
-    server_price: Floats,
-    most: Integers,
-    supply: Integers,
-    move: Floats,
-    order: Integers,
-    rate: int,
-    work: int,
-    step: int,
-    missing: float,
-    workers: Integers,
+    job: _Job, last: int, server: Integers, missing: float, workers: Integers
 ) -> tuple[float, int]:
     """Price of workers and transport for servers of slots 0 .. last, and chunks left over.
 
     Args:
+        job: whose price it is.
         last: the last slot of the schedule.
         server: site by slot, -1 for none.
-        worker_price: of the terms, as are server_price and most.
-        server_price: see there.
-        most: see there.
-        supply: chunks that lie at each site.
-        move: see ``_candidate``.
-        order: see there.
-        rate: with ``work``: y workers train rate * y // work chunks.
-        work: see there.
-        step: fewest workers that train a chunk; so many are added at a time.
         missing: price of a chunk left over.
         workers: written, shape (slots, sites).
     """
-    sites = len(supply)
-    left = supply.copy()
+    move, order, step = job.move, job.order, job.step  # machine code reads a tuple slowly
+    worker_price, most, rate, work = job.worker_price, job.most, job.rate, job.work
+    sites = len(job.supply)
+    left = job.supply.copy()
     todo = left.sum()
     workers[:, :] = 0
     ratio = np.empty(sites)
@@ -126,7 +131,7 @@ def _filled(
     total = 0.0
     for t in range(last + 1):
         if server[t] >= 0:
-            total += server_price[t, server[t]]
+            total += job.server_price[t, server[t]]
     ratio[:] = -np.inf
     while todo > 0:
         r = 0
@@ -173,83 +178,50 @@ def _filled(
 
 
 @njit_cached
-def _search(
-    flow_cost: Floats,
-    worker_price: Floats,
-    server_price: Floats,
-    most: Integers,
-    supply: Integers,
-    move: Floats,
-    order: Integers,
-    rate: int,
-    work: int,
-    step: int,
-    sweeps: int,
-    workers: Integers,
-    server: Integers,
-) -> float:
+def _search(job: _Job, workers: Integers, server: Integers) -> float:
     """The least price found; writes its workers and servers.
 
     Args:
-        flow_cost: of the terms.
-        worker_price: see ``_filled``, as are the others but the last three.
-        server_price: see there.
-        most: see there.
-        supply: see there.
-        move: see there.
-        order: see there.
-        rate: see there.
-        work: see there.
-        step: see there.
-        sweeps: most times that every slot's server is looked at again.
+        job: whose schedule is looked for.
         workers: written, shape (slots, sites).
         server: written, by slot.
     """
-    slots, sites = server_price.shape
+    slots, sites = job.server_price.shape
     now = np.full(slots, -1, dtype=np.int64)
     trial = np.zeros_like(workers)
-    missing = 4.0 * (move.max() + worker_price[0].max() * step) + flow_cost[0]
+    missing = 4.0 * (job.move.max() + job.worker_price[0].max() * job.step) + job.flow_cost[0]
     best, least = np.inf, -1
     for last in range(slots):
-        if flow_cost[last] >= best:
+        if job.flow_cost[last] >= best:
             break
-        price, _ = _filled(
-            last, now, worker_price, server_price, most, supply, move, order, rate, work, step,
-            missing, trial,
-        )  # fmt: skip
+        price, _ = _filled(job, last, now, missing, trial)
         chosen, left = -1, 1
         for s in range(sites):
-            if server_price[last, s] == np.inf:
+            if job.server_price[last, s] == np.inf:
                 continue
             now[last] = s
-            tried, remain = _filled(
-                last, now, worker_price, server_price, most, supply, move, order, rate, work,
-                step, missing, trial,
-            )  # fmt: skip
+            tried, remain = _filled(job, last, now, missing, trial)
             if tried < price:
                 price, chosen, left = tried, s, remain
         now[last] = chosen
-        if chosen >= 0 and left == 0 and price + flow_cost[last] < best:
-            best, least = price + flow_cost[last], last
+        if chosen >= 0 and left == 0 and price + job.flow_cost[last] < best:
+            best, least = price + job.flow_cost[last], last
             server[:] = now
     if least < 0:
         return np.inf
     now[:] = server
     now[least + 1 :] = -1
-    price = best - flow_cost[least]
-    for _ in range(sweeps):
+    price = best - job.flow_cost[least]
+    for _ in range(SWEEPS):
         before = price
         for t in range(least + 1):
             kept = now[t]
             for s in range(sites):
-                if s == kept or server_price[t, s] == np.inf:
+                if s == kept or job.server_price[t, s] == np.inf:
                     continue
                 old = now[t]
                 now[t] = s
-                tried, left = _filled(
-                    least, now, worker_price, server_price, most, supply, move, order, rate,
-                    work, step, missing, trial,
-                )  # fmt: skip
+                tried, left = _filled(job, least, now, missing, trial)
                 if left == 0 and tried < price:
                     price = tried
                 else:
@@ -257,8 +229,5 @@ def _search(
         if price >= before:
             break
     server[:] = now
-    _filled(
-        least, now, worker_price, server_price, most, supply, move, order, rate, work, step,
-        missing, workers,
-    )  # fmt: skip
-    return float(price + flow_cost[least])
+    _filled(job, least, now, missing, workers)
+    return float(price + job.flow_cost[least])
