@@ -2,15 +2,13 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from solver_models import with_time_for_a_point
 
-from optsched import Model, UnsupportedError, solve
+from optsched import Model, solve
 from optsched.model import FEASIBILITY
 from optsched.model.evaluate import evaluate
 from optsched.solvers.backend import SolverResult
@@ -284,72 +282,6 @@ def test_a_schedule_on_two_machines_agrees_with_its_linear_rows(seed):
     both(m)
 
 
-# what tasks occupy
-
-
-def two_tasks(length: float) -> Model:
-    """A task of three slots from 0 on, and one within it, on a machine for one."""
-    m = Model()
-    start = m.integer("start", 2, lower=[0, 1], upper=[0, 1])
-    lengths = np.array([3.0, length])
-    m.cumulative(m.interval(start, lengths, start + lengths), 1.0, 1.0)
-    return m
-
-
-def test_a_task_of_no_length_takes_nothing_even_within_another():
-    assert solve(two_tasks(0), solver="cpsat").status is Status.OPTIMAL
-    assert solve(two_tasks(1), solver="cpsat").status is Status.INFEASIBLE
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_a_capacity_is_never_negative_even_with_nothing_to_do(count):
-    m = Model()
-    room = m.integer("room", lower=-5, upper=5)
-    start = m.integer("start", count, upper=3)
-    m.cumulative(m.interval(start, 0.0, start), 1.0, room)
-    m.minimize(room)
-    assert solve(m, solver="cpsat").objective == 0.0
-
-
-def test_absent_tasks_bind_nothing():
-    m = Model()
-    start, end = m.integer("start", lower=2, upper=3), m.integer("end", upper=1)
-    there = m.binary("there")
-    m.interval(start, 1.0, end, presence=there)
-    m.maximize(there)
-    assert solve(m, solver="cpsat").objective == 0.0
-
-
-def test_absent_tasks_that_are_present_together_ask_for_nothing():
-    m = Model()
-    b, there = m.binary("b"), m.binary("there")
-    start, length = np.array([0.0, 1.0]), np.array([2.0, 1.0])
-    tasks = m.interval(start, length, start + length, presence=there)
-    m.cumulative(tasks, m.stack(b * 2, 1.0), 0.0)
-    m.maximize(b)
-    assert solve(m, solver="cpsat").objective == 1.0
-
-
-def test_an_absent_task_may_have_a_length_that_no_task_has():
-    m = Model()
-    start, length = m.integer("start", upper=3), m.integer("length", lower=-2, upper=-1)
-    there = m.binary("there")
-    m.interval(start, length, start + length, presence=there)
-    m.maximize(there)
-    assert solve(m, solver="cpsat").objective == 0.0
-
-
-def test_tasks_on_several_machines_share_their_intervals():
-    m = Model()
-    start = m.integer("start", 4, upper=9)
-    tasks = m.interval(start, 2.0, start + 2)
-    for _ in range(3):
-        m.cumulative(tasks, 1.0, 2.0)
-    proto = build(integer_model(m.compile(CpSat.native)))
-    assert sum(c.has_interval() for c in proto.constraints) == 4
-    assert sum(c.has_cumulative() for c in proto.constraints) == 3
-
-
 # what the solver is given
 
 
@@ -406,17 +338,6 @@ def test_empty_blocks_are_no_constraints():
     assert solve(m, solver="cpsat").objective == 6.0
 
 
-# how a solve ends
-
-
-@pytest.mark.parametrize(("late", "rows"), [(0.0, 0), (1.0, 2)])
-def test_tasks_whose_end_is_written_as_start_and_duration_need_no_row(late, rows):
-    m = Model()
-    start, length = m.integer("start", 2, upper=9), m.integer("length", 2, upper=3)
-    m.interval(start, length, length + start + late)
-    assert len(build(integer_model(m.compile(CpSat.native))).constraints) == rows
-
-
 def test_a_sum_gets_a_column_of_its_own_where_the_solver_takes_single_ones():
     m = Model()
     x = m.integer("x", (2, 2), lower=-4, upper=[2, 3])
@@ -433,82 +354,3 @@ def test_an_index_that_never_fits_is_infeasible():
     m = Model()
     m.table([1.0, 2.0], m.integer("x", lower=5, upper=9))
     assert solve(m, solver="cpsat").status is Status.INFEASIBLE
-
-
-def hard(rng: Rng) -> Model:
-    m = Model()
-    length, demand = whole(rng, 3, 20, 30), whole(rng, 1, 7, 30)
-    start = m.integer("start", 30, upper=400)
-    m.cumulative(m.interval(start, length, start + length), demand, 10.0)
-    m.minimize(m.maximum(start + length) * 3 + start @ whole(rng, 1, 9, 30))
-    return m
-
-
-def test_a_time_limit_leaves_a_checked_schedule_and_a_bound():
-    m = hard(np.random.default_rng(1))
-    found = with_time_for_a_point(lambda t: solve(m, solver="cpsat", time_limit=t), 1.5)
-    assert (found.status, found.limit) == (Status.FEASIBLE, "time")
-    assert found.checked
-    assert found.bound < found.objective
-
-
-def test_a_feasible_start_is_never_lost():
-    m = hard(np.random.default_rng(2))
-    start = with_time_for_a_point(lambda t: solve(m, solver="cpsat", time_limit=t), 1.0)
-    again = solve(m, solver="cpsat", time_limit=1e-6, warm_start=start.values)
-    assert again.status is Status.FEASIBLE
-    assert again.objective <= start.objective
-
-
-# what it refuses
-
-
-def refused(m: Model, words: str) -> None:
-    with pytest.raises(UnsupportedError, match=words):
-        solve(m, solver="cpsat")
-
-
-def test_values_that_are_not_whole_are_refused_by_block():
-    x = (m := Model()).integer("x", 2, upper=1)
-    m.table([0.5, 2.0], x, name="speed")
-    refused(m, r"speed\[0\] is continuous: give the table whole numbers")
-    x = (m := Model()).integer("x", 2, upper=1)
-    m.maximum(x * 0.5, name="most")
-    refused(m, "most is continuous: give the maximum whole numbers")
-    a = (m := Model()).binary("a", 3)
-    m.last_active(a, [0.5, 1.0, 1.5], name="last")
-    refused(m, "last is continuous: give the active_slot whole numbers")
-
-
-def test_a_continuous_factor_is_refused_by_its_own_name():
-    m = Model()
-    x, y = m.binary("x"), m.continuous("y", upper=1.0)
-    m.product(x, y)
-    refused(m, "y is continuous: declare it integer")
-
-
-def test_numbers_that_slip_through_are_refused_and_never_cut_off():
-    m = Model()
-    m.table([1.0, 2.0], m.binary("x"), name="speed")
-    compiled = m.compile(CpSat.native)
-    block = replace(compiled.nonlinear[0], table=np.array([0.5, 2.0]))
-    with pytest.raises(UnsupportedError, match=r"whole numbers only.*'speed'"):
-        CpSat().solve(replace(compiled, nonlinear=(block,)), Options(), None)
-
-
-def test_values_too_large_for_64_bits_are_refused():
-    m = Model()
-    x = m.integer("x", 2, upper=1e9)
-    m.product(x[0] * 2.0**30, x[1])
-    refused(m, r"2\^53")
-    m = Model()
-    x = m.integer("x", upper=2.0**50)
-    m.maximum(x * 2.0**10, 2.0**60 - x * 2.0**10, name="most")
-    refused(m, r"2\^53")
-
-
-def test_a_sum_too_large_for_53_bits_is_refused_by_block():
-    m = Model()
-    x = m.integer("x", 2, upper=2.0**30)
-    m.table([1.0, 2.0], x[0] * 2.0**30 - x[1] * 2.0**30, name="pick")
-    refused(m, "block 'pick'")
