@@ -22,7 +22,7 @@ CROWD = 200
 """Options left above which a knapsack may be offered a sample of them only."""
 
 _SHAKE = 0.04  # largest relative change of a value
-_WIDTH = 300  # partial patterns at once; filling is a heuristic all the same
+_NODES = 5_000  # partial patterns looked at; filling is a heuristic all the same
 
 
 def fill_by_knapsack(
@@ -30,7 +30,7 @@ def fill_by_knapsack(
     order: Integers,
     value: Callable[[int], Floats],
     *,
-    width: int = _WIDTH,
+    nodes: int = _NODES,
     offered: int | None = None,
     deadline: float = math.inf,
 ) -> list[Bin] | None:
@@ -40,7 +40,7 @@ def fill_by_knapsack(
         packing: what to pack.
         order: of node types; all nodes of one are filled before the next.
         value: (node type) -> value of each option, shape (options,), positive.
-        width: partial patterns kept at once in a knapsack.
+        nodes: partial patterns looked at in a knapsack.
         offered: where more than ``CROWD`` options are left, a knapsack chooses from this many of
             them, spread evenly by value. None: from all.
         deadline: of ``time.perf_counter``, after which it gives up.
@@ -49,6 +49,7 @@ def fill_by_knapsack(
     bins: list[Bin] = []
     for s in order.tolist():
         worth = value(s)
+        knapsack = Knapsack(packing.size, packing.type_of_option, left, packing.capacity[s])
         for _ in range(int(packing.available[s])):
             options = np.flatnonzero((left[packing.type_of_option] > 0) & packing.fits[:, s])
             if not len(options) or time.perf_counter() > deadline:
@@ -57,12 +58,12 @@ def fill_by_knapsack(
                 ranked = options[np.argsort(-worth[options], kind="stable")]
                 places = np.linspace(0, len(ranked) - 1, offered).astype(np.int64)
                 options = np.sort(ranked[places])
-            kinds, owner = np.unique(packing.type_of_option[options], return_inverse=True)
-            knapsack = Knapsack(packing.size[options], owner, left[kinds], packing.capacity[s])
-            best = knapsack.solve(worth[options], beat=0.0, keep=1, width=width)
+            offered_worth = np.zeros(len(worth))
+            offered_worth[options] = worth[options]
+            best = knapsack.solve(offered_worth, beat=0.0, keep=1, nodes=nodes, left=left)
             if not len(best.units):
                 break
-            chosen = np.repeat(options, best.units[0])
+            chosen = np.repeat(np.arange(len(worth)), best.units[0])
             np.subtract.at(left, packing.type_of_option[chosen], 1)
             bins.append(Bin(s, tuple(chosen.tolist())))
     return None if left.any() else bins

@@ -13,6 +13,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -42,6 +43,7 @@ from formulations.aerialedge.vector_packing import (
     total_weight,
 )
 from optsched.errors import InputError, ModelError
+from optsched.jit import limited
 from optsched.methods import LIMITS, Answer, ExactMethod
 from optsched.model import Model
 from optsched.solve import solve
@@ -186,7 +188,8 @@ def pack(
     for i in _candidates(instance, deployment):
         course = Course(Options(stop=stop, on_progress=on_progress))
         search = _Search(instance, aggregate(instance, i), i, deadline, course, threads)
-        _run(search, method, start)
+        with limited(search.seconds if time_limit else None), suppress(TimeoutError):
+            _run(search, method, start)
         last = _answer(search, time.perf_counter() - began)
         if last.solution.status is not Status.INFEASIBLE:
             return last

@@ -23,10 +23,9 @@ from optsched.decomposition import (
 )
 from optsched.decomposition.columns import Feature
 
-_WIDTH, _WIDE = 400, 100_000  # partial patterns at once: first, and where a proof needs them
 _FEW = 500  # items up to which so many packings take little time
-_KEEP = 24  # patterns offered at a time
-_VARIANTS = 60  # packings by perturbed sizes to begin with
+_KEEP = 8  # patterns offered at a time
+_VARIANTS = 6  # packings by perturbed sizes to begin with
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +80,7 @@ class PatternModel:
         ]
         beat = cost - duals.threshold if np.isfinite(duals.threshold) else -np.inf
         beat = max(beat, 0.0) if not terms else beat
-        for width in (_WIDTH, _WIDE):
-            found = self.knapsacks[block].solve(
-                value, beat=beat, terms=terms, keep=_KEEP, width=width
-            )
-            if len(found.units) or found.most <= beat:
-                break
+        found = self.knapsacks[block].solve(value, beat=beat, terms=terms, keep=_KEEP)
         columns = [self._column(block, units) for units in found.units]
         return Priced(columns, bound=cost - found.most)
 

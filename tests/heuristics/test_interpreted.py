@@ -11,6 +11,8 @@ import pytest
 
 import formulations
 import heuristics
+from formulations.aerialedge.knapsack import Knapsack, ThresholdValue
+from formulations.aerialedge.pattern_search import tabulated
 from formulations.batch.insertion import Occupancy, inserted
 from formulations.batch.prospects import prospects
 from formulations.okita import lattice
@@ -125,6 +127,15 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         np.array([0.5, 0.4, 0.3]), np.array([[2, 1], [1, 1], [1, 2]]), np.array([10**9, 1, 1]),
         np.array([5, 4]), np.zeros(3, dtype=np.int64), 1000,
     )  # fmt: skip
+    knapsack = Knapsack(
+        np.array([[3, 2], [2, 2], [2, 3], [1, 0], [4, 1]]), np.array([0, 1, 2, 2, 3]),
+        np.array([2, 1, 2, 1]), np.array([9, 8]),
+    )  # fmt: skip
+    terms = [ThresholdValue({0: 2, 3: 1}, 0.5), ThresholdValue({1: 1}, -0.2)]
+    for nodes in (3, 100):
+        worth = np.array([1.0, 0.9, 0.8, -0.1, 1.1])
+        assert len(knapsack.solve(worth, beat=0.0, terms=terms, keep=4, nodes=nodes).units)
+    tabulated(np.array([[2, 1], [1, 1]]), np.array([1.0, 0.7]), np.array([2, 3]), np.array([5, 4]))
     sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
     assert cheapest_by_servers(sites, 0, free_terms(sites, 0, 8)) is not None
     crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}

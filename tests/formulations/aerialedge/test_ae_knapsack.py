@@ -49,7 +49,7 @@ def knapsacks(draw: st.DrawFn) -> tuple[Knapsack, np.ndarray, list[ThresholdValu
 def test_the_best_pattern_is_found_with_alternatives_and_terms(case) -> None:
     knapsack, value, terms = case
     best = enumerated(knapsack, value, terms)
-    found = knapsack.solve(value, beat=-10.0, terms=terms, width=10**6)
+    found = knapsack.solve(value, beat=-10.0, terms=terms, nodes=10**6)
     assert found.value[0] == pytest.approx(best)
     assert found.most == pytest.approx(best)
     assert (found.units @ knapsack.size <= knapsack.capacity).all()
@@ -60,7 +60,7 @@ def test_the_best_pattern_is_found_with_alternatives_and_terms(case) -> None:
 def test_little_room_for_partial_patterns_costs_the_optimum_but_not_the_bound(case) -> None:
     knapsack, value, terms = case
     best = enumerated(knapsack, value, terms)
-    found = knapsack.solve(value, beat=-10.0, terms=terms, width=2)
+    found = knapsack.solve(value, beat=-10.0, terms=terms, nodes=2)
     assert found.most >= best - 1e-9
     assert found.value.max(initial=-np.inf) <= best + 1e-9
 

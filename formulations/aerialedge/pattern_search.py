@@ -1,0 +1,271 @@
+"""The search of the pricing problem of [AE3]: depth first over the patterns of one node.
+
+Options come by decreasing value for what they take at resource prices u >= 0, and a pattern is
+made by adding options in that order, so that each is met once. Whatever is still to come is worth
+no more than
+
+* the capacity left, at prices u, filled in this order, the last option in part, options that no
+  longer fit left out (the linear relaxation of the surrogate constraint);
+* if there is a table: what the options to come add on a coarse grid of two resources, sizes
+  rounded down to it. Where the grid has a cell per unit, the table is exact for these resources.
+
+Both never grow with later options: the first that cannot beat what is known ends a level.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.aerialedge.instance import Floats, Integers
+from optsched.jit import njit_cached
+
+_STEPS = 120  # of the descent to resource prices
+
+
+class Offer(NamedTuple):
+    """What may go into a node, in the order of the search."""
+
+    size: Integers
+    """Shape (options, resources)."""
+    value: Floats
+    """Shape (options,)."""
+    priced: Floats
+    """u . size, shape (options,)."""
+    kind: Integers
+    """Task type, shape (options,)."""
+    number: Integers
+    """Items left of each task type, shape (task types,)."""
+    capacity: Integers
+    """Shape (resources,)."""
+    room: float
+    """u . capacity."""
+
+
+class Conditions(NamedTuple):
+    """Terms: values of patterns that have at least so many units of each option named."""
+
+    worth: Floats
+    """Shape (terms,)."""
+    term: Integers
+    """Shape (conditions,)."""
+    option: Integers
+    """Place in the order of the search, shape (conditions,)."""
+    least: Integers
+    """At least one, shape (conditions,)."""
+
+
+class Table(NamedTuple):
+    """What options from one on can add, by cell of the free space; without cells there is none."""
+
+    axes: Integers
+    """The two resources; twice the same where there is one only, shape (2,)."""
+    cells: Integers
+    """Along each axis, shape (2,); the second has one cell where there is one resource."""
+    most: Floats
+    """Shape (options + 1, cells, cells), or (0, 0, 0)."""
+
+
+@njit_cached
+def resource_prices(size: Floats, value: Floats, number: Integers) -> Floats:
+    """Prices u >= 0 of capacities scaled to 1 at which a pattern is worth little more than them.
+
+    Subgradient steps on sum u + sum_k n_k max(0, v_k - u . s_k), whose least value is that of the
+    linear relaxation; the best prices met. Any prices make true bounds.
+    """
+    options, resources = size.shape
+    price = np.zeros(resources)
+    scale, worth = 0.0, 0.0
+    for k in range(options):  # the value of a full node, spread over what is scarce
+        worth += value[k]
+        for r in range(resources):
+            price[r] += size[k, r] * number[k]
+            scale += size[k, r] * number[k]
+    dearest = 0.0
+    for k in range(options):
+        paid = 0.0
+        for r in range(resources):
+            paid += price[r] * size[k, r] / max(scale, 1e-12)
+        dearest = max(dearest, value[k] / max(paid, 1e-12))
+    step = 0.8 * min(dearest, worth)
+    for r in range(resources):
+        price[r] *= step / max(scale, 1e-12)
+    best, kept = np.inf, price.copy()
+    slope = np.zeros(resources)
+    step *= 0.1
+    for _ in range(_STEPS):
+        total, length = 0.0, 0.0
+        for r in range(resources):
+            total += price[r]
+            slope[r] = 1.0
+        for k in range(options):
+            gain = value[k]
+            for r in range(resources):
+                gain -= price[r] * size[k, r]
+            if gain > 0:
+                total += number[k] * gain
+                for r in range(resources):
+                    slope[r] -= number[k] * size[k, r]
+        if total < best:
+            best = total
+            kept[:] = price
+        for r in range(resources):
+            length += slope[r] * slope[r]
+        if length <= 1e-24:
+            break
+        for r in range(resources):
+            price[r] = max(0.0, price[r] - step * slope[r] / np.sqrt(length))
+        step *= 0.96
+    return kept
+
+
+@njit_cached
+def tabulated(size: Integers, value: Floats, number: Integers, cells: Integers) -> Floats:
+    """What options from one on can add within so many cells, shape (options + 1, cells, cells).
+
+    Args:
+        size: of each option in cells of two axes, shape (options, 2).
+        value: shape (options,).
+        number: units of each option there may be, shape (options,).
+        cells: of each axis, shape (2,).
+    """
+    options = len(value)
+    rows, columns = cells[0] + 1, cells[1] + 1
+    most = np.zeros((options + 1, rows, columns))
+    for k in range(options - 1, -1, -1):
+        for x in range(rows):
+            for y in range(columns):
+                most[k, x, y] = most[k + 1, x, y]
+        if value[k] <= 0:
+            continue
+        a, b = size[k, 0], size[k, 1]
+        for _ in range(number[k]):
+            for x in range(rows - 1, a - 1, -1):
+                for y in range(columns - 1, b - 1, -1):
+                    most[k, x, y] = max(most[k, x, y], most[k, x - a, y - b] + value[k])
+    return most
+
+
+@njit_cached
+def ahead(offer: Offer, first: int, free: Integers, left: Integers, room: float) -> float:
+    """The surrogate relaxation of options from one on: the most they add to a pattern."""
+    worth = 0.0
+    for k in range(first, len(offer.value)):
+        if offer.value[k] <= 0:
+            break
+        units = left[offer.kind[k]]
+        for r in range(len(free)):
+            if offer.size[k, r] > free[r]:
+                units = 0
+        if units == 0:
+            continue
+        if offer.priced[k] > 0 and units * offer.priced[k] > room:
+            return float(worth + offer.value[k] * max(room, 0.0) / offer.priced[k])
+        worth += units * offer.value[k]
+        room -= units * offer.priced[k]
+    return worth
+
+
+@njit_cached
+def reward(terms: Conditions, short: Integers, units: Integers, first: int) -> float:
+    """Positive values that a pattern does not have yet, but may get by options from one on."""
+    total = 0.0
+    for t in range(len(terms.worth)):
+        if terms.worth[t] <= 0 or short[t] == 0:
+            continue
+        open_ = True
+        for c in range(len(terms.term)):
+            if terms.term[c] == t and units[terms.option[c]] < terms.least[c]:
+                open_ = open_ and terms.option[c] >= first
+        if open_:
+            total += terms.worth[t]
+    return total
+
+
+@njit_cached
+def best_patterns(
+    offer: Offer, terms: Conditions, table: Table, beat: float, keep: int, nodes: int
+) -> tuple[Integers, Floats, float]:
+    """The most valuable patterns worth more than ``beat``, and what none exceeds.
+
+    Returns:
+        Units of each option, shape (patterns, options), the value of each, and a bound on the
+        value of every pattern: the greatest of ``beat``, the best one found, and what was left
+        when the search had been at so many nodes.
+    """
+    options, resources = offer.size.shape
+    found = np.zeros((keep, options), dtype=np.int64)
+    value = np.full(keep, beat)
+    count, worst = 0, 0
+    free, left = offer.capacity.copy(), offer.number.copy()
+    units = np.zeros(options, dtype=np.int64)
+    short = np.zeros(len(terms.worth), dtype=np.int64)
+    for c in range(len(terms.term)):
+        short[terms.term[c]] += 1
+    chosen = np.zeros(left.sum() + 1, dtype=np.int64)
+    worths, rooms = np.zeros(len(chosen)), np.zeros(len(chosen))  # so that no rounding adds up
+    worth, room, dropped = 0.0, offer.room, beat
+    depth, k, visited, new = 0, 0, 0, True
+    while True:
+        if new and worth > value[worst]:
+            found[worst] = units
+            value[worst] = worth
+            count = min(count + 1, keep)
+            worst = int(np.argmin(value)) if count == keep else count
+        new = False
+        while k < options:
+            usable = left[offer.kind[k]] > 0
+            for r in range(resources):
+                usable = usable and offer.size[k, r] <= free[r]
+            if not usable:
+                k += 1
+                continue
+            extra = reward(terms, short, units, k) if len(terms.worth) else 0.0
+            most = worth + extra
+            if offer.value[k] > 0:
+                most += ahead(offer, k, free, left, room)
+            elif extra == 0:
+                k = options
+                break
+            if len(table.most) and most > value[worst]:
+                x = free[table.axes[0]] * table.cells[0] // offer.capacity[table.axes[0]]
+                y = free[table.axes[1]] * table.cells[1] // offer.capacity[table.axes[1]]
+                most = min(most, worth + extra + table.most[k, x, y])
+            if most <= value[worst]:
+                k = options
+            elif visited >= nodes:
+                dropped = max(dropped, most)
+                k = options
+            else:
+                new = True
+            break
+        if k < options:  # down, with one more unit
+            chosen[depth] = k
+            worths[depth], rooms[depth] = worth, room
+            worth += offer.value[k]
+            room -= offer.priced[k]
+            depth += 1
+            visited += 1
+            step = 1
+        elif depth == 0:
+            break
+        else:  # up, to go on with the next option
+            depth -= 1
+            k = chosen[depth]
+            worth, room = worths[depth], rooms[depth]
+            step = -1
+        units[k] += step
+        left[offer.kind[k]] -= step
+        for r in range(resources):
+            free[r] -= step * offer.size[k, r]
+        for c in range(len(terms.term)):
+            if terms.option[c] == k and units[k] == terms.least[c] - (1 - step) // 2:
+                t = terms.term[c]
+                short[t] -= step
+                if step > 0 and short[t] == 0:
+                    worth += terms.worth[t]
+        if step < 0:
+            k += 1
+    best = value[:count].max() if count else beat
+    return found[:count], value[:count], max(best, dropped)
