@@ -37,8 +37,9 @@ QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.low-level-log-length": 50,
 }
-"""What Dask looks at for its own pages, which are not served here."""
+"""What Dask looks at and keeps for its own pages, which are not served here."""
 
 
 class OwnTime(WorkerPlugin):

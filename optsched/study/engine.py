@@ -35,8 +35,8 @@ class _Open:
     number: int
     case: PlannedInstance
     layout: Layout
-    digest: str = ""
-    """Of its instance's content."""
+    made: Made = field(default_factory=lambda: Made(""))
+    """Its instance, once there."""
     missing: set[Place] = field(default_factory=set)
     """Places of the steps without a result."""
     waiting: list[Step] = field(default_factory=list)
@@ -68,8 +68,6 @@ class Engine:
         self.store = store
         self.executor = executor
         self.keep = keep
-        self._instances = store.instances() | plan.given()
-        self._there = store.run_keys()
         self._cases = deque(enumerate(plan.cases))
         self._tasks: deque[Task] = deque()
         self._fresh: list[Task] = []
@@ -77,6 +75,7 @@ class Engine:
         self._making: dict[str, list[_Open]] = defaultdict(list)
         self._running: dict[RunKey, list[tuple[_Open, Step]]] = defaultdict(list)
         self._done: deque[_Open] = deque()
+        """Cases whose runs are all there, until they are told."""
         self._pace = Pace(plan.layouts, plan.cases, store.took(), executor.size())
 
     def run(self) -> Generator[StudyProgress, None, None]:
@@ -111,7 +110,6 @@ class Engine:
         number = len(self.plan.cases)
         self._cases.append((number, case))
         self.plan.cases.append(case)
-        self._instances |= {case.recipe: Made(case.recipe)} if case.given else {}
         self._pace.expect(self.plan.layouts[case.grid], 1)
         self.store.add_cases(self.plan, number)
 
@@ -124,6 +122,7 @@ class Engine:
             there = len(self.plan.cases)
             self._refill()
             yield self._pace.progress()
+            self._done.clear()
 
     def _refill(self) -> None:
         """Open cases until there is enough to do, also where many short runs go together."""
@@ -137,7 +136,7 @@ class Engine:
                 break
             number, case = self._cases.popleft()
             one = _Open(number, case, layout)
-            made = self._instances.get(case.recipe)
+            made = self.store.instance(case.recipe)
             if made is not None:
                 self._begin(one, made)
                 self._tasks.extend(self._fresh)
@@ -158,13 +157,12 @@ class Engine:
 
     def _begin(self, one: _Open, made: Made) -> None:
         """Ask for every run of a case; one whose instance cannot be made is finished."""
-        steps = one.layout.steps
+        one.made, steps = made, one.layout.steps
         if not made.digest:
             for step in steps:
                 self._pace.finish(step.key)
             self._done.append(one)
             return
-        one.digest = made.digest
         one.missing = {step.place for step in steps}
         one.waiting = [
             step
@@ -195,7 +193,8 @@ class Engine:
             one.waiting.remove(step)
             start = None
             comparison = one.layout.comparison
-            if comparison is not None and step.run(one.digest, one.case.seed) not in self._there:
+            key = step.run(one.made.digest, one.case.seed)
+            if comparison is not None and not self.store.has(key):
                 known = self._runs(one)
                 usable = {name: known["heuristic", name] for name in names}
                 start = best_start(comparison.sense, usable)
@@ -204,8 +203,8 @@ class Engine:
     def _ask(
         self, one: _Open, step: Step, start: str | None = None, claim: float | None = None
     ) -> None:
-        key = step.run(one.digest, one.case.seed)
-        if key in self._there:
+        key = step.run(one.made.digest, one.case.seed)
+        if self.store.has(key):
             self._tick(one, step)
             return
         if key not in self._running:
@@ -245,9 +244,8 @@ class Engine:
         run = report.run or MethodRun(Status.ERROR.value, message=finished.error)
         if run.status == Status.INTERRUPTED:
             return KeyboardInterrupt()  # heard by the solver; it says nothing of the method
-        if task.key not in self._there:  # two recipes may give one instance
+        if not self.store.has(task.key):  # two recipes may give one instance
             self.store.put_run(task.key, run, report.took)
-            self._there.add(task.key)
             self._pace.compute(task.key[1], task.asked.method.call, report.took)
         asking = self._running.pop(task.key, [])
         for case, step in asking:
@@ -258,7 +256,6 @@ class Engine:
 
     def _record_instance(self, task: MakeInstance, made: Made) -> None:
         self.store.put_instance(task.recipe, made)
-        self._instances[task.recipe.key] = made
         for one in self._making.pop(task.recipe.key):
             self._begin(one, made)
 
@@ -266,7 +263,8 @@ class Engine:
 
     def _runs(self, one: _Open) -> dict[Place, MethodRun]:
         """The runs of a case that are there."""
-        return runs_of(one.layout, one.case, self._instances, self.store.runs(one.digest))
+        there = self.store.runs(one.made.digest)
+        return runs_of(one.layout, one.case, {one.case.recipe: one.made}, there)
 
     def _rows(self, one: _Open) -> list[Row]:
         return rows_of(one.layout, one.case, self._runs(one))

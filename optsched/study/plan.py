@@ -27,7 +27,7 @@ from optsched.evaluation.runs import MethodSpec, check_exact, instance_rng
 from optsched.problem import Heuristic, Problem
 from optsched.problem import problem as find_problem
 from optsched.solvers.options import Options
-from optsched.study.layout import Layout, Made, PlannedInstance, Step
+from optsched.study.layout import Layout, PlannedInstance, Step
 
 T = TypeVar("T")
 
@@ -166,10 +166,6 @@ class Plan:
     """By key."""
     recipes: dict[str, Recipe] = field(default_factory=dict)
     """By key."""
-
-    def given(self) -> dict[str, Made]:
-        """The instances that need no making, by recipe."""
-        return {case.recipe: Made(case.recipe) for case in self.cases if case.given}
 
 
 def found(problem: str | Problem) -> Problem:

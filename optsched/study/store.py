@@ -304,10 +304,16 @@ class Store:
         lines = self._sql.execute("SELECT recipe, digest, message, took FROM instances")
         return {recipe: Made(*rest) for recipe, *rest in lines}
 
-    def run_keys(self) -> set[RunKey]:
-        """The runs that are there."""
-        lines = self._sql.execute("SELECT instance, method, seed FROM runs")
-        return {(intern(instance), intern(method), seed) for instance, method, seed in lines}
+    def instance(self, recipe: str) -> Made | None:
+        """What came of making one instance; None where it was not tried."""
+        question = "SELECT digest, message, took FROM instances WHERE recipe = ?"
+        line = self._sql.execute(question, [recipe]).fetchone()
+        return line and Made(*line)
+
+    def has(self, key: RunKey) -> bool:
+        """Whether a run is there."""
+        question = "SELECT 1 FROM runs WHERE instance = ? AND method = ? AND seed = ?"
+        return self._sql.execute(question, key).fetchone() is not None
 
     def runs(self, instance: str | None = None) -> dict[RunKey, MethodRun]:
         """What came of every run, or of those on one instance; ``_LONG`` is left out."""

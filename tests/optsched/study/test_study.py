@@ -1,5 +1,6 @@
 """A study runs every method on every instance once, and keeps what came of it."""
 
+import gc
 import itertools
 import math
 import os
@@ -323,7 +324,21 @@ def test_a_worker_with_other_code_is_refused(monkeypatch, path):
     with pytest.raises(InputError, match=re.escape("{'optsched': '0.0'}")):
         run_study([SMALL], path, workers=1)
     with Store.reading(path) as store:
-        assert store.run_keys() == set()
+        assert not store.runs()
+
+
+def test_a_study_forgets_a_case_once_its_runs_are_kept(path):
+    grid = StudyGrid("covering", {"items": [4]}, seeds=range(200), heuristics=["greedy"], exact=[])
+    open_cases = []
+
+    def look(told):
+        if told.finished in (100, 200):
+            found = [one for one in gc.get_objects() if isinstance(one, engine._Open)]
+            open_cases.append(len([one for one in found if not one.missing and one.made.digest]))
+
+    run_study([grid], path, workers=1, progress=look)
+    assert len(open_cases) >= 2
+    assert max(open_cases) <= 2  # finished, and still there
 
 
 def test_an_interrupt_keeps_what_is_there(path):

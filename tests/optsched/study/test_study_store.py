@@ -65,10 +65,10 @@ def test_a_transaction_is_all_or_nothing(path, results):
         with suppress(ZeroDivisionError), store.writing():
             store.put_run((key[0], key[1], 99), results.runs[key], 0.0)
             raise ZeroDivisionError
-        assert (key[0], key[1], 99) not in store.run_keys()
+        assert not store.has((key[0], key[1], 99))
         with store.writing():
             store.put_run((key[0], key[1], 99), results.runs[key], 0.0)
-        assert (key[0], key[1], 99) in store.run_keys()
+        assert store.has((key[0], key[1], 99))
 
 
 def test_a_run_is_never_kept_twice(path, results):
@@ -147,7 +147,7 @@ def test_an_empty_plan_replaces_the_one_before(path, results):
     smaller = replace(SMALL, heuristics=["greedy"], generator={"items": [4]})
     assert len(run_study([smaller], path, workers=1).rows) == 2
     with Store.reading(path) as store:
-        assert len(store.run_keys()) > 10
+        assert len(store.runs()) > 10
 
 
 def test_a_full_disk_ends_a_study_in_words_and_keeps_what_it_has(path, monkeypatch):
@@ -164,7 +164,7 @@ def test_a_full_disk_ends_a_study_in_words_and_keeps_what_it_has(path, monkeypat
     with pytest.raises(StoreLostError, match="cannot be written: database or disk is full"):
         run_study([grid], path, workers=1)
     with Store.reading(path) as store:
-        assert store.run_keys()
+        assert store.runs()
 
 
 def test_a_place_that_cannot_be_written_is_refused_at_the_door():
