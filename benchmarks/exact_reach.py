@@ -40,6 +40,8 @@ class Climb:
     sizes: Sequence[tuple[int, ...]]
     fixed: Mapping[str, Any]
     """The other options of the generator."""
+    title: str = ""
+    """Above its picture; empty: the problem."""
 
 
 GENERAL = ("highs", "cpsat", "scip")
@@ -56,6 +58,7 @@ CLIMBS = (
         ("jobs", "servers"),
         PAIRS,
         {"jobs_per_slot": 3},
+        "preemptive (2)",
     ),
     Climb(
         "preemptive",
@@ -67,6 +70,7 @@ CLIMBS = (
         ("jobs", "servers"),
         PAIRS,
         {"jobs_per_slot": 3},
+        "preemptive (4)",
     ),
     Climb(
         "batch",
@@ -196,22 +200,32 @@ def interval(row: pd.Series) -> str:
     return f"{low:,.6g} .. {high:,.6g}"
 
 
-def plot(table: pd.DataFrame, path: str) -> None:
-    """Seconds against size, a panel per problem, a line per route."""
+def plot(table: pd.DataFrame, path: str, limit: float) -> None:
+    """Seconds to the proof against size, a panel per climb, a line per route."""
     import matplotlib.pyplot as plt
 
-    names = list(dict.fromkeys(table["problem"]))
-    figure, panels = plt.subplots(
-        1, len(names), figsize=(3.6 * len(names), 4.4), squeeze=False, layout="constrained"
+    plt.rcParams["svg.fonttype"] = "none"  # text stays text, in the reader's fonts
+    panels = [rows for _, rows in table.groupby("panel", sort=False)]
+    across = min(4, len(panels))
+    down = -(-len(panels) // across)
+    figure, axes = plt.subplots(
+        down, across, figsize=(3.4 * across, 4.4 * down), squeeze=False, layout="constrained"
     )
-    for axis, name in zip(panels[0], names, strict=True):
-        rows = table[(table["problem"] == name) & table["proven"]]
-        sizes = list(dict.fromkeys(table.loc[table["problem"] == name, "size"]))
-        for route, line in rows.groupby("route", sort=False):
-            axis.plot([sizes.index(s) for s in line["size"]], line["seconds"], ".-", label=route)
-        axis.set(title=name, yscale="log", xticks=range(len(sizes)), ylabel="seconds to the proof")
-        axis.set_xticklabels(sizes, rotation=90)
-        axis.legend(fontsize=6)
+    for axis in axes.flat[len(panels) :]:
+        axis.remove()
+    for axis, rows in zip(axes.flat, panels, strict=False):
+        sizes = list(dict.fromkeys(rows["size"]))
+        axis.axhline(limit, color="0.6", linewidth=0.8, linestyle=":")
+        for number, (route, line) in enumerate(rows.groupby("route", sort=False)):
+            done = line[line["proven"]]
+            at = [sizes.index(size) for size in done["size"]]
+            label = route if len(done) else f"{route}: none"
+            mark = "osD^vP*"[number % 7]
+            axis.plot(at, done["seconds"], f"{mark}-", markersize=4, linewidth=1, label=label)
+        axis.set(title=rows["panel"].iloc[0], yscale="log", ylabel="seconds to the proof")
+        axis.set_ylim(1, 8 * limit)  # room for the legend
+        axis.set_xticks(range(len(sizes)), sizes, rotation=90)
+        axis.legend(fontsize=6, loc="upper left", framealpha=0.7)
     figure.savefig(path)
 
 
@@ -233,7 +247,7 @@ def main() -> None:
             continue
         routes = {name: by for name, by in climb.routes.items() if given.routes in name}
         for row in ascend(replace(climb, routes=routes), given.seed, limit):
-            rows.append(row)
+            rows.append({"panel": climb.title or climb.problem, **row})
             print(f"# {row['problem']} {row['route']} {row['size']}: {row['status']} "
                   f"{row['seconds']:.1f} s {row['remark']}", flush=True)  # fmt: skip
     table = pd.DataFrame(rows)
@@ -244,7 +258,7 @@ def main() -> None:
     if given.csv:
         table.to_csv(given.csv, index=False)
     if given.plot:
-        plot(table, given.plot)
+        plot(table, given.plot, given.limit)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             where = f"notebooks/{name}" if name.endswith(".md") else f"notebooks/{path.stem}/{name}"
             files.append(File.generated(config, where, content=content))
     text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    files.append(File.generated(config, "benchmarks.md", content=text))
+    content = text.replace("](../docs/", "](")
+    files.append(File.generated(config, "benchmarks.md", content=content))
     return files
 
 
