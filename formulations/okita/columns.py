@@ -2,11 +2,12 @@
 
 1. Jobs are inserted one after the other, and planned anew in neighbourhoods: a schedule, and the
    slots that one as cheap keeps to.
-2. Columns are generated over the capacities; what the fractional choice violates at a site is cut,
-   and so on while the bound moves. Every round of prices gives a certified Lagrangian bound.
-3. Branching is on the workers at a site and on the site of the server in a slot. What time is left
-   where pricing could not be exact goes to neighbourhoods, and to an integer program over all
-   schedules met.
+2. Columns are generated over the capacities and their roundings; what the fractional choice
+   violates at a site is cut, and so on while the bound moves. Every round of prices gives a
+   certified Lagrangian bound.
+3. Branching is on when a job completes, then on the workers at a site and on the site of the server
+   in a slot. What time is left where pricing could not be exact goes to neighbourhoods, and to an
+   integer program over all schedules met.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import Instance
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import Path, path_of, path_schedule
-from formulations.okita.pricing import Pricing, SiteLimits
+from formulations.okita.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.site_cuts import site_cuts
+from formulations.okita.site_rounding import rounded_limits
 from formulations.okita.windows import HorizonMode, Windows, last_slot, site_bounds, windows
 from optsched.clock import Clock
 from optsched.decomposition import (
@@ -177,9 +179,9 @@ class _Search:
         return windows(self.instance, mode=self.mode, known_cost=self.cost, job_bounds=self.floors)
 
     def pricing(self) -> Pricing:
-        """Of capacities only, with what is planned so far as its columns."""
+        """Of capacities and their roundings, with what is planned so far as its columns."""
         planner = self.planner
-        limits = SiteLimits.of(self.instance)
+        limits = SiteLimits.of(self.instance).and_also(rounded_limits(self.instance))
         pricing = Pricing(self.instance, planner.lattices, planner.searches, self.span, limits)
         pricing.offered.extend(self._planned())
         return pricing
@@ -205,6 +207,7 @@ class _Search:
             pricing,
             initial=list(pricing.known()),
             branching=1,
+            rank=lambda feature: float(feature == ENDS),
         )
 
     def branch(self, pricing: Pricing) -> None:

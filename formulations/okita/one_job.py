@@ -26,7 +26,7 @@ class JobTerms:
     """Prices and limits of one job over its slots a_i .. a_i + slots - 1."""
 
     flow_cost: Floats
-    """Of completing in each slot, shape (slots,), money."""
+    """Of completing in each slot, shape (slots,), money; infinite where it may not."""
     worker_price: Floats
     """Of a worker by slot, site of the server, site of the worker, money."""
     server_price: Floats
@@ -205,7 +205,9 @@ def cheapest_paths(
     earliest = int(np.flatnonzero(terms.must_run).max(initial=0))
     ahead = np.minimum.accumulate(terms.flow_cost[::-1])[::-1]  # of completing in time to come
     ahead[:earliest] = ahead[earliest]
-    budget = below + _ROUNDING * max(1.0, abs(below)) - ahead
+    limit = below + _ROUNDING * max(1.0, abs(below))
+    budget = np.full(slots, -np.inf)
+    np.subtract(limit, ahead, out=budget, where=np.isfinite(ahead))
     _sweep(
         value, origin, server, lattice.above, lattice.option_workers, lattice.option_levels,
         terms.worker_price, terms.server_price, terms.least, terms.most, terms.must_run,

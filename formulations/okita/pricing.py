@@ -31,6 +31,11 @@ REMEMBERED = 200
 
 _WORKERS, _SERVER = "y", "s"  # kinds of feature
 
+ENDS: Feature = "e"
+"""Feature: 1 + the position of the slot in which a schedule is said to complete. It may be later
+than its last slot and cost accordingly: then what completes late is a limit on costs alone, which
+pricing takes at no effort, and no schedule is lost."""
+
 
 @dataclass(frozen=True, eq=False)
 class SiteLimits:
@@ -110,8 +115,14 @@ class Pricing:
                 seen.add(key)
                 yield self.column(i, whole)
 
-    def column(self, i: int, path: Path) -> Column:
-        """A schedule as a column: what it costs and what it holds."""
+    def column(self, i: int, path: Path, earliest: int = 0) -> Column:
+        """A schedule as a column: what it costs and what it holds.
+
+        Args:
+            i: the job.
+            path: its schedule.
+            earliest: first position at which it may be said to complete.
+        """
         instance, limits = self.instance, self.limits
         runs = np.flatnonzero(path.server >= 0)
         held = path.workers[:, limits.site] * limits.worker[i]
@@ -126,9 +137,12 @@ class Pricing:
             for t, r in zip(slot, site, strict=True)
         }
         features.update(((_SERVER, int(path.server[t]), int(t) + first), 1) for t in runs)
+        end = max(path.last, earliest)
+        features[ENDS] = end + 1
+        late = self._free[i].flow_cost
         return Column(
             block=i,
-            cost=path_cost(instance, i, path),
+            cost=path_cost(instance, i, path) + float(late[end] - late[path.last]),
             rows=used + first * len(limits.site),
             values=flat[used],
             features=features,
@@ -144,13 +158,14 @@ class Pricing:
         at = limits.site[:, None] == np.arange(self.instance.sites)
         worker = (price * limits.worker[block]) @ at
         server = (price * limits.server[block]) @ at
-        terms = priced_terms(base, worker, server, duals.weight)
+        terms = _ending(priced_terms(base, worker, server, duals.weight), duals)
         lattice = self.lattices[block]
         if lattice is not None and duals.exact:
             return self._exactly(block, lattice, terms, duals)
         steps = THOROUGH * STEPS if duals.exact else STEPS
         paths, bound = self.searches[block].cheapest(terms, steps=steps)
-        return self._priced(block, [p for p in paths[:OFFERED] if self.counts(block, p)], bound)
+        paths = [path for path in paths[:OFFERED] if self.counts(block, path)]
+        return self._priced(block, paths, bound, duals)
 
     def counts(self, i: int, path: Path) -> bool:
         """Whether a schedule is one of those that bounds speak of: of no idle workers."""
@@ -170,10 +185,11 @@ class Pricing:
             if len(paths) == OFFERED or (paths and path.price >= duals.threshold):
                 break
             paths.append(path)
-        return self._priced(block, paths, bound)
+        return self._priced(block, paths, bound, duals)
 
-    def _priced(self, block: int, paths: Sequence[Path], bound: float) -> Priced:
-        columns = [self.column(block, path) for path in paths]
+    def _priced(self, block: int, paths: Sequence[Path], bound: float, duals: Duals) -> Priced:
+        earliest = duals.lower.get(ENDS, 1) - 1
+        columns = [self.column(block, path, earliest) for path in paths]
         self._recent[block].extend(columns)
         self.offered.extend((block, path) for path in paths)
         return Priced(columns, bound)
@@ -201,11 +217,24 @@ class Pricing:
 
 
 def _conditions(limits: Mapping[Feature, int], first: int) -> Iterator[tuple[str, int, int, int]]:
-    """Kind, site, position of the slot and limit of everything branching speaks of."""
+    """Kind, site, position of the slot and limit of workers and servers branching speaks of."""
     for feature, limit in limits.items():
+        if feature == ENDS:
+            continue
         assert isinstance(feature, tuple)
         kind, site, slot = feature
         yield kind, site, slot - first, limit
+
+
+def _ending(terms: JobTerms, duals: Duals) -> JobTerms:
+    """The same within branching's limits on the slot of completion."""
+    early, late = duals.lower.get(ENDS, 1), duals.upper.get(ENDS, len(terms.flow_cost))
+    if early <= 1 and late >= len(terms.flow_cost):
+        return terms
+    flow_cost = terms.flow_cost.copy()
+    flow_cost[: early - 1] = np.inf
+    flow_cost[late:] = np.inf
+    return replace(terms, flow_cost=flow_cost)
 
 
 def _padded(path: Path, slots: int) -> Path:

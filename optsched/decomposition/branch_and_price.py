@@ -41,7 +41,7 @@ class Node:
 
 
 class TreeSearch:
-    """Best bound first, following each branching down into the child rounded up."""
+    """Best bound first; before there is an incumbent, into the child rounded up."""
 
     def __init__(self, problem: ColumnProblem, options: GenerationOptions) -> None:
         self.problem = problem
@@ -141,7 +141,8 @@ class TreeSearch:
                 return reason
             if self.options.node_limit is not None and self.nodes >= self.options.node_limit:
                 return Outcome.LIMIT
-            steps = steps + 1 if follow in self.open and steps < _PLUNGE else 0
+            plunge = self.incumbent is None and follow in self.open and steps < _PLUNGE
+            steps = steps + 1 if plunge else 0
             node = follow if follow is not None and steps else self.open[0]
             if node.bound >= self.cutoff:
                 self._close(node, node.bound)
@@ -214,8 +215,8 @@ class TreeSearch:
     def _branching(self, weights: Floats) -> Branching | None:
         if self.problem.branching == 0:
             return None
-        pool = self.generator.master.pool
-        return find_branching(pool, weights, self.problem.blocks, self.problem.branching)
+        pool, problem = self.generator.master.pool, self.problem
+        return find_branching(pool, weights, problem.blocks, problem.branching, problem.rank)
 
     def _push(self, restrictions: tuple[Restriction, ...], bound: float, height: int) -> Node:
         node = Node(bound, height, next(self._numbers), restrictions)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.decomposition.columns import ColumnBlock, Condition
+from optsched.decomposition.columns import ColumnBlock, Condition, Rank, alike
 from optsched.decomposition.limits import Restriction
 from optsched.decomposition.pool import ColumnPool
 from optsched.model.expression import Floats
@@ -25,12 +25,14 @@ class Branching:
     block: int
     conditions: frozenset[Condition]
     number: float
+    rank: float = 0.0
+    """Of its features: see ``find_branching``."""
 
     @property
-    def score(self) -> tuple[int, float]:
-        """Few conditions first, then the distance from the nearest whole number."""
+    def score(self) -> tuple[int, float, float]:
+        """Few conditions first, then high rank, then the distance from the nearest whole number."""
         fraction = self.number - math.floor(self.number)
-        return -len(self.conditions), min(fraction, 1.0 - fraction)
+        return -len(self.conditions), self.rank, min(fraction, 1.0 - fraction)
 
     @property
     def down(self) -> Restriction:
@@ -44,7 +46,11 @@ class Branching:
 
 
 def find_branching(
-    pool: ColumnPool, weights: Floats, blocks: Sequence[ColumnBlock], most_conditions: int
+    pool: ColumnPool,
+    weights: Floats,
+    blocks: Sequence[ColumnBlock],
+    most_conditions: int,
+    rank: Rank = alike,
 ) -> Branching | None:
     """The best number to branch on, or None if every number that may be asked for is whole.
 
@@ -58,6 +64,7 @@ def find_branching(
         weights: of the columns, shape (columns,).
         blocks: to tell single columns from many.
         most_conditions: largest set of conditions that the pricing supports.
+        rank: among as many conditions, those of the highest sum are preferred.
     """
     used = np.flatnonzero(weights > INTEGRAL)
     owner = pool.block[used]
@@ -65,14 +72,19 @@ def find_branching(
     for b in np.unique(owner[~_whole(weights[used])]):
         members = used[owner == b]
         limit = min(most_conditions, 1) if blocks[b].upper <= 1 else most_conditions
-        found = _in_block(pool, int(b), members, weights[members], limit)
+        found = _in_block(pool, int(b), members, weights[members], limit, rank)
         if found is not None and (best is None or found.score > best.score):
             best = found
     return best
 
 
 def _in_block(
-    pool: ColumnPool, block: int, members: NDArray[np.int64], weights: Floats, limit: int
+    pool: ColumnPool,
+    block: int,
+    members: NDArray[np.int64],
+    weights: Floats,
+    limit: int,
+    rank: Rank,
 ) -> Branching | None:
     """The best number to branch on in one block, with as few conditions as possible."""
     total = float(weights.sum())
@@ -87,7 +99,8 @@ def _in_block(
             numbers = (holds[first:] & meeting) @ weights
             for offset in np.flatnonzero(~_whole(numbers)):
                 extended = chosen | {conditions[first + offset]}
-                found.append(Branching(block, extended, float(numbers[offset])))
+                preferred = sum(rank(condition.feature) for condition in extended)
+                found.append(Branching(block, extended, float(numbers[offset]), preferred))
             deeper += [
                 (chosen | {conditions[i]}, meeting & holds[i], i + 1)
                 for i in range(first, len(conditions))

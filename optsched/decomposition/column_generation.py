@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optsched.decomposition.branch_and_price import TreeSearch
-from optsched.decomposition.columns import Column, ColumnBlock, Price, check_column
+from optsched.decomposition.columns import Column, ColumnBlock, Price, Rank, alike, check_column
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions, merged
 from optsched.errors import InputError
 from optsched.model.expression import Floats
@@ -46,6 +46,7 @@ class ColumnGeneration:
         price: cheapest columns of a block; what it raises is not caught.
         initial: columns to begin with; none are needed.
         branching: how many conditions on features pricing supports in one term; 0: none at all.
+        rank: of features; those of the highest are branched on first.
 
     Raises:
         InputError: sides that do not fit, no block, or an initial column that does not fit.
@@ -75,6 +76,7 @@ class ColumnGeneration:
         *,
         initial: Sequence[Column] = (),
         branching: int = 0,
+        rank: Rank = alike,
     ) -> None:
         self.lower = _sides("lower", lower)
         self.upper = _sides("upper", upper)
@@ -82,6 +84,7 @@ class ColumnGeneration:
         self.price = price
         self.initial = tuple(initial)
         self.branching = branching
+        self.rank = rank
         if self.lower.shape != self.upper.shape:
             raise InputError.of("upper", self.upper.shape, f"shape {self.lower.shape}")
         wrong = ~(self.lower <= self.upper) | np.isposinf(self.lower) | np.isneginf(self.upper)

@@ -17,6 +17,15 @@ Feature: TypeAlias = Hashable
 """Name of an original variable, such as ``(machine, slot)``; a column holds a whole number of
 each."""
 
+Rank: TypeAlias = Callable[[Feature], float]
+"""How much a feature is preferred for branching."""
+
+
+def alike(_: Feature) -> float:
+    """The rank of features that are all as good."""
+    return 0.0
+
+
 Indices: TypeAlias = NDArray[np.integer[Any]]
 
 
@@ -145,6 +154,7 @@ class ColumnProblem(Protocol):
     price: Price
     initial: tuple[Column, ...]
     branching: int
+    rank: Rank
 
 
 class PricingError(ValueError):

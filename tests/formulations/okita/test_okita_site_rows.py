@@ -1,0 +1,113 @@
+"""Rows of sites known beforehand, and limits on completion: against listing and exact search."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from okita_cases import tiny
+
+from formulations.okita import PROBLEM
+from formulations.okita.construct import Planner
+from formulations.okita.job_prices import free_terms
+from formulations.okita.one_job import cheapest_paths, path_cost
+from formulations.okita.pricing import ENDS, Pricing, SiteLimits
+from formulations.okita.site_rounding import dual_feasible, rounded_limits
+from formulations.okita.windows import windows
+from optsched.decomposition import Duals
+
+SEEDS = st.integers(0, 10_000)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_no_packing_of_a_site_breaks_a_rounded_row(seed):
+    instance = tiny(seed, jobs=2)
+    rows = rounded_limits(instance)
+    demand = np.concatenate([instance.worker_demand, instance.ps_demand])
+    for r, capacity in enumerate(instance.capacity):
+        own = np.flatnonzero(rows.site == r)
+        for v in itertools.product(range(9), range(9), range(2), range(2)):
+            if (np.array(v) @ demand <= capacity).all():
+                used = np.array(v) @ np.vstack([rows.worker, rows.server])[:, own]
+                assert (used <= rows.room[own]).all()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(SEEDS, st.integers(1, 8))
+def test_what_a_capacity_holds_counts_no_more_than_it_rounded(seed, q):
+    rng = np.random.default_rng(seed)
+    demand, capacity = rng.integers(1, 8, 3), int(rng.integers(1, 13))
+    rounded = dual_feasible(demand, capacity, q)
+    for v in itertools.product(*(range(capacity // d + 1) for d in demand)):
+        if demand @ v <= capacity:
+            assert rounded @ v <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("demand", "capacity", "q", "value"),
+    [(2, 4, 1, 0.5), (3, 5, 1, 1.0), (2, 5, 1, 0.0), (1, 3, 2, 1 / 3), (1, 4, 2, 0.0),
+     (3, 8, 2, 0.5), (5, 5, 3, 1.0), (0, 5, 3, 0.0)],
+)  # fmt: skip
+def test_a_demand_is_rounded_on_either_side_of_its_share(demand, capacity, q, value):
+    assert dual_feasible(np.array([demand]), capacity, q)[0] == pytest.approx(value, abs=0)
+
+
+def test_workers_of_more_than_half_a_site_keep_each_other_out():
+    """3 of 4 units each: the capacity alone lets 4/3 be there at once."""
+    instance = replace(
+        tiny(3, jobs=2, sites=1, whole_rates=True),
+        capacity=np.array([[4]]),
+        worker_demand=np.array([[3], [3]]),
+        ps_demand=np.array([[0], [1]]),
+    )
+    rows = rounded_limits(instance)
+    assert (rows.worker == [[1.0], [1.0]]).all(axis=0).any()
+
+
+def pricing_of(instance):
+    """Pricing over all slots of the safe horizon, without columns."""
+    planner = Planner(instance)
+    span = windows(instance)
+    limits = SiteLimits.of(instance).and_also(rounded_limits(instance))
+    return Pricing(instance, planner.lattices, planner.searches, span, limits)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_pricing_within_limits_on_completion_is_that_of_latencies_changed_alike(seed):
+    instance = tiny(seed, most_chunks=2)
+    pricing, rng = pricing_of(instance), np.random.default_rng(seed)
+    for i in range(instance.jobs):
+        slots = int(pricing.windows.last[i] - instance.release_slot[i]) + 1
+        early, late = np.sort(rng.integers(1, slots, 2, endpoint=True)).tolist()
+        duals = Duals(
+            np.zeros(len(pricing.room())), exact=True, lower={ENDS: early}, upper={ENDS: late}
+        )
+        free = free_terms(instance, i, late)
+        cost = np.maximum(free.flow_cost, free.flow_cost[early - 1])
+        lattice = pricing.lattices[i]
+        assert lattice is not None
+        best = next(cheapest_paths(instance, lattice, replace(free, flow_cost=cost)), None)
+        found = pricing(i, duals)
+        if best is None:
+            assert found.bound == np.inf
+            assert not found.columns
+            continue
+        assert found.bound == pytest.approx(best.price)
+        for column in found.columns:
+            assert duals.allows(column)
+            assert duals.price_of(column) >= found.bound - 1e-9
+            assert column.cost >= path_cost(instance, i, column.payload) - 1e-9
+        assert min(map(duals.price_of, found.columns)) == pytest.approx(best.price)
+
+
+def test_a_crowded_site_that_holds_one_large_worker_is_bounded_beyond_its_capacity():
+    """Six of eight jobs want 3 or 4 of the 4 GPUs of one site; the last ends at slot 68, where
+    capacities alone let all end at slot 60."""
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=8, sites=6, horizon=20)
+    large = instance.worker_demand[:, 0] >= 3
+    rows = rounded_limits(instance)
+    assert ((rows.worker[large] == 1.0).all(axis=0) & (rows.site == 5)).any()
