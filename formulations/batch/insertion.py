@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,7 +47,6 @@ class Occupancy:
         columns = k.workers, k.duration, k.fast, chosen.first
         cut = np.searchsorted(k.job, bounds)
         self._choices = list(zip(*(np.split(column, cut) for column in columns), strict=True))
-        self._nothing = np.zeros(instance.servers)
 
     def fits(self, run: PlacedJob) -> bool:
         """Whether what a run needs is free."""
@@ -56,21 +55,22 @@ class Occupancy:
         service = self.services[instance.ps_type[run.job], slots, run.ps]
         return bool((workers >= run.workers).all() and (service >= 1).all())
 
+    def served(self, run: PlacedJob) -> PlacedJob | None:
+        """A run as it fits, on another parameter server if need be; None where there is none."""
+        if self.fits(run) or run.together:
+            return run if self.fits(run) else None
+        free = self.services[self.chosen.instance.ps_type[run.job], run.start : run.end + 1]
+        there = (free >= 1).all(axis=0) & (self._reached[run.job] <= run.start)
+        moved = (replace(run, ps=int(s)) for s in np.flatnonzero(there))
+        return next((one for one in moved if self.fits(one)), None)
+
     def put(self, run: PlacedJob, sign: int = 1) -> None:
         """Take what a run needs; or give it back, where ``sign`` is -1."""
         u, v = self.chosen.instance.worker_type[run.job], self.chosen.instance.ps_type[run.job]
         take(self.workers[u], self.services[v], run.workers, run.ps, run.start, run.end, sign)
 
-    def earliest(
-        self, j: int, rent: float = 0.0, shuffle: Floats | None = None
-    ) -> PlacedJob | None:
-        """Where a job completes earliest, or a rent makes up for it; None where the cloud is best.
-
-        Args:
-            j: which.
-            rent: slots of delay that are as bad as a worker for a slot.
-            shuffle: added to what each server is preferred by, slots, shape (servers,).
-        """
+    def earliest(self, j: int) -> PlacedJob | None:
+        """Where a job completes earliest; None where the cloud is best."""
         number, duration, fast, first = self._choices[j]
         if not len(number):
             return None
@@ -79,7 +79,6 @@ class Occupancy:
         start, end, at, ps, y = cheapest_run(
             self.workers[instance.worker_type[j]], self.services[instance.ps_type[j]],
             self._reached[j], number, duration, fast, first, self._last[j], away,
-            rent, self._nothing if shuffle is None else shuffle,
         )  # fmt: skip
         return None if start < 0 else PlacedJob(j, start, end, bool(fast[at]), ps, y)
 
@@ -109,10 +108,8 @@ def cheapest_run(
     first: Integers,
     last: int,
     away: float,
-    rent: float,
-    shuffle: Floats,
 ) -> tuple[int, int, int, int, Integers]:
-    """The run of a job of least end + rent * workers * duration, among equals that of fewest slots.
+    """The run of a job that ends first, among equals the one that starts first.
 
     Args:
         workers: free ones of its type, shape (slots, servers).
@@ -124,8 +121,6 @@ def cheapest_run(
         first: earliest start.
         last: last slot.
         away: a completion slot that must be undercut.
-        rent: as in ``Occupancy.earliest``.
-        shuffle: as there.
 
     Returns:
         Start, end, choice, server of the parameter server, and y; start -1 where there is none.
@@ -156,16 +151,15 @@ def cheapest_run(
                 break
             for k in range(len(number)):
                 if duration[k] == e - h + 1 and number[k] <= (together if fast[k] else total):
-                    cost = e + rent * number[k] * duration[k]
-                    if cost < best:
-                        best, begin, at = cost, h, k
+                    best, begin, at = float(e), h, k
+                    break
     y = np.zeros(servers, dtype=np.int64)
     ps = -1
     if begin < 0:
         return begin, -1, -1, ps, y
     end = begin + duration[at] - 1
     # servers first that are busy before and after, so that others stay free for long
-    wait = shuffle.copy()
+    wait = np.zeros(servers)
     for s in range(servers):
         room[s] = service[s] = 0.0
         if reached[s] <= begin:

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from formulations.batch.insertion import Occupancy, PlacedJob
+from formulations.batch.insertion import PlacedJob
 from formulations.batch.instance import Floats, Integers
+from formulations.batch.moves import PRIME, Crowd, Standing, wander
 from formulations.batch.prospects import Prospects
 
-MOST_OUT = 7
-"""Most jobs taken out at a time."""
-PATIENCE = 30
-"""Neighbourhoods in vain, for each pair of jobs of a type, after which the search ends."""
-WARMTH = 0.5
+PATIENCE = 10
+"""Neighbourhoods in vain, for each triple of jobs of a type, after which the search ends."""
+WARMTH = 1.0
 """Mean loss, in slots of a job of mean weight, at which a schedule is still gone on from."""
-RENT = 0.5
-"""Most slots of delay that are as bad as having all workers for a slot."""
-NOISE = 10.0
-"""Slots by which servers are preferred at random, in half of the neighbourhoods."""
+TURNS = 300
+"""Neighbourhoods between two looks at the clock, in machine code."""
+FEW = 10
+"""Jobs up to which fewer are enough: as many as jobs, as they may be interpreted."""
+NEVER = int(np.iinfo(np.int64).max) // 4
+Number = TypeVar("Number", np.int64, np.float64)
 
 
 class Neighbourhoods:
     """The best schedule met, and the one that is gone on from.
 
     Jobs of one type of worker are taken out, near each other in time, and put where each completes
-    earliest, in another order; a job that takes many workers pays a rent for those who wait.
+    earliest, in another order; some of them narrower or later than they might be.
     """
 
     def __init__(
@@ -41,29 +45,71 @@ class Neighbourhoods:
             rng: of what is taken out, and of how jobs are put.
         """
         instance = chosen.instance
-        self._rng, self._weight = rng, weight
-        self._occupancy = Occupancy(chosen)
-        self._kind = instance.worker_type
-        self._contested = np.flatnonzero(chosen.contested)
-        usable = chosen.limited[chosen.contested].any(axis=0)
-        self._workers = np.maximum(instance.worker_capacity[usable].sum(axis=0), 1.0)
+        self._state = rng.integers(1, PRIME, 1)
+        self._servers = instance.servers
+        self._sizes = np.bincount(instance.worker_type[chosen.contested])
+        self._workers = _places(instance.worker_capacity)
+        self._services = _places(instance.ps_capacity)
+        self._crowd = self._given(chosen, weight)
+        self._best = self._standing(chosen, runs)
+
+    def _given(self, chosen: Prospects, weight: Floats) -> Crowd:
+        instance = chosen.instance
+        since = np.where(
+            chosen.limited, instance.release_slot[:, None] + instance.upload_delay, NEVER
+        )
+        first = np.full(instance.jobs, NEVER)
+        np.minimum.at(first, chosen.choices.job, chosen.first)
         never = 2 * int(chosen.last.max()) + 2  # so that no job is left out for others' sake
-        self._end: Integers = np.where(chosen.cloud_end >= 0, chosen.cloud_end, never)
-        self._away = self._end.copy()
-        self._runs: dict[int, PlacedJob] = {}
+        kind, service = instance.worker_type, instance.ps_type
+        order = np.argsort(kind, kind="stable")
+        group = order[chosen.contested[order]]
+        reached = _of_places(since, self._workers[kind], NEVER)
+        return Crowd(
+            kind, service, instance.work_slow, instance.work_fast, instance.num_chunks,
+            first, np.where(chosen.contested, chosen.last, -1),
+            np.where(chosen.cloud_end >= 0, chosen.cloud_end, never), weight, reached,
+            _of_places(since, self._services[service], NEVER), self._beside(),
+            self._early(chosen, reached), group,
+            np.searchsorted(kind[group], np.arange(instance.worker_types + 1)),
+        )  # fmt: skip
+
+    def _beside(self) -> Integers:
+        """Parameter-server place of each worker place, or -1."""
+        place = np.full((len(self._services), self._servers + 1), -1)
+        for v, there in enumerate(self._services):
+            place[v, there[there >= 0]] = np.flatnonzero(there >= 0)
+        return np.moveaxis(place[:, self._workers], 0, 1).copy()  # server -1 has none
+
+    def _early(self, chosen: Prospects, reached: Integers) -> Floats:
+        """How many have reached a place and not yet all, as in ``Crowd``."""
+        slots = int(chosen.last[chosen.contested].max(initial=0)) + 2
+        early = np.zeros((len(self._workers), slots + 1, reached.shape[1]))
+        for j in np.flatnonzero(chosen.contested):
+            there = reached[j] < NEVER
+            for t in range(reached[j].min(), min(int(reached[j, there].max()), slots)):
+                early[chosen.instance.worker_type[j], t + 1] += 0.1 * (reached[j] <= t)
+        return np.cumsum(early, axis=1)
+
+    def _standing(self, chosen: Prospects, runs: Iterable[PlacedJob]) -> Standing:
+        instance, jobs = chosen.instance, chosen.instance.jobs
+        slots = int(chosen.last[chosen.contested].max(initial=0)) + 2
+        start, ps, together = np.full(jobs, -1), np.full(jobs, -1), np.zeros(jobs, dtype=np.int64)
+        end, y = self._crowd.away.copy(), np.zeros((jobs, instance.servers))
+        free = instance.worker_capacity.T[:, None] * np.ones((slots, 1))
+        services = instance.ps_capacity.T[:, None] * np.ones((slots, 1))
         for run in runs:
-            self._put(run)
-
-    def _put(self, run: PlacedJob) -> None:
-        self._occupancy.put(run)
-        self._runs[run.job], self._end[run.job] = run, run.end
-
-    def _take_out(self, jobs: list[int]) -> list[PlacedJob]:
-        out = [self._runs.pop(j) for j in jobs if j in self._runs]
-        for run in out:
-            self._occupancy.put(run, -1)
-        self._end[jobs] = self._away[jobs]
-        return out
+            j, span = run.job, slice(run.start, run.end + 1)
+            start[j], end[j], together[j], y[j] = run.start, run.end, run.together, run.workers
+            place = self._services[instance.ps_type[j]]
+            ps[j] = np.flatnonzero(place == run.ps)[0]
+            free[instance.worker_type[j], span] -= run.workers
+            services[instance.ps_type[j], span, run.ps] -= 1
+        return Standing(
+            start, end, together, ps, _of_places(y, self._workers[instance.worker_type], 0.0),
+            _of_places(free, self._workers[:, None], 0.0),
+            _of_places(services, self._services[:, None], 0.0),
+        )  # fmt: skip
 
     def search(self, go_on: Callable[[], bool]) -> list[PlacedJob]:
         """Neighbourhoods until it is enough, or nothing more comes of it.
@@ -71,46 +117,39 @@ class Neighbourhoods:
         Returns:
             The best runs met.
         """
-        best, value, least = dict(self._runs), 0.0, 0.0
-        warmth = WARMTH * float(self._weight.mean())
-        sizes = np.bincount(self._kind[self._contested])
-        vain, patience = 0, PATIENCE * int((sizes**2).sum())
+        crowd, best = self._crowd, self._best
+        now = copy.deepcopy(best)
+        value = np.array([0.0, 0.0, WARMTH * float(crowd.weight.mean())])
+        jobs = len(crowd.group)
+        turns = jobs if jobs <= FEW else TURNS
+        vain, patience, least = 0, PATIENCE * int((self._sizes**3).sum()), 0.0
         while vain < patience and go_on():
-            jobs = self._near()
-            cost = float(self._end[jobs] @ self._weight[jobs])
-            before = self._take_out(jobs)
-            self._insert(jobs)
-            loss = float(self._end[jobs] @ self._weight[jobs]) - cost
-            vain += 1
-            if loss >= warmth * self._rng.exponential():
-                self._take_out(jobs)
-                for run in before:
-                    self._put(run)
-                continue
-            value += loss
-            if value < least:
-                best, least, vain = dict(self._runs), value, 0
-        return list(best.values())
+            since = wander(crowd, now, best, value, self._state, turns)
+            vain = since if value[1] < least else vain + since
+            least = float(value[1])
+        return [self._run(int(j)) for j in np.flatnonzero(best.start >= 0)]
 
-    def _near(self) -> list[int]:
-        """Some jobs of one type that end near each other, in random order."""
-        rng = self._rng
-        one = rng.choice(self._contested)
-        group = self._contested[self._kind[self._contested] == self._kind[one]]
-        count = int(rng.integers(1, MOST_OUT, endpoint=True))
-        apart = np.abs(self._end[group] - self._end[one]) * rng.random(len(group))
-        out = group[np.argsort(apart)[:count]]
-        moment = self._end[out] if rng.random() < 0.3 else rng.random(len(out))
-        return [int(j) for j in out[np.argsort(moment)]]
+    def _run(self, j: int) -> PlacedJob:
+        crowd, best = self._crowd, self._best
+        place = self._workers[crowd.kind[j]]
+        workers = np.zeros(self._servers, dtype=np.int64)
+        workers[place[place >= 0]] = best.y[j, place >= 0]
+        ps = int(self._services[crowd.service[j], best.ps[j]])
+        return PlacedJob(j, int(best.start[j]), int(best.end[j]), best.together[j] > 0, ps, workers)
 
-    def _insert(self, jobs: list[int]) -> None:
-        rng = self._rng
-        rent = max(0.0, rng.uniform(-RENT / 4, RENT)) / self._workers[self._kind[jobs[0]]]
-        servers = self._occupancy.workers.shape[2]
-        noise: Floats = np.zeros(servers)
-        if rng.random() < 0.5:
-            noise += rng.uniform(0.0, NOISE, servers)
-        for j in jobs:
-            run = self._occupancy.earliest(j, rent, noise)
-            if run is not None:
-                self._put(run)
+
+def _places(capacity: Floats) -> Integers:
+    """Servers that have something of each type, filled up with -1, shape (types, places).
+
+    Args:
+        capacity: shape (servers, types).
+    """
+    there = capacity.T >= 1
+    order = np.argsort(~there, axis=1, kind="stable")[:, : max(1, int(there.sum(axis=1).max()))]
+    return np.where(np.take_along_axis(there, order, axis=1), order, -1)
+
+
+def _of_places(table: NDArray[Number], places: Integers, nothing: float) -> NDArray[Number]:
+    """What a table, its last axis servers, says of places; ``nothing`` where there is none."""
+    found = np.take_along_axis(table, np.maximum(places, 0), axis=-1)
+    return np.where(places >= 0, found, np.asarray(nothing, dtype=table.dtype))

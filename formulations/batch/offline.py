@@ -186,10 +186,12 @@ class _Search:
     def offer_merged(self, found: Sequence[tuple[Integers, Schedule]]) -> None:
         """Take the types' schedules together; runs whose parameter servers clash look elsewhere."""
         chosen, occupancy, kept = self.chosen, Occupancy(self.chosen), []
-        for run in placed_jobs(chosen, Schedule.merged(found)):
-            if occupancy.fits(run):
-                occupancy.put(run)
-                kept.append(run)
+        runs = placed_jobs(chosen, Schedule.merged(found))
+        for run in sorted(runs, key=lambda run: not run.together):
+            fitting = occupancy.served(run)
+            if fitting is not None:
+                occupancy.put(fitting)
+                kept.append(fitting)
         order = self.instance.arrival_order[chosen.contested[self.instance.arrival_order]]
         self.offer_runs(inserted(Occupancy(chosen), kept, order.tolist()))
 

@@ -1,0 +1,326 @@
+"""The loop that takes jobs out of a schedule and puts them anew, in machine code.
+
+Only servers that have workers of a job's type, and those with its parameter servers, are looked
+at: per type they are numbered from 0 ("places"), and rows of arrays are filled up with places that
+have nothing. A job with N workers takes ceil(work / N) slots, so a run of d slots needs
+N = ceil(work / d) of them, and no list of choices is gone through. Chance comes from a generator of
+whole numbers, so that the loop does the same interpreted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.batch.instance import Floats, Integers
+from optsched.jit import njit_cached
+
+MOST_OUT = 7
+"""Most jobs taken out at a time."""
+NEAR = 30
+"""Slots before and after a run in which a server that is free is no better than a longer time."""
+NOISE = 10.0
+"""Slots by which servers are preferred at random, in half of the neighbourhoods."""
+REACH = 3.0
+"""Most slots for which it counts that ten jobs reach a server in a slot, and not yet all others."""
+JITTER = 20
+"""Slots by which a job is kept waiting at most, and rarely."""
+ODD = 0.25
+"""Share of jobs put narrower, or later, than they might be."""
+PRIME = 2**31 - 1
+"""Modulus of the generator of chance (Park and Miller, 1988), with the multiplier below."""
+MULTIPLIER = 48271
+
+
+class Crowd(NamedTuple):
+    """What is given: jobs, and places of each type of worker and of parameter server."""
+
+    kind: Integers
+    """u_j, shape (jobs,), as all below whose shape is not given."""
+    service: Integers
+    """v_j."""
+    slow: Integers
+    """Work of a job on several servers, worker-slots."""
+    fast: Integers
+    """Work of it on one server."""
+    most: Integers
+    """D_j."""
+    first: Integers
+    """Earliest start."""
+    last: Integers
+    """Last slot; -1: no choice but the cloud."""
+    away: Integers
+    """Completion slot elsewhere."""
+    weight: Floats
+    """w_j."""
+    reached: Integers
+    """First slot in which a job may use each place of its type of worker, (jobs, places)."""
+    served: Integers
+    """The same of its type of parameter server."""
+    beside: Integers
+    """Parameter-server place of each worker place, or -1, (worker types, PS types, places)."""
+    early: Floats
+    """Tenths of jobs that have reached each place and not yet all places, summed over the slots
+    before each, (worker types, slots + 1, places)."""
+    group: Integers
+    """Contested jobs, those of a type together."""
+    bounds: Integers
+    """Where those of each type begin and end in ``group``, shape (worker types + 1,)."""
+
+
+class Standing(NamedTuple):
+    """The schedule gone on from, and what it leaves free; changed in place."""
+
+    start: Integers
+    """Shape (jobs,), as the next three; -1: elsewhere."""
+    end: Integers
+    together: Integers
+    """1 where all is on one server."""
+    ps: Integers
+    """Place of the parameter server."""
+    y: Floats
+    """Workers, (jobs, places)."""
+    workers: Floats
+    """Free ones, (worker types, slots, places)."""
+    services: Floats
+    """Free ones, (PS types, slots, places)."""
+
+
+class Whim(NamedTuple):
+    """What a job is put by, in one neighbourhood."""
+
+    most: int
+    """Workers at most."""
+    first: int
+    """Start at the earliest."""
+    late: int
+    """1: of runs that end together that which starts last, else first."""
+    reach: float
+    """What it counts that others reach a server early."""
+    turn: int
+    """Place from which on one for the parameter server is looked for."""
+
+
+@njit_cached
+def drawn(state: Integers) -> float:
+    """The next number of a sequence, in 0..1; ``state`` is one number, changed."""
+    state[0] = state[0] * MULTIPLIER % PRIME
+    return float(state[0] / PRIME)
+
+
+@njit_cached
+def shift(crowd: Crowd, now: Standing, j: int, sign: int) -> None:
+    """Take (1) or give back (-1) what the run of a job needs."""
+    workers, services = now.workers[crowd.kind[j]], now.services[crowd.service[j]]
+    for t in range(now.start[j], min(now.end[j] + 1, len(workers))):
+        services[t, now.ps[j]] -= sign
+        for i in range(workers.shape[1]):
+            workers[t, i] -= sign * now.y[j, i]
+
+
+@njit_cached
+def is_free(free: Floats, place: int, start: int, end: int) -> bool:
+    """Whether there is one throughout, of what is free by slot and place."""
+    return bool(free[start : end + 1, place].min() >= 1)
+
+
+@njit_cached
+def host(crowd: Crowd, now: Standing, j: int, turn: int, start: int, end: int) -> int:
+    """A place for the parameter server of a run on several servers, or -1."""
+    free = now.services[crowd.service[j]]
+    for step in range(free.shape[1]):
+        i = (turn + step) % free.shape[1]
+        if crowd.served[j, i] <= start and is_free(free, i, start, end):
+            return int(i)
+    return -1
+
+
+@njit_cached
+def lone(crowd: Crowd, now: Standing, j: int, room: Floats, n: int, start: int, end: int) -> int:
+    """The fullest place that has room for all workers of a run and its parameter server, or -1."""
+    free, beside = now.services[crowd.service[j]], crowd.beside[crowd.kind[j], crowd.service[j]]
+    found = -1
+    for i in range(len(room)):
+        fuller = room[i] >= n and (found < 0 or room[i] < room[found])
+        if fuller and beside[i] >= 0 and is_free(free, beside[i], start, end):
+            found = i
+    return found
+
+
+@njit_cached
+def seek(crowd: Crowd, now: Standing, j: int, whim: Whim) -> tuple[int, int, int, int, int]:
+    """The run of a job that ends first beside the others.
+
+    Returns:
+        Start (-1: elsewhere is no worse), end, workers, its place if it is on one server, else
+        -1, and place of the parameter server.
+    """
+    free = now.workers[crowd.kind[j]]
+    slow, fast = crowd.slow[j], crowd.fast[j]
+    best = crowd.away[j]
+    found = (-1, best, 0, -1, -1)
+    room = np.zeros(free.shape[1])
+    for h in range(max(crowd.first[j], whim.first), crowd.last[j] + 1):
+        total = 0.0
+        for i in range(len(room)):
+            room[i] = free[h, i] if crowd.reached[j, i] <= h else 0.0
+            total += room[i]
+        for e in range(h, crowd.last[j] + 1):
+            if e > h:
+                total = 0.0
+                for i in range(len(room)):
+                    room[i] = min(room[i], free[e, i])
+                    total += room[i]
+            most = int(min(total, whim.most))
+            if most < 1:
+                break
+            soonest = max(h + -(-fast // most) - 1, e)
+            if soonest > best or (soonest == best and not (whim.late and found[0] >= 0)):
+                break
+            d = e - h + 1
+            n = -(-slow // d)
+            if n <= most and -(-slow // n) == d:
+                ps = host(crowd, now, j, whim.turn, h, e)
+                if ps >= 0:
+                    found, best = (h, e, n, -1, ps), e
+                    break
+            n = -(-fast // d)
+            if n <= most and -(-fast // n) == d:
+                place = lone(crowd, now, j, room, n, h, e)
+                if place >= 0:
+                    ps = crowd.beside[crowd.kind[j], crowd.service[j], place]
+                    found, best = (h, e, n, place, ps), e
+                    break
+    return found
+
+
+@njit_cached
+def put(crowd: Crowd, now: Standing, j: int, whim: Whim, noise: Floats) -> None:
+    """Put a job where it ends first; on servers that are of least use to others."""
+    start, end, n, place, ps = seek(crowd, now, j, whim)
+    now.start[j], now.end[j] = start, end
+    if start < 0:
+        return
+    now.y[j] = 0.0
+    now.ps[j] = ps
+    now.together[j] = place >= 0
+    if place >= 0:
+        now.y[j, place] = n
+        shift(crowd, now, j, 1)
+        return
+    u = crowd.kind[j]
+    free = now.workers[u]
+    slots, places = free.shape
+    room, wait = np.zeros(places), noise[:places].copy()
+    for i in range(places):
+        if crowd.reached[j, i] > start:
+            continue
+        room[i] = free[start, i]
+        for t in range(start + 1, end + 1):
+            room[i] = min(room[i], free[t, i])
+        if room[i] < 1:
+            continue
+        wait[i] += whim.reach * (crowd.early[u, end + 1, i] - crowd.early[u, start, i])
+        t = end + 1
+        while t < min(slots, end + NEAR) and free[t, i] >= room[i]:
+            t += 1
+        wait[i] += t - end
+        t = start - 1
+        while t > max(0, start - NEAR) and free[t, i] >= room[i]:
+            t -= 1
+        wait[i] += start - t
+    left = float(n)
+    for i in np.argsort(wait, kind="mergesort"):
+        now.y[j, i] = min(left, room[i])
+        left -= now.y[j, i]
+    shift(crowd, now, j, 1)
+
+
+@njit_cached
+def some(crowd: Crowd, now: Standing, state: Integers) -> Integers:
+    """Some jobs of one type that end near each other, in the order in which they are put."""
+    one = crowd.group[int(drawn(state) * len(crowd.group))]
+    u = crowd.kind[one]
+    group = crowd.group[crowd.bounds[u] : crowd.bounds[u + 1]]
+    count = min(len(group), 1 + int(drawn(state) * MOST_OUT))
+    apart = np.zeros(len(group))
+    for i in range(len(group)):
+        apart[i] = abs(now.end[group[i]] - now.end[one]) * drawn(state)
+    out = group[np.argsort(apart, kind="mergesort")[:count]]
+    in_order = drawn(state) < 0.3
+    moment = np.zeros(count)
+    for i in range(count):
+        chance = drawn(state)
+        moment[i] = now.end[out[i]] if in_order else chance
+    return out[np.argsort(moment, kind="mergesort")]
+
+
+@njit_cached
+def fancy(crowd: Crowd, j: int, state: Integers) -> Whim:
+    """By what a job is put: mostly as wide and as soon as can be."""
+    most, first = crowd.most[j], 0
+    if drawn(state) < ODD:
+        most = 1 + int(drawn(state) * most)
+    if drawn(state) < ODD:
+        first = crowd.first[j] + int(drawn(state) * drawn(state) * JITTER)
+    late, turn = int(drawn(state) < 0.5), int(drawn(state) * crowd.served.shape[1])
+    return Whim(most, first, late, REACH * max(0.0, drawn(state) - 0.3), turn)
+
+
+@njit_cached
+def wander(
+    crowd: Crowd, now: Standing, best: Standing, value: Floats, state: Integers, turns: int
+) -> int:
+    """Neighbourhoods, a given number of them.
+
+    Args:
+        crowd: what is given.
+        now: where it begins and ends.
+        best: the best met; overwritten by better ones.
+        value: that of ``now`` and of ``best``, and mean loss at which a schedule is gone on from.
+        state: of chance.
+        turns: how many.
+
+    Returns:
+        How many came after the last better one.
+    """
+    vain = 0
+    noise = np.zeros(now.y.shape[1])
+    start, end, ps = now.start.copy(), now.end.copy(), now.ps.copy()
+    together, y = now.together.copy(), now.y.copy()
+    for _ in range(turns):
+        out = some(crowd, now, state)
+        before = 0.0
+        for j in out:
+            before += crowd.weight[j] * now.end[j]
+            start[j], end[j], ps[j] = now.start[j], now.end[j], now.ps[j]
+            together[j], y[j] = now.together[j], now.y[j]
+            if start[j] >= 0:
+                shift(crowd, now, j, -1)
+        noisy = drawn(state) < 0.5
+        for i in range(len(noise)):
+            noise[i] = NOISE * drawn(state) if noisy else 0.0
+        after = 0.0
+        for j in out:
+            put(crowd, now, j, fancy(crowd, j, state), noise)
+            after += crowd.weight[j] * now.end[j]
+        loss = after - before
+        vain += 1
+        if loss >= -value[2] * np.log(drawn(state)):
+            for j in out:
+                if now.start[j] >= 0:
+                    shift(crowd, now, j, -1)
+            for j in out:
+                now.start[j], now.end[j], now.ps[j] = start[j], end[j], ps[j]
+                now.together[j], now.y[j] = together[j], y[j]
+                if start[j] >= 0:
+                    shift(crowd, now, j, 1)
+            continue
+        value[0] += loss
+        if value[0] < value[1] - 1e-9:
+            value[1] = value[0]
+            best.start[:], best.end[:], best.ps[:] = now.start, now.end, now.ps
+            best.together[:], best.y[:] = now.together, now.y
+            vain = 0
+    return vain
