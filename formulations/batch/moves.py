@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from formulations.batch.insertion import NEAR
 from formulations.batch.instance import Floats, Integers
 from optsched.jit import njit_cached
 
 MOST_OUT = 7
 """Most jobs taken out at a time."""
-NEAR = 30
-"""Slots before and after a run in which a server that is free is no better than a longer time."""
 NOISE = 10.0
 """Slots by which servers are preferred at random, in half of the neighbourhoods."""
 REACH = 3.0

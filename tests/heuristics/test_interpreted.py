@@ -14,6 +14,7 @@ import heuristics
 from formulations.aerialedge.knapsack import Knapsack, ThresholdValue
 from formulations.aerialedge.pattern_search import tabulated
 from formulations.batch.insertion import Occupancy, inserted
+from formulations.batch.neighbourhoods import Neighbourhoods
 from formulations.batch.prospects import prospects
 from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
@@ -141,7 +142,11 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}
     chosen = prospects(problem("batch").generate(instance_rng(0), **crowded))
     order = np.flatnonzero(chosen.contested).tolist()
-    assert len(inserted(Occupancy(chosen), [], order)) > 1
+    runs = inserted(Occupancy(chosen), [], order)
+    assert len(runs) > 1
+    steps = iter(range(3))
+    near = Neighbourhoods(chosen, chosen.instance.weight, runs, instance_rng(0))
+    assert len(near.search(lambda: next(steps, None) is not None)) > 1
     hours = np.arange(1.0, 41.0) * 3600
     trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))
     for policy in POLICIES:

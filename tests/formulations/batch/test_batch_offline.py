@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from formulations.batch import PROBLEM, offline
 from formulations.batch.check import check, cost
 from formulations.batch.generator import generate, tiny
-from formulations.batch.insertion import Occupancy, inserted, placed_jobs, rows_of, take
+from formulations.batch.insertion import Occupancy, PlacedJob, inserted, placed_jobs, rows_of, take
 from formulations.batch.instance import Instance
 from formulations.batch.intervals import problem_2_pooled, with_cloud
 from formulations.batch.neighbourhoods import Neighbourhoods
@@ -312,6 +313,27 @@ def test_types_of_workers_fall_apart_unless_parameter_servers_tie_them(
     assert solution.status == "optimal"
     assert solution.objective == solution.bound == optimum
     assert solve(problem_2(instance)).objective == optimum
+
+
+def test_a_run_whose_parameter_server_is_taken_finds_another() -> None:
+    instance = replace(
+        two_types_one_service(1),
+        worker_capacity=np.array([[2.0, 2.0], [0.0, 0.0]]),
+        ps_capacity=np.array([[1.0], [1.0]]),
+        upload_delay=np.array([[0, 1], [0, 1]]),
+    )
+    occupancy = Occupancy(prospects(instance))
+    together, spread, early = (
+        PlacedJob(j, start, start + 1, fast, 0, np.array([2, 0]))
+        for j, start, fast in ((0, 2, True), (1, 2, False), (1, 1, False))
+    )
+    occupancy.put(together)
+    moved = occupancy.served(spread)
+    assert moved is not None
+    assert moved.ps == 1
+    assert occupancy.served(early) is None  # in slot 1 the job has not reached server 1
+    occupancy.put(moved)
+    assert occupancy.served(together) is None
 
 
 def test_nodes_of_the_types_count_beside_those_of_the_whole() -> None:
