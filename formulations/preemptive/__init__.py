@@ -26,6 +26,7 @@ from formulations.preemptive import (
     storage_online,
 )
 from formulations.preemptive.bounds import ALONE, BOUNDS
+from formulations.preemptive.by_market import BY_MARKET
 from formulations.preemptive.check import check, cost, flow_times
 from formulations.preemptive.grid import longest
 from formulations.preemptive.instance import Instance, Integers
@@ -79,6 +80,7 @@ PROBLEM = Problem(
         for f in (
             OFFLINE,
             COMPACT,
+            BY_MARKET,
             PRICE_GUIDED,
             *(f for module in _MODULES for f in module.FORMULATIONS),
         )

@@ -145,7 +145,7 @@ def _buy(
             count, rate = 1, chunks
             offers[0]["price"], offers[0]["workers"], offers[0]["row"] = 0, chunks, -1
         else:
-            count, rate = _offered(offers, open_workers, chunks, price, cell, dearest)
+            count, rate = offered(offers, open_workers, chunks, price, cell, dearest)
         at_end = slotted and cell + 1 < price.shape[1]
         left = rate * (end - now)  # worker time of this interval not yet used
         for i in range(count):
@@ -163,7 +163,7 @@ def _buy(
                     heap[0]["units"] -= units
                     if heap[0]["units"] == 0:
                         size -= 1
-                        _pop(heap, size)
+                        pop(heap, size)
                 else:
                     break
                 room -= units
@@ -178,7 +178,7 @@ def _buy(
                     if event > stop:
                         break
             if bought > 0 and row >= 0:
-                _push(heap, size, cost, bought, row)
+                push(heap, size, cost, bought, row)
                 size += 1
             if room > 0 or event > stop:
                 break  # what follows is dearer
@@ -199,7 +199,7 @@ def _buy(
 
 
 @njit_cached
-def _offered(
+def offered(
     offers: Table, open_workers: Integers, chunks: int, price: Integers, cell: int, dearest: int
 ) -> tuple[int, int]:
     """Write the cheapest ``chunks`` open workers, cheapest first; how many pools and workers."""
@@ -226,7 +226,7 @@ def _offered(
 
 
 @njit_cached
-def _push(heap: Table, size: int, price: int, units: int, row: int) -> None:
+def push(heap: Table, size: int, price: int, units: int, row: int) -> None:
     at = size
     while at > 0 and heap[(at - 1) // 2]["price"] < price:
         heap[at] = heap[(at - 1) // 2]
@@ -235,7 +235,7 @@ def _push(heap: Table, size: int, price: int, units: int, row: int) -> None:
 
 
 @njit_cached
-def _pop(heap: Table, size: int) -> None:
+def pop(heap: Table, size: int) -> None:
     """Take off the top of a heap that has ``size`` others."""
     last, at = heap[size], 0
     while True:

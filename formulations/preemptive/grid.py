@@ -127,18 +127,23 @@ class Grid:
         return fast_completion(self.instance)
 
     @cached_property
+    def rate(self) -> Floats:
+        """Most units of each window: D_j, or what of its pools is open to the job by then."""
+        job, _ = self.windows
+        limit = self.instance.num_chunks[job].astype(np.float64)
+        open_ = np.zeros(len(job))
+        np.add.at(open_, self.cell_window, self.pool_size)
+        open_[self.cloud_window] = np.inf
+        return np.minimum(limit, open_)
+
+    @cached_property
     def earliest_slow_end(self) -> Floats:
         """r_j + L_j: completion of each job alone with communication, shape (jobs,).
 
         Infinite where that lies beyond ``end_slot``.
         """
         job, slot = self.windows
-        limit = self.instance.num_chunks[job]
-        rate = np.minimum(
-            limit, np.bincount(self.cell_window, weights=self.pool_size, minlength=len(job))
-        )
-        rate[self.cloud_window] = limit[self.cloud_window]
-        done = np.cumsum(rate)
+        done = np.cumsum(self.rate)
         before = np.concatenate([[0.0], done])[self.window_start]
         enough = done - before[job] >= self.instance.work_slow[job] - 0.5
         end = np.full(self.instance.jobs, np.inf)

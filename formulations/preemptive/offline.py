@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formulations.preemptive.by_market import BY_MARKET
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.price_guided import PRICE_GUIDED, fits_slots
@@ -13,6 +14,9 @@ from formulations.preemptive.problem_2 import (
 from formulations.preemptive.schedule import Schedule
 from optsched.methods import HONOURED_BY_MODELS, Answer, ExactMethod, Formulation
 from optsched.solvers.options import Options
+
+SMALLEST = 1_500
+"""Slots of all jobs' windows from which on problem (2) is taken market by market."""
 
 LARGEST = 200_000
 """Slots of all jobs' windows up to which problem (2) is left to a solver."""
@@ -32,23 +36,26 @@ def offline(
     solver: str | None = None,
     start: Schedule | None = None,
 ) -> Answer:
-    """(2) by a solver where it is small enough for a proof, by ``price_guided`` where it is not.
+    """(2) by a solver, market by market unless it is small, or by ``price_guided``: it is large.
 
     Args:
         instance: any.
-        options: limits and tolerances; ``price_guided`` refuses those that it does not heed.
+        options: limits and tolerances; the method that suits refuses those that it does not heed.
         solver: back end.
         start: a schedule to start from; prices need none.
     """
     if fits_slots(instance):
         grid = build_grid(instance)
-        if int((grid.end_slot - grid.first_slot).sum()) <= LARGEST:
-            return COMPACT.solve(instance, solver=solver, options=options, start=start)
+        windows = int((grid.end_slot - grid.first_slot).sum())
+        if windows <= LARGEST:
+            method = COMPACT if windows < SMALLEST else BY_MARKET
+            return method.solve(instance, solver=solver, options=options, start=start)
     return PRICE_GUIDED.solve(instance, solver=solver, options=options)
 
 
 OFFLINE = ExactMethod(
     "offline", offline, "problem (2)",
-    "total completion time: problem_2_compact where that is small enough, price_guided where not",
+    "total completion time: problem_2_compact where it is small, by_market where it is larger, "
+    "price_guided where no proof is in reach",
     honours=HONOURED_BY_MODELS,
 )  # fmt: skip

@@ -22,7 +22,14 @@ from formulations.preemptive.grid import (
     build_grid,
     service_cells,
 )
-from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
+from formulations.preemptive.instance import (
+    CLOUD,
+    Booleans,
+    Floats,
+    Instance,
+    Integers,
+    whole_slots,
+)
 from formulations.preemptive.network import whole_flow
 from formulations.preemptive.schedule import Schedule
 from optsched.arrays import rank_within
@@ -118,16 +125,33 @@ def problem_2_compact(instance: Instance) -> Model:
         instance: times are taken up to whole slots.
     """
     grid = build_grid(instance)
+    earliest = np.minimum(grid.earliest_slow_end, grid.fast_end)
+    window_job, window_slot = grid.windows
+    return compact_model(grid, window_slot + 1 >= earliest[window_job])
+
+
+def compact_model(grid: Grid, may_end: Booleans) -> Model:
+    """The model of ``problem_2_compact`` with some completions only.
+
+    Args:
+        grid: with hubs.
+        may_end: windows with which a job may complete, shape (windows,); a job without any does
+            not.
+    """
+    instance = grid.instance
     jobs, chunks = instance.jobs, instance.num_chunks.astype(float)
     window_job, window_slot = grid.windows
     windows = len(window_job)
-    earliest = np.minimum(grid.earliest_slow_end, grid.fast_end)
+    first, latest = grid.end_slot.copy(), grid.first_slot - 1
+    np.minimum.at(first, window_job[may_end], window_slot[may_end])
+    np.maximum.at(latest, window_job[may_end], window_slot[may_end])
+    latest[first == grid.end_slot] = grid.end_slot[first == grid.end_slot]
     model = Model("problem (2), compact")
     pending = model.integer(
         "pending",
         windows,
-        lower=(window_slot < earliest[window_job]).astype(float),
-        upper=1,
+        lower=(window_slot <= first[window_job]).astype(float),
+        upper=(window_slot <= latest[window_job]).astype(float),
         formula="A_j(t)",
     )
     y = model.continuous("y", grid.cells, upper=grid.cell_limit, formula="y_{jk}(t)")
@@ -144,12 +168,15 @@ def problem_2_compact(instance: Instance) -> Model:
     )
     model.add(
         "2c",
-        busy + (fast[window_job] - pending) * chunks[window_job] <= 0,
+        busy + (fast[window_job] - pending) * grid.rate <= 0,
         formula=r"\sum_k y_{jk}(t) \le D_j (A_j(t) - \zeta_j)",
     )
     add_capacity(model, "2d", grid)
     follows = np.flatnonzero(window_job[1:] == window_job[:-1])
-    model.add("2j", pending[follows] >= pending[follows + 1], formula=r"A_j(t) \ge A_j(t + 1)")
+    ends, goes_on = follows[may_end[follows]], follows[~may_end[follows]]
+    model.add("2j", pending[ends] >= pending[ends + 1], formula=r"A_j(t) \ge A_j(t + 1)")
+    if not may_end[follows].all():
+        model.add("2j:no end", pending[goes_on] == pending[goes_on + 1])
     return model
 
 

@@ -6,6 +6,7 @@ its chunks, and the event-driven schedule of an online algorithm, which names th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
@@ -18,6 +19,8 @@ from optsched.errors import InputError
 
 NO_CHUNK = -1
 """Chunk index of a run that does not say which chunk it trains."""
+
+_KINDS = ("run", "service")
 
 
 class RunDocument(Document):
@@ -101,10 +104,8 @@ class Schedule:
             value = getattr(self, item.name)
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-        for kind in ("run", "service"):
-            columns = {
-                f.name: getattr(self, f.name) for f in fields(self) if f.name.startswith(kind + "_")
-            }
+        for kind in _KINDS:
+            columns = {name: getattr(self, name) for name in _columns(kind)}
             if len({len(column) for column in columns.values()}) > 1:
                 lengths = {name: len(column) for name, column in columns.items()}
                 raise InputError.of(kind, lengths, "columns of one length")
@@ -169,6 +170,32 @@ class Schedule:
             service_end=self.service_end + service,
         )
 
+    def of_jobs(self, jobs: NDArray[np.int64]) -> Schedule:
+        """What some jobs do, which are renumbered in that order."""
+        number = np.full(len(self.together), -1)
+        number[jobs] = np.arange(len(jobs))
+        columns: dict[str, Any] = {}
+        for kind in _KINDS:
+            job = number[getattr(self, f"{kind}_job")]
+            for name in _columns(kind):
+                columns[name] = getattr(self, name)[job >= 0]
+            columns[f"{kind}_job"] = job[job >= 0]
+        return Schedule(**columns, together=self.together[jobs], speed=self.speed)
+
+    @classmethod
+    def merged(cls, parts: Sequence[tuple[NDArray[np.int64], Schedule]]) -> Schedule:
+        """Schedules of all jobs as one; each part with the numbers its jobs get."""
+        columns: dict[str, Any] = {}
+        for kind in _KINDS:
+            for name in _columns(kind):
+                columns[name] = np.concatenate([getattr(part, name) for _, part in parts])
+            job = f"{kind}_job"
+            columns[job] = np.concatenate([jobs[getattr(part, job)] for jobs, part in parts])
+        together = np.zeros(sum(len(jobs) for jobs, _ in parts), dtype=bool)
+        for jobs, part in parts:
+            together[jobs] = part.together
+        return cls(**columns, together=together)
+
     @classmethod
     def from_document(cls, document: ScheduleDocument) -> Schedule:
         """Arrays from a validated file."""
@@ -210,3 +237,8 @@ class Schedule:
             services=services,
             alpha=None if self.alpha is None else self.alpha.tolist(),
         )
+
+
+def _columns(kind: str) -> list[str]:
+    """Names of the columns of runs, or of services."""
+    return [field.name for field in fields(Schedule) if field.name.startswith(f"{kind}_")]

@@ -35,6 +35,7 @@ METHODS = [
     ("dsrp", "problem_22_projected"),
     ("dsrp", "soc"),
     ("okita", "problem_2_columns"),
+    ("preemptive", "by_market"),
     ("preemptive", "offline"),
     ("preemptive", "price_guided"),
     ("preemptive", "problem_4_flow"),

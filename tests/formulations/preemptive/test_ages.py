@@ -149,7 +149,7 @@ def test_a_job_that_nobody_serves_stays_without_an_age() -> None:
 
 def test_of_a_job_that_reaches_workers_one_by_one_there_is_room_for_every_purchase(monkeypatch):
     """Nine purchases in one cell; machine code would write beyond the array without a word."""
-    for name in ("_buy", "_push"):
+    for name in ("_buy", "push"):
         monkeypatch.setattr(ages, name, getattr(ages, name).py_func)
     job = np.array([(0, 9, 50, NEVER, 12, 0, 9)], dtype=JOB)
     steps = np.array([(k, 0, 1) for k in range(9)], dtype=STEP)

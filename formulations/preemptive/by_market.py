@@ -1,0 +1,238 @@
+"""(2) market by market: completions that prices leave open, in the compact model.
+
+Nothing but its own jobs' wishes for its workers connects a market with the others, as parameter
+servers never bind: so their optima add up. In each, prices bound the optimum from below, and leave
+every job few slots to complete with in a schedule that is little worse than the bound. The compact
+model over these is small. What it finds within the total they were made for is optimal; where it
+finds nothing, nothing of that total exists, and a larger one is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from formulations.preemptive.check import check, completion_times
+from formulations.preemptive.ends import Ends
+from formulations.preemptive.grid import build_grid
+from formulations.preemptive.instance import Instance, whole_slots
+from formulations.preemptive.markets import Market
+from formulations.preemptive.price_guided import guided_schedule
+from formulations.preemptive.prices import PricedMarket, price
+from formulations.preemptive.problem_2 import (
+    compact_model,
+    decode_problem_2_compact,
+    encode_problem_2_compact,
+)
+from formulations.preemptive.schedule import Schedule
+from optsched.clock import Clock
+from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.registry import backend
+from optsched.solvers.solution import Limit, Progress, Solution, Status
+from optsched.solvers.trajectory import Course
+
+PRICES_SHARE = 0.2
+"""Part of the time for prices."""
+FIRST_SHARE = 0.5
+"""Part of a market's time for completions near the prices' bound, before those that a proof of the
+best schedule known must look at."""
+WHOLE = 1e-6
+"""Distance to a whole number that is a solver's rounding."""
+
+
+def by_market(
+    instance: Instance,
+    options: Options,
+    *,
+    solver: str | None = None,
+    start: Schedule | None = None,
+) -> Answer:
+    """Solve (2) to proof, or to the limits.
+
+    Args:
+        instance: times are taken up to whole slots.
+        options: limits, and what the back end heeds of the rest.
+        solver: back end.
+        start: a schedule to begin with.
+    """
+    search = _Search(instance, options, solver or "highs")
+    search.run(start)
+    return search.answer()
+
+
+BY_MARKET = ExactMethod(
+    "by_market", by_market, "problem (2)",
+    "total completion time, market by market: completions that prices leave open, in "
+    "problem_2_compact",
+    LIMITS | GAPS | {"solver", "start", "threads", "seed", "log", "extra", "on_progress"},
+)  # fmt: skip
+
+
+class _Part:
+    """One market: the best schedule of its jobs, and a bound, in slots of their ages."""
+
+    def __init__(self, instance: Instance, market: Market, priced: PricedMarket) -> None:
+        self.jobs = market.jobs
+        self.instance = instance.select_jobs(market.jobs)
+        self.grid = build_grid(self.instance)
+        self.ends = Ends(self.grid, market, priced)
+        self.low = math.ceil(priced.bound)
+        self.best: Schedule | None = None
+        self.high = math.inf
+        self.most = int((self.grid.end_slot - self.grid.first_slot).sum())
+        """Ages that no schedule worth having exceeds."""
+        self.room: float = 1
+        """What the next total looked at lies above the bound."""
+        self.given_up = False
+        """Whether its solver ended without a proof for another reason than time."""
+
+    def closed(self, gap: float) -> bool:
+        """Whether schedule and bound meet, up to a relative gap, or there is no schedule."""
+        if math.isinf(self.high):
+            return self.low > self.most
+        return self.high - self.low <= gap * self.high
+
+    def offer(self, schedule: Schedule) -> None:
+        """Take a schedule in whole slots that is better than the best."""
+        ages = whole_slots(completion_times(self.instance, schedule)) - self.grid.first_slot
+        if ages.sum() < self.high:
+            self.best, self.high = schedule, int(ages.sum())
+
+    def next_total(self) -> int:
+        """The ages up to which schedules are looked for next."""
+        return int(min(self.low + self.room, self.high, self.most))
+
+
+class _Search:
+    """All markets."""
+
+    def __init__(self, instance: Instance, options: Options, solver: str) -> None:
+        self.instance, self.solver = instance, solver
+        self.clock = Course(options)
+        self.options = replace(options, stop=self.clock.stop, on_progress=None, absolute_gap=0.0)
+        self.gap, self.absolute_gap = options.gap, options.absolute_gap
+        begin = Fraction(int(whole_slots(instance.release_time).sum()))
+        self.late = begin - sum(map(Fraction, instance.release_time.tolist()), Fraction(0))
+        """What the jobs' ages leave out: from release to the first whole slot."""
+        self.parts: list[_Part] = []
+        self.nodes = 0
+
+    @property
+    def bound(self) -> float:
+        """On the total completion time."""
+        return float(sum(part.low for part in self.parts) + self.late)
+
+    @property
+    def value(self) -> float:
+        """Of the best schedules together."""
+        ages = sum(part.high for part in self.parts)
+        return math.inf if math.isinf(ages) else float(int(ages) + self.late)
+
+    def closed(self) -> bool:
+        """Whether bound and value meet, up to the gaps asked for."""
+        if all(part.closed(self.gap) for part in self.parts):
+            return True
+        return self.value - self.bound <= self.absolute_gap
+
+    def run(self, start: Schedule | None) -> None:
+        """Everything, as far as the limits allow; time that one market leaves is the others'."""
+        proof = price(self.instance, time_limit=self.clock.within(PRICES_SHARE))
+        markets = zip(proof.markets, proof.priced, strict=True)
+        self.parts = [_Part(self.instance, market, priced) for market, priced in markets]
+        self.clock.tell(self.bound)
+        for schedule in (start, guided_schedule(self.instance, proof)):
+            if schedule is not None and not check(self.instance, schedule, slotted=True):
+                for part in self.parts:
+                    part.offer(schedule.of_jobs(part.jobs))
+        self.clock.tell(self.bound, self.value)
+        open_ = sorted(self.parts, key=lambda part: len(part.jobs))
+        while open_ and not self.closed() and not self.clock.over():
+            for n, part in enumerate(open_):
+                share = self.clock.within(1 / (len(open_) - n))
+                self.decide(part, Clock(share, self.clock.stop))
+            open_ = [part for part in open_ if not (part.closed(self.gap) or part.given_up)]
+
+    def decide(self, part: _Part, clock: Clock) -> None:
+        """Look for schedules of larger and larger totals, for some time."""
+        while not (part.closed(self.gap) or self.closed() or clock.over()):
+            total, high = part.next_total(), part.high
+            share = FIRST_SHARE if total < high else 1.0
+            if self.attempt(part, total, clock.within(share)):
+                part.room *= 2
+            elif total < high:
+                part.room = math.inf
+            else:
+                part.given_up = not clock.over()
+                return
+
+    def attempt(self, part: _Part, total: int, seconds: float | None) -> bool:
+        """Look for a schedule of a market of that total or less; whether that was decided."""
+        may_end = part.ends.within(total)
+        job = part.grid.windows[0][may_end]
+        if np.any(np.bincount(job, minlength=len(part.jobs)) == 0):
+            part.low = total + 1
+            self.clock.tell(self.bound)
+            return True
+        late = float((part.grid.first_slot - part.instance.release_time).sum())
+
+        def hear(progress: Progress) -> None:  # a solver's word, until its answer is there
+            if progress.bound is not None:
+                low = min(math.ceil(progress.bound - late - WHOLE), total + 1, part.high)
+                self.clock.tell(bound=self.bound + max(0, low - part.low))
+            if progress.objective is not None and math.isfinite(self.value):
+                less = max(0.0, part.high - (progress.objective - late))
+                self.clock.tell(objective=self.value - less)
+
+        options = replace(self.options, time_limit=seconds, on_progress=self.clock.live(hear))
+        if part.best is not None:
+            start = encode_problem_2_compact(part.instance, part.best)
+            options = replace(options, warm_start=start)
+        model = compact_model(part.grid, may_end)
+        solution = solve(model, self.solver, options=options)
+        self.nodes += solution.nodes or 0
+        if solution.status is Status.ERROR:
+            return False
+        self.clock.catch_up(solution, hear)
+        if solution.has_point:
+            part.offer(decode_problem_2_compact(part.instance, solution))
+        if solution.status is Status.INFEASIBLE:
+            part.low = total + 1
+        elif solution.bound is not None:
+            part.low = max(part.low, min(math.ceil(solution.bound - late - WHOLE), total + 1))
+        part.low = int(min(part.low, part.high))
+        self.clock.tell(self.bound, self.value)
+        return solution.status in (Status.OPTIMAL, Status.INFEASIBLE)
+
+    def answer(self) -> Answer:
+        """What was found, in the solver's words."""
+        bound, value = self.bound, self.value
+        known = math.isfinite(value)
+        ended: Limit | None = None
+        if any(part.low > part.most for part in self.parts):
+            status = Status.INFEASIBLE
+        elif known and value <= bound:
+            status = Status.OPTIMAL
+        elif self.clock.stopped:
+            status = Status.INTERRUPTED
+        else:
+            status = Status.FEASIBLE if known else Status.NO_SOLUTION
+            ended = Limit.TIME if self.clock.over() else Limit.GAP if self.closed() else None
+        proven = sum(part.closed(0.0) for part in self.parts)
+        solution = Solution(
+            status,
+            objective=value if known else None,
+            bound=None if status is Status.INFEASIBLE else bound,
+            limit=ended,
+            checked=known,
+            nodes=self.nodes,
+            solver=self.solver,
+            version=backend(self.solver).version(),
+            message=f"{proven} of {len(self.parts)} markets proven",
+        )
+        parts = [(part.jobs, part.best) for part in self.parts if part.best is not None]
+        return Answer(self.clock.ended(solution), Schedule.merged(parts) if known else None)
