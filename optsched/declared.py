@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_args
 
@@ -91,24 +91,27 @@ class Declared(Declares):
             raise InputError(problems)
         return cls(**built)
 
-    def select(self, dim: str, kept: ArrayLike) -> Self:
-        """The instance with these entries of a dimension only, in that order.
+    def select(self, kept: Mapping[str, ArrayLike], **renumbered: Any) -> Self:
+        """The instance with these entries of each dimension only, in that order.
 
-        Fields that name entries of it by position are not renumbered.
+        Args:
+            kept: positions by dimension.
+            renumbered: fields that name entries of one by position; others keep what they name.
         """
-        index = np.asarray(kept, dtype=np.int64)
+        chosen = {dim: np.asarray(index, dtype=np.int64) for dim, index in kept.items()}
         changes: dict[str, Any] = {}
         for item in dataclasses.fields(cast("Any", self)):
             field, value = item.metadata.get("field"), getattr(self, item.name)
-            if field is None or not field.dims or field.dims[0] != dim or value is None:
+            if field is None or not field.dims or field.dims[0] not in chosen or value is None:
                 continue
+            index = chosen[field.dims[0]]
             if isinstance(value, Declared):
-                changes[item.name] = value.select(dim, index)
+                changes[item.name] = value.select(kept)
             elif isinstance(value, tuple):
                 changes[item.name] = tuple(value[i] for i in index.tolist())
             else:
                 changes[item.name] = value[index]
-        return cast("Self", dataclasses.replace(cast("Any", self), **changes))
+        return cast("Self", dataclasses.replace(cast("Any", self), **changes | renumbered))
 
     def entry(self, index: int, kind: type[R], **more: Any) -> R:
         """One entry of a list, of all jobs say, as a record of the fields that both classes have.

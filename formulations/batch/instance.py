@@ -310,7 +310,7 @@ class Instance(System):
 
     def select_jobs(self, kept: Integers | Sequence[int]) -> Instance:
         """The instance with the jobs of these indices only, renumbered in that order."""
-        return self.select("jobs", kept)
+        return self.select({"jobs": kept})
 
 
 def by_worker_type(instance: Instance) -> list[Instance]:

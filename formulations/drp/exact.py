@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.drp.check import check, check_dsrp
+from formulations.drp.core_jobs import search_cores
 from formulations.drp.decode import decode, encode, encode_services, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.job_insertion import Insertion
@@ -61,6 +62,8 @@ CUTS_SHARE = 0.5
 """Part of the time left by which the last storage cuts are made."""
 CUTS_ROUNDS = 40
 """Most rounds of them."""
+MANY_JOBS = 100
+"""Jobs from which on those that cannot be among the most are looked for first."""
 DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
 """Ends of branch and bound after which nothing it said counts."""
 CHOICE_GAP = 1e-3
@@ -291,10 +294,15 @@ def _card(name: str, build: Callable[..., Model], services: bool, source: str) -
         angles: int = ANGLES,
         covers: bool = True,
     ) -> Answer:
-        started = _Search(instance, services, options)
-        model = build(instance, angles=angles, covers=covers)
-        answer = _settle(started, model, solver, start)
-        return replace(answer, solution=started.clock.ended(answer.solution))
+        def whole(instance: Instance, options: Options, start: Schedule | None) -> Answer:
+            started = _Search(instance, services, options)
+            model = build(instance, angles=angles, covers=covers)
+            answer = _settle(started, model, solver, start)
+            return replace(answer, solution=started.clock.ended(answer.solution))
+
+        if services or instance.num_jobs < MANY_JOBS:
+            return whole(instance, options, start)
+        return search_cores(instance, options, whole, start)
 
     summary = (
         "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "

@@ -277,6 +277,16 @@ class Instance(Declared):
         found = (self._pair_key[at] == key) & (given >= 0) & (given < self.num_servers)
         return np.where(found, at, -1)
 
+    def select_jobs(self, kept: Integers) -> Instance:
+        """The instance with the jobs of these indices only, ascending, and their nodes."""
+        nodes = np.flatnonzero(np.isin(self.node_job, kept))
+        pairs = np.flatnonzero(np.isin(self.pair_node, nodes))
+        return self.select(
+            {"jobs": kept, "nodes": nodes, "pairs": pairs},
+            node_job=np.searchsorted(kept, self.node_job[nodes]),
+            pair_node=np.searchsorted(nodes, self.pair_node[pairs]),
+        )
+
     def node_servers(self) -> list[list[int]]:
         """V_i of each node."""
         return [part.tolist() for part in np.split(self.pair_server, self.first_pair[1:-1])]

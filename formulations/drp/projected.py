@@ -18,7 +18,7 @@ import numpy as np
 
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import Loads, cut_weights, server_loads
-from formulations.drp.problem_5 import PROBLEM_5, association, per_server
+from formulations.drp.problem_5 import PROBLEM_5, Numbers, association, per_server
 from formulations.drp.problem_22 import PROBLEM_22, add_services
 from formulations.drp.residual_capacity import Room
 from optsched.decomposition import solve_with_cuts
@@ -97,10 +97,9 @@ def tangent_model(
     model = association(name, instance, number, split=split, allowed=allowed, room=room, full=full)
     if services:
         add_services(model, instance)
-    names = {0: number.compute, angles - 1: number.outbound}
-    for step, angle in enumerate(np.linspace(0, np.pi / 2, angles)):
+    for name, angle in angle_rows(number, angles):
         model.add(
-            names.get(step, f"angle:{step}"),
+            name,
             per_server(model, instance, cut_weights(instance, angle))
             <= (model["full"] if full else _cut_room(room, angle)),
             formula=r"\sum_i (\cos\varphi \sqrt{\alpha_{ij}} + \sin\varphi \sqrt{\beta_{ij}})^2 "
@@ -109,6 +108,13 @@ def tangent_model(
     if covers:
         _add_covers(model, instance, angles)
     return model
+
+
+def angle_rows(number: Numbers, angles: int) -> list[tuple[str, float]]:
+    """Names and angles of the rows (CUT); those at 0 and at pi / 2 are the capacities alone."""
+    names = {0: number.compute, angles - 1: number.outbound}
+    grid = np.linspace(0, np.pi / 2, angles).tolist()
+    return [(names.get(step, f"angle:{step}"), angle) for step, angle in enumerate(grid)]
 
 
 def _cut_room(room: Room | None, angle: Floats | float) -> Floats | float:

@@ -221,7 +221,7 @@ class Instance(Declared):
 
     def select_jobs(self, kept: ArrayLike) -> Instance:
         """The instance with these jobs only, renumbered in that order."""
-        return self.select("jobs", kept)
+        return self.select({"jobs": kept})
 
 
 def workers_within(room: Integers, demand: Integers) -> Integers:

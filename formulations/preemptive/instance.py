@@ -366,7 +366,7 @@ class Instance(Declared):
 
     def select_jobs(self, kept: Integers) -> Instance:
         """The instance with the jobs of these indices only, renumbered in that order."""
-        return self.select("jobs", kept)
+        return self.select({"jobs": kept})
 
     @cached_property
     def _arrival_order(self) -> Integers:

@@ -185,7 +185,7 @@ def test_a_file_is_refused_in_the_same_words(path, value, field):
 
 
 def test_entries_of_a_dimension_are_taken_out_of_every_field_that_has_it():
-    one = parse(Shop, FILE).select("jobs", [1])
+    one = parse(Shop, FILE).select({"jobs": [1]})
     assert (one.size.tolist(), one.wait.tolist(), one.kind.tolist()) == ([2], [[4, 5, 6]], [1])
 
 
