@@ -22,7 +22,7 @@ CROWD = 200
 """Options left above which a knapsack may be offered a sample of them only."""
 
 _SHAKE = 0.04  # largest relative change of a value
-_NODES = 5_000  # partial patterns looked at; filling is a heuristic all the same
+_NODES = 5_000  # partial patterns bounded; filling is a heuristic all the same
 
 
 def fill_by_knapsack(
@@ -40,7 +40,7 @@ def fill_by_knapsack(
         packing: what to pack.
         order: of node types; all nodes of one are filled before the next.
         value: (node type) -> value of each option, shape (options,), positive.
-        nodes: partial patterns looked at in a knapsack.
+        nodes: partial patterns bounded in a knapsack.
         offered: where more than ``CROWD`` options are left, a knapsack chooses from this many of
             them, spread evenly by value. None: from all.
         deadline: of ``time.perf_counter``, after which it gives up.

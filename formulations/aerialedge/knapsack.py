@@ -22,11 +22,12 @@ from formulations.aerialedge.pattern_search import (
     tabulated,
 )
 
-NODES = 5_000_000
-"""Partial patterns looked at, at most, where a proof is asked for."""
+NODES = 2_000_000
+"""Partial patterns bounded, at most, where a proof is asked for."""
 _CELLS = 25_000  # of the grid, at most
 _TABLE = 4_000_000  # cells of all tables together
-_UNAIDED = 20_000  # partial patterns looked at, before a table is worth its time
+_SMALL = 200_000  # cells of exact tables that are worth their time at once
+_UNAIDED = 20_000  # partial patterns bounded, before a table is worth its time
 _ROUNDING = 1e-12  # relative; room is what is left after a few subtractions
 
 _NO_TABLE = Table(np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros((0, 0, 0)))
@@ -88,7 +89,7 @@ class Knapsack:
             beat: only patterns worth more than this are of interest.
             terms: values on combinations.
             keep: how many patterns to return at most.
-            nodes: partial patterns looked at, at most; ``most`` allows for those that were not.
+            nodes: partial patterns bounded, at most; ``most`` allows for those that were not.
             left: items of each type there are, no more than ``number``; None: that many.
         """
         left = self.number if left is None else left
@@ -98,11 +99,12 @@ class Knapsack:
         options = np.flatnonzero(useful)
         offer, order = self._offer(options, value, left)
         conditions = _conditions(terms, order, len(value))
-        units, found, most = best_patterns(
-            offer, conditions, _NO_TABLE, beat, keep, min(nodes, _UNAIDED)
-        )
-        if nodes > _UNAIDED and most > max(float(found.max(initial=beat)), beat):
-            table = self._table(offer, np.minimum(self.room_for, left[self.type_of_option])[order])
+        number = np.minimum(self.room_for, left[self.type_of_option])[order]
+        exact = float(np.prod(1.0 + self.capacity)) * len(order) <= _SMALL
+        table, first = (self._table(offer, number), nodes) if exact else (_NO_TABLE, _UNAIDED)
+        units, found, most = best_patterns(offer, conditions, table, beat, keep, min(nodes, first))
+        if nodes > first and most > float(found.max(initial=beat)):
+            table = self._table(offer, number)
             units, found, most = best_patterns(offer, conditions, table, beat, keep, nodes)
         rank = np.argsort(-found, kind="stable")
         whole = np.zeros((len(rank), len(value)), dtype=np.int64)
@@ -135,7 +137,7 @@ class Knapsack:
 
     def _table(self, offer: Offer, number: Integers) -> Table:
         """The grid over the two resources whose capacity is dearest, on the whole."""
-        demand = (offer.size * np.minimum(number, 1)[:, None]).mean(axis=0)
+        demand = (offer.size * np.minimum(number, 1)[:, None]).sum(axis=0)
         axes = np.argsort(-demand / np.maximum(self.capacity, 1), kind="stable")[:2]
         extent = np.maximum(self.capacity[axes], 1)
         most = max(64, min(_CELLS, _TABLE // (1 + len(offer.value))))

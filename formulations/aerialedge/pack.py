@@ -1,10 +1,11 @@
 """One call that packs: quick rules and bounds first, then whichever exact method suits.
 
-Exchanges between identical nodes come next, which often meet the bound; where the bound leaves
-little waste, all patterns that waste so little are listed to decide whether it can be met. Nodes
-filled by knapsacks and column generation with branch-and-price follow; where these leave a gap, it
-is the turn of arc-flow if its graphs are small, and then of assignment in CP-SAT. Whatever any of
-them finds or proves counts.
+Exchanges between identical nodes come next, nodes filled by knapsacks and dives into the
+relaxation over patterns, which often meet the bound; where the bound leaves little waste, all
+patterns that waste so little are listed to decide whether it can be met. Column generation with
+branch-and-price follows; where this leaves a gap, it is the turn of exchanges and dives again, of
+arc-flow if its graphs are small, and then of assignment in CP-SAT. Whatever any of them finds or
+proves counts.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from formulations.aerialedge.bounds import lower_bound
 from formulations.aerialedge.check import order_of_travel, within_reach
 from formulations.aerialedge.construct import best_start
 from formulations.aerialedge.cover import coverable, solve_cover
+from formulations.aerialedge.dive import Dives
 from formulations.aerialedge.exchange import pack_into
 from formulations.aerialedge.fill import fillings
 from formulations.aerialedge.instance import Instance
@@ -56,17 +58,19 @@ Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 
 _SHARES = {
     "exchange": 0.1,
-    "cover": 0.5,
-    "filling": 0.15,
+    "filling": 0.1,
+    "dive": 0.3,
+    "cover": 0.4,
     "patterns": 0.5,
-    "exchange again": 0.6,
-    "filling again": 0.6,
+    "exchange again": 0.5,
+    "dive again": 0.6,
 }  # of the time left, before something else is tried
 _ORDER = (
-    "exchange", "cover", "filling", "patterns", "exchange again", "filling again",
+    "exchange", "filling", "dive", "cover", "patterns", "exchange again", "dive again",
     "arc_flow", "cpsat",
 )  # fmt: skip
-_FILLING, _REFILLING = 0.02, 0.1  # seconds per item, at most
+_FILLING = 0.005  # seconds per item, at most
+_DIVING, _DIVING_AGAIN = 0.05, 0.5  # seconds per item, at most
 _EXCHANGING, _EXCHANGING_AGAIN = 0.01, 0.1  # seconds per item, at most
 _COVERING = 0.2  # seconds per item, at most
 _PERTURBED = 100  # fillings with values changed at random
@@ -89,11 +93,8 @@ class _Search:
     bound: float = 0.0
     infeasible: bool = False
     by: list[str] = field(default_factory=list)
-    fillings: Iterator[list[Bin]] | None = None
-    """Packings by knapsacks that have not been made yet."""
-
-    def __post_init__(self) -> None:
-        self.deadline_of_all = self.deadline
+    dives: Dives | None = None
+    """With all patterns they have met."""
 
     @property
     def weight(self) -> float:
@@ -222,7 +223,8 @@ def _run(search: _Search, method: Method, start: Schedule | None) -> None:
         "exchange again": lambda s: _by_exchange(s, _EXCHANGING_AGAIN * s.packing.items),
         "cover": _by_cover,
         "filling": lambda s: _by_filling(s, _FILLING * s.packing.items),
-        "filling again": lambda s: _by_filling(s, _REFILLING * s.packing.items),
+        "dive": lambda s: _by_diving(s, _DIVING * s.packing.items),
+        "dive again": lambda s: _by_diving(s, _DIVING_AGAIN * s.packing.items),
         "patterns": _by_patterns,
         "arc_flow": _by_arc_flow,
         "cpsat": lambda s: _by_assignment(s, "cpsat"),
@@ -246,15 +248,25 @@ def _limit(search: _Search) -> float | None:
 
 
 def _by_filling(search: _Search, seconds: float) -> None:
-    """Fillings from where the last call stopped."""
     if search.packing.items > _FILLED:
         return
-    if search.fillings is None:
-        search.fillings = fillings(search.packing, search.deadline_of_all, perturbed=_PERTURBED)
     enough = min(search.deadline, time.perf_counter() + seconds)
-    for bins in search.fillings:
+    for bins in fillings(search.packing, enough, perturbed=_PERTURBED):
         search.offer(bins)
-        if search.closed or search.course.stopped or time.perf_counter() > enough:
+        if search.closed or search.course.stopped:
+            return
+
+
+def _by_diving(search: _Search, seconds: float) -> None:
+    """Dives, with the patterns of those before."""
+    if search.packing.items > _FILLED:
+        return
+    if search.dives is None:
+        search.dives = Dives(search.packing, search.bins or (), stop=search.course.stop)
+    search.dives.deadline = min(search.deadline, time.perf_counter() + seconds)
+    for bins in search.dives.packings(search.weight):
+        search.offer(bins)
+        if search.closed:
             return
 
 
@@ -303,6 +315,7 @@ def _by_patterns(search: _Search) -> None:
     outcome = solve_patterns(
         search.packing,
         start=search.bins or (),
+        known=() if search.dives is None else search.dives.patterns(),
         time_limit=limit,
         stop=search.course.stop,
         on_progress=hear,
@@ -401,7 +414,7 @@ def _values(answer: Answer) -> dict[str, Any]:
 
 PACKING = ExactMethod(
     "packing", solve_packing, "(23) to (26), corrected",
-    "nodes opened for all tasks: quick rules and bounds, exchange and exact cover, then column "
-    "generation, arc-flow and CP-SAT, as the instance asks",
+    "nodes opened for all tasks: quick rules and bounds, exchange, dives and exact cover, then "
+    "column generation, arc-flow and CP-SAT, as the instance asks",
     LIMITS | {"solver", "start", "threads", "on_progress"},
 )  # fmt: skip

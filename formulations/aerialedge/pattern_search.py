@@ -192,7 +192,7 @@ def best_patterns(
     Returns:
         Units of each option, shape (patterns, options), the value of each, and a bound on the
         value of every pattern: the greatest of ``beat``, the best one found, and what was left
-        when the search had been at so many nodes.
+        when so many bounds had been computed.
     """
     options, resources = offer.size.shape
     found = np.zeros((keep, options), dtype=np.int64)
@@ -221,6 +221,7 @@ def best_patterns(
             if not usable:
                 k += 1
                 continue
+            visited += 1
             extra = reward(terms, short, units, k) if len(terms.worth) else 0.0
             most = worth + extra
             if offer.value[k] > 0:
@@ -234,7 +235,7 @@ def best_patterns(
                 most = min(most, worth + extra + table.most[k, x, y])
             if most <= value[worst]:
                 k = options
-            elif visited >= nodes:
+            elif visited > nodes:
                 dropped = max(dropped, most)
                 k = options
             else:
@@ -246,7 +247,6 @@ def best_patterns(
             worth += offer.value[k]
             room -= offer.priced[k]
             depth += 1
-            visited += 1
             step = 1
         elif depth == 0:
             break

@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations.aerialedge.construct import shuffled
 from formulations.aerialedge.instance import Integers
-from formulations.aerialedge.knapsack import Knapsack, ThresholdValue
+from formulations.aerialedge.knapsack import NODES, Knapsack, ThresholdValue
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition import (
     Column,
@@ -24,6 +24,8 @@ from optsched.decomposition import (
 from optsched.decomposition.columns import Feature
 
 _FEW = 500  # items up to which so many packings take little time
+_QUICK = 10_000  # partial patterns bounded, as long as that finds good ones
+_A_SECOND = 200_000  # partial patterns bounded in a second, so that pricing ends in time
 _KEEP = 8  # patterns offered at a time
 _VARIANTS = 6  # packings by perturbed sizes to begin with
 
@@ -55,9 +57,10 @@ class PatternModel:
 
     def column(self, node_type: int, options: Sequence[int]) -> Column:
         """The pattern that packs these options, named as often as they are packed."""
-        return self._column(node_type, np.bincount(options, minlength=len(self.packing.size)))
+        return self.column_of(node_type, np.bincount(options, minlength=len(self.packing.size)))
 
-    def _column(self, node_type: int, units: Integers) -> Column:
+    def column_of(self, node_type: int, units: Integers) -> Column:
+        """The pattern with so many units of each option, shape (options,)."""
         rows = np.add.reduceat(units, self.first)
         used = np.flatnonzero(rows)
         features: dict[Feature, int] = {int(k): int(units[k]) for k in np.flatnonzero(units)}
@@ -80,18 +83,28 @@ class PatternModel:
         ]
         beat = cost - duals.threshold if np.isfinite(duals.threshold) else -np.inf
         beat = max(beat, 0.0) if not terms else beat
-        found = self.knapsacks[block].solve(value, beat=beat, terms=terms, keep=_KEEP)
-        columns = [self._column(block, units) for units in found.units]
+        thorough = int(min(NODES, max(_QUICK, _A_SECOND * duals.seconds)))
+        for nodes in (thorough,) if duals.exact else (_QUICK, thorough):
+            found = self.knapsacks[block].solve(
+                value, beat=beat, terms=terms, keep=_KEEP, nodes=nodes
+            )
+            if len(found.units) or found.most <= beat:
+                break
+        columns = [self.column_of(block, units) for units in found.units]
         return Priced(columns, bound=cost - found.most)
 
-    def problem(self, start: Sequence[Bin] = ()) -> ColumnGeneration:
-        """The master problem, with the patterns of a packing to begin with.
+    def problem(self, start: Sequence[Bin] = (), known: Sequence[Bin] = ()) -> ColumnGeneration:
+        """The master problem, with the patterns of a packing and others to begin with.
 
         Its optimum is right; before that, a solution heavier than the start may use more nodes
         than there are.
         """
         packing = self.packing
-        first = [*start, *shuffled(packing, _VARIANTS if packing.items <= _FEW else 2)]
+        first = (
+            [*start, *known]
+            if known
+            else [*start, *shuffled(packing, _VARIANTS if packing.items <= _FEW else 2)]
+        )
         worst = total_weight(packing, list(start)) if start else np.inf
         # a limit that no solution as good as the start can reach weakens the bound for nothing
         most = np.where(packing.available * packing.weight >= worst, np.inf, packing.available)
@@ -113,6 +126,7 @@ def solve_patterns(
     packing: VectorPacking,
     *,
     start: Sequence[Bin] = (),
+    known: Sequence[Bin] = (),
     time_limit: float | None = None,
     stop: threading.Event | None = None,
     on_progress: Callable[[float, list[Bin] | None], object] | None = None,
@@ -123,10 +137,11 @@ def solve_patterns(
     Args:
         packing: what to pack.
         start: a packing to begin with.
+        known: further patterns to begin with.
         time_limit: wall seconds; None: until proven.
         stop: set it from another thread to end with what is known.
         on_progress: told the bound and the best packing at each step.
-        heuristic_seconds: longest time of one dive or of the master problem as an integer program.
+        heuristic_seconds: longest time of the master problem as an integer program.
     """
 
     def hear(bound: float, incumbent: Incumbent | None) -> None:
@@ -135,10 +150,11 @@ def solve_patterns(
 
     solution = (
         PatternModel(packing)
-        .problem(start)
+        .problem(start, known)
         .solve(
             time_limit=time_limit,
             integral_objective=True,
+            dive_every=None,  # others have dived
             stop=stop,
             on_progress=hear,
             heuristic_seconds=heuristic_seconds,

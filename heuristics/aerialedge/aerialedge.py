@@ -83,7 +83,7 @@ def pack_greedy(
         share = packing.size / np.maximum(packing.capacity[node_type], 1)
         return np.asarray(share.sum(axis=1) + 1e-9)  # no demand is worth placing as well
 
-    bins = fill_by_knapsack(packing, by_cores, filling, nodes=20_000, offered=offered)
+    bins = fill_by_knapsack(packing, by_cores, filling, nodes=50_000, offered=offered)
     if bins is None:
         return first_fit_decreasing(instance, rng)
     return to_schedule(instance, packing, bins, i)
