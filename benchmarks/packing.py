@@ -9,7 +9,8 @@ Every method gets the same instances and the same time limit, in turn, on one th
 - ``cpsat``: the same in CP-SAT.
 
 Instances: the ``hard`` generator, and random two-dimensional items with few to a bin, as in public
-benchmark classes (sizes uniform in a share of the capacity).
+benchmark classes (sizes uniform in a share of the capacity). With ``--classes`` the portfolio alone
+packs bins of several sizes at a cost each, and items of many dimensions.
 """
 
 from __future__ import annotations
@@ -27,6 +28,16 @@ from formulations.aerialedge.pack import pack
 
 CLASSES = {"100-400": (100, 400), "200-800": (200, 800), "20-100": (133, 667)}
 """Range of sizes, of a capacity of 1000 in both dimensions."""
+
+
+VARIABLE = {
+    "100, 120, 150 at their size": ([100, 120, 150], [100, 120, 150]),
+    "60 to 150 at 100 sqrt(size)": ([60, 80, 100, 120, 150], [774, 894, 1000, 1095, 1224]),
+}
+"""Sizes of bins and what they cost; items are uniform in 20 .. 100."""
+
+DIMENSIONS = (3, 5, 10)
+"""Of bins of 1000 in each; items are uniform in 50 .. 600."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +117,60 @@ def instances(full: bool) -> Iterator[tuple[str, Instance]]:
             )
 
 
+def in_classes(items: int, seed: int) -> Iterator[tuple[str, Instance]]:
+    """Bins of several sizes, then many dimensions; as many bins as there are items."""
+    rng = np.random.default_rng([items, seed])
+    for name, (size, price) in VARIABLE.items():
+        demand = rng.integers(20, 101, (items, 1)).astype(float)
+        yield (
+            f"bins of {name}",
+            Instance.build(
+                demand=demand,
+                capacity=np.repeat(size, items).astype(float)[:, None],
+                node_cost=np.repeat(price, items).astype(float),
+                objective="cost",
+                resources=("size",),
+            ),
+        )
+    for dimensions in DIMENSIONS:
+        demand = rng.integers(50, 601, (items, dimensions)).astype(float)
+        capacity = np.full((items, dimensions), 1000.0)
+        names = tuple(f"dimension {d}" for d in range(dimensions))
+        yield (
+            f"{dimensions} dimensions",
+            Instance.build(demand=demand, capacity=capacity, resources=names),
+        )
+
+
+def tabulate_classes(limit: float, seeds: int) -> None:
+    """A line per class and size: how many are proven, the seconds, and the intervals left."""
+    print("| instances | items | proven | seconds, median | longest | what is open |")
+    print("|---|---:|---:|---:|---:|---|", flush=True)
+    for items in (50, 100, 200):
+        found: dict[str, list[Result]] = {}
+        for seed in range(seeds):
+            for name, instance in in_classes(items, seed):
+                found.setdefault(name, []).append(by_pack(instance, limit))
+        for name, results in found.items():
+            seconds = [result.seconds for result in results]
+            left = [f"{r.bound:g} .. {r.nodes:g}" for r in results if not r.proven]
+            print(
+                f"| {name} | {items} | {sum(r.proven for r in results)} of {seeds} "
+                f"| {np.median(seconds):.1f} | {max(seconds):.1f} | {', '.join(left)} |",
+                flush=True,
+            )
+
+
 def main() -> None:
     """Print a line per instance and the totals."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="more and larger instances")
     parser.add_argument("--time-limit", type=float, default=None, help="seconds per solve")
+    parser.add_argument("--classes", type=int, metavar="N", help="classes of N instances each")
     options = parser.parse_args()
+    if options.classes:
+        tabulate_classes(options.time_limit or 30.0, options.classes)
+        return
     limit = options.time_limit or (60.0 if options.full else 10.0)
     methods: dict[str, Callable[[Instance, float], Result]] = {
         "pack": by_pack,

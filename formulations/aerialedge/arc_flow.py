@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,11 +41,23 @@ class Graph:
     """Option each arc packs."""
 
 
-def build_graph(packing: VectorPacking, node_type: int, *, most_arcs: int = MOST_ARCS) -> Graph:
+def build_graph(
+    packing: VectorPacking,
+    node_type: int,
+    *,
+    most_arcs: int = MOST_ARCS,
+    deadline: float = math.inf,
+) -> Graph:
     """All loads reachable when types are packed in order of decreasing size.
 
+    Args:
+        packing: what to pack.
+        node_type: whose loads.
+        most_arcs: beyond which it is given up.
+        deadline: of ``time.perf_counter``, after which it is given up too.
+
     Raises:
-        ModelError: more arcs than ``most_arcs``.
+        ModelError: it was given up.
     """
     capacity = packing.capacity[node_type]
     order = np.argsort(-packing.shares.max(axis=1), kind="stable")
@@ -63,6 +78,8 @@ def build_graph(packing: VectorPacking, node_type: int, *, most_arcs: int = MOST
             count += len(target)
             if count > most_arcs:
                 raise ModelError(f"the arc-flow graph has more than {most_arcs} arcs")
+            if time.perf_counter() > deadline:
+                raise ModelError("the arc-flow graph takes longer than there is time for")
             source = target
         loads = np.unique(np.vstack([loads, *(a[1] for a in arcs if a[2] == k)]), axis=0)
     if not arcs:
@@ -86,17 +103,22 @@ def arc_flow(instance: Instance, *, deployment: int | None = None) -> Model:
         ModelError: a graph is too large: demands on no common step, or too small beside the nodes.
     """
     i = closest(instance) if deployment is None else deployment
-    return packing_flow(aggregate(instance, i))
+    packing = aggregate(instance, i)
+    return packing_flow(packing, build_graphs(packing))
 
 
-def packing_flow(packing: VectorPacking) -> Model:
-    """The model of ``arc_flow`` for a packing problem; see there."""
+def build_graphs(packing: VectorPacking, deadline: float = math.inf) -> list[Graph]:
+    """The graph of each node type; see ``build_graph``."""
+    return [build_graph(packing, s, deadline=deadline) for s in range(packing.node_types)]
+
+
+def packing_flow(packing: VectorPacking, graphs: Sequence[Graph]) -> Model:
+    """The model of ``arc_flow`` for a packing problem, given its graphs; see there."""
     model = Model("arc-flow")
     used = model.integer("z", packing.node_types, upper=packing.available.astype(float))
     model.minimize(used @ (packing.weight * packing.weight_unit))
     served: Any = 0.0
-    for s in range(packing.node_types):
-        graph = build_graph(packing, s)
+    for s, graph in enumerate(graphs):
         kinds = packing.type_of_option[graph.option]
         limit = np.minimum(packing.number[kinds], packing.available[s])
         flow = model.integer(f"x:{s}", len(graph.tail), upper=limit.astype(float), formula="x_a")
@@ -125,11 +147,10 @@ def _weightless(packing: VectorPacking) -> Integers:
     return np.flatnonzero(~packing.size.any(axis=1))
 
 
-def decode_flow(packing: VectorPacking, solution: Solution) -> list[Bin]:
+def decode_flow(packing: VectorPacking, graphs: Sequence[Graph], solution: Solution) -> list[Bin]:
     """Paths from the empty load, one bin each."""
     bins = []
-    for s in range(packing.node_types):
-        graph = build_graph(packing, s)
+    for s, graph in enumerate(graphs):
         flow = np.round(solution[f"x:{s}"]).astype(np.int64)
         leaving: dict[int, list[int]] = {}
         for arc in np.flatnonzero(flow).tolist():
@@ -159,7 +180,7 @@ def decode_arc_flow(
     """The schedule of a point of ``arc_flow``."""
     i = closest(instance) if deployment is None else deployment
     packing = aggregate(instance, i)
-    return to_schedule(instance, packing, decode_flow(packing, solution), i)
+    return to_schedule(instance, packing, decode_flow(packing, build_graphs(packing), solution), i)
 
 
 ARC_FLOW = Formulation(

@@ -22,7 +22,7 @@ CROWD = 200
 """Options left above which a knapsack may be offered a sample of them only."""
 
 _SHAKE = 0.04  # largest relative change of a value
-_NODES = 5_000  # partial patterns bounded; filling is a heuristic all the same
+_NODES = 1_000  # partial patterns bounded; filling is a heuristic all the same
 
 
 def fill_by_knapsack(

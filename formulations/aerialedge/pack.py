@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from formulations.aerialedge.arc_flow import decode_flow, packing_flow
+from formulations.aerialedge.arc_flow import build_graphs, decode_flow, packing_flow
 from formulations.aerialedge.assignment import (
     assignment,
     decode_assignment,
@@ -330,12 +330,13 @@ def _by_patterns(search: _Search) -> None:
 
 def _by_arc_flow(search: _Search) -> None:
     try:
-        model = packing_flow(search.packing)
+        graphs = build_graphs(search.packing, search.deadline)
     except ModelError:  # too large: somebody else's turn
         return
+    model = packing_flow(search.packing, graphs)
     solution = search.solve(model, "highs")
     if solution.has_point:
-        search.offer(decode_flow(search.packing, solution))
+        search.offer(decode_flow(search.packing, graphs, solution))
 
 
 def _by_assignment(search: _Search, solver: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge import PROBLEM
-from formulations.aerialedge.arc_flow import arc_flow, decode_arc_flow
+from formulations.aerialedge.arc_flow import arc_flow, build_graphs, decode_arc_flow
 from formulations.aerialedge.assignment import (
     assignment,
     decode_assignment,
@@ -166,6 +166,13 @@ def test_an_arc_flow_graph_that_is_too_large_is_refused() -> None:
     )
     with pytest.raises(ModelError, match="arcs"):
         arc_flow(instance)
+
+
+def test_an_arc_flow_graph_is_given_up_in_time(five: Instance) -> None:
+    packing = aggregate(five, 0)
+    assert len(build_graphs(packing)) == packing.node_types
+    with pytest.raises(ModelError, match="time"):
+        build_graphs(packing, deadline=0.0)
 
 
 def test_a_task_that_fits_nowhere_is_proven_infeasible() -> None:
