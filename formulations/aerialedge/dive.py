@@ -23,8 +23,9 @@ from optsched.decomposition.columns import Column
 from optsched.decomposition.master import MasterPoint, MasterStatus, RestrictedMaster
 
 _ROUNDS, _LATER = 300, 4  # of pricing: for the whole, and after each step
+_AT_ROOT = 0.5  # of the time left, for the relaxation of the whole
 _SHARE = 0.1  # of the nodes still to be filled, taken in one step at most
-_KEEP = 6  # patterns offered at a time
+_DISJOINT = 20  # patterns of a node type offered at a time
 _NODES = 5_000  # partial patterns looked at, since nothing is to be proven
 _SHAKE = 0.5  # of a pattern's weight, changed at random from the second dive on
 _FRUITLESS = 20  # dives one after the other
@@ -73,7 +74,9 @@ class Dives:
         while not self.over and fruitless < _FRUITLESS:
             fruitless += 1
             self.master.fix(np.zeros(len(self.master.pool)))
-            root = self._generate(self.packing.number, self.packing.available, _ROUNDS)
+            root = self._generate(
+                self.packing.number, self.packing.available, _ROUNDS, _AT_ROOT * self.seconds
+            )
             if _hopeless(root, best):
                 return
             self.relaxed = root
@@ -115,11 +118,15 @@ class Dives:
             self.master.fix(least)
         return lighten(packing, bins)
 
-    def _generate(self, left: Integers, unused: Integers, rounds: int) -> MasterPoint:
+    def _generate(
+        self, left: Integers, unused: Integers, rounds: int, seconds: float = math.inf
+    ) -> MasterPoint:
         """The relaxation, with new patterns of the items left."""
+        enough = time.perf_counter() + seconds
         point = self.master.solve(self.seconds)
         for _ in range(rounds):
-            if point.ending is not MasterStatus.OPTIMAL or self.over:
+            late = self.over or time.perf_counter() > enough
+            if point.ending is not MasterStatus.OPTIMAL or late:
                 break
             if not self.master.add(self._improving(point, left, unused)):
                 break
@@ -127,15 +134,22 @@ class Dives:
         return point
 
     def _improving(self, point: MasterPoint, left: Integers, unused: Integers) -> list[Column]:
+        """Of each node type several patterns that share no item: they help different rows."""
         packing = self.packing
         value: Floats = point.duals[packing.type_of_option]
         found: list[Column] = []
         for s in np.flatnonzero(unused > 0).tolist():
             weight = float(packing.weight[s])
             beat = weight - float(point.thresholds[s]) + _ROUNDING * max(1.0, weight)
-            knapsack = self.model.knapsacks[s]
-            best = knapsack.solve(value, beat=beat, keep=_KEEP, nodes=_NODES, left=left)
-            found += [self.model.column_of(s, units) for units in best.units]
+            there = left.copy()
+            for _ in range(_DISJOINT):
+                best = self.model.knapsacks[s].solve(
+                    value, beat=beat, keep=1, nodes=_NODES, left=there
+                )
+                if not len(best.units):
+                    break
+                found.append(self.model.column_of(s, best.units[0]))
+                there -= np.add.reduceat(best.units[0], self.model.first)
         return found
 
     def _take(
