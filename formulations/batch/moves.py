@@ -78,11 +78,11 @@ class Standing(NamedTuple):
     """1 where all is on one server."""
     ps: Integers
     """Place of the parameter server."""
-    y: Floats
+    y: Integers
     """Workers, (jobs, places)."""
-    workers: Floats
+    workers: Integers
     """Free ones, (worker types, slots, places)."""
-    services: Floats
+    services: Integers
     """Free ones, (PS types, slots, places)."""
 
 
@@ -119,7 +119,7 @@ def shift(crowd: Crowd, now: Standing, j: int, sign: int) -> None:
 
 
 @njit_cached
-def is_free(free: Floats, place: int, start: int, end: int) -> bool:
+def is_free(free: Integers, place: int, start: int, end: int) -> bool:
     """Whether there is one throughout, of what is free by slot and place."""
     return bool(free[start : end + 1, place].min() >= 1)
 
@@ -136,7 +136,7 @@ def host(crowd: Crowd, now: Standing, j: int, turn: int, start: int, end: int) -
 
 
 @njit_cached
-def lone(crowd: Crowd, now: Standing, j: int, room: Floats, n: int, start: int, end: int) -> int:
+def lone(crowd: Crowd, now: Standing, j: int, room: Integers, n: int, start: int, end: int) -> int:
     """The fullest place that has room for all workers of a run and its parameter server, or -1."""
     free, beside = now.services[crowd.service[j]], crowd.beside[crowd.kind[j], crowd.service[j]]
     found = -1
@@ -159,19 +159,19 @@ def seek(crowd: Crowd, now: Standing, j: int, whim: Whim) -> tuple[int, int, int
     slow, fast = crowd.slow[j], crowd.fast[j]
     best = crowd.away[j]
     found = (-1, best, 0, -1, -1)
-    room = np.zeros(free.shape[1])
+    room = np.zeros(free.shape[1], dtype=np.int64)
     for h in range(max(crowd.first[j], whim.first), crowd.last[j] + 1):
-        total = 0.0
+        total = 0
         for i in range(len(room)):
-            room[i] = free[h, i] if crowd.reached[j, i] <= h else 0.0
+            room[i] = free[h, i] if crowd.reached[j, i] <= h else 0
             total += room[i]
         for e in range(h, crowd.last[j] + 1):
             if e > h:
-                total = 0.0
+                total = 0
                 for i in range(len(room)):
                     room[i] = min(room[i], free[e, i])
                     total += room[i]
-            most = int(min(total, whim.most))
+            most = min(total, whim.most)
             if most < 1:
                 break
             soonest = max(h + -(-fast // most) - 1, e)
@@ -201,7 +201,7 @@ def put(crowd: Crowd, now: Standing, j: int, whim: Whim, noise: Floats) -> None:
     now.start[j], now.end[j] = start, end
     if start < 0:
         return
-    now.y[j] = 0.0
+    now.y[j] = 0
     now.ps[j] = ps
     now.together[j] = place >= 0
     if place >= 0:
@@ -211,7 +211,7 @@ def put(crowd: Crowd, now: Standing, j: int, whim: Whim, noise: Floats) -> None:
     u = crowd.kind[j]
     free = now.workers[u]
     slots, places = free.shape
-    room, wait = np.zeros(places), noise[:places].copy()
+    room, wait = np.zeros(places, dtype=np.int64), noise[:places].copy()
     for i in range(places):
         if crowd.reached[j, i] > start:
             continue
@@ -229,7 +229,7 @@ def put(crowd: Crowd, now: Standing, j: int, whim: Whim, noise: Floats) -> None:
         while t > max(0, start - NEAR) and free[t, i] >= room[i]:
             t -= 1
         wait[i] += start - t
-    left = float(n)
+    left = n
     for i in np.argsort(wait, kind="mergesort"):
         now.y[j, i] = min(left, room[i])
         left -= now.y[j, i]

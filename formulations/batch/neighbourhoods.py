@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations.batch.insertion import PlacedJob
 from formulations.batch.instance import Floats, Integers
@@ -23,7 +21,6 @@ TURNS = 300
 FEW = 10
 """Jobs up to which fewer are enough: as many as jobs, as they may be interpreted."""
 NEVER = int(np.iinfo(np.int64).max) // 4
-Number = TypeVar("Number", np.int64, np.float64)
 
 
 class Neighbourhoods:
@@ -95,9 +92,9 @@ class Neighbourhoods:
         instance, jobs = chosen.instance, chosen.instance.jobs
         slots = int(chosen.last[chosen.contested].max(initial=0)) + 2
         start, ps, together = np.full(jobs, -1), np.full(jobs, -1), np.zeros(jobs, dtype=np.int64)
-        end, y = self._crowd.away.copy(), np.zeros((jobs, instance.servers))
-        free = instance.worker_capacity.T[:, None] * np.ones((slots, 1))
-        services = instance.ps_capacity.T[:, None] * np.ones((slots, 1))
+        end, y = self._crowd.away.copy(), np.zeros((jobs, instance.servers), dtype=np.int64)
+        free = _in_every_slot(instance.worker_capacity, int(instance.num_chunks.sum()), slots)
+        services = _in_every_slot(instance.ps_capacity, jobs, slots)
         for run in runs:
             j, span = run.job, slice(run.start, run.end + 1)
             start[j], end[j], together[j], y[j] = run.start, run.end, run.together, run.workers
@@ -106,9 +103,9 @@ class Neighbourhoods:
             free[instance.worker_type[j], span] -= run.workers
             services[instance.ps_type[j], span, run.ps] -= 1
         return Standing(
-            start, end, together, ps, _of_places(y, self._workers[instance.worker_type], 0.0),
-            _of_places(free, self._workers[:, None], 0.0),
-            _of_places(services, self._services[:, None], 0.0),
+            start, end, together, ps, _of_places(y, self._workers[instance.worker_type], 0),
+            _of_places(free, self._workers[:, None], 0),
+            _of_places(services, self._services[:, None], 0),
         )  # fmt: skip
 
     def search(self, go_on: Callable[[], bool]) -> list[PlacedJob]:
@@ -149,7 +146,13 @@ def _places(capacity: Floats) -> Integers:
     return np.where(np.take_along_axis(there, order, axis=1), order, -1)
 
 
-def _of_places(table: NDArray[Number], places: Integers, nothing: float) -> NDArray[Number]:
+def _in_every_slot(capacity: Floats, enough: int, slots: int) -> Integers:
+    """Capacities in whole numbers, at most as many as all jobs together use."""
+    whole = np.minimum(capacity.T, enough).astype(np.int64)
+    return np.repeat(whole[:, None], slots, axis=1)
+
+
+def _of_places(table: Integers, places: Integers, nothing: int) -> Integers:
     """What a table, its last axis servers, says of places; ``nothing`` where there is none."""
     found = np.take_along_axis(table, np.maximum(places, 0), axis=-1)
-    return np.where(places >= 0, found, np.asarray(nothing, dtype=table.dtype))
+    return np.where(places >= 0, found, nothing)
