@@ -9,6 +9,7 @@ full (proof of Lemma 3), so a site wastes less than one worker's chunks.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -44,13 +45,24 @@ class Lattice:
     transport_cost: Floats = field(repr=False)
     """What it costs, NaN until it is computed; written by the search."""
 
+    @cached_property
+    def _levels(self) -> Integers:
+        """Levels that workers on one site advance, by their number; -1 where one would idle."""
+        table = np.full(int(self.option_workers.max()) + 1, -1)
+        table[self.option_workers] = self.option_levels
+        table[0] = 0
+        return table
+
+    @cached_property
+    def _ways_out(self) -> set[bytes]:
+        return {row.tobytes() for row in self.level[self.ends].astype(np.int64)}
+
     def reaches(self, workers: Integers) -> bool:
         """Whether a deployment, shape (slots, sites), is a way to one of the ends."""
-        if not np.isin(workers[workers > 0], self.option_workers).all():
+        if workers.max() >= len(self._levels):
             return False
-        chosen = np.searchsorted(self.option_workers, workers)
-        gained = np.where(workers > 0, np.append(self.option_levels, 0)[chosen], 0).sum(axis=0)
-        return bool((self.level[self.ends] == gained).all(axis=1).any())
+        gained = self._levels[workers]
+        return bool(gained.min() >= 0) and gained.sum(axis=0).tobytes() in self._ways_out
 
 
 def lattice_points(instance: Instance, i: int) -> float:

@@ -242,12 +242,16 @@ def cheapest_paths(
 
 def path_cost(instance: Instance, i: int, path: Path) -> float:
     """f_i + B_i of a schedule, money, by (1)."""
+    return float(instance.latency.cost(i, path.last)) + transfer_cost(instance, i, path)
+
+
+def transfer_cost(instance: Instance, i: int, path: Path) -> float:
+    """B_i of a schedule, money, by (1)."""
     q = instance.unit_bandwidth_cost
     runs = path.server >= 0
     talk = (path.workers[runs] * q[:, path.server[runs]].T).sum()
     moved = (path.flow * q).sum()
-    late = float(instance.latency.cost(i, path.last))
-    return late + float(instance.exchange_size_mb[i] * talk + instance.chunk_size_mb[i] * moved)
+    return float(instance.exchange_size_mb[i] * talk + instance.chunk_size_mb[i] * moved)
 
 
 def path_schedule(instance: Instance, i: int, path: Path) -> Schedule:

@@ -18,7 +18,7 @@ from formulations.okita.by_units import STEPS, THOROUGH, ByUnits
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Lattice
-from formulations.okita.one_job import JobTerms, Path, cheapest_paths, path_cost
+from formulations.okita.one_job import JobTerms, Path, cheapest_paths, transfer_cost
 from formulations.okita.windows import Windows
 from optsched.decomposition import Column, Duals, Priced
 from optsched.decomposition.columns import Feature
@@ -139,10 +139,10 @@ class Pricing:
         features.update(((_SERVER, int(path.server[t]), int(t) + first), 1) for t in runs)
         end = max(path.last, earliest)
         features[ENDS] = end + 1
-        late = self._free[i].flow_cost
+        late = float(self._free[i].flow_cost[end])
         return Column(
             block=i,
-            cost=path_cost(instance, i, path) + float(late[end] - late[path.last]),
+            cost=late + transfer_cost(instance, i, path),
             rows=used + first * len(limits.site),
             values=flat[used],
             features=features,
@@ -176,8 +176,11 @@ class Pricing:
         return lattice.reaches(path.workers)
 
     def _exactly(self, block: int, lattice: Lattice, terms: JobTerms, duals: Duals) -> Priced:
-        recent = self._recent[block]
-        below = min((duals.price_of(c) for c in recent if duals.allows(c)), default=np.inf)
+        below = np.inf
+        for column in self._recent[block]:
+            price = duals.price_of(column)
+            if price < below and duals.allows(column):
+                below = price
         paths: list[Path] = []
         bound = np.inf
         for path in cheapest_paths(self.instance, lattice, terms, below=below):
