@@ -4,7 +4,8 @@ The relaxation bounds the number of jobs. A mixed-integer program in which only 
 chooses that many jobs, as far from the capacities as possible; local search packs their nodes on
 servers. If it succeeds, bound and decision meet. Otherwise fewer jobs are tried, and the exact
 model closes what remains, starting from the best decision. With services, which take storage, the
-relaxation is over whole services with cuts on storage, and jobs are inserted at its prices.
+relaxation is over whole services with cuts on storage; jobs are inserted at its prices, then
+exchanged over the sets of servers that these prices choose.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from formulations.drp.check import check, check_dsrp
 from formulations.drp.core_jobs import search_cores
+from formulations.drp.covering_sets import covering_sets
 from formulations.drp.decode import decode, encode, encode_services, schedule_of
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.job_insertion import Insertion
@@ -33,6 +35,7 @@ from formulations.drp.projected import (
 )
 from formulations.drp.schedule import Schedule
 from formulations.drp.service_columns import ServiceColumns
+from formulations.drp.set_exchange import SetExchange
 from optsched.clock import Clock
 from optsched.decomposition import ColumnSolution, GenerationOptions
 from optsched.jit import limited
@@ -56,8 +59,10 @@ CHOICE_SECONDS = 20.0
 """Longest choice of jobs."""
 RELAXATION_SHARE = 0.5
 """Part of the time that the first relaxation may take."""
-INSERTION_SHARE = 0.4
+INSERTION_SHARE = 0.1
 """Part of the time left that inserting jobs may take, where there are services."""
+EXCHANGE_SHARE = 0.6
+"""Part of the time left then that exchanging them may take."""
 CUTS_SHARE = 0.5
 """Part of the time left by which the last storage cuts are made."""
 CUTS_ROUNDS = 40
@@ -209,16 +214,33 @@ class _Search:
         relaxed = self._price(columns, RELAXATION_SHARE)
         part = Clock(self.clock.within(INSERTION_SHARE), self.options.stop)
         jobs = Insertion(instance, self.rng, columns.rent)
-        assoc = jobs.search(self.bound, lambda: not part.over())
-        found = schedule_of(instance, assoc, services=True)
-        if found.admit.sum() > self.best.admit.sum() and not check_dsrp(instance, found):
-            self.tell(found, self.bound)
+        self._take(jobs.search(self.bound, lambda: not part.over()))
+        self._exchange(columns)
         part = Clock(self.clock.within(CUTS_SHARE), self.options.stop)
         for _ in range(CUTS_ROUNDS):
             met = self.best.admit.sum() >= self.bound
             if met or part.over() or not columns.cut(relaxed.chosen):
                 break
             relaxed = self._price(columns, 1.0)
+
+    def _take(self, assoc: Integers) -> None:
+        """Keep an association of more jobs, if the checker agrees."""
+        found = schedule_of(self.instance, assoc, services=True)
+        if found.admit.sum() > self.best.admit.sum() and not check_dsrp(self.instance, found):
+            self.tell(found, self.bound)
+
+    def _exchange(self, columns: ServiceColumns) -> None:
+        """One job more, again and again, on the sets of servers that are cheap at the prices."""
+        part = Clock(self.clock.within(EXCHANGE_SHARE), self.options.stop)
+        sets = covering_sets(self.instance, columns.rent, columns.node_price)
+        jobs = SetExchange(self.instance, sets, self.rng)
+        while (target := int(self.best.admit.sum()) + 1) <= self.bound and not part.over():
+            assoc = jobs.search(target, lambda: not part.over())
+            if assoc is None:
+                break
+            self._take(assoc)
+            if self.best.admit.sum() < target:
+                break
 
     def _price(self, columns: ServiceColumns, share: float) -> ColumnSolution:
         """The relaxation over whole services, within a share of the time left, and its bound."""

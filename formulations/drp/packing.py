@@ -23,19 +23,22 @@ ROUNDING = 1e-12
 class Packing:
     """An association of the nodes of some jobs, and how full it makes every server."""
 
-    def __init__(self, instance: Instance, assoc: Integers) -> None:
+    def __init__(
+        self, instance: Instance, assoc: Integers, allowed: Booleans | None = None
+    ) -> None:
         """Start from an association that may overload servers.
 
         Args:
             instance: the system.
             assoc: server of each node, in V_i; nodes without a server stay out.
+            allowed: pairs that may be used, shape (pairs,); None: all.
         """
         self.instance = instance
         self.assoc = assoc.copy()
         self.reach: Booleans = np.zeros(
             (instance.num_data_nodes, instance.num_servers), dtype=np.bool_
         )
-        self.reach[instance.pair_node, instance.pair_server] = True
+        self.reach[instance.pair_node, instance.pair_server] = True if allowed is None else allowed
         self.reach[assoc == NO_SERVER] = False
         compute, outbound = instance.node_compute, instance.node_outbound
         self._weight = np.stack(

@@ -56,6 +56,8 @@ class ServiceColumns:
         """What each service counts there, shape (rows on services, services)."""
         self.rent: Floats = np.zeros(instance.num_servers)
         """Price of all of each server's storage, when last asked; shape (servers,)."""
+        self.node_price: Floats = np.zeros(instance.num_pairs)
+        """Price of what each pair takes, when last asked; shape (pairs,)."""
         self._known: dict[tuple[int, bytes, bytes], Use] = {}
 
     @cached_property
@@ -83,10 +85,13 @@ class ServiceColumns:
         pairs = self._pairs[service]
         if not len(pairs):
             return Priced([], bound=0.0)
+        self.node_price[pairs] = (
+            self.weights[:, pairs] * paid[:, instance.pair_server[pairs]]
+        ).sum(axis=0)
         at, node = instance.pair_server[pairs], instance.pair_node[pairs]
         nodes, row = np.unique(node, return_inverse=True)
         table = np.full((len(nodes), instance.num_servers), np.inf)
-        table[row, at] = (self.weights[:, pairs] * paid[:, at]).sum(axis=0)
+        table[row, at] = self.node_price[pairs]
         counted = -duals.rows[:own] * self.counts[:, service]
         rent: Floats = np.zeros(instance.num_servers)
         np.add.at(rent, self.server, counted)

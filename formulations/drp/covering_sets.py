@@ -1,0 +1,134 @@
+"""Sets of servers that reach every node of a job, none of them superfluous.
+
+Where storage is scarce a job's service stands on such a set. What the set takes of its servers is
+estimated: the work of a node is shared equally by those of the set that it reaches.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.drp.instance import Booleans, Floats, Instance, Integers
+from formulations.drp.loads import visible
+
+MOST_SETS = 2000
+"""Sets of one job that are listed; dear ones are left out beyond."""
+MARGIN = 0.25
+"""By which a set may be dearer than the job's cheapest, in jobs."""
+
+
+class CoveringSets(NamedTuple):
+    """Sets of all jobs, those of one job together; their servers one after the other."""
+
+    job: Integers
+    """Shape (sets,)."""
+    service: Integers
+    """Shape (sets,)."""
+    first: Integers
+    """Sets of job k are first[k] .. first[k + 1] - 1; shape (jobs + 1,)."""
+    start: Integers
+    """Entries of set n are start[n] .. start[n + 1] - 1; shape (sets + 1,)."""
+    server: Integers
+    """Shape (entries,)."""
+    use: Floats
+    """Share of its storage, inbound bandwidth, a, b and c of (P1), shape (entries, 5)."""
+    price: Floats
+    """At which the sets were chosen, shape (sets,)."""
+
+
+def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSets:
+    """The cheap ones of every job; none for a job with a node that no server can hold.
+
+    Args:
+        instance: the system.
+        rent: price of all of each server's storage, at least 0, shape (servers,).
+        price: of each pair, at least 0, shape (pairs,).
+    """
+    size = visible(instance.service_load)
+    servers, uses, prices, counts = [], [], [], []
+    for k in range(instance.num_jobs):
+        table = _Table(instance, k, price)
+        taken = size[instance.job_service[k]]
+        fee = taken * rent
+        found = [np.array(held) for held in _minimal(table.reach & (taken <= 1), fee)]
+        cost = np.array([fee[s].sum() + table.price[:, s].min(axis=1).sum() for s in found])
+        cheap = np.flatnonzero(cost <= cost.min(initial=np.inf) + MARGIN)
+        counts.append(len(cheap))
+        prices.append(cost[cheap])
+        servers += [found[n] for n in cheap]
+        uses += [np.column_stack([taken[found[n]], table.shared(found[n])]) for n in cheap]
+    job = np.repeat(np.arange(instance.num_jobs), counts)
+    return CoveringSets(
+        job,
+        instance.job_service[job],
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        np.concatenate([[0], np.cumsum([len(s) for s in servers])]).astype(np.int64),
+        np.concatenate([np.zeros(0, dtype=np.int64), *servers]),
+        np.concatenate([np.zeros((0, 5)), *uses]),
+        np.concatenate(prices),
+    )
+
+
+class _Table:
+    """Reach, prices and loads of one job, a row per node and a column per server."""
+
+    def __init__(self, instance: Instance, job: int, price: Floats) -> None:
+        pairs, nodes = instance.job_pairs[job], instance.job_nodes[job]
+        at = np.searchsorted(nodes, instance.pair_node[pairs]), instance.pair_server[pairs]
+        shape = len(nodes), instance.num_servers
+        self.reach = np.zeros(shape, dtype=np.bool_)
+        self.reach[at] = True
+        self.price = np.full(shape, np.inf)
+        self.price[at] = price[pairs]
+        self.load = np.zeros((4, *shape))
+        loads = (
+            instance.inbound_load,
+            instance.compute_load,
+            instance.comm_load,
+            instance.cross_load,
+        )
+        for r, load in enumerate(loads):
+            self.load[r][at] = load[pairs]
+
+    def shared(self, servers: Integers) -> Floats:
+        """Loads on a set of servers, each node shared equally; shape (servers of it, 4)."""
+        reach = self.reach[:, servers]
+        part = reach / reach.sum(axis=1, keepdims=True)
+        return np.asarray((self.load[:, :, servers] * part).sum(axis=1).T)
+
+
+def _minimal(reach: Booleans, fee: Floats) -> list[list[int]]:
+    """Covering sets without a superfluous server, cheap servers tried first.
+
+    Args:
+        reach: whether a node reaches a server, shape (nodes, servers).
+        fee: by which servers are tried in order, shape (servers,).
+    """
+    masks = sorted({sum(1 << int(j) for j in np.flatnonzero(row)) for row in reach})
+    needed = [m for m in masks if not any(o & m == o != m for o in masks)]
+    needed.sort(key=int.bit_count)
+    order = np.argsort(fee, kind="stable").tolist()
+    found: list[int] = []
+
+    def extend(held: int, without: int) -> None:
+        open_rows = [m for m in needed if not m & held]
+        if not open_rows:
+            if all(any(m & held == 1 << j for m in needed) for j in _members(held)):
+                found.append(held)
+            return
+        row = open_rows[0] & ~without
+        for j in order:
+            if len(found) >= MOST_SETS:
+                return
+            if row >> j & 1:
+                extend(held | 1 << j, without)
+                without |= 1 << j
+
+    extend(0, 0)
+    return [_members(held) for held in found]
+
+
+def _members(mask: int) -> list[int]:
+    return [j for j in range(mask.bit_length()) if mask >> j & 1]

@@ -1,0 +1,257 @@
+"""So many jobs of DSRP by tabu search over the sets of servers that their services stand on.
+
+A fixed number of jobs is inside, each on one covering set; servers may be overfull. A step takes a
+job off an overfull server and puts it, or a job from outside, where the weighted excess becomes
+least; weights of what stays overfull grow. Once nothing is, nodes are packed on the sets' servers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.drp.covering_sets import CoveringSets
+from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
+from formulations.drp.loads import visible
+from formulations.drp.packing import Packing
+from optsched.jit import njit_cached
+
+STEPS = 500
+"""Steps between two looks at the clock."""
+PATIENCE = 1000
+"""Steps in vain, for each job, before another beginning."""
+BEGINNINGS = 20
+"""Beginnings in vain after which the search ends."""
+ROOM = 0.05
+"""By which estimated bandwidth and compute may be exceeded: nodes are not really shared equally."""
+DISORDER = 0.2
+"""Relative, of the prices by which the first jobs are chosen."""
+TENURE = (3, 11)
+"""Steps for which a job that came or went stays so."""
+GROWTH = 1.02
+"""Of the weight of what is overfull where no step helps."""
+PACKING_SECONDS = 2.0
+"""Longest packing of nodes."""
+PACKING_STEPS = 2
+"""Of packing, per node."""
+ROUNDING = 1e-11
+"""Excess that counts as none."""
+
+
+class State(NamedTuple):
+    """Which jobs stand where, and what that makes of the servers."""
+
+    chosen: Integers
+    """Set of each job, -1 outside; shape (jobs,)."""
+    held: Integers
+    """Jobs that need a service on a server, shape (services, servers)."""
+    load: Floats
+    """Storage, inbound bandwidth, a, b and c of every server, shape (servers, 5)."""
+    weight: Floats
+    """Of storage, inbound bandwidth and load factor beyond 1, shape (servers, 3)."""
+    free: Integers
+    """Step from which a job may move again, shape (jobs,)."""
+
+
+class SetExchange:
+    """The search on one instance."""
+
+    def __init__(self, instance: Instance, sets: CoveringSets, rng: np.random.Generator) -> None:
+        """Prepare.
+
+        Args:
+            instance: the system.
+            sets: on which the services of jobs may stand.
+            rng: of beginnings, tenures, and which server is relieved first.
+        """
+        self.instance, self.rng = instance, rng
+        use = sets.use.copy()
+        use[:, 1:] /= 1 + ROOM
+        self.sets = sets._replace(use=use)
+        self._usable = np.flatnonzero(np.diff(sets.first))
+        self._cheapest = np.array([self._set(k)[1] for k in self._usable.tolist()])
+
+    def _set(self, k: int) -> tuple[int, float]:
+        """The cheapest set of a job, and its price."""
+        price = self.sets.price[self.sets.first[k] : self.sets.first[k + 1]]
+        return int(self.sets.first[k] + price.argmin()), float(price.min())
+
+    def search(self, target: int, go_on: Callable[[], bool]) -> Integers | None:
+        """An association of so many jobs, shape (nodes,), or None if none was found in time."""
+        if target > len(self._usable):
+            return None
+        for _ in range(BEGINNINGS):
+            state = self._begin(target)
+            for began in range(0, PATIENCE * self.instance.num_jobs, STEPS):
+                if not go_on():
+                    return None
+                if exchange(self.sets, state, self.rng.random((STEPS, 3)), began):
+                    packed = self._packed(state.chosen)
+                    if packed is not None:
+                        return packed
+                    break
+        return None
+
+    def _begin(self, target: int) -> State:
+        """The cheapest jobs, about, on their cheapest sets."""
+        instance = self.instance
+        servers, jobs = instance.num_servers, instance.num_jobs
+        state = State(
+            np.full(jobs, -1, dtype=np.int64),
+            np.zeros((instance.num_services, servers), dtype=np.int64),
+            np.zeros((servers, 5)),
+            np.ones((servers, 3)),
+            np.zeros(jobs, dtype=np.int64),
+        )
+        noise = self.rng.uniform(1 - DISORDER, 1 + DISORDER, len(self._usable))
+        for k in self._usable[np.argsort(self._cheapest * noise, kind="stable")[:target]].tolist():
+            state.chosen[k] = self._set(k)[0]
+            shift(self.sets, state, state.chosen[k], 1)
+        return state
+
+    def _packed(self, chosen: Integers) -> Integers | None:
+        """Nodes on the servers of the sets, and where storage is left, or None."""
+        instance = self.instance
+        reach = self._standing(chosen)[instance.pair_job, instance.pair_server]
+        pairs = self.rng.permutation(np.flatnonzero(reach))
+        assoc = np.full(instance.num_data_nodes, NO_SERVER)
+        assoc[instance.pair_node[pairs]] = instance.pair_server[pairs]
+        packing = Packing(instance, assoc, reach)
+        until = time.perf_counter() + PACKING_SECONDS
+        done = packing.search(self.rng, until, PACKING_STEPS * instance.num_data_nodes)
+        return packing.assoc if done else None
+
+    def _standing(self, chosen: Integers) -> Booleans:
+        """Whether a job can be on a server, shape (jobs, servers): storage left is filled too."""
+        instance, sets = self.instance, self.sets
+        size = visible(instance.service_load)
+        holds = np.zeros(size.shape, dtype=np.bool_)
+        inside = chosen >= 0
+        for n in chosen[inside].tolist():
+            holds[sets.service[n], sets.server[sets.start[n] : sets.start[n + 1]]] = True
+        nodes = np.zeros(size.shape)  # that would reach a service
+        pairs = np.flatnonzero(inside[instance.pair_job])
+        at = instance.job_service[instance.pair_job[pairs]], instance.pair_server[pairs]
+        np.add.at(nodes, at, 1.0)
+        stored = (holds * size).sum(axis=0)
+        for place in np.argsort(-nodes, axis=None, kind="stable"):
+            s, j = np.divmod(place, instance.num_servers)
+            if not holds[s, j] and nodes[s, j] > 0 and stored[j] + size[s, j] <= 1:
+                holds[s, j] = True
+                stored[j] += size[s, j]
+        return np.asarray(holds[instance.job_service] & inside[:, None])
+
+
+@njit_cached
+def excess(load: Floats, added: Floats, storage: float, weight: Floats) -> float:
+    """Weighted excess of a server, with something added that needs so much more storage."""
+    a, b, c = load[2] + added[2], load[3] + added[3], load[4] + added[4]
+    factor = (a + b) / 2 + np.sqrt((a - b) * (a - b) / 4 + c * c)
+    total = weight[0] * max(0.0, load[0] + storage - 1.0)
+    total += weight[1] * max(0.0, load[1] + added[1] - 1.0)
+    return total + weight[2] * max(0.0, factor - 1.0)
+
+
+@njit_cached
+def shift(sets: CoveringSets, state: State, n: int, sign: int) -> None:
+    """Put a set's job on its servers, or take it off them."""
+    service = sets.service[n]
+    for q in range(sets.start[n], sets.start[n + 1]):
+        j = sets.server[q]
+        state.held[service, j] += sign
+        if state.held[service, j] == (1 if sign > 0 else 0):
+            state.load[j, 0] += sign * sets.use[q, 0]
+        for r in range(1, 5):
+            state.load[j, r] += sign * sets.use[q, r]
+
+
+@njit_cached
+def exchange(sets: CoveringSets, state: State, noise: Floats, began: int) -> bool:
+    """Steps until no server is overfull.
+
+    Args:
+        sets: on which jobs may stand.
+        state: changed in place.
+        noise: uniform in [0, 1), a row per step, shape (steps, 3).
+        began: number of the first step.
+
+    Returns:
+        Whether no server is overfull now.
+    """
+    jobs, servers = len(sets.first) - 1, len(state.load)
+    nothing = np.zeros(5)
+    now = np.zeros(servers)
+    for step in range(len(noise)):
+        worst, most = -1, 0.0
+        for j in range(servers):
+            now[j] = excess(state.load[j], nothing, 0.0, state.weight[j])
+            turn = now[j] * (0.1 + (noise[step, 0] * (j + 1) * 7.31) % 1.0)
+            if now[j] > ROUNDING * state.weight[j].min() and turn > most:
+                worst, most = j, turn
+        if worst < 0:
+            return True
+        time_now = began + step
+        best, leaving, coming = np.inf, -1, -1
+        before = now.sum()
+        for k in range(jobs):
+            own = state.chosen[k]
+            if own < 0 or state.free[k] > time_now:
+                continue
+            there = False
+            for q in range(sets.start[own], sets.start[own + 1]):
+                there = there or sets.server[q] == worst
+            if not there:
+                continue
+            shift(sets, state, own, -1)
+            without = before
+            for q in range(sets.start[own], sets.start[own + 1]):
+                j = sets.server[q]
+                without -= now[j]
+                now[j] = excess(state.load[j], nothing, 0.0, state.weight[j])
+                without += now[j]
+            for k2 in range(jobs):
+                if k2 != k and (state.chosen[k2] >= 0 or state.free[k2] > time_now):
+                    continue
+                for n in range(sets.first[k2], sets.first[k2 + 1]):
+                    if n == own:
+                        continue
+                    value = without
+                    for q in range(sets.start[n], sets.start[n + 1]):
+                        j = sets.server[q]
+                        new = 0.0 if state.held[sets.service[n], j] > 0 else sets.use[q, 0]
+                        after = excess(state.load[j], sets.use[q], new, state.weight[j])
+                        value += after - now[j]
+                        if value >= best:
+                            break
+                    if value < best:
+                        best, leaving, coming = value, k, n
+            shift(sets, state, own, 1)
+            for q in range(sets.start[own], sets.start[own + 1]):
+                j = sets.server[q]
+                now[j] = excess(state.load[j], nothing, 0.0, state.weight[j])
+        if leaving < 0:
+            continue
+        shift(sets, state, state.chosen[leaving], -1)
+        state.chosen[leaving] = -1
+        shift(sets, state, coming, 1)
+        entering = sets.job[coming]
+        state.chosen[entering] = coming
+        width = TENURE[1] - TENURE[0]
+        state.free[leaving] = time_now + TENURE[0] + int(noise[step, 1] * width)
+        state.free[entering] = time_now + TENURE[0] + int(noise[step, 2] * width)
+        if best >= before:
+            for j in range(servers):
+                a, b, c = state.load[j, 2], state.load[j, 3], state.load[j, 4]
+                factor = (a + b) / 2 + np.sqrt((a - b) * (a - b) / 4 + c * c)
+                if state.load[j, 0] > 1:
+                    state.weight[j, 0] *= GROWTH
+                if state.load[j, 1] > 1:
+                    state.weight[j, 1] *= GROWTH
+                if factor > 1:
+                    state.weight[j, 2] *= GROWTH
+        if time_now % 50 == 0:
+            state.weight[:] = state.weight / state.weight.mean()
+    return False
