@@ -59,7 +59,7 @@ CHOICE_SECONDS = 20.0
 """Longest choice of jobs."""
 RELAXATION_SHARE = 0.5
 """Part of the time that the first relaxation may take."""
-INSERTION_SHARE = 0.1
+INSERTION_SHARE = 0.25
 """Part of the time left that inserting jobs may take, where there are services."""
 EXCHANGE_SHARE = 0.6
 """Part of the time left then that exchanging them may take."""

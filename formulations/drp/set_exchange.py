@@ -7,6 +7,7 @@ least; weights of what stays overfull grow. Once nothing is, nodes are packed on
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -83,12 +84,13 @@ class SetExchange:
         """An association of so many jobs, shape (nodes,), or None if none was found in time."""
         if target > len(self._usable):
             return None
+        shape = STEPS, self.instance.num_servers + 2
         for _ in range(BEGINNINGS):
             state = self._begin(target)
             for began in range(0, PATIENCE * self.instance.num_jobs, STEPS):
                 if not go_on():
                     return None
-                if exchange(self.sets, state, self.rng.random((STEPS, 3)), began):
+                if exchange(self.sets, state, self.rng.random(shape), began):
                     packed = self._packed(state.chosen)
                     if packed is not None:
                         return packed
@@ -146,18 +148,23 @@ class SetExchange:
 
 
 @njit_cached
+def load_factor(a: float, b: float, c: float) -> float:
+    """lambda_max of (P1)."""
+    return float((a + b) / 2 + math.sqrt((a - b) * (a - b) / 4 + c * c))
+
+
+@njit_cached
 def excess(load: Floats, added: Floats, storage: float, weight: Floats) -> float:
     """Weighted excess of a server, with something added that needs so much more storage."""
-    a, b, c = load[2] + added[2], load[3] + added[3], load[4] + added[4]
-    factor = (a + b) / 2 + np.sqrt((a - b) * (a - b) / 4 + c * c)
+    factor = load_factor(load[2] + added[2], load[3] + added[3], load[4] + added[4])
     total = weight[0] * max(0.0, load[0] + storage - 1.0)
     total += weight[1] * max(0.0, load[1] + added[1] - 1.0)
-    return total + weight[2] * max(0.0, factor - 1.0)
+    return float(total + weight[2] * max(0.0, factor - 1.0))
 
 
 @njit_cached
 def shift(sets: CoveringSets, state: State, n: int, sign: int) -> None:
-    """Put a set's job on its servers, or take it off them."""
+    """Put a set's job on its servers (sign 1), or take it off them (sign -1)."""
     service = sets.service[n]
     for q in range(sets.start[n], sets.start[n + 1]):
         j = sets.server[q]
@@ -169,69 +176,109 @@ def shift(sets: CoveringSets, state: State, n: int, sign: int) -> None:
 
 
 @njit_cached
+def weigh(sets: CoveringSets, state: State, n: int, now: Floats) -> None:
+    """Weighted excess of the servers of a set."""
+    nothing = np.zeros(5)
+    for q in range(sets.start[n], sets.start[n + 1]):
+        j = sets.server[q]
+        now[j] = excess(state.load[j], nothing, 0.0, state.weight[j])
+
+
+@njit_cached
+def entry(
+    sets: CoveringSets, state: State, now: Floats, out: int, step: int, most: float
+) -> tuple[float, int]:
+    """The set on which a job comes in at least excess, below a limit; -1 where there is none.
+
+    Args:
+        sets: on which jobs may stand.
+        state: a job having been taken out of it.
+        now: weighted excess of every server, shape (servers,).
+        out: the job taken out, which may come back on another of its sets.
+        step: number of the step.
+        most: the limit.
+
+    Returns:
+        The weighted excess of all servers then, and the set.
+    """
+    best, coming, total = most, -1, now.sum()
+    for k in range(len(sets.first) - 1):
+        if k != out and (state.chosen[k] >= 0 or state.free[k] > step):
+            continue
+        for n in range(sets.first[k], sets.first[k + 1]):
+            if n == state.chosen[k]:
+                continue
+            value = total
+            for q in range(sets.start[n], sets.start[n + 1]):
+                j = sets.server[q]
+                new = 0.0 if state.held[sets.service[n], j] > 0 else sets.use[q, 0]
+                value += excess(state.load[j], sets.use[q], new, state.weight[j]) - now[j]
+                if value >= best:
+                    break
+            if value < best:
+                best, coming = value, n
+    return best, coming
+
+
+@njit_cached
+def best_step(
+    sets: CoveringSets, state: State, now: Floats, worst: int, step: int
+) -> tuple[float, int, int]:
+    """The job that leaves a server and the set that comes, -1 where none may, at least excess."""
+    best, leaving, coming = np.inf, -1, -1
+    for k in range(len(sets.first) - 1):
+        own = state.chosen[k]
+        if own < 0 or state.free[k] > step:
+            continue
+        if worst not in sets.server[sets.start[own] : sets.start[own + 1]]:
+            continue
+        shift(sets, state, own, -1)
+        weigh(sets, state, own, now)
+        value, n = entry(sets, state, now, k, step, best)
+        if n >= 0:
+            best, leaving, coming = value, k, n
+        shift(sets, state, own, 1)
+        weigh(sets, state, own, now)
+    return best, leaving, coming
+
+
+@njit_cached
+def grow(state: State) -> None:
+    """Make what is overfull weigh more, the mean weight remaining 1."""
+    for j in range(len(state.load)):
+        load, weight = state.load[j], state.weight[j]
+        if load[0] > 1:
+            weight[0] *= GROWTH
+        if load[1] > 1:
+            weight[1] *= GROWTH
+        if load_factor(load[2], load[3], load[4]) > 1:
+            weight[2] *= GROWTH
+    state.weight[:] = state.weight / state.weight.mean()
+
+
+@njit_cached
 def exchange(sets: CoveringSets, state: State, noise: Floats, began: int) -> bool:
     """Steps until no server is overfull.
 
     Args:
         sets: on which jobs may stand.
         state: changed in place.
-        noise: uniform in [0, 1), a row per step, shape (steps, 3).
+        noise: uniform in [0, 1), shape (steps, servers + 2).
         began: number of the first step.
 
     Returns:
         Whether no server is overfull now.
     """
-    jobs, servers = len(sets.first) - 1, len(state.load)
-    nothing = np.zeros(5)
+    servers, nothing, width = len(state.load), np.zeros(5), TENURE[1] - TENURE[0]
     now = np.zeros(servers)
-    for step in range(len(noise)):
-        worst, most = -1, 0.0
+    for row in range(len(noise)):
         for j in range(servers):
             now[j] = excess(state.load[j], nothing, 0.0, state.weight[j])
-            turn = now[j] * (0.1 + (noise[step, 0] * (j + 1) * 7.31) % 1.0)
-            if now[j] > ROUNDING * state.weight[j].min() and turn > most:
-                worst, most = j, turn
-        if worst < 0:
+        if now.sum() <= ROUNDING:
             return True
-        time_now = began + step
-        best, leaving, coming = np.inf, -1, -1
-        before = now.sum()
-        for k in range(jobs):
-            own = state.chosen[k]
-            if own < 0 or state.free[k] > time_now:
-                continue
-            there = False
-            for q in range(sets.start[own], sets.start[own + 1]):
-                there = there or sets.server[q] == worst
-            if not there:
-                continue
-            shift(sets, state, own, -1)
-            without = before
-            for q in range(sets.start[own], sets.start[own + 1]):
-                j = sets.server[q]
-                without -= now[j]
-                now[j] = excess(state.load[j], nothing, 0.0, state.weight[j])
-                without += now[j]
-            for k2 in range(jobs):
-                if k2 != k and (state.chosen[k2] >= 0 or state.free[k2] > time_now):
-                    continue
-                for n in range(sets.first[k2], sets.first[k2 + 1]):
-                    if n == own:
-                        continue
-                    value = without
-                    for q in range(sets.start[n], sets.start[n + 1]):
-                        j = sets.server[q]
-                        new = 0.0 if state.held[sets.service[n], j] > 0 else sets.use[q, 0]
-                        after = excess(state.load[j], sets.use[q], new, state.weight[j])
-                        value += after - now[j]
-                        if value >= best:
-                            break
-                    if value < best:
-                        best, leaving, coming = value, k, n
-            shift(sets, state, own, 1)
-            for q in range(sets.start[own], sets.start[own + 1]):
-                j = sets.server[q]
-                now[j] = excess(state.load[j], nothing, 0.0, state.weight[j])
+        before, step = now.sum(), began + row
+        worst = int(np.argmax(now * noise[row, :servers]))
+        best, leaving, coming = best_step(sets, state, now, worst, step)
         if leaving < 0:
             continue
         shift(sets, state, state.chosen[leaving], -1)
@@ -239,19 +286,8 @@ def exchange(sets: CoveringSets, state: State, noise: Floats, began: int) -> boo
         shift(sets, state, coming, 1)
         entering = sets.job[coming]
         state.chosen[entering] = coming
-        width = TENURE[1] - TENURE[0]
-        state.free[leaving] = time_now + TENURE[0] + int(noise[step, 1] * width)
-        state.free[entering] = time_now + TENURE[0] + int(noise[step, 2] * width)
+        state.free[leaving] = step + TENURE[0] + int(noise[row, servers] * width)
+        state.free[entering] = step + TENURE[0] + int(noise[row, servers + 1] * width)
         if best >= before:
-            for j in range(servers):
-                a, b, c = state.load[j, 2], state.load[j, 3], state.load[j, 4]
-                factor = (a + b) / 2 + np.sqrt((a - b) * (a - b) / 4 + c * c)
-                if state.load[j, 0] > 1:
-                    state.weight[j, 0] *= GROWTH
-                if state.load[j, 1] > 1:
-                    state.weight[j, 1] *= GROWTH
-                if factor > 1:
-                    state.weight[j, 2] *= GROWTH
-        if time_now % 50 == 0:
-            state.weight[:] = state.weight / state.weight.mean()
+            grow(state)
     return False
