@@ -6,6 +6,7 @@ estimated: the work of a node is shared equally by those of the set that it reac
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,8 @@ import numpy as np
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 
-MOST_SETS = 2000
-"""Sets of one job that are listed; dear ones are left out beyond."""
+MOST_STEPS = 20_000
+"""Of listing the sets of one job; those of dear servers are left out beyond."""
 MARGIN = 0.25
 """By which a set may be dearer than the job's cheapest, in jobs."""
 
@@ -111,18 +112,18 @@ def _minimal(reach: Booleans, fee: Floats) -> list[list[int]]:
     needed.sort(key=int.bit_count)
     order = np.argsort(fee, kind="stable").tolist()
     found: list[int] = []
+    steps = itertools.count()
 
     def extend(held: int, without: int) -> None:
-        open_rows = [m for m in needed if not m & held]
-        if not open_rows:
+        if next(steps) >= MOST_STEPS:
+            return
+        row = next((m for m in needed if not m & held), None)
+        if row is None:
             if all(any(m & held == 1 << j for m in needed) for j in _members(held)):
                 found.append(held)
             return
-        row = open_rows[0] & ~without
         for j in order:
-            if len(found) >= MOST_SETS:
-                return
-            if row >> j & 1:
+            if row & ~without & 1 << j:
                 extend(held | 1 << j, without)
                 without |= 1 << j
 

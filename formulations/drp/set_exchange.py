@@ -26,7 +26,7 @@ PATIENCE = 1000
 """Steps in vain, for each job, before another beginning."""
 BEGINNINGS = 20
 """Beginnings in vain after which the search ends."""
-ROOM = 0.05
+ROOM = 0.1
 """By which estimated bandwidth and compute may be exceeded: nodes are not really shared equally."""
 DISORDER = 0.2
 """Relative, of the prices by which the first jobs are chosen."""

@@ -72,6 +72,16 @@ def test_a_set_takes_the_service_and_equal_shares_of_each_node(instance):
             assert sets.use[q, 1] == pytest.approx(inbound)
 
 
+def test_listing_that_is_cut_short_keeps_true_sets(monkeypatch):
+    instance = generate(np.random.default_rng(0), jobs=2)
+    every = free_sets(instance)
+    monkeypatch.setattr("formulations.drp.covering_sets.MOST_STEPS", 50)
+    some = free_sets(instance)
+    assert 0 < len(some.job) < len(every.job)
+    for k in range(2):
+        assert set(listed(some, k)) < set(listed(every, k))
+
+
 def test_dear_sets_are_left_out():
     instance = system([(0, 1, [0, 1, 2])], [9, 9, 9], service_size_bytes=[1.0],
                       server_storage_bytes=[1.0, 1.0, 1.0])  # fmt: skip
