@@ -8,6 +8,7 @@ becomes dearer and the job is tried again.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
@@ -99,18 +100,19 @@ class Insertion:
         best, count, price = self.assoc.copy(), self._count, self._price
         most_jobs, vain, patience = count, 0, PATIENCE * self.instance.num_jobs**2
         warmth = WARMTH * float(self._alone.max(initial=0.0, where=np.isfinite(self._alone)))
-        while most_jobs < most and vain < patience and go_on():
-            before = self._copy()
-            self._empty()
-            noise = self.rng.uniform(1 - SPREAD, 1 + SPREAD, len(self._rent))
-            self._fill(self._rent * noise)
-            now, cost, vain = self._count, self._price, vain + 1
-            if now > most_jobs:
-                best, most_jobs, vain = self.assoc.copy(), now, 0
-            if now > count or (now == count and cost - price < warmth * self.rng.exponential()):
-                count, price = now, cost
-            else:
-                self.assoc, self._needed, self._load, self._stored, self._own = before
+        with suppress(TimeoutError):  # loops not compiled yet; what was met counts all the same
+            while most_jobs < most and vain < patience and go_on():
+                before = self._copy()
+                self._empty()
+                noise = self.rng.uniform(1 - SPREAD, 1 + SPREAD, len(self._rent))
+                self._fill(self._rent * noise)
+                now, cost, vain = self._count, self._price, vain + 1
+                if now > most_jobs:
+                    best, most_jobs, vain = self.assoc.copy(), now, 0
+                if now > count or (now == count and cost - price < warmth * self.rng.exponential()):
+                    count, price = now, cost
+                else:
+                    self.assoc, self._needed, self._load, self._stored, self._own = before
         return best
 
     def _empty(self) -> None:

@@ -12,6 +12,7 @@ from formulations.drp import DSRP, PROBLEM
 from formulations.drp.decode import encode_services, schedule_of
 from formulations.drp.exact import Choice, rounded
 from formulations.drp.generator import generate
+from formulations.drp.job_insertion import Insertion
 from formulations.drp.projected import problem_22_projected
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -91,3 +92,16 @@ def test_rounding_a_choice_takes_the_server_with_most_of_a_node():
     x = np.array([1.0, 0.3, 0.7, 0.6, 0.4, 1.0])
     chosen = Choice(x, np.array([True, True, False]))
     assert rounded(instance, chosen).tolist() == [0, 1, 0, -1]
+
+
+def test_jobs_inserted_before_time_is_over_stay_in(monkeypatch):
+    instance = worked_dsrp()
+    jobs = Insertion(instance, np.random.default_rng(0), np.ones(instance.num_servers))
+
+    def over(self):
+        raise TimeoutError
+
+    monkeypatch.setattr(Insertion, "_empty", over)
+    found = schedule_of(instance, jobs.search(instance.num_jobs, lambda: True), services=True)
+    assert found.admit.sum() >= 1
+    assert DSRP.check(instance, found) == []
