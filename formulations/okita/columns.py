@@ -244,7 +244,7 @@ class _Search:
         self.infeasible = found.status is Status.INFEASIBLE and self.schedule is None
         self.proven = (
             found.objective is not None
-            and self.cost <= found.objective
+            and self.cost - found.objective <= _MET * max(1.0, abs(self.cost))
             and found.status is Status.OPTIMAL
         )
         self.message = found.message

@@ -11,13 +11,14 @@ from okita_cases import listed_optimum, tiny, worked_example
 from formulations.okita import PROBLEM, Instance
 from formulations.okita.bounds import lb_alone, lb_sites
 from formulations.okita.check import check, completion_slots, cost
-from formulations.okita.columns import column_bound
+from formulations.okita.columns import _Search, column_bound
 from formulations.okita.construct import Planner
 from formulations.okita.latency import Latencies
 from formulations.okita.problem_2 import problem_2
 from formulations.okita.problem_2_aggregated import problem_2_aggregated, problem_2_logical
 from formulations.okita.relaxed_columns import relaxed_column_bound
 from formulations.okita.windows import LARGEST_COEFFICIENT, safe_horizon, windows
+from optsched.decomposition import ColumnSolution
 from optsched.errors import InputError
 from optsched.solve import solve
 from optsched.solvers.options import Options
@@ -55,6 +56,15 @@ def test_the_worked_example_costs_12_from_two_slots_on(horizon):
     answer = optimum("problem_2_columns(horizon_mode=given)", instance)
     assert answer.solution.objective == pytest.approx(12.0)
     assert check(instance, answer.schedule, within_horizon=True) == []
+
+
+@pytest.mark.parametrize(("apart", "proven"), [(0.9e-9, True), (1.1e-9, False)])
+def test_a_cost_that_is_proven_up_to_rounding_is_proven(apart, proven):
+    search = _Search(worked_example(), Options(), None, "given")
+    search.hear = lambda bound, incumbent: None
+    search.cost = 1000.0
+    search.learn(ColumnSolution(Status.OPTIMAL, 1000.0 * (1 - apart), 1000.0 * (1 - apart)))
+    assert search.proven is proven
 
 
 def test_the_worked_example_cannot_be_done_in_one_slot():
