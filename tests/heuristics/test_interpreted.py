@@ -16,6 +16,9 @@ from formulations.aerialedge.pattern_search import tabulated
 from formulations.batch.insertion import Occupancy, inserted
 from formulations.batch.neighbourhoods import Neighbourhoods
 from formulations.batch.prospects import prospects
+from formulations.drp.covering_sets import covering_sets
+from formulations.drp.generator import tiny
+from formulations.drp.set_exchange import SetExchange
 from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.job_prices import free_terms
@@ -147,6 +150,14 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     steps = iter(range(3))
     near = Neighbourhoods(chosen, chosen.instance.weight, runs, instance_rng(0))
     assert len(near.search(lambda: next(steps, None) is not None)) > 1
+    few = problem("preemptive").generate(instance_rng(1), **TINY["preemptive"] | {"jobs": 12})
+    assert problem("preemptive").solve("by_market", few).solution.status == "optimal"
+    stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # far too much for them
+    sets = covering_sets(stored, np.ones(stored.num_servers), np.zeros(stored.num_pairs))
+    monkeypatch.setattr("formulations.drp.set_exchange.STEPS", 30)
+    looks = iter(range(3))
+    go_on = lambda: next(looks, None) is not None  # noqa: E731
+    assert SetExchange(stored, sets, instance_rng(0)).search(stored.num_jobs, go_on) is None
     hours = np.arange(1.0, 41.0) * 3600
     trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))
     for policy in POLICIES:
