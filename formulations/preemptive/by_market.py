@@ -38,6 +38,8 @@ from optsched.solvers.trajectory import Course
 
 PRICES_SHARE = 0.2
 """Part of the time for prices."""
+EXCHANGE_SHARE = 0.4
+"""Part of the time left for exchanging jobs between edge and cloud; it ends by itself before."""
 FIRST_SHARE = 0.5
 """Part of a market's time for completions near the prices' bound, before those that a proof of the
 best schedule known must look at."""
@@ -145,7 +147,9 @@ class _Search:
         markets = zip(proof.markets, proof.priced, strict=True)
         self.parts = [_Part(self.instance, market, priced) for market, priced in markets]
         self.clock.tell(self.bound)
-        for schedule in (start, guided_schedule(self.instance, proof)):
+        time = Clock(self.clock.within(EXCHANGE_SHARE), self.clock.stop)
+        guided = guided_schedule(self.instance, proof, clock=time, seed=self.options.seed)
+        for schedule in (start, guided):
             if schedule is not None and not check(self.instance, schedule, slotted=True):
                 for part in self.parts:
                     part.offer(schedule.of_jobs(part.jobs))

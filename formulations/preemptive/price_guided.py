@@ -1,8 +1,7 @@
-"""An offline schedule guided by prices, and what they prove of the optimum (sheet, section 11).
+"""An offline schedule guided by prices, and what they prove of the optimum.
 
 Jobs whose cheapest way at the best prices found lies below the fast cloud go to the edge, shortest
-remaining work first; those that would end there no sooner than in the fast cloud go there, and the
-others run again. Work changes workers, as (2) allows.
+remaining work first. Work changes workers, as (2) allows.
 """
 
 from __future__ import annotations
@@ -14,20 +13,15 @@ from numpy.typing import NDArray
 
 from formulations.preemptive.check import cost
 from formulations.preemptive.decode import cloud_services
-from formulations.preemptive.grid import fast_completion
-from formulations.preemptive.instance import CLOUD, ROUNDING, Booleans, Floats, Instance, Integers
-from formulations.preemptive.markets import Market
+from formulations.preemptive.edge_choice import EdgeChoice, Times
+from formulations.preemptive.instance import CLOUD, Booleans, Floats, Instance
 from formulations.preemptive.prices import STEPS, PriceProof, price
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
-from formulations.preemptive.shortest_first import shortest_first
+from optsched.clock import Clock
 from optsched.methods import Answer, ExactMethod
 from optsched.parallel import Processes
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
-
-ROUNDS = 10
-"""Runs of shortest remaining work first, at most."""
-
 
 SLOTS_ADD = 1.1
 """Factor by which whole slots may raise the work of half of the jobs; where they raise it more,
@@ -78,82 +72,41 @@ PRICE_GUIDED = ExactMethod(
 )  # fmt: skip
 
 
-def guided_schedule(instance: Instance, proof: PriceProof) -> Schedule:
-    """The schedule that the prices guide."""
-    slotted, begin = proof.slotted, instance.release_time
-    cloud = begin + instance.upload_delay_cloud
-    fast_end = cloud + instance.chunk_time_fast
-    if slotted:
-        begin, cloud = np.ceil(begin - ROUNDING), np.ceil(cloud - ROUNDING)
-        fast_end = fast_completion(instance)
-    together, rest = np.ones(instance.jobs, dtype=bool), np.zeros(instance.jobs)
-    parts = []
-    for market, priced in zip(proof.markets, proof.priced, strict=True):
-        chosen = market.jobs[np.isfinite(priced.age)]
-        served, left, runs = _edge(instance, market, chosen, begin, cloud, fast_end, slotted)
-        together[served], rest[served] = False, left
-        parts.append(runs)
-    return _schedule(instance, np.concatenate(parts), together, cloud, rest, slotted)
-
-
-def _edge(
-    instance: Instance,
-    market: Market,
-    chosen: Integers,
-    begin: Floats,
-    cloud: Floats,
-    fast_end: Floats,
-    slotted: bool,
-) -> tuple[Integers, Floats, NDArray[Any]]:
-    """Who of a market ends at the edge before it would in the fast cloud, and how.
+def guided_schedule(
+    instance: Instance, proof: PriceProof, *, clock: Clock | None = None, seed: int = 0
+) -> Schedule:
+    """The schedule that the prices guide.
 
     Args:
         instance: any.
-        market: whose workers there are.
-        chosen: jobs to try.
-        begin: when each job may run first, slots.
-        cloud: when each may run in the cloud, slots.
-        fast_end: when each ends whole in the cloud, slots.
-        slotted: whether all of that is in whole slots.
-
-    Returns:
-        The jobs, the work each leaves to the cloud, the runs at the edge.
+        proof: its prices.
+        clock: for exchanges that make the choice of jobs better; None: there are none.
+        seed: of these.
     """
-    work = instance.work_slow if slotted else instance.num_chunks * instance.chunk_time_slow
-    chosen = chosen[np.argsort(begin[chosen], kind="stable")]
-    for again in range(ROUNDS):
-        end, rest, runs = shortest_first(
-            chosen,
-            instance.release_time[chosen],
-            begin[chosen],
-            instance.num_chunks[chosen],
-            work[chosen].astype(np.float64),
-            instance.upload_delay_edge,
-            market.may[np.searchsorted(market.jobs, chosen)],
-            market.group,
-            instance.worker_server[market.workers],
-            cloud[chosen],
-            fast_end[chosen],
-            slotted,
-        )
-        sooner = end < fast_end[chosen]
-        if sooner.all() or again == ROUNDS - 1:
-            break
-        chosen = chosen[sooner]
-    runs = runs[sooner[runs["job"]]]
-    runs["job"], runs["worker"] = chosen[runs["job"]], market.workers[runs["worker"]]
-    return chosen[sooner], rest[sooner], runs
+    times, rng = Times.of(instance, proof.slotted), np.random.default_rng(seed)
+    together, rest = np.ones(instance.jobs, dtype=bool), np.zeros(instance.jobs)
+    parts, waiting = [], instance.jobs
+    for market, priced in zip(proof.markets, proof.priced, strict=True):
+        edge = EdgeChoice(instance, market, times)
+        served = edge.settle(market.jobs[np.isfinite(priced.age)])
+        if clock is not None:
+            share = Clock(clock.left * len(market.jobs) / waiting, clock.stop)
+            served = edge.improved(served, share, rng)
+        waiting -= len(market.jobs)
+        together[served.jobs], rest[served.jobs] = False, served.rest
+        parts.append(served.runs)
+    return _schedule(instance, np.concatenate(parts), together, times, rest)
 
 
 def _schedule(
     instance: Instance,
     edge: NDArray[Any],
     together: Booleans,
-    cloud: Floats,
+    times: Times,
     rest: Floats,
-    slotted: bool,
 ) -> Schedule:
     """Runs on edge workers, and in the cloud a worker per chunk: whole jobs, or what is left."""
+    slotted, cloud = times.slotted, times.cloud
     work = instance.work_fast if slotted else instance.num_chunks * instance.chunk_time_fast
     work = np.where(together, work, rest)
     job = np.flatnonzero(work > 0)
