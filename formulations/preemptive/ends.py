@@ -97,6 +97,7 @@ def _by_end(
             count, _ = offered(offers, open_workers, chunks, price, cell, dearest)
         for i in range(count):
             cost, room, bought = offers[i]["price"], offers[i]["workers"] * slot, 0
+            # as in ``cheapest_ages``, which a step shared with this loop made a quarter slower
             while room > 0:
                 if held < work:
                     units = min(room, work - held)
