@@ -26,6 +26,7 @@ from formulations.preemptive.workload import philly_workload
 from heuristics.preemptive.a_online import a_online
 from optsched.errors import InputError
 from optsched.parallel import Processes
+from optsched.study.cluster import DaskCluster
 
 
 def proven(instance: Instance, prices: list[np.ndarray], cut: list[Market]) -> float:
@@ -173,6 +174,19 @@ def test_it_proves_the_same_on_several_processes() -> None:
     assert alone.bound(instance) == shared.bound(instance)
     for one, other in zip(alone.priced, shared.priced, strict=True):
         np.testing.assert_array_equal(one.price, other.price)
+
+
+def test_it_proves_the_same_on_a_cluster() -> None:
+    distributed = pytest.importorskip(
+        "distributed", reason="the extra optsched[dask] is not installed"
+    )
+    instance = generate(np.random.default_rng(1), jobs=40, servers=8, types=3, span=10)
+    alone = price(instance, steps=30)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        shared = price(instance, steps=30, executor=DaskCluster(cluster.scheduler_address))
+    assert alone.bound(instance) == shared.bound(instance)
 
 
 def test_the_search_may_stop_at_any_step_with_a_proof() -> None:
