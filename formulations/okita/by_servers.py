@@ -117,20 +117,22 @@ def _filled(
         last: the last slot of the schedule.
         server: site by slot, -1 for none.
         missing: price of a chunk left over.
-        workers: written, shape (slots, sites).
+        workers: written where there is a server, shape (slots, sites).
     """
     move, order, step = job.move, job.order, job.step  # machine code reads a tuple slowly
     worker_price, most, rate, work = job.worker_price, job.most, job.rate, job.work
     sites = len(job.supply)
     left = job.supply.copy()
     todo = left.sum()
-    workers[:, :] = 0
     ratio = np.empty(sites)
     slot = np.empty(sites, dtype=np.int64)
     fresh = np.zeros(sites, dtype=np.bool_)
     total = 0.0
+    runs, busy = np.empty(last + 1, dtype=np.int64), 0
     for t in range(last + 1):
         if server[t] >= 0:
+            runs[busy], busy = t, busy + 1
+            workers[t] = 0
             total += job.server_price[t, server[t]]
     ratio[:] = -np.inf
     while todo > 0:
@@ -143,8 +145,8 @@ def _filled(
         if not fresh[r]:  # what is offered only gets dearer as chunks become fewer
             best = np.inf
             slot[r] = -1
-            for t in range(last + 1):
-                if server[t] < 0 or workers[t, r] + step > most[t, server[t], r]:
+            for t in runs[:busy]:
+                if workers[t, r] + step > most[t, server[t], r]:
                     continue
                 if worker_price[t, server[t], r] < best:
                     best, slot[r] = worker_price[t, server[t], r], t

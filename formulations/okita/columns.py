@@ -29,6 +29,7 @@ from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.site_cuts import site_cuts
 from formulations.okita.site_rounding import rounded_limits
+from formulations.okita.volume import volume_bound
 from formulations.okita.windows import HorizonMode, Windows, last_slot, site_bounds, windows
 from optsched.clock import Clock
 from optsched.decomposition import (
@@ -38,6 +39,7 @@ from optsched.decomposition import (
     GenerationOptions,
     Incumbent,
 )
+from optsched.errors import InputError
 from optsched.jit import limited
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.problem import Bound
@@ -50,6 +52,8 @@ SEARCH_SHARE = 0.15
 """Part of the time for neighbourhoods before columns are generated."""
 ROUNDS = 20
 """Neighbourhoods in vain, for each job, after which that search ends."""
+INSERT_SHARE = 0.4
+"""Part of the time for inserting jobs as cheaply as can be where sites are many."""
 RELAX_SHARE = 0.5
 """Part of the time for a relaxation of the columns, where that is all that can be had."""
 CUTS_SHARE = 0.5
@@ -129,9 +133,11 @@ class _Search:
     def plan(self) -> None:
         """Jobs inserted, and bounds of each alone."""
         with suppress(TimeoutError):
-            self.offer(self.planner.best_insertion(self.clock.over))
+            part = Clock(self.clock.within(INSERT_SHARE), self.clock.stop)
+            enough = part.over if self.planner.beyond else self.clock.over
+            self.offer(self.planner.best_insertion(enough))
             self.floors = self.planner.floors
-            self.raise_bound(float(self.floors.sum()))
+            self.raise_bound(volume_bound(self.instance, self.floors))
 
     def improve(self, share: float, rounds: int) -> None:
         """Neighbourhoods of the best schedule, for a part of the time."""
@@ -177,6 +183,14 @@ class _Search:
     def span(self) -> Windows:
         """The slots that a schedule as cheap as the one known keeps to."""
         return windows(self.instance, mode=self.mode, known_cost=self.cost, job_bounds=self.floors)
+
+    def moderate(self) -> bool:
+        """Whether all latencies are such as solvers may see; the message says where not."""
+        try:
+            return self.span is not None
+        except InputError as error:
+            self.message = str(error)
+        return False
 
     def pricing(self) -> Pricing:
         """Of capacities and their roundings, with what is planned so far as its columns."""
@@ -253,7 +267,7 @@ class _Search:
         """Everything, as far as the limits allow."""
         with limited(self.latest), suppress(TimeoutError):
             self.plan()
-            if self.go_on():
+            if self.go_on() and self.moderate():
                 if self.planner.beyond:
                     self.relax()
                 else:

@@ -16,19 +16,16 @@ from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import FEW_SITES, STEPS, THOROUGH, ByUnits
 from formulations.okita.check import completion_slots, cost
-from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
+from formulations.okita.greedy import Greedy
+from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.job_prices import free_terms
 from formulations.okita.lattice import Lattice, build_lattice, lattice_points
 from formulations.okita.one_job import (
     JobTerms,
     Path,
     cheapest_paths,
-    dealt,
-    path_of,
     path_schedule,
 )
-from formulations.okita.problem_5 import exact_placement
-from formulations.okita.problem_7 import exact_transport
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import flow_cut_off, least_slots, site_bounds, slots_needed
 
@@ -48,6 +45,12 @@ class FreeCapacity:
             self._left = np.concatenate([self._left, empty])
         return self._left[first - 1 : first - 1 + slots]
 
+    def copy(self) -> FreeCapacity:
+        """One of its own that has as much left."""
+        other = FreeCapacity(self.instance)
+        other._left = self._left.copy()
+        return other
+
     @property
     def end(self) -> int:
         """The last slot in which something is taken, 0 if there is none."""
@@ -62,6 +65,14 @@ class FreeCapacity:
         use = self.instance.ps_demand[schedule.server_job]
         np.subtract.at(self._left, (schedule.server_slot - 1, schedule.server_site), use)
 
+    def hold(self, i: int, path: Path, share: int = 1) -> None:
+        """Take what a job's schedule uses; with share -1 give it back."""
+        instance, first = self.instance, int(self.instance.release_slot[i])
+        left = self.between(first, len(path.server))
+        left -= share * path.workers[:, :, None] * instance.worker_demand[i]
+        runs = np.flatnonzero(path.server >= 0)
+        left[runs, path.server[runs]] -= share * instance.ps_demand[i]
+
 
 @dataclass(frozen=True, eq=False)
 class Planner:
@@ -72,7 +83,7 @@ class Planner:
 
     instance: Instance
     late: Callable[[], bool] = lambda: False
-    """Asked before each job, each search for a schedule of one, and each slot of a greedy one."""
+    """Asked before each job, each search for a schedule of one, and as slots become more."""
 
     def _in_time(self, jobs: Iterable[int]) -> Iterator[int]:
         for i in jobs:
@@ -157,7 +168,7 @@ class Planner:
             path = self.best(i, free_terms(self.instance, i, slots, left))
             if path is None and slots == limit:
                 taken = FreeCapacity(self.instance) if room is None else room
-                return path_of(self.instance, i, self._greedy(i, taken))
+                return self._greedy(i, taken)
             reach = min(2 * slots, limit) if path is None else self._reach(i, path.price, limit)
             if path is not None and slots >= reach:
                 return path
@@ -184,68 +195,40 @@ class Planner:
     def insert(self, order: Sequence[int], enough: Callable[[], bool] = lambda: False) -> Schedule:
         """Jobs in this order, each as cheaply as what the earlier ones leave allows.
 
-        Raises:
-            TimeoutError: ``enough``, which is asked after each job.
+        Args:
+            order: of all jobs.
+            enough: asked before each job; once it is, the others are planned slot by slot.
         """
-        room, parts = FreeCapacity(self.instance), []
-        for i, path in self.inserted(order, room):
-            if enough():
-                raise TimeoutError("insertion was cut short")
+        room, parts, hurried = FreeCapacity(self.instance), [], False
+        for i in self._in_time(order):
+            hurried = hurried or enough()
+            path = self._greedy(i, room) if hurried else self.optimum(i, room)
             parts.append(path_schedule(self.instance, i, path))
+            room.hold(i, path)
         return Schedule.merged(parts)
 
     def inserted(self, order: Sequence[int], room: FreeCapacity) -> Iterator[tuple[int, Path]]:
         """The same one by one, beside what is taken already."""
         for i in self._in_time(order):
             path = self.optimum(i, room)
-            room.take(path_schedule(self.instance, i, path))
+            room.hold(i, path)
             yield i, path
 
     def greedy(self) -> Schedule:
         """Jobs in order of arrival, slot by slot as many workers as help: quick at any size."""
-        room, parts = FreeCapacity(self.instance), []
-        for i in self._in_time(np.argsort(self.instance.release_slot, kind="stable").tolist()):
-            parts.append(self._greedy(i, room))
-            room.take(parts[-1])
-        return Schedule.merged(parts)
+        order = np.argsort(self.instance.release_slot, kind="stable")
+        return self.insert(order.tolist(), lambda: True)
 
-    def _greedy(self, i: int, room: FreeCapacity) -> Schedule:
-        """In every slot as many workers as fit and help, placed by (5), data by (7')."""
-        instance = self.instance
-        q, left = instance.unit_bandwidth_cost, instance.num_chunks[i].copy()
-        move, talk = q * instance.chunk_size_mb[i], q * instance.exchange_size_mb[i]
-        worker, server = instance.worker_demand[i], instance.ps_demand[i]
-        parts: list[Schedule] = []
-        slot = int(instance.release_slot[i]) - 1
-        while left.sum() > 0:
+    def _greedy(self, i: int, room: FreeCapacity) -> Path:
+        def free(first: int, slots: int) -> Integers:
             self.look()
-            slot += 1
-            free = room.between(slot, 1)[0]
-            fit = workers_beside_server(free, worker, server)
-            most = int(np.maximum(fit, 0).sum(axis=1)[fit[:, 0] >= 0].max(initial=0))
-            count = min(most, int(instance.workers_needed(i, left.sum())))
-            placed = exact_placement(free, worker, server, talk, count)
-            trains = instance.chunks_done(i, placed.workers)
-            if trains.sum() == 0:
-                continue
-            target = np.minimum(left, trains)
-            surplus = np.cumsum(trains - target)
-            extra = min(int(left.sum()), int(trains.sum())) - int(target.sum())
-            target += np.diff(np.minimum(surplus, extra), prepend=0)
-            _, flow = exact_transport(left, target, move)
-            left -= flow.sum(axis=1)
-            site = np.flatnonzero(placed.workers)
-            same = np.full(len(site), i)
-            parts.append(
-                Schedule.build(
-                    workers=np.column_stack(
-                        [same, np.full(len(site), slot), site, placed.workers[site]]
-                    ),
-                    servers=[(i, slot, placed.server)],
-                    moves=dealt(i, flow, target[None], slot),
-                )
-            )
-        return Schedule.merged(parts)
+            return room.between(first, slots)
+
+        return self._by_slots.plan(i, free)
+
+    @cached_property
+    def _by_slots(self) -> Greedy:
+        return Greedy(self.instance)
 
     def best_insertion(self, enough: Callable[[], bool] = lambda: False) -> Schedule:
         """The best of a few orders: of arrival, of latency weight, of size.
@@ -267,7 +250,8 @@ class Planner:
         if self.beyond:
             found = [self.greedy()]
             with suppress(TimeoutError):
-                found.append(self.insert(orders[0].tolist(), enough))
+                if not enough():
+                    found.append(self.insert(orders[0].tolist(), enough))
         else:
             found = [self.insert(orders[0].tolist())]
             with suppress(TimeoutError):

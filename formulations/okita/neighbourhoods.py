@@ -43,15 +43,18 @@ class Neighbourhoods:
         """Go on from another schedule."""
         self.paths = list(paths)
         self.cost = sum(path.price for path in self.paths)
+        self._room = FreeCapacity(self.instance)
+        for i, path in enumerate(self.paths):
+            self._room.hold(i, path)
 
     def search(self, go_on: Callable[[], bool], rounds: int) -> None:
         """Take out and plan anew until it is enough, or in vain for so many rounds."""
         vain = 0
         with suppress(TimeoutError):
             while go_on() and vain < rounds:
-                vain = 0 if self._improved() else vain + 1
+                vain = 0 if self._improved(go_on) else vain + 1
 
-    def _improved(self) -> bool:
+    def _improved(self, go_on: Callable[[], bool]) -> bool:
         """One neighbourhood: some jobs near each other in time, in random order."""
         instance, rng = self.instance, self._rng
         most = min(LARGEST_NEIGHBOURHOOD, instance.jobs)
@@ -59,11 +62,9 @@ class Neighbourhoods:
         middle = instance.release_slot[rng.integers(instance.jobs)]
         apart = np.abs(instance.release_slot - middle) + rng.uniform(0.0, 3.0, instance.jobs)
         out = rng.permutation(np.argsort(apart)[:count])
-        room = FreeCapacity(instance)
-        kept = np.setdiff1d(np.arange(instance.jobs), out)
-        if len(kept):
-            parts = [path_schedule(instance, i, self.paths[i]) for i in kept.tolist()]
-            room.take(Schedule.merged(parts))
+        room = self._room.copy()
+        for i in out.tolist():
+            room.hold(i, self.paths[i], -1)
         spare = sum(self.paths[i].price for i in out.tolist())
         found: dict[int, Path] = {}
         left = float(self.floors[out].sum())
@@ -71,8 +72,9 @@ class Neighbourhoods:
             found[i] = path
             self.planned.append((i, path))
             spare, left = spare - path.price, left - float(self.floors[i])
-            if spare - left < -_FLAT * self.cost:
+            if spare - left < -_FLAT * self.cost or (len(found) < count and not go_on()):
                 return False
+        self._room = room
         for i, path in found.items():
             self.paths[i] = path
         self.cost -= spare

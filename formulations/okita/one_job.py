@@ -295,20 +295,27 @@ def dealt(i: int, flow: Integers, room: Integers, first: int) -> Integers:
         room: chunks each site can train in each slot, shape (slots, sites).
         first: number of the first slot.
     """
-    sites = len(flow)
-    rows = []
+    sites, slots = len(flow), len(room)
+    rows: Integers = np.empty((sites * (sites + slots), 5), dtype=np.int64)
+    return rows[: _deal(i, flow, room, first, rows)]
+
+
+@njit_cached
+def _deal(i: int, flow: Integers, room: Integers, first: int, rows: Integers) -> int:
+    """Write the rows of ``dealt``, local chunks of every target first, and say how many."""
+    sites, count = len(flow), 0
     for target in range(sites):
-        sources = np.concatenate([[target], np.delete(np.arange(sites), target)])
-        of_source = np.cumsum(flow[sources, target])
-        of_slot = np.minimum(np.cumsum(room[:, target]), of_source[-1])
-        # chunks in line: cut where the source changes and where the slot is full
-        cuts = np.unique(np.concatenate([[0], of_source, of_slot]))
-        start, length = cuts[:-1], np.diff(cuts)
-        source = sources[np.searchsorted(of_source, start, side="right")]
-        slot = np.searchsorted(of_slot, start, side="right") + first
-        rows.append(
-            np.column_stack(
-                [np.full(len(start), i), slot, source, np.full(len(start), target), length]
-            )
-        )
-    return np.concatenate(rows)
+        slot, full = 0, 0
+        for n in range(-1, sites):
+            source = target if n < 0 else n
+            if n == target:
+                continue
+            left = flow[source, target]
+            while left > 0:
+                while room[slot, target] == full:
+                    slot, full = slot + 1, 0
+                taken = min(left, room[slot, target] - full)
+                rows[count, 0], rows[count, 1], rows[count, 2] = i, slot + first, source
+                rows[count, 3], rows[count, 4] = target, taken
+                left, full, count = left - taken, full + taken, count + 1
+    return count

@@ -21,6 +21,7 @@ from formulations.drp.generator import tiny
 from formulations.drp.set_exchange import SetExchange
 from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
+from formulations.okita.construct import Planner
 from formulations.okita.job_prices import free_terms
 from formulations.okita.site_cuts import best_packing
 from heuristics.common.count_placement import POLICIES, simulate
@@ -142,6 +143,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     tabulated(np.array([[2, 1], [1, 1]]), np.array([1.0, 0.7]), np.array([2, 3]), np.array([5, 4]))
     sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
     assert cheapest_by_servers(sites, 0, free_terms(sites, 0, 8)) is not None
+    assert len(Planner(sites).greedy().worker_job)
     crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}
     chosen = prospects(problem("batch").generate(instance_rng(0), **crowded))
     order = np.flatnonzero(chosen.contested).tolist()

@@ -264,7 +264,7 @@ def test_the_first_order_that_was_planned_is_the_schedule_where_time_ends_in_the
         _ = planner.alone
 
 
-def test_a_greedy_schedule_looks_at_the_clock_in_every_slot():
+def test_a_greedy_schedule_looks_at_the_clock_for_every_job_and_as_slots_become_more():
     instance = PROBLEM.generate(np.random.default_rng(6), jobs=1, sites=4, horizon=20)
     looks = Turns()
     with pytest.raises(TimeoutError):
