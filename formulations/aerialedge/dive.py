@@ -17,6 +17,8 @@ import numpy as np
 
 from formulations.aerialedge.construct import lighten
 from formulations.aerialedge.instance import Floats, Integers
+from formulations.aerialedge.knapsack import NODES
+from formulations.aerialedge.listing import DualPrices, dual_prices
 from formulations.aerialedge.patterns import PatternModel
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition.columns import Column
@@ -26,7 +28,7 @@ _ROUNDS, _LATER = 300, 4  # of pricing: for the whole, and after each step
 _AT_ROOT = 0.5  # of the time left, for the relaxation of the whole
 _SHARE = 0.1  # of the nodes still to be filled, taken in one step at most
 _DISJOINT = 20  # patterns of a node type offered at a time
-_NODES = 5_000  # partial patterns looked at, since nothing is to be proven
+_NODES = 5_000  # partial patterns looked at, as long as that finds some
 _SHAKE = 0.5  # of a pattern's weight, changed at random from the second dive on
 _FRUITLESS = 20  # dives one after the other
 _PASSED_ON = 4  # patterns for each task type, for others to begin with
@@ -73,18 +75,34 @@ class Dives:
         shake, fruitless = 0.0, 0
         while not self.over and fruitless < _FRUITLESS:
             fruitless += 1
-            self.master.fix(np.zeros(len(self.master.pool)))
-            root = self._generate(
-                self.packing.number, self.packing.available, _ROUNDS, _AT_ROOT * self.seconds
-            )
+            root = self.relax(_AT_ROOT * self.seconds)
             if _hopeless(root, best):
                 return
-            self.relaxed = root
             bins = self._dive(root, best, shake)
             shake = _SHAKE
             if bins is not None and total_weight(self.packing, bins) < best:
                 best, fruitless = total_weight(self.packing, bins), 0
                 yield bins
+
+    def relax(self, seconds: float = math.inf) -> MasterPoint:
+        """Solve the relaxation of the whole, as far as the time allows."""
+        self.master.fix(np.zeros(len(self.master.pool)))
+        packing = self.packing
+        root = self._generate(packing.number, packing.available, _ROUNDS, seconds, (_NODES, NODES))
+        if root.ending is MasterStatus.OPTIMAL:
+            self.relaxed = root
+        return root
+
+    def prices(self, best: float) -> DualPrices | None:
+        """The prices of the relaxation, and so a bound; None where it is not solved.
+
+        Args:
+            best: weight of a packing known; the prices are for lighter ones.
+        """
+        if self.relaxed is None:
+            return None
+        point = self.relaxed
+        return dual_prices(self.packing, self.model.knapsacks, point.duals, point.thresholds, best)
 
     def patterns(self) -> list[Bin]:
         """Those of the patterns known that are cheapest at the prices of the relaxation."""
@@ -103,7 +121,7 @@ class Dives:
         least = np.zeros(len(self.master.pool))
         while left.any():
             if bins:
-                point = self._generate(left, unused, _LATER)
+                point = self._generate(left, unused)
             if self.over or _hopeless(point, best):
                 return None
             least = np.pad(least, (0, len(point.weights) - len(least)))
@@ -119,21 +137,36 @@ class Dives:
         return lighten(packing, bins)
 
     def _generate(
-        self, left: Integers, unused: Integers, rounds: int, seconds: float = math.inf
+        self,
+        left: Integers,
+        unused: Integers,
+        rounds: int = _LATER,
+        seconds: float = math.inf,
+        nodes: Sequence[int] = (_NODES,),
     ) -> MasterPoint:
-        """The relaxation, with new patterns of the items left."""
+        """The relaxation, with new patterns of the items left.
+
+        Args:
+            left: items of each type.
+            unused: nodes of each type.
+            rounds: of pricing, at most.
+            seconds: after which no round is begun.
+            nodes: partial patterns looked at, a number being tried where those before find none.
+        """
         enough = time.perf_counter() + seconds
         point = self.master.solve(self.seconds)
         for _ in range(rounds):
             late = self.over or time.perf_counter() > enough
             if point.ending is not MasterStatus.OPTIMAL or late:
                 break
-            if not self.master.add(self._improving(point, left, unused)):
+            if not any(self.master.add(self._improving(point, left, unused, n)) for n in nodes):
                 break
             point = self.master.solve(self.seconds)
         return point
 
-    def _improving(self, point: MasterPoint, left: Integers, unused: Integers) -> list[Column]:
+    def _improving(
+        self, point: MasterPoint, left: Integers, unused: Integers, nodes: int
+    ) -> list[Column]:
         """Of each node type several patterns that share no item: they help different rows."""
         packing = self.packing
         value: Floats = point.duals[packing.type_of_option]
@@ -144,9 +177,9 @@ class Dives:
             there = left.copy()
             for _ in range(_DISJOINT):
                 best = self.model.knapsacks[s].solve(
-                    value, beat=beat, keep=1, nodes=_NODES, left=there
+                    value, beat=beat, keep=1, nodes=nodes, left=there
                 )
-                if not len(best.units):
+                if not len(best.units) or self.over:
                     break
                 found.append(self.model.column_of(s, best.units[0]))
                 there -= np.add.reduceat(best.units[0], self.model.first)

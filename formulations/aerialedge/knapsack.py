@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import sparse
 
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.pattern_search import (
@@ -18,6 +19,7 @@ from formulations.aerialedge.pattern_search import (
     Offer,
     Table,
     best_patterns,
+    maximal_patterns,
     resource_prices,
     tabulated,
 )
@@ -111,6 +113,29 @@ class Knapsack:
         whole[:, order] = units[rank]
         return Patterns(whole, found[rank], float(most))
 
+    def listed(
+        self, value: Floats, *, least: float, most: int, nodes: int = NODES
+    ) -> sparse.csr_array | None:
+        """Every pattern worth at least so much that has no room for another item.
+
+        Args:
+            value: whole numbers, not negative, of which sums are exact, shape (options,).
+            least: worth from which on a pattern counts.
+            most: patterns beyond which the list is given up.
+            nodes: partial patterns bounded beyond which it is given up.
+
+        Returns:
+            Units of each option, shape (patterns, options); None where it was given up.
+        """
+        options = np.flatnonzero(self.room_for > 0)
+        offer, order = self._offer(options, value, self.number)
+        held, ends, complete = maximal_patterns(offer, least, most, nodes)
+        if not complete:
+            return None
+        rows = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        entries = np.ones(len(held), dtype=np.int64), (rows, order[held])
+        return sparse.csr_array(entries, shape=(len(ends), len(value)))
+
     def _offer(self, options: Integers, value: Floats, left: Integers) -> tuple[Offer, Integers]:
         """The options in the order of the search."""
         scale = np.maximum(self.capacity, 1)
@@ -122,7 +147,7 @@ class Knapsack:
             number = np.minimum(left[kinds], self.room_for[options])
             price = resource_prices(np.ascontiguousarray(share[good]), worth[good], number[good])
         priced = share @ price
-        ratio = np.where(good, worth / np.maximum(priced, 1e-300), -1.0)
+        ratio = np.where(good, worth / np.maximum(priced, 1e-200), -1.0)
         rank = np.argsort(-ratio, kind="stable")
         offer = Offer(
             np.ascontiguousarray(self.size[options[rank]], dtype=np.int64),

@@ -22,6 +22,7 @@ from formulations.aerialedge.instance import Floats, Integers
 from optsched.jit import njit_cached
 
 _STEPS = 120  # of the descent to resource prices
+_SLACK = 1e-9  # relative error, at most, of what is ahead
 
 
 class Offer(NamedTuple):
@@ -269,3 +270,82 @@ def best_patterns(
             k += 1
     best = value[:count].max() if count else beat
     return found[:count], value[:count], max(best, dropped)
+
+
+@njit_cached
+def maximal_patterns(
+    offer: Offer, least: float, most: int, nodes: int
+) -> tuple[Integers, Integers, bool]:
+    """Every pattern worth at least so much that has no room for another unit of any option.
+
+    Values are whole numbers, and so small that sums of them are exact.
+
+    Args:
+        offer: values must not be negative.
+        least: worth from which on a pattern counts.
+        most: patterns after which the list is given up.
+        nodes: bounds computed after which it is given up.
+
+    Returns:
+        Options held, pattern after pattern, each ascending; where each pattern ends; whether
+        the list is complete.
+    """
+    options, resources = offer.size.shape
+    held, ends, count = np.zeros(4096, dtype=np.int64), np.zeros(most, dtype=np.int64), 0
+    free, left = offer.capacity.copy(), offer.number.copy()
+    chosen = np.zeros(left.sum() + 1, dtype=np.int64)
+    rooms = np.zeros(len(chosen))
+    worth, room, depth, k, visited, written = 0.0, offer.room, 0, 0, 0, 0
+    enough = least - 0.5 - _SLACK * abs(least)  # what is ahead is not computed exactly
+    while True:
+        down = False
+        while k < options and not down:
+            down = left[offer.kind[k]] > 0
+            for r in range(resources):
+                down = down and offer.size[k, r] <= free[r]
+            if not down:
+                k += 1
+                continue
+            visited += 1
+            if worth + ahead(offer, k, free, left, room) < enough:
+                down, k = False, options
+        if not down and worth >= least and _full(offer, free, left):
+            if count == most:
+                return held[:written], ends[:count], False
+            while written + depth > len(held):
+                held = np.concatenate((held, np.zeros(len(held), dtype=np.int64)))
+            held[written : written + depth] = chosen[:depth]
+            written += depth
+            ends[count] = written
+            count += 1
+        if visited > nodes:
+            return held[:written], ends[:count], False
+        if down:
+            chosen[depth], rooms[depth] = k, room
+            room -= offer.priced[k]
+            depth += 1
+            step = 1
+        elif depth == 0:
+            return held[:written], ends[:count], True
+        else:
+            depth -= 1
+            k, room = chosen[depth], rooms[depth]
+            step = -1
+        worth += step * offer.value[k]
+        left[offer.kind[k]] -= step
+        for r in range(resources):
+            free[r] -= step * offer.size[k, r]
+        if not down:
+            k += 1
+
+
+@njit_cached
+def _full(offer: Offer, free: Integers, left: Integers) -> bool:
+    """Whether no further unit of any option fits."""
+    for k in range(len(offer.value)):
+        fits = left[offer.kind[k]] > 0
+        for r in range(len(free)):
+            fits = fits and offer.size[k, r] <= free[r]
+        if fits:
+            return False
+    return True

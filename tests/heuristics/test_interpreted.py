@@ -141,6 +141,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         worth = np.array([1.0, 0.9, 0.8, -0.1, 1.1])
         assert len(knapsack.solve(worth, beat=0.0, terms=terms, keep=4, nodes=nodes).units)
     tabulated(np.array([[2, 1], [1, 1]]), np.array([1.0, 0.7]), np.array([2, 3]), np.array([5, 4]))
+    assert knapsack.listed(np.arange(5.0), least=3, most=100).shape[0] > 1
     sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
     assert cheapest_by_servers(sites, 0, free_terms(sites, 0, 8)) is not None
     assert len(Planner(sites).greedy().worker_job)

@@ -1,0 +1,197 @@
+"""Every pattern that a packing of limited weight can hold, and the lightest packing of them.
+
+At prices pi of the items and mu of the nodes at which no pattern is cheaper than its items, the
+weight of a packing is the bound of these prices and what its patterns cost beyond them:
+
+    sum_p omega_s x_p >= pi n - mu N + sum_p (omega_s + mu_s - pi a_p) x_p.
+
+So no pattern of a packing of weight at most W costs more than W less the bound. Where that is
+little, few patterns remain: all are listed, and an integer program chooses. An item more in a
+pattern costs nothing: those with room for another one are left out.
+
+Prices are whole numbers, so that bound and list are exact whatever the rounding of the relaxation.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from formulations.aerialedge.instance import Floats, Integers
+from formulations.aerialedge.knapsack import Knapsack
+from formulations.aerialedge.vector_packing import Bin, VectorPacking
+from optsched.model import Model
+from optsched.solve import solve
+from optsched.solvers.solution import Status
+
+MOST_LISTED = 8_000
+"""Patterns of all node types among which an integer program may choose."""
+_PARTIAL = 300_000  # partial patterns of a node type
+_BITS = 48  # of the largest sum of prices; sums of doubles are exact up to 53
+_ROUNDING = 1e-11  # relative; the value of the best pattern is as close as that
+
+
+@dataclass(frozen=True, eq=False)
+class DualPrices:
+    """Whole prices at which no pattern costs less than its items: a solution of [AE3]'s dual."""
+
+    item: Integers
+    """pi_l, not negative, shape (task types,)."""
+    node: Integers
+    """mu_s, not negative, shape (node types,)."""
+    unit: int
+    """Price of one unit of weight."""
+    value: int
+    """pi n - mu N, where N allows for packings lighter than a known one only."""
+
+    @property
+    def bound(self) -> int:
+        """No packing weighs less, but for the one known, in units of weight."""
+        return -(-self.value // self.unit)
+
+
+def dual_prices(
+    packing: VectorPacking,
+    knapsacks: Sequence[Knapsack],
+    duals: Floats,
+    thresholds: Floats,
+    best: float = math.inf,
+) -> DualPrices:
+    """The prices of a relaxation, rounded, and made feasible by dearer nodes.
+
+    Args:
+        packing: what to pack.
+        knapsacks: of each node type.
+        duals: of the task types, shape (task types,).
+        thresholds: of the numbers of nodes, negative or zero, shape (node types,).
+        best: weight of a packing known. The prices say what is true of lighter ones, which use
+            fewer nodes than there may be.
+    """
+    duals = np.maximum(duals, 0.0)
+    unit = 2 ** max(0, _BITS - math.ceil(float(duals @ packing.number) + 1).bit_length())
+    item = np.floor(duals * unit).astype(np.int64)
+    node = np.zeros(packing.node_types, dtype=np.int64)
+    for s, knapsack in enumerate(knapsacks):
+        weight = int(packing.weight[s]) * unit
+        beat = weight + max(0.0, float(np.floor(-thresholds[s] * unit)))
+        most = knapsack.solve(item[packing.type_of_option].astype(float), beat=beat, keep=1).most
+        node[s] = max(0, math.ceil(most * (1 + _ROUNDING)) - weight)
+    number = packing.available
+    if math.isfinite(best):
+        number = np.minimum(number, int(best) // np.maximum(packing.weight, 1))
+    return DualPrices(item, node, unit, int(item @ packing.number - node @ number))
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """All patterns that a packing of limited weight can be made of."""
+
+    weight: int
+    """The limit."""
+    units: sparse.csr_array
+    """Of each option, shape (patterns, options)."""
+    node_type: Integers
+    """Shape (patterns,)."""
+
+
+def list_patterns(
+    packing: VectorPacking,
+    knapsacks: Sequence[Knapsack],
+    prices: DualPrices,
+    weight: int,
+    *,
+    most: int = MOST_LISTED,
+) -> Listing | None:
+    """What packings of at most this weight are made of; None where these are too many.
+
+    Args:
+        packing: what to pack.
+        knapsacks: of each node type.
+        prices: any; the closer to the optimum of the relaxation, the fewer patterns.
+        weight: limit, in units of weight.
+        most: patterns beyond which the list is given up.
+    """
+    gap = weight * prices.unit - prices.value
+    value = prices.item[packing.type_of_option].astype(float)
+    units: list[sparse.csr_array] = []
+    for s, knapsack in enumerate(knapsacks):
+        least = int(packing.weight[s]) * prices.unit + int(prices.node[s]) - gap
+        found = knapsack.listed(value, least=float(least), most=most, nodes=_PARTIAL)
+        if found is None:
+            return None
+        units.append(found)
+        most -= found.shape[0]
+    number = [found.shape[0] for found in units]
+    listed = sparse.csr_array(sparse.vstack(units))
+    return Listing(weight, listed, np.repeat(np.arange(packing.node_types), number))
+
+
+@dataclass(frozen=True)
+class Lightest:
+    """What a list of patterns says: a packing, and what no packing is lighter than."""
+
+    bins: list[Bin] | None
+    bound: float
+
+
+def lightest(
+    packing: VectorPacking,
+    listing: Listing,
+    *,
+    time_limit: float | None = None,
+    stop: threading.Event | None = None,
+) -> Lightest:
+    """The lightest packing within the limit of a list; proven, unless time ends before.
+
+    Args:
+        packing: what to pack.
+        listing: complete.
+        time_limit: wall seconds; None: until decided.
+        stop: set it from another thread to end undecided.
+    """
+    options = np.arange(len(packing.size))
+    kind = (np.ones(len(options)), (options, packing.type_of_option))
+    units = sparse.csr_array(
+        listing.units @ sparse.csr_array(kind, shape=(len(options), packing.task_types))
+    )
+    if len(np.unique(units.indices)) < packing.task_types:  # an item is in no pattern
+        return Lightest(None, listing.weight + 1)
+    # so many of one pattern hold all items of its types
+    most = (units > 0).multiply(packing.number).max(axis=1).toarray().reshape(-1)
+    model = Model("packing of listed patterns")
+    times = model.integer("times", units.shape[0], upper=most.astype(float))
+    weight = times @ packing.weight[listing.node_type].astype(float)
+    model.add("items", (sparse.csr_array(units.T) @ times) >= packing.number.astype(float))
+    used = times.sum_by(listing.node_type, packing.node_types)
+    model.add("nodes", used <= packing.available.astype(float))
+    model.add("weight", weight <= float(listing.weight))
+    model.minimize(weight)
+    solution = solve(model, "highs", time_limit=time_limit, stop=stop)
+    if solution.status is Status.INFEASIBLE:
+        return Lightest(None, listing.weight + 1)
+    bound = -math.inf if solution.bound is None else min(solution.bound, listing.weight + 1)
+    if not solution.has_point:
+        return Lightest(None, bound)
+    chosen = np.repeat(np.arange(len(most)), np.rint(solution["times"]).astype(np.int64))
+    return Lightest(_bins(packing, listing, chosen.tolist()), bound)
+
+
+def _bins(packing: VectorPacking, listing: Listing, chosen: Sequence[int]) -> list[Bin]:
+    """The nodes of a choice, without the items that are there more often than needed."""
+    left, bins = packing.number.copy(), []
+    for p in chosen:
+        row = slice(listing.units.indptr[p], listing.units.indptr[p + 1])
+        held = []
+        for k, times in zip(listing.units.indices[row], listing.units.data[row], strict=True):
+            kind = packing.type_of_option[k]
+            served = min(int(times), int(left[kind]))
+            left[kind] -= served
+            held += [int(k)] * served
+        if held:
+            bins.append(Bin(int(listing.node_type[p]), tuple(sorted(held))))
+    return bins

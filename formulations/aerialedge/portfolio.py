@@ -1,0 +1,282 @@
+"""The steps of the packing portfolio, and what they know of a problem and learn about it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from formulations.aerialedge.arc_flow import build_graphs, decode_flow, packing_flow
+from formulations.aerialedge.assignment import (
+    assignment,
+    decode_assignment,
+    encode_assignment,
+)
+from formulations.aerialedge.cover import coverable, solve_cover
+from formulations.aerialedge.dive import Dives
+from formulations.aerialedge.exchange import pack_into
+from formulations.aerialedge.fill import fillings
+from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.listing import DualPrices, lightest, list_patterns
+from formulations.aerialedge.patterns import solve_patterns
+from formulations.aerialedge.schedule import Schedule
+from formulations.aerialedge.vector_packing import (
+    Bin,
+    VectorPacking,
+    to_bins,
+    to_schedule,
+    total_weight,
+)
+from optsched.errors import ModelError
+from optsched.model import Model
+from optsched.solve import solve
+from optsched.solvers.solution import Progress, Solution, Status
+from optsched.solvers.trajectory import Course
+
+_FILLING = 0.005  # seconds per item, at most
+_DIVING, _DIVING_AGAIN = 0.05, 0.5  # seconds per item, at most
+_EXCHANGING, _EXCHANGING_AGAIN = 0.01, 0.1  # seconds per item, at most
+_COVERING, _LISTING = 0.2, 0.2  # seconds per item, at most
+_WEIGHTS = 5  # between bound and packing, up to which the patterns of the bound are listed
+_PERTURBED = 100  # fillings with values changed at random
+_FILLED = 2000  # items up to which nodes are filled by knapsacks
+_MODELLED = 200_000  # pairs of item and node up to which an assignment model is built
+_ROUNDING = 1e-6  # absolute; bounds are in whole units of weight
+
+
+@dataclass
+class Search:
+    """What is known of one packing problem so far, in units of weight."""
+
+    instance: Instance
+    packing: VectorPacking
+    deployment: int
+    deadline: float
+    course: Course
+    threads: int
+    bins: list[Bin] | None = None
+    bound: float = 0.0
+    infeasible: bool = False
+    by: list[str] = field(default_factory=list)
+    dives: Dives | None = None
+    """With all patterns they have met."""
+    prices: DualPrices | None = None
+    """Of the relaxation that the dives begin with."""
+
+    @property
+    def weight(self) -> float:
+        return math.inf if self.bins is None else total_weight(self.packing, self.bins)
+
+    @property
+    def closed(self) -> bool:
+        return self.infeasible or self.bound >= self.weight - 0.5
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, self.deadline - time.perf_counter())
+
+    def offer(self, bins: list[Bin] | None) -> None:
+        """A packing, which counts if it is lighter than the best one."""
+        if bins is not None and total_weight(self.packing, bins) < self.weight:
+            self.bins = bins
+            self.course.tell(objective=self.weight * self.packing.weight_unit)
+
+    def raise_bound(self, bound: float | None) -> None:
+        """A proven bound; weights are whole."""
+        if bound is not None and math.isfinite(bound):
+            self.bound = max(self.bound, float(math.ceil(bound - _ROUNDING * max(1.0, bound))))
+            self.course.tell(bound=min(self.bound, self.weight) * self.packing.weight_unit)
+
+    def solve(self, model: Model, solver: str, **settings: Any) -> Solution:
+        """Solve a model of the whole problem under the limits, and take its bound."""
+
+        def hear(progress: Progress) -> None:  # a solver's word, until its answer is there
+            self.course.tell(progress.bound, progress.objective)
+
+        solution = solve(
+            model,
+            solver,
+            time_limit=_limit(self),
+            stop=self.course.stop,
+            threads=self.threads,
+            on_progress=self.course.live(hear),
+            **settings,
+        )
+        if solution.status is not Status.ERROR:
+            self.course.catch_up(solution, hear)
+        if solution.status is Status.INFEASIBLE:
+            self.infeasible = self.bins is None
+        elif solution.bound is not None:
+            self.raise_bound(solution.bound / self.packing.weight_unit)
+        return solution
+
+    def schedule(self) -> Schedule | None:
+        if self.bins is None:
+            return None
+        return to_schedule(self.instance, self.packing, self.bins, self.deployment)
+
+
+def _limit(search: Search) -> float | None:
+    return None if math.isinf(search.deadline) else max(search.seconds, 1e-3)
+
+
+def _by_filling(search: Search, seconds: float) -> None:
+    if search.packing.items > _FILLED:
+        return
+    enough = min(search.deadline, time.perf_counter() + seconds)
+    for bins in fillings(search.packing, enough, perturbed=_PERTURBED):
+        search.offer(bins)
+        if search.closed or search.course.stopped:
+            return
+
+
+def _by_prices(search: Search) -> None:
+    """The relaxation over patterns, which the dives begin with, and the bound of its prices."""
+    if search.packing.items > _FILLED:
+        return
+    search.dives = Dives(search.packing, search.bins or (), stop=search.course.stop)
+    search.dives.deadline = search.deadline
+    search.dives.relax()
+    search.prices = search.dives.prices(search.weight)
+    search.raise_bound(None if search.prices is None else search.prices.bound)
+
+
+def _by_diving(search: Search, seconds: float) -> None:
+    """Dives, with the patterns of those before."""
+    if search.dives is None:
+        return
+    search.dives.deadline = min(search.deadline, time.perf_counter() + seconds)
+    for bins in search.dives.packings(search.weight):
+        search.offer(bins)
+        if search.closed:
+            return
+
+
+def _by_exchange(search: Search, seconds: float) -> None:
+    """One node less at a time, as long as that works out."""
+    packing = search.packing
+    if packing.items > _FILLED or not coverable(packing):
+        return
+    weight, rng = int(packing.weight[0]), np.random.default_rng(len(search.by))
+    enough = min(search.deadline, time.perf_counter() + seconds)
+    while not search.closed:
+        nodes = int(packing.available[0] if search.bins is None else len(search.bins) - 1)
+        if nodes < 1 or nodes * weight < search.bound:
+            return
+        bins = pack_into(packing, nodes, rng, deadline=enough, stop=search.course.stop)
+        if bins is None:
+            return
+        search.offer(bins)
+
+
+def _by_cover(search: Search) -> None:
+    """Whether the bound can be met, and where it cannot, whether the next one can."""
+    packing = search.packing
+    if not coverable(packing):
+        return
+    weight = int(packing.weight[0])
+    enough = min(search.deadline, time.perf_counter() + _COVERING * packing.items)
+    while not search.closed and not search.course.stopped:
+        nodes = math.ceil(search.bound / weight)
+        seconds = max(enough - time.perf_counter(), 1e-3)
+        cover = solve_cover(packing, nodes, time_limit=seconds, stop=search.course.stop)
+        search.offer(cover.bins)
+        if not cover.impossible:
+            return
+        search.raise_bound((nodes + 1) * weight)
+        search.infeasible = nodes >= packing.available[0]
+
+
+def _by_listing(search: Search) -> None:
+    """The lightest packing of all patterns that one lighter than the best may hold.
+
+    Where these are too many, and few weights are left in between, the bound itself is tried; once
+    there is proven to be nothing, the next.
+    """
+    packing, prices = search.packing, search.prices
+    if prices is None or search.dives is None or search.bins is None:
+        return
+    knapsacks = search.dives.model.knapsacks
+    enough = min(search.deadline, time.perf_counter() + _LISTING * packing.items)
+    while not search.closed and not search.course.stopped:
+        bound, lighter = int(search.bound), int(search.weight) - 1
+        listing = list_patterns(packing, knapsacks, prices, lighter)
+        if listing is None and lighter - bound <= _WEIGHTS:
+            listing = list_patterns(packing, knapsacks, prices, bound)
+        if listing is None:
+            return
+        seconds = max(enough - time.perf_counter(), 1e-3)
+        found = lightest(packing, listing, time_limit=seconds, stop=search.course.stop)
+        search.offer(found.bins)
+        search.raise_bound(found.bound)
+        if search.bound <= listing.weight and not search.closed:
+            return
+
+
+def _by_patterns(search: Search) -> None:
+    limit = _limit(search)
+
+    def hear(bound: float, bins: list[Bin] | None) -> None:
+        search.raise_bound(bound)
+        search.offer(bins)
+
+    outcome = solve_patterns(
+        search.packing,
+        start=search.bins or (),
+        known=() if search.dives is None else search.dives.patterns(),
+        time_limit=limit,
+        stop=search.course.stop,
+        on_progress=hear,
+        heuristic_seconds=10.0 if limit is None else max(1.0, 0.3 * limit),
+    )
+    if outcome.solution.status is Status.INFEASIBLE:
+        search.infeasible = search.bins is None
+        return
+    search.raise_bound(outcome.solution.bound)
+    search.offer(outcome.bins)
+
+
+def _by_arc_flow(search: Search) -> None:
+    try:
+        graphs = build_graphs(search.packing, search.deadline)
+    except ModelError:  # too large: somebody else's turn
+        return
+    model = packing_flow(search.packing, graphs)
+    solution = search.solve(model, "highs")
+    if solution.has_point:
+        search.offer(decode_flow(search.packing, graphs, solution))
+
+
+def _by_assignment(search: Search, solver: str) -> None:
+    unit = search.packing.weight_unit
+    pairs = search.packing.items * int(search.packing.available.sum())
+    if pairs > _MODELLED and math.isfinite(search.deadline):
+        return
+    model = assignment(search.instance, deployment=search.deployment, at_least=search.bound * unit)
+    schedule = search.schedule()
+    warm = None if schedule is None else encode_assignment(search.instance, schedule)
+    solution = search.solve(model, solver, warm_start=warm)
+    if solution.has_point:
+        found = decode_assignment(search.instance, solution, deployment=search.deployment)
+        search.offer(to_bins(search.instance, search.packing, found))
+
+
+STEPS: dict[str, Callable[[Search], None]] = {
+    "exchange": lambda s: _by_exchange(s, _EXCHANGING * s.packing.items),
+    "exchange again": lambda s: _by_exchange(s, _EXCHANGING_AGAIN * s.packing.items),
+    "cover": _by_cover,
+    "listing": _by_listing,
+    "filling": lambda s: _by_filling(s, _FILLING * s.packing.items),
+    "prices": _by_prices,
+    "dive": lambda s: _by_diving(s, _DIVING * s.packing.items),
+    "dive again": lambda s: _by_diving(s, _DIVING_AGAIN * s.packing.items),
+    "patterns": _by_patterns,
+    "arc_flow": _by_arc_flow,
+    "cpsat": lambda s: _by_assignment(s, "cpsat"),
+    "highs": lambda s: _by_assignment(s, "highs"),
+}
+"""What each step of the portfolio does with what is known."""

@@ -1,0 +1,132 @@
+"""Prices, the patterns that they leave, and the lightest packing of these, against enumeration."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pytest
+from aerialedge_cases import enumerated_optimum, instances
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulations.aerialedge.check import check, cost
+from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.listing import DualPrices, dual_prices, lightest, list_patterns
+from formulations.aerialedge.pack import pack
+from formulations.aerialedge.patterns import PatternModel
+from formulations.aerialedge.vector_packing import VectorPacking, aggregate, to_schedule
+
+
+def maximal(packing: VectorPacking, node_type: int) -> Iterator[np.ndarray]:
+    """Units of every pattern with room for no item more."""
+    each = packing.number[packing.type_of_option]
+
+    def fits(units: np.ndarray) -> bool:
+        used = np.bincount(packing.type_of_option, units, packing.task_types)
+        load = units @ packing.size
+        return bool((used <= packing.number).all() and (load <= packing.capacity[node_type]).all())
+
+    for units in map(np.array, product(*(range(n + 1) for n in each))):
+        more = units + np.eye(len(units), dtype=int)
+        if fits(units) and not any(fits(row) for row in more):
+            yield units
+
+
+@st.composite
+def priced(draw: st.DrawFn) -> tuple[Instance, VectorPacking, DualPrices, int]:
+    """An instance that can be packed, any prices, and its optimum in units of weight."""
+    instance = draw(instances(most_tasks=5))
+    expected = enumerated_optimum(instance)
+    assume(expected is not None)
+    packing = aggregate(instance, 0)
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    scale = float(packing.weight.max()) * draw(st.sampled_from([0.3, 0.6, 1.5]))
+    duals, thresholds = (
+        rng.uniform(-0.2, 1, packing.task_types),
+        rng.uniform(-0.3, 0, packing.node_types),
+    )
+    knapsacks = PatternModel(packing).knapsacks
+    prices = dual_prices(packing, knapsacks, scale * duals, scale * thresholds)
+    return instance, packing, prices, round(expected / packing.weight_unit)
+
+
+@given(case=priced())
+@settings(max_examples=60, deadline=None)
+def test_no_pattern_costs_less_than_its_items_and_no_packing_than_the_bound(case) -> None:
+    _, packing, prices, optimum = case
+    assert prices.bound <= optimum
+    for s in range(packing.node_types):
+        for units in maximal(packing, s):
+            paid = int(packing.weight[s]) * prices.unit + int(prices.node[s])
+            assert int(prices.item[packing.type_of_option] @ units) <= paid
+
+
+@given(case=priced(), over=st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_listed_are_the_patterns_whose_cost_beyond_the_items_is_left(case, over: int) -> None:
+    _, packing, prices, optimum = case
+    weight = optimum + over
+    listing = list_patterns(packing, PatternModel(packing).knapsacks, prices, weight)
+    expected = set()
+    for s in range(packing.node_types):
+        for units in maximal(packing, s):
+            worth = int(prices.item[packing.type_of_option] @ units)
+            paid = int(packing.weight[s]) * prices.unit + int(prices.node[s])
+            if paid - worth <= weight * prices.unit - prices.value:
+                expected.add((s, *units.tolist()))
+    found = np.column_stack([listing.node_type, listing.units.toarray()])
+    assert len(found) == len(expected)
+    assert {tuple(row) for row in found.tolist()} == expected
+
+
+@given(case=priced(), over=st.integers(-1, 2))
+@settings(max_examples=60, deadline=None)
+def test_the_lightest_packing_is_found_from_the_optimum_on_and_refuted_below(
+    case, over: int
+) -> None:
+    instance, packing, prices, optimum = case
+    weight = optimum + over
+    listing = list_patterns(packing, PatternModel(packing).knapsacks, prices, weight)
+    found = lightest(packing, listing)
+    if over < 0:
+        assert found.bins is None
+        assert found.bound == optimum
+        return
+    assert found.bound == pytest.approx(optimum)
+    schedule = to_schedule(instance, packing, found.bins, 0)
+    assert check(instance, schedule, gang=True) == []
+    assert cost(instance, schedule) == pytest.approx(optimum * packing.weight_unit)
+
+
+def two_sizes_in_two_dimensions(items: int, seed: int) -> Instance:
+    """Bins of 100 x 100 and of 150 x 150, at 100 and 150."""
+    rng = np.random.default_rng([items, seed])
+    capacity = np.repeat([[100.0, 100.0], [150.0, 150.0]], items, axis=0)
+    return Instance.build(
+        demand=rng.integers(20, 101, (items, 2)).astype(float), capacity=capacity,
+        node_cost=capacity[:, 0], objective="cost",
+    )  # fmt: skip
+
+
+def test_a_packing_known_limits_the_nodes_that_prices_allow_for() -> None:
+    packing = aggregate(two_sizes_in_two_dimensions(20, 0), 0)
+    knapsacks, thresholds = PatternModel(packing).knapsacks, -np.ones(2)
+    duals = packing.size.sum(axis=1) / 200.0
+    every = dual_prices(packing, knapsacks, duals, thresholds)
+    fewer = dual_prices(packing, knapsacks, duals, thresholds, best=20)
+    assert every.node.tolist() == fewer.node.tolist()
+    assert fewer.value - every.value == int(every.node @ (packing.available - 20 // packing.weight))
+
+
+def test_patterns_without_number_are_given_up() -> None:
+    packing = aggregate(two_sizes_in_two_dimensions(40, 0), 0)
+    knapsacks = PatternModel(packing).knapsacks
+    prices = dual_prices(packing, knapsacks, np.zeros(packing.task_types), np.zeros(2))
+    assert list_patterns(packing, knapsacks, prices, 60, most=100) is None
+
+
+def test_sixty_items_in_bins_of_two_sizes_are_packed_to_proof() -> None:
+    instance = two_sizes_in_two_dimensions(60, 1)
+    answer = pack(instance, deployment=0)
+    assert answer.solution.objective == answer.solution.bound
+    assert check(instance, answer.schedule, gang=True) == []
