@@ -3,9 +3,9 @@
 1. Jobs are taken out and put anew, a few at a time: a schedule.
 2. The linear relaxation over all schedules that a better whole may contain, the servers of each
    type pooled, with cuts that see which servers a job has reached: a bound.
-3. Of these schedules those whose reduced costs leave room for something better are chosen from as
-   an integer program. What it chooses is split to single servers exactly; where that fails, a cut
-   says which runs do not fit together, and so on until they do.
+3. A tree over completions of jobs, until schedules in whole numbers are what is best. These are
+   split to single servers exactly; where that fails, a cut says which runs do not fit together,
+   and so on until they do.
 
 A job asks for one type of worker, so apart from parameter servers there is a problem for every
 type. Where there are several, each is solved by itself: what is left of a schedule when other
@@ -23,6 +23,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from formulations.batch.check import check, completion_slots
+from formulations.batch.completions import CompletionTree
 from formulations.batch.conflicts import conflict, harder
 from formulations.batch.insertion import (
     Occupancy,
@@ -32,19 +33,19 @@ from formulations.batch.insertion import (
     placed_jobs,
     rows_of,
 )
-from formulations.batch.instance import Floats, Instance, Integers
+from formulations.batch.instance import Instance, Integers
 from formulations.batch.intervals import decode, encode, problem_2_model, with_cloud
 from formulations.batch.neighbourhoods import Neighbourhoods
 from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
-from formulations.batch.server_cuts import Runs
+from formulations.batch.server_cuts import Row, Runs, at_most
 from formulations.batch.split import Split, Timetable, split
 from optsched.clock import Clock
 from optsched.decomposition import GenerationOptions
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
-from optsched.model import Expression, Model, Relation
+from optsched.model import Model
 from optsched.session import Session
 from optsched.solve import solve
 from optsched.solvers.options import Options
@@ -61,17 +62,13 @@ ROOT_SHARE = 0.4
 CUTS_SHARE = 0.6
 """Part of the time for a relaxation after which no more cuts are looked for."""
 ROUNDS_OF_CUTS = 25
-SPLIT_SECONDS = 20.0
+SPLIT_SECONDS = 2.0
 """Longest split of one timetable."""
-BY_SERVER = 300
-"""Pairs of a job and a server up to which the model by server may close what is open."""
-BY_SERVER_SHARE = 0.6
-"""Part of the time left for that."""
+SPLIT_SHARE = 0.1
+"""Part of the time left for it."""
 MOST_ENTRIES = 5_000_000
 """Slots of all schedules together up to which they are listed; else the model by server is solved,
 which has none."""
-Row = tuple[Integers, Floats, float]
-"""Schedules, by number, what each counts, and what they count at most."""
 WHOLE = 1e-6
 """Distance to a whole number that is rounding."""
 
@@ -114,8 +111,6 @@ class _Search:
         self.said: list[str] = []
         self.rows: list[Row] = []
         """What schedules on pooled servers must satisfy beside capacities."""
-        self.slack: Floats | None = None
-        """Reduced costs of all schedules listed."""
         self.begin(options)
         self.chosen = prospects(instance)
         self.raise_bound(float(self.chosen.soonest @ self.weight) + self.constant)
@@ -287,7 +282,6 @@ class _Search:
                 if solution.status is not Status.OPTIMAL or solution.bound is None:
                     return
                 self.raise_bound(solution.bound)
-                self.slack = solution.reduced_costs["b"] + solution.bound
                 weight = solution["b"]
                 used = np.flatnonzero(weight > WHOLE)
                 cuts = self.runs.take(used).violated(weight[used])
@@ -295,46 +289,48 @@ class _Search:
                     return
                 rows = [self.runs.row(cut) for cut in cuts]
                 self.rows += rows
-                session.add(f"servers {number}", _at_most(session.model["b"], rows))
+                session.add(f"servers {number}", at_most(session.model["b"], rows))
 
     def decide(self) -> None:
         """What the relaxation has left open."""
         self.improve(AGAIN_SHARE)
-        pairs = self.chosen.contested[:, None] & (self.instance.worker_room >= 1)
-        if self.columns is None:
-            self.by_server(1.0)
-            return
-        if (pairs & self.chosen.limited).sum() <= BY_SERVER:
-            self.by_server(BY_SERVER_SHARE)
-        self.by_columns(self.columns)
+        if self.columns is not None:
+            self.by_completions(self.columns)
+        self.by_server()
         self.improve(1.0)
 
-    def by_columns(self, columns: PooledColumns) -> None:
-        """Schedules chosen on pooled servers, cut until they fit on single ones."""
-        while self.go_on():
-            kept = None if self.slack is None else self.slack <= self.value + WHOLE
-            model = columns.model(kept)
-            if self.rows:
-                model.add("servers", _at_most(model["b"], self.rows))
-            solution = self._solve(model, "highs", self.limited(), whole=False)
-            if not solution.has_point or self.closed():
-                return
-            at = np.flatnonzero(solution["b"] > 0.5)
-            runs = self.runs.take(at)
-            table = Timetable(runs.job, runs.choice, runs.start)
-            given = self.split(columns.prospects, table)
-            if solution.status is not Status.OPTIMAL or not self.go_on():
-                return
-            more = [self.runs.row(cut) for cut in runs.violated(np.ones(len(at)))]
-            for run in () if more else np.flatnonzero(~given.kept).tolist():
-                limits = self.limited(SPLIT_SECONDS)
-                members = conflict(columns.prospects, table, run, self.in_time, limits)
-                if members is not None:
-                    at = harder(self.runs, runs.take(members))
-                    more.append((at, np.ones(len(at)), len(members) - 1.0))
-            if not more:
-                return
-            self.rows += more
+    def by_completions(self, columns: PooledColumns) -> None:
+        """A tree over completions on pooled servers, cut until they fit on single ones."""
+        limit = Options(time_limit=self.clock.within(1.0))
+        tree = CompletionTree(columns, self.runs, self.rows, limit)
+        while self.go_on() and not tree.done:
+            most = self.value - 1.0 + 2.0 * WHOLE if self.whole else self.value
+            try:
+                found = tree.step(most)
+            except TimeoutError:
+                break
+            if found is not None:
+                node, at = found
+                rows = self.settle(columns, at)
+                self.rows += rows
+                tree.cut(rows)
+                (tree.again if rows else tree.put_aside)(node)
+            self.raise_bound(min(tree.bound, self.value))
+        self.nodes += tree.nodes
+
+    def settle(self, columns: PooledColumns, at: Integers) -> list[Row]:
+        """Split schedules on pooled servers to single ones, or say what none of such do."""
+        runs = self.runs.take(at)
+        table = Timetable(runs.job, runs.choice, runs.start)
+        given = self.split(columns.prospects, table)
+        rows = [self.runs.row(cut) for cut in runs.violated(np.ones(len(at)))]
+        for run in () if rows else np.flatnonzero(~given.kept).tolist():
+            limits = self.limited(SPLIT_SECONDS, SPLIT_SHARE)
+            members = conflict(columns.prospects, table, run, self.in_time, limits)
+            if members is not None:
+                alike = harder(self.runs, runs.take(members))
+                rows.append((alike, np.ones(len(alike)), len(members) - 1.0))
+        return rows
 
     def split(self, chosen: Prospects, table: Timetable) -> Split:
         """Give a timetable back to single servers, and take the schedule that comes of it."""
@@ -342,7 +338,7 @@ class _Search:
         end = table.start + k.duration - 1
         away = np.where(chosen.cloud_end >= 0, chosen.cloud_end, chosen.last + 1)[table.job]
         loss = np.maximum(self.weight[table.job] * (away - end), WHOLE)
-        given = split(chosen, table, loss, options=self.limited(SPLIT_SECONDS, 0.5))
+        given = split(chosen, table, loss, options=self.limited(SPLIT_SECONDS, SPLIT_SHARE))
         contested = np.flatnonzero(chosen.contested)
         planned, done = chosen.soonest.copy(), chosen.soonest.copy()
         planned[table.job], done[table.job] = table.start, end
@@ -357,15 +353,15 @@ class _Search:
         """Offer what comes of inserting jobs in an order beside what has a place."""
         self.offer_runs(complete(chosen, table, given, order.tolist(), self.in_time))
 
-    def by_server(self, share: float) -> None:
-        """The model by server, from the best schedule on, for a part of the time left."""
+    def by_server(self) -> None:
+        """The model by server, from the best schedule on."""
         if not self.go_on():
             return
         chosen = self.chosen if self.columns is None else self.columns.prospects
         model = problem_2_model(chosen, self.objective, pooled=False)
         value = model["end"] @ self.weight + (self.constant - float(self.weight.sum()))
         model.add("bound", value >= self.bound)
-        options = self.limited(share=share)
+        options = self.limited()
         if self.best is not None:
             options = replace(options, warm_start=encode(chosen, self.best))
         solution = self._solve(model, "cpsat", options, whole=True)
@@ -422,14 +418,6 @@ class _Search:
             message="; ".join(self.said),
         )
         return Answer(self.clock.ended(solution), self.best)
-
-
-def _at_most(b: Expression, rows: Sequence[Row]) -> Relation:
-    """Sums over schedules that are at most their sides."""
-    at, values, sides = zip(*rows, strict=True)
-    of = np.repeat(np.arange(len(rows)), [len(one) for one in at])
-    terms = b[np.concatenate(at)] * np.concatenate(values)
-    return terms.sum_by(of, len(rows)) <= np.array(sides)
 
 
 def formulations(objective: Objective) -> tuple[ExactMethod, ...]:

@@ -195,6 +195,11 @@ class PooledColumns:
         return model
 
     @property
+    def weight(self) -> Floats:
+        """Of the completion slots, shape (jobs,)."""
+        return self._value[0]
+
+    @property
     def constant(self) -> float:
         """What the objective adds to the columns' costs."""
         return self._value[1]

@@ -12,6 +12,7 @@ servers; for A all servers q is the workers of a run, or half or a third of them
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,10 @@ from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from formulations.batch.instance import Booleans, Floats, Integers
 from formulations.batch.prospects import Prospects
+from optsched.model import Expression, Relation
 
+Row = tuple[Integers, Floats, float]
+"""Schedules, by number, what each counts, and what they count at most."""
 _VIOLATED = 1e-3  # workers beyond a side from which on a cut is worth a row
 _UNITS = 1e8  # in which flows are whole, of all workers of a slot
 
@@ -72,7 +76,7 @@ class Runs:
         together = np.where(alone, self.workers[:, None], 0.0)
         return np.where(fast[:, None], together, np.minimum(room, self.workers[:, None]))
 
-    def row(self, cut: ServerCut) -> tuple[Integers, Floats, float]:
+    def row(self, cut: ServerCut) -> Row:
         """Runs that a cut counts, what each counts, and the right-hand side."""
         instance = self.chosen.instance
         there = (self.start <= cut.slot) & (cut.slot <= self.end)
@@ -154,3 +158,11 @@ def bottleneck(load: Floats, most: Floats, capacity: Floats) -> Booleans | None:
     inside = np.zeros(sink + 1, dtype=bool)
     inside[met] = True
     return inside[1 + runs : sink]
+
+
+def at_most(b: Expression, rows: Sequence[Row]) -> Relation:
+    """Sums over schedules that are at most their sides."""
+    at, values, sides = zip(*rows, strict=True)
+    of = np.repeat(np.arange(len(rows)), [len(one) for one in at])
+    terms = b[np.concatenate(at)] * np.concatenate(values)
+    return terms.sum_by(of, len(rows)) <= np.array(sides)
