@@ -10,14 +10,15 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 
 MOST_STEPS = 20_000
 """Of listing the sets of one job; those of dear servers are left out beyond."""
-MARGIN = 0.25
-"""By which a set may be dearer than the job's cheapest, in jobs."""
+MOST_SETS = 1000
+"""Of a job; the cheapest are kept."""
 
 
 class CoveringSets(NamedTuple):
@@ -38,9 +39,32 @@ class CoveringSets(NamedTuple):
     price: Floats
     """At which the sets were chosen, shape (sets,)."""
 
+    @property
+    def cheapest(self) -> Floats:
+        """Price of the cheapest set of each job, infinite where it has none; shape (jobs,)."""
+        least = np.full(len(self.first) - 1, np.inf)
+        np.minimum.at(least, self.job, self.price)
+        return least
+
+    def within(self, margin: float) -> CoveringSets:
+        """The sets that are dearer than the cheapest of their job by at most so much."""
+        kept = self.price <= self.cheapest[self.job] + margin
+        size = np.diff(self.start)
+        entries = np.repeat(kept, size)
+        of_job = np.bincount(self.job[kept], minlength=len(self.first) - 1)
+        return CoveringSets(
+            self.job[kept],
+            self.service[kept],
+            _starts(of_job),
+            _starts(size[kept]),
+            self.server[entries],
+            self.use[entries],
+            self.price[kept],
+        )
+
 
 def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSets:
-    """The cheap ones of every job; none for a job with a node that no server can hold.
+    """Those of every job; none for a job with a node that no server can hold.
 
     Args:
         instance: the system.
@@ -55,7 +79,7 @@ def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSe
         fee = taken * rent
         found = [np.array(held) for held in _minimal(table.reach & (taken <= 1), fee)]
         cost = np.array([fee[s].sum() + table.price[:, s].min(axis=1).sum() for s in found])
-        cheap = np.flatnonzero(cost <= cost.min(initial=np.inf) + MARGIN)
+        cheap = np.sort(np.argsort(cost, kind="stable")[:MOST_SETS])
         counts.append(len(cheap))
         prices.append(cost[cheap])
         servers += [found[n] for n in cheap]
@@ -64,12 +88,17 @@ def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSe
     return CoveringSets(
         job,
         instance.job_service[job],
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        np.concatenate([[0], np.cumsum([len(s) for s in servers])]).astype(np.int64),
+        _starts(counts),
+        _starts([len(s) for s in servers]),
         np.concatenate([np.zeros(0, dtype=np.int64), *servers]),
         np.concatenate([np.zeros((0, 5)), *uses]),
         np.concatenate(prices),
     )
+
+
+def _starts(sizes: ArrayLike) -> Integers:
+    """Where parts of these sizes begin, one after the other, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 class _Table:

@@ -59,9 +59,9 @@ CHOICE_SECONDS = 20.0
 """Longest choice of jobs."""
 RELAXATION_SHARE = 0.5
 """Part of the time that the first relaxation may take."""
-INSERTION_SHARE = 0.25
+INSERTION_SHARE = 0.1
 """Part of the time left that inserting jobs may take, where there are services."""
-EXCHANGE_SHARE = 0.6
+EXCHANGE_SHARE = 0.7
 """Part of the time left then that exchanging them may take."""
 CUTS_SHARE = 0.5
 """Part of the time left by which the last storage cuts are made."""

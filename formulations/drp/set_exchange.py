@@ -3,17 +3,19 @@
 A fixed number of jobs is inside, each on one covering set; servers may be overfull. A step takes a
 job off an overfull server and puts it, or a job from outside, where the weighted excess becomes
 least; weights of what stays overfull grow. Once nothing is, nodes are packed on the sets' servers.
+Few steps from many beginnings, each among the cheap sets alone: what succeeds does so early. Cheap
+is meant by a relaxation's prices and by those of congestion, in turn.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from formulations.drp.congestion_prices import congestion_prices, load_factor
 from formulations.drp.covering_sets import CoveringSets
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
@@ -22,10 +24,16 @@ from optsched.jit import njit_cached
 
 STEPS = 500
 """Steps between two looks at the clock."""
-PATIENCE = 1000
+PATIENCE = 25
 """Steps in vain, for each job, before another beginning."""
-BEGINNINGS = 20
-"""Beginnings in vain after which the search ends."""
+BEGINNINGS = 25
+"""Beginnings in vain, for each job, after which the search ends."""
+MARGINS = (0.02, 0.2)
+"""By which sets may be dearer than the cheapest of their job: drawn anew for every beginning."""
+SHARPNESS = (8.0, 25.0)
+"""Of congestion prices, drawn likewise."""
+ROUNDS = (30, 200)
+"""In which these are found."""
 ROOM = 0.1
 """By which estimated bandwidth and compute may be exceeded: nodes are not really shared equally."""
 DISORDER = 0.2
@@ -71,21 +79,17 @@ class SetExchange:
         self.instance, self.rng = instance, rng
         use = sets.use.copy()
         use[:, 1:] /= 1 + ROOM
-        self.sets = sets._replace(use=use)
+        self._all = sets._replace(use=use)
+        self.sets = self._all
         self._usable = np.flatnonzero(np.diff(sets.first))
-        self._cheapest = np.array([self._set(k)[1] for k in self._usable.tolist()])
-
-    def _set(self, k: int) -> tuple[int, float]:
-        """The cheapest set of a job, and its price."""
-        price = self.sets.price[self.sets.first[k] : self.sets.first[k + 1]]
-        return int(self.sets.first[k] + price.argmin()), float(price.min())
 
     def search(self, target: int, go_on: Callable[[], bool]) -> Integers | None:
         """An association of so many jobs, shape (nodes,), or None if none was found in time."""
         if target > len(self._usable):
             return None
         shape = STEPS, self.instance.num_servers + 2
-        for _ in range(BEGINNINGS):
+        for beginning in range(BEGINNINGS * self.instance.num_jobs):
+            self.sets = self._cheap(target, by_congestion=beginning % 2 == 1)
             state = self._begin(target)
             for began in range(0, PATIENCE * self.instance.num_jobs, STEPS):
                 if not go_on():
@@ -97,9 +101,18 @@ class SetExchange:
                     break
         return None
 
+    def _cheap(self, target: int, by_congestion: bool) -> CoveringSets:
+        """The sets among which one beginning searches."""
+        sets, servers = self._all, self.instance.num_servers
+        if by_congestion and target:
+            sharpness, rounds = self.rng.uniform(*SHARPNESS), int(self.rng.integers(*ROUNDS))
+            price = congestion_prices(sets, servers, target, sharpness, rounds)
+            sets = sets._replace(price=price)
+        return sets.within(float(np.exp(self.rng.uniform(*np.log(MARGINS)))))
+
     def _begin(self, target: int) -> State:
         """The cheapest jobs, about, on their cheapest sets."""
-        instance = self.instance
+        instance, sets = self.instance, self.sets
         servers, jobs = instance.num_servers, instance.num_jobs
         state = State(
             np.full(jobs, -1, dtype=np.int64),
@@ -109,9 +122,10 @@ class SetExchange:
             np.zeros(jobs, dtype=np.int64),
         )
         noise = self.rng.uniform(1 - DISORDER, 1 + DISORDER, len(self._usable))
-        for k in self._usable[np.argsort(self._cheapest * noise, kind="stable")[:target]].tolist():
-            state.chosen[k] = self._set(k)[0]
-            shift(self.sets, state, state.chosen[k], 1)
+        order = np.argsort(sets.cheapest[self._usable] * noise, kind="stable")
+        for k in self._usable[order[:target]].tolist():
+            state.chosen[k] = sets.first[k] + sets.price[sets.first[k] : sets.first[k + 1]].argmin()
+            shift(sets, state, state.chosen[k], 1)
         return state
 
     def _packed(self, chosen: Integers) -> Integers | None:
@@ -145,12 +159,6 @@ class SetExchange:
                 holds[s, j] = True
                 stored[j] += size[s, j]
         return np.asarray(holds[instance.job_service] & inside[:, None])
-
-
-@njit_cached
-def load_factor(a: float, b: float, c: float) -> float:
-    """lambda_max of (P1)."""
-    return float((a + b) / 2 + math.sqrt((a - b) * (a - b) / 4 + c * c))
 
 
 @njit_cached

@@ -158,6 +158,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # far too much for them
     sets = covering_sets(stored, np.ones(stored.num_servers), np.zeros(stored.num_pairs))
     monkeypatch.setattr("formulations.drp.set_exchange.STEPS", 30)
+    monkeypatch.setattr("formulations.drp.set_exchange.PATIENCE", 5)
     looks = iter(range(3))
     go_on = lambda: next(looks, None) is not None  # noqa: E731
     assert SetExchange(stored, sets, instance_rng(0)).search(stored.num_jobs, go_on) is None

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import DSRP
+from formulations.drp.congestion_prices import congestion_prices
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.decode import schedule_of
 from formulations.drp.generator import generate, tiny
@@ -82,12 +83,13 @@ def test_listing_that_is_cut_short_keeps_true_sets(monkeypatch):
         assert set(listed(some, k)) < set(listed(every, k))
 
 
-def test_dear_sets_are_left_out():
+def test_the_dearest_of_too_many_sets_are_left_out(monkeypatch):
+    monkeypatch.setattr("formulations.drp.covering_sets.MOST_SETS", 2)
     instance = system([(0, 1, [0, 1, 2])], [9, 9, 9], service_size_bytes=[1.0],
                       server_storage_bytes=[1.0, 1.0, 1.0])  # fmt: skip
-    sets = covering_sets(instance, np.array([0.1, 0.34, 0.36]), np.zeros(3))
-    assert listed(sets, 0) == [(0,), (1,)]
-    assert sets.price == pytest.approx([0.1, 0.34])
+    sets = covering_sets(instance, np.array([0.36, 0.1, 0.34]), np.zeros(3))
+    assert sorted(listed(sets, 0)) == [(1,), (2,)]
+    assert sorted(sets.price) == pytest.approx([0.1, 0.34])
 
 
 def test_a_service_larger_than_a_server_is_not_put_there():
@@ -128,7 +130,6 @@ def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_exchanges_keep_to_every_constraint_and_below_the_optimum(seed, monkeypatch):
-    monkeypatch.setattr("formulations.drp.set_exchange.PATIENCE", 100)
     monkeypatch.setattr("formulations.drp.set_exchange.BEGINNINGS", 2)
     options = {"jobs": 5, "servers": 3, "storage": True, "shared_services": seed % 2 == 0}
     instance = tiny(np.random.default_rng(seed), **options)
@@ -144,7 +145,7 @@ def test_exchanges_keep_to_every_constraint_and_below_the_optimum(seed, monkeypa
 
 @pytest.mark.parametrize(("size", "found"), [(0.5, True), (0.5 + 1e-6, False)])
 def test_two_services_fill_a_server_and_no_more(size, found, monkeypatch):
-    monkeypatch.setattr("formulations.drp.set_exchange.PATIENCE", 100)
+    monkeypatch.setattr("formulations.drp.set_exchange.BEGINNINGS", 2)
     instance = system([(0, 1, [0]), (1, 1, [0])], [9], service_size_bytes=[size, size],
                       server_storage_bytes=[1.0])  # fmt: skip
     search = SetExchange(instance, free_sets(instance), np.random.default_rng(0))
@@ -160,3 +161,46 @@ def test_at_forty_jobs_exchanges_fit_in_what_insertion_does_not():
     schedule = schedule_of(instance, assoc, services=True)
     assert DSRP.check(instance, schedule) == []
     assert schedule.admit.sum() == 27
+
+
+@given(instance=instances(**SHARED), margin=st.floats(0, 3))
+@examples(20)
+def test_the_sets_within_a_margin_are_those_that_cost_little_more_than_the_cheapest(
+    instance, margin
+):
+    sets = covering_sets(
+        instance, np.linspace(0.1, 1, instance.num_servers), np.zeros(instance.num_pairs)
+    )
+    some = sets.within(margin)
+    for k in range(instance.num_jobs):
+        price = sets.price[sets.first[k] : sets.first[k + 1]]
+        cheap = price <= price.min(initial=np.inf) + margin
+        assert listed(some, k) == [s for s, c in zip(listed(sets, k), cheap, strict=True) if c]
+        assert sets.cheapest[k] == price.min(initial=np.inf)
+    entries = [q for n in np.flatnonzero(sets.price <= sets.cheapest[sets.job] + margin)
+               for q in range(sets.start[n], sets.start[n + 1])]  # fmt: skip
+    assert np.array_equal(some.use, sets.use[entries])
+
+
+@given(instance=instances(**SHARED), sharpness=st.floats(1, 30), data=st.data())
+@examples(20)
+def test_congestion_prices_make_the_dearest_of_so_many_jobs_cost_one(instance, sharpness, data):
+    sets = free_sets(instance)
+    usable = int(np.isfinite(sets.cheapest).sum())
+    if not usable:
+        return
+    target = data.draw(st.integers(1, usable))
+    price = congestion_prices(sets, instance.num_servers, target, sharpness, 5)
+    assert (price >= 0).all()
+    assert np.sort(sets._replace(price=price).cheapest)[target - 1] == pytest.approx(1)
+
+
+def test_congestion_makes_the_fuller_server_dearer_even_below_its_capacity():
+    instance = system([(0, 1, [0]), (1, 1, [0, 1])], [9, 9], service_size_bytes=[1.0, 1.0],
+                      server_storage_bytes=[10.0, 10.0])  # fmt: skip
+    sets = free_sets(instance)
+    price = congestion_prices(sets, 2, 2, 10.0, 50)
+    prices = {(int(sets.job[n]), *listed(sets, sets.job[n])[n - sets.first[sets.job[n]]]): p
+              for n, p in enumerate(price)}  # fmt: skip
+    assert prices[0, 0] == pytest.approx(1)
+    assert prices[1, 1] < prices[1, 0]
