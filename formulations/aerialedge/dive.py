@@ -30,7 +30,7 @@ _SHARE = 0.1  # of the nodes still to be filled, taken in one step at most
 _DISJOINT = 20  # patterns of a node type offered at a time
 _NODES = 5_000  # partial patterns looked at, as long as that finds some
 _SHAKE = 0.5  # of a pattern's weight, changed at random from the second dive on
-_FRUITLESS = 20  # dives one after the other
+_FRUITLESS = 6  # dives one after the other
 _PASSED_ON = 4  # patterns for each task type, for others to begin with
 _ROUNDING = 1e-6  # of a pattern's weight or price
 

@@ -171,7 +171,8 @@ def lightest(
     model.add("nodes", used <= packing.available.astype(float))
     model.add("weight", weight <= float(listing.weight))
     model.minimize(weight)
-    solution = solve(model, "highs", time_limit=time_limit, stop=stop)
+    # without presolve, which takes longer than it saves: columns are many, and none is redundant
+    solution = solve(model, "highs", time_limit=time_limit, stop=stop, extra={"presolve": "off"})
     if solution.status is Status.INFEASIBLE:
         return Lightest(None, listing.weight + 1)
     bound = -math.inf if solution.bound is None else min(solution.bound, listing.weight + 1)

@@ -42,7 +42,7 @@ _SHARES = {
     "filling": 0.1,
     "prices": 0.5,
     "dive": 0.3,
-    "listing": 0.4,
+    "listing": 0.6,
     "cover": 0.4,
     "patterns": 0.5,
     "exchange again": 0.5,

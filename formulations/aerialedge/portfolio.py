@@ -37,7 +37,7 @@ from optsched.solve import solve
 from optsched.solvers.solution import Progress, Solution, Status
 from optsched.solvers.trajectory import Course
 
-_FILLING = 0.005  # seconds per item, at most
+_FILLING = 0.003  # seconds per item, at most
 _DIVING, _DIVING_AGAIN = 0.05, 0.5  # seconds per item, at most
 _EXCHANGING, _EXCHANGING_AGAIN = 0.01, 0.1  # seconds per item, at most
 _COVERING, _LISTING = 0.2, 0.2  # seconds per item, at most
@@ -45,6 +45,7 @@ _WEIGHTS = 5  # between bound and packing, up to which the patterns of the bound
 _PERTURBED = 100  # fillings with values changed at random
 _FILLED = 2000  # items up to which nodes are filled by knapsacks
 _MODELLED = 200_000  # pairs of item and node up to which an assignment model is built
+_ARCS_A_SECOND = 50_000  # of a graph; with less time than that a solver would end late
 _ROUNDING = 1e-6  # absolute; bounds are in whole units of weight
 
 
@@ -244,6 +245,8 @@ def _by_arc_flow(search: Search) -> None:
     try:
         graphs = build_graphs(search.packing, search.deadline)
     except ModelError:  # too large: somebody else's turn
+        return
+    if search.seconds < sum(len(graph.tail) for graph in graphs) / _ARCS_A_SECOND:
         return
     model = packing_flow(search.packing, graphs)
     solution = search.solve(model, "highs")
