@@ -22,6 +22,8 @@ import numpy as np
 from formulations.okita.check import check
 from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import Instance
+from formulations.okita.job_moves import Moves, count_moves
+from formulations.okita.joint_states import JointStates, TooManyStatesError
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import Path, path_of, path_schedule
 from formulations.okita.pricing import ENDS, Pricing, SiteLimits
@@ -59,6 +61,13 @@ RELAX_SHARE = 0.5
 CUTS_SHARE = 0.5
 """Part of the time by which the last cut is made."""
 MOST_ROUNDS_OF_CUTS = 30
+MOST_MOVES = 60_000_000
+"""Points times moves of all jobs, up to which they are planned together slot by slot."""
+TOGETHER_SHARE = 0.5
+"""Part of the time for that, if it does not come to an end."""
+CUTOFF_SHARE = 0.1
+"""Part of the way from the bound to the best schedule for the first cutoff."""
+CUTOFF_GROWTH = 1.5
 BRANCH_SHARE = 0.8
 """Part of the time left for the tree, where pricing may leave it open before the end."""
 
@@ -158,6 +167,26 @@ class _Search:
             seconds = self.clock.within(RELAX_SHARE)
             stop = self.clock.stop
             self.raise_bound(relaxed_bound(self.span, self.cost, seconds=seconds, stop=stop))
+
+    def together(self, pricing: Pricing) -> None:
+        """All jobs slot by slot, for cutoffs that rise until there is a schedule as cheap."""
+        lattices = [found for found in self.planner.lattices if found is not None]
+        ready = self.schedule is not None and self.planner.exact and pricing.asked
+        if not (ready and self.go_on()):
+            return
+        if sum(count_moves(self.instance, found) for found in lattices) > MOST_MOVES:
+            return
+        moves = [Moves.of(self.instance, found) for found in lattices]
+        price = max(list(pricing.asked), key=pricing.bound_at)
+        states = JointStates(moves, self.span, pricing.limits, price)
+        share, part = CUTOFF_SHARE, Clock(self.clock.within(TOGETHER_SHARE), self.clock.stop)
+        with suppress(TooManyStatesError):
+            while self.go_on() and share < CUTOFF_GROWTH:
+                cutoff = states.bound + min(1.0, share) * (self.cost - states.bound)
+                bound, schedule = states.search(cutoff, lambda: not part.over())
+                self.offer(schedule)
+                self.raise_bound(bound)
+                share *= CUTOFF_GROWTH
 
     def cut(self) -> Pricing:
         """Columns at the root, and cuts while they move the bound; what prices the rest."""
@@ -281,6 +310,7 @@ class _Search:
         self.improve(SEARCH_SHARE, ROUNDS)
         with suppress(TimeoutError):
             pricing = self.cut()
+            self.together(pricing)
             self.branch(pricing)
 
     def answer(self) -> Answer:

@@ -21,9 +21,15 @@ from formulations.drp.generator import tiny
 from formulations.drp.set_exchange import SetExchange
 from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
+from formulations.okita.check import cost as sites_cost
 from formulations.okita.construct import Planner
+from formulations.okita.job_moves import Moves
 from formulations.okita.job_prices import free_terms
+from formulations.okita.joint_states import JointStates
+from formulations.okita.lattice import build_lattice
+from formulations.okita.pricing import SiteLimits
 from formulations.okita.site_cuts import best_packing
+from formulations.okita.windows import windows
 from heuristics.common.count_placement import POLICIES, simulate
 from optsched import jit
 from optsched.document import dumps
@@ -145,6 +151,13 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
     assert cheapest_by_servers(sites, 0, free_terms(sites, 0, 8)) is not None
     assert len(Planner(sites).greedy().worker_job)
+    pair = problem("okita").generate(instance_rng(0), jobs=2, sites=2, horizon=3)
+    known = sites_cost(pair, Planner(pair).greedy())
+    span, limits = windows(pair, known_cost=known), SiteLimits.of(pair)
+    moves = [Moves.of(pair, build_lattice(pair, i)) for i in range(2)]
+    monkeypatch.setattr("formulations.okita.joint_states.FIRST_STATES", 1)
+    price = np.zeros((int(span.last.max()), len(limits.room)))
+    assert JointStates(moves, span, limits, price).search(2 * known, lambda: True)[1]
     crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}
     chosen = prospects(problem("batch").generate(instance_rng(0), **crowded))
     order = np.flatnonzero(chosen.contested).tolist()

@@ -1,0 +1,111 @@
+"""All jobs slot by slot: optima, cutoffs on either side of them, giving up."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from okita_cases import listed_optimum, tiny, worked_example
+
+from formulations.okita import PROBLEM, joint_states
+from formulations.okita.check import check, cost
+from formulations.okita.columns import _Search, problem_2_columns
+from formulations.okita.construct import Planner
+from formulations.okita.job_moves import Moves, count_moves
+from formulations.okita.job_prices import free_terms
+from formulations.okita.joint_states import JointStates, TooManyStatesError
+from formulations.okita.lattice import build_lattice
+from formulations.okita.one_job import cheapest_paths
+from formulations.okita.pricing import SiteLimits
+from formulations.okita.windows import windows
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
+
+
+def states_of(instance, known, price=0.0):
+    """The search, with one price for every capacity in every slot."""
+    planner = Planner(instance)
+    span = windows(instance, known_cost=known, job_bounds=planner.floors)
+    limits = SiteLimits.of(instance)
+    moves = [Moves.of(instance, lattice) for lattice in planner.lattices]
+    shape = int(span.last.max()), len(limits.room)
+    return JointStates(moves, span, limits, np.full(shape, price))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 1.0]))
+def test_whatever_the_prices_it_comes_to_the_optimum_and_to_none_below(seed, price):
+    instance = tiny(seed)
+    expected = PROBLEM.solve("problem_2_columns", instance).solution.objective
+    states = states_of(instance, expected, price)
+    assert states.bound <= expected * (1 + 1e-9)
+    bound, schedule = states.search(expected * (1 + 1e-9), lambda: True)
+    assert check(instance, schedule) == []
+    assert cost(instance, schedule) == pytest.approx(expected)
+    assert expected * (1 - 1e-8) <= bound <= expected
+    below = expected * (1 - 1e-8)
+    assert states.search(below, lambda: True) == (below, None)
+
+
+def test_the_worked_example_costs_12_and_no_less():
+    states = states_of(worked_example(), 15.0)
+    assert states.bound == pytest.approx(12.0)  # of both jobs alone
+    assert states.search(12.0, lambda: True)[1] is not None
+    assert states.search(12.0 - 1e-6, lambda: True) == (12.0 - 1e-6, None)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_agrees_with_the_listing_of_all_deployments(seed):
+    instance = tiny(seed, jobs=2, sites=2, most_chunks=2)
+    expected = listed_optimum(instance, 4)
+    _, schedule = states_of(instance, expected).search(expected, lambda: True)
+    assert cost(instance, schedule) == pytest.approx(expected)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000))
+def test_what_is_left_to_pay_from_the_first_point_is_what_pricing_says(seed):
+    instance = tiny(seed, jobs=1)
+    lattice = build_lattice(instance, 0)
+    moves, terms = Moves.of(instance, lattice), free_terms(instance, 0, 4)
+    price = np.tile(moves.talk, (4, 1))
+    best = next((path.price for path in cheapest_paths(instance, lattice, terms)), np.inf)
+    assert moves.to_go(price, terms.flow_cost)[0, 0] == pytest.approx(best)
+    assert count_moves(instance, lattice) >= moves.after.size
+
+
+def test_a_crowd_that_fractions_leave_open_is_proven():
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    search.together(search.cut())
+    assert search.met
+    assert search.cost == pytest.approx(700.9471645959146)
+    assert check(instance, search.schedule) == []
+
+
+@pytest.mark.parametrize(("name", "few"), [("MOST_STATES", 1), ("STEPS", 3)])
+def test_too_many_states_are_given_up_and_the_tree_ends_it(monkeypatch, name, few):
+    instance = tiny(3, jobs=2, sites=2)
+    expected = PROBLEM.solve("problem_2_columns", instance).solution.objective
+    monkeypatch.setattr(joint_states, name, few)
+    monkeypatch.setattr(joint_states, "FIRST_STATES", 1)
+    with pytest.raises(TooManyStatesError):
+        states_of(instance, 2 * expected).search(2 * expected, lambda: True)
+    answer = problem_2_columns(instance, Options())
+    assert answer.solution.status is Status.OPTIMAL
+    assert answer.solution.objective == pytest.approx(expected)
+
+
+def test_it_ends_when_it_is_told_to():
+    with pytest.raises(TooManyStatesError):
+        states_of(worked_example(), 15.0).search(15.0, lambda: False)
+
+
+def test_states_that_become_many_are_all_found_again(monkeypatch):
+    instance = tiny(3, jobs=2, sites=2)
+    expected = PROBLEM.solve("problem_2_columns", instance).solution.objective
+    plain = states_of(instance, 2 * expected).search(2 * expected, lambda: True)
+    monkeypatch.setattr(joint_states, "FIRST_STATES", 1)
+    grown = states_of(instance, 2 * expected).search(2 * expected, lambda: True)
+    assert grown[0] == plain[0]
+    assert cost(instance, grown[1]) == pytest.approx(expected)
