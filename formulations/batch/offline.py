@@ -62,6 +62,8 @@ ROOT_SHARE = 0.4
 CUTS_SHARE = 0.6
 """Part of the time for a relaxation after which no more cuts are looked for."""
 ROUNDS_OF_CUTS = 25
+LEAST_GAIN = 0.01
+"""Part of the distance to the schedule that a round of cuts gains, or it is the last."""
 SPLIT_SECONDS = 2.0
 """Longest split of one timetable."""
 SPLIT_SHARE = 0.1
@@ -276,16 +278,19 @@ class _Search:
         # a round once begun is not called off: so none may take long, or begin late
         part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
         limit = Options(time_limit=self.clock.within(1.0 - CUTS_SHARE))
+        before = -math.inf
         with Session(self.columns.model().relax(), "highs", options=limit) as session:
             for number in range(ROUNDS_OF_CUTS):
                 solution = session.solve()
                 if solution.status is not Status.OPTIMAL or solution.bound is None:
                     return
                 self.raise_bound(solution.bound)
+                little = solution.bound - before <= LEAST_GAIN * (self.value - solution.bound)
+                before = solution.bound
                 weight = solution["b"]
                 used = np.flatnonzero(weight > WHOLE)
                 cuts = self.runs.take(used).violated(weight[used])
-                if not cuts or self.closed() or part.over():
+                if not cuts or little or self.closed() or part.over():
                     return
                 rows = [self.runs.row(cut) for cut in cuts]
                 self.rows += rows
