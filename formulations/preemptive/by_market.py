@@ -43,6 +43,8 @@ EXCHANGE_SHARE = 0.4
 FIRST_SHARE = 0.5
 """Part of a market's time for completions near the prices' bound, before those that a proof of the
 best schedule known must look at."""
+NEAR = 0.002
+"""Distance of what is found among these to its bound, of its ages, at which that is enough."""
 WHOLE = 1e-6
 """Distance to a whole number that is a solver's rounding."""
 
@@ -193,6 +195,8 @@ class _Search:
                 self.clock.tell(objective=self.value - less)
 
         options = replace(self.options, time_limit=seconds, on_progress=self.clock.live(hear))
+        if total < part.high:  # a proof must look further, and wants the time
+            options = replace(options, gap=max(options.gap, NEAR))
         if part.best is not None:
             start = encode_problem_2_compact(part.instance, part.best)
             options = replace(options, warm_start=start)
