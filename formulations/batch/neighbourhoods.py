@@ -14,7 +14,7 @@ from formulations.batch.prospects import Prospects
 
 PATIENCE = 10
 """Neighbourhoods in vain, for each triple of jobs of a type, after which the search ends."""
-WARMTH = 2.0
+WARMTH = 1.0
 """Mean loss, in slots of a job of mean weight, at which a schedule is still gone on from."""
 TURNS = 300
 """Neighbourhoods between two looks at the clock, in machine code."""
