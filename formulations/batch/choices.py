@@ -104,7 +104,7 @@ class ChoiceWindows:
 
     @cached_property
     def alone(self) -> Integers:
-        """LB_j: best flow time of each job alone, shape (jobs,), slots (sheet 3.3)."""
+        """LB_j: best flow time of each job alone, shape (jobs,), slots."""
         kept = self.earliest >= 0
         best = np.full(self.instance.jobs, np.iinfo(np.int64).max)
         end = self.earliest + self.choices.duration - 1
@@ -113,7 +113,7 @@ class ChoiceWindows:
 
     @cached_property
     def last(self) -> Integers:
-        """A slot by which each job ends in some optimum, shape (jobs,): the sheet's T bar."""
+        """A slot by which each job ends in some optimum, shape (jobs,)."""
         return last_slots(self.instance)
 
 
@@ -156,7 +156,7 @@ def earliest_starts(
 def cloud_ends(instance: Instance, known: int = 0) -> Integers:
     """Completion slot of each job alone where both its resources are unlimited; -1: nowhere.
 
-    D_j workers on one such server: no job that uses it at all does better (sheet 3.3).
+    D_j workers on one such server: no job that uses it at all does better.
 
     Args:
         instance: the jobs and the system.
@@ -195,7 +195,7 @@ def last_slots(instance: Instance, known: int = 0) -> Integers:
 
 
 def alone_bounds(instance: Instance) -> Integers:
-    """LB_j: best flow time of each job alone, shape (jobs,), slots (sheet 3.3)."""
+    """LB_j: best flow time of each job alone, shape (jobs,), slots."""
     return windows(instance).alone
 
 

@@ -1,4 +1,4 @@
-"""Problems (2) and (3) as tasks in time with variable demands: no slots (sheet 3.7).
+"""Problems (2) and (3) as tasks in time with variable demands: no slots.
 
 Every job on servers with limits is a task; its workers on each server are its demand on that
 server's cumulative. Pooled, the servers of a type make one cumulative: a relaxation, of which

@@ -1,4 +1,4 @@
-"""Problem (2): least total flow time, as a mixed-integer program (sheet 3.2).
+"""Problem (2): least total flow time, as a mixed-integer program.
 
 ``intervals.problem_2_intervals`` states the same without slots.
 """

@@ -1,6 +1,6 @@
 """Problem (9): the cheapest schedule of one job at given prices and free amounts.
 
-Exact in polynomial time (sheet 3.6). On one server (xi = 1) each server is tried. Spread (xi = 0),
+Exact in polynomial time. On one server (xi = 1) each server is tried. Spread (xi = 0),
 workers and parameter server use different capacities at additive prices, so they separate: workers
 fill the servers in order of price, and the parameter server takes the cheapest. This is what the
 paper's COST_C and COST_D look for; ``problem_9`` states the same as a mixed-integer program.

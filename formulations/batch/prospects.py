@@ -1,7 +1,7 @@
 """What is left to decide once the cloud is understood.
 
 A job that uses a server without limits at all does best alone there, with D_j workers, and is
-then in nobody's way (sheet 3.3). So each job either goes there, at a known completion slot, or
+then in nobody's way. So each job either goes there, at a known completion slot, or
 stays on the other servers and ends earlier. At the paper's sizes few choices of few jobs remain.
 """
 

@@ -1,6 +1,6 @@
 """What the mixed-integer programs of (2), (3) and (9) share: starts, placements, running cells.
 
-Rows carry the sheet's numbers R1 to R7 (3.2). A binary per (choice, start slot) says when, how
+Rows are named R1 to R7. A binary per (choice, start slot) says when, how
 wide and how fast a job runs; whole numbers per (job, server) say where. The cells (job, server,
 slot) of the product of the two need no McCormick row from below: R5 and R6 imply it.
 """

@@ -1,11 +1,12 @@
-"""Problem (2) by branch and price: columns are whole schedules of one job (sheet R11).
+"""Problem (2) by branch and price: columns are whole schedules of one job.
 
 1. Jobs are inserted one after the other, and planned anew in neighbourhoods: a schedule, and the
    slots that one as cheap keeps to.
 2. Columns are generated over the capacities and their roundings; what the fractional choice
    violates at a site is cut, and so on while the bound moves. Every round of prices gives a
    certified Lagrangian bound.
-3. Branching is on when a job completes, then on the workers at a site and on the site of the server
+3. Where the jobs are few and crowded they are planned together, slot by slot, at these prices.
+4. Branching is on when a job completes, then on the workers at a site and on the site of the server
    in a slot. What time is left where pricing could not be exact goes to neighbourhoods, and to an
    integer program over all schedules met.
 """

@@ -1,4 +1,4 @@
-"""What a job's flow time costs: the three functions of the paper's evaluation (sheet 6.2)."""
+"""What a job's flow time costs: the three functions of the paper's evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pricing of whole schedules of a job, for branch and price over them (sheet R11).
+"""Pricing of whole schedules of a job, for branch and price over them.
 
 The coupling rows are limits of sites, in every slot: the capacities, and what has been cut. A
 job's cheapest schedules are looked for by counting units of work, which bounds all prices as well;

@@ -147,13 +147,13 @@ def problem_2_aggregated(
             of the product, tight.
         horizon_mode: see ``windows``.
         no_idle: R8, no idle workers (Lemma 2).
-        tighten: rows that follow from whole numbers, identical jobs in order (sheet 3.3, 2 to 5).
+        tighten: rows that follow from whole numbers, identical jobs in order.
         cut_off: leave out slots in which a job's latency alone would cost too much.
         cost_limit: cost of a schedule known, by which to cut off; None: one is made.
-        order_sites: interchangeable sites in order (sheet 3.3, 5); a solver that finds symmetry
-            itself, as HiGHS does, is better off without.
-        direct_transport: no site both imports and exports, where bandwidth costs allow to say so
-            (sheet 3.3, 6); a binary per job and site.
+        order_sites: interchangeable sites in order; a solver that finds symmetry itself, as HiGHS
+            does, is better off without.
+        direct_transport: no site both imports and exports, where bandwidth costs allow to say so;
+            a binary per job and site.
 
     Raises:
         InputError: an unknown option, or latencies beyond what a solver may see.
@@ -234,7 +234,7 @@ def _hull(instance: Instance, core: Core) -> Any:
 
 
 def _tighten(instance: Instance, core: Core, e: Variable) -> None:
-    """What whole numbers imply (sheet 3.3): completion, progress, enough workers, room."""
+    """What whole numbers imply: completion, progress, enough workers, room."""
     model, span = core.model, core.windows
     job, slot = span.cells
     early = slot < span.earliest[job]

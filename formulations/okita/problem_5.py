@@ -1,7 +1,7 @@
 """Problem (5): placing the workers and the parameter server of one job in one slot.
 
 The paper calls it hard. For a fixed site of the server it is a greedy fill, so trying every site
-is exact and fast (sheet 3.4).
+is exact and fast.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Problem (7'): data transport of one job in one slot, and the printed (7).
 
 (7') adds what (7) lacks, a limit on what each site can send; its linear relaxation has an integer
-optimum, so it is not hard (sheet 3.5).
+optimum, so it is not hard.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What some optimum of (2) keeps to besides the constraints (sheet 3.3, 5 and 6).
+"""What some optimum of (2) keeps to besides the constraints.
 
 * Jobs that are the same in everything may be taken to complete in their order.
 * Sites that are the same to every job and in every bandwidth cost may be taken to train in their

@@ -1,4 +1,4 @@
-"""Which slots a job may use: the horizon lemma and what follows from costs (sheet 3.3)."""
+"""Which slots a job may use: the horizon lemma and what follows from costs."""
 
 from __future__ import annotations
 

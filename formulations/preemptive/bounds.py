@@ -1,4 +1,4 @@
-"""Lower bounds on the total job completion time, from closed form to linear programs (sheet 3.5).
+"""Lower bounds on the total job completion time, from closed form to linear programs.
 
 All hold for (2) and, as it has fewer schedules, for the model without migration. In order:
 ``LB-PAPER <= LB-LP4 <= LB-LP4+ <= LB-THETA <= LB-EXT``; ``LB-ALONE <= LB-THETA``.

@@ -179,7 +179,7 @@ def build_grid(
         ps_delay_applies: leave room for parameter servers that may not serve from release on.
 
     Some optimal schedule of (2) completes every job within its window: a job that would end later
-    is better off whole in the cloud (sheet 3.1). That says nothing of the mean age of its work,
+    is better off whole in the cloud. That says nothing of the mean age of its work,
     so (4) needs ``slow_cloud`` wherever a job may have the slow speed: then there is room in the
     cloud, within the window, for every unit of work that would come after it. Without the cloud
     the window holds all work after the last arrival, one worker at a time. ``instance.horizon``

@@ -1,4 +1,4 @@
-"""LB-PRICES: a proven bound at the size of a whole trace (sheet, section 11).
+"""LB-PRICES: a proven bound at the size of a whole trace.
 
 Of (2) only the workers' capacities are kept, per pool of workers that serve the same jobs, and
 priced over time. At any prices, what every job on its own pays at least for its completion, less

@@ -2,11 +2,11 @@
 
 Two models with one optimum:
 
-* ``problem_2`` is (2) row by row over classes of identical workers and parameter servers
-  (sheet 3.1, (A1)-(A8)); all its variables are integer, so CP-SAT takes it as well as HiGHS;
-* ``problem_2_compact`` states completion by monotone "not yet complete" binaries over hubs
-  (sheet 3.5a): its bound is strong and its size small. It leaves parameter servers out, which
-  never bind while those of the cloud may be used from release on.
+* ``problem_2`` is (2) row by row over classes of identical workers and parameter servers; all its
+  variables are integer, so CP-SAT takes it as well as HiGHS;
+* ``problem_2_compact`` states completion by monotone "not yet complete" binaries over hubs: its
+  bound is strong and its size small. It leaves parameter servers out, which never bind while those
+  of the cloud may be used from release on.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from optsched.solvers.solution import Solution
 
 
 def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:
-    """(2) as printed, identical workers and parameter servers counted (sheet 3.1).
+    """(2) as printed, identical workers and parameter servers counted.
 
     Args:
         instance: times are taken up to whole slots.
         ps_delay_applies: a parameter server, too, may serve only once the data would have
-            arrived at its server, as (2i) literally says (E6).
+            arrived at its server, as (2i) literally says.
     """
     grid = build_grid(instance, hub=False, ps_delay_applies=ps_delay_applies)
     jobs, chunks = instance.jobs, instance.num_chunks
@@ -115,7 +115,7 @@ def decode_problem_2(
 
 
 def problem_2_compact(instance: Instance) -> Model:
-    """(2) by monotone completion binaries over hubs (sheet 3.5a), parameter servers left out.
+    """(2) by monotone completion binaries over hubs, parameter servers left out.
 
     ``pending[j, t]`` is 1 until job j completes, so their sum is the total completion time. A job
     still pending in its last slot is one run whole in the cloud, as that is when its window ends.

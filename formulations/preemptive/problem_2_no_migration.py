@@ -1,6 +1,6 @@
 """(2) with chunks that stay where they are: the model the paper narrates and its algorithm obeys.
 
-Two models with one optimum (sheet 3.2):
+Two models with one optimum:
 
 * ``problem_2_no_migration`` is time-indexed: chunks counted per worker, worker-slots per job;
 * ``problem_2_no_migration_time_free`` knows no slots: which worker trains how many chunks, and

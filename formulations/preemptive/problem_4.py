@@ -3,8 +3,7 @@
 Three models of one problem, from the paper's own to the one for scale:
 
 * ``problem_4`` names every chunk and worker, as printed;
-* ``problem_4_aggregated`` counts identical chunks and workers (exact, sheet 3.4 i-ii), with hubs
-  if asked (exact, sheet 3.5a);
+* ``problem_4_aggregated`` counts identical chunks and workers, with hubs if asked, both exactly;
 * ``network.problem_4_flow`` solves the latter as a min-cost flow where a job has one rate.
 
 Which of a job's two speeds applies is the option ``rates``: "exact" lets each job choose between
@@ -71,7 +70,7 @@ def problem_4_aggregated(
         instance: times are taken up to whole slots.
         rates: see the module.
         hub: pool the classes of a group once all are reached.
-        chunk_parallelism: keep (4e); the paper drops it, which is a weaker bound (E24).
+        chunk_parallelism: keep (4e); the paper drops it, which is a weaker bound.
         integer: whole units; False for the linear relaxation.
         cut_windows: leave out slots that no optimal schedule of (2) needs: a bound on (2) that
             is at least as good, but no longer the optimum of (4).
@@ -136,12 +135,12 @@ def problem_4(
         rates: see the module.
         weights: a unit of work costs (t - r_j) over the whole slots a chunk takes ("rounded"),
             or over its real duration ("printed"), which is no lower bound of (2) in the integer
-            program when durations are not whole (sheet 5.2, Lemma 1).
+            program when durations are not whole.
         chunk_parallelism: keep (4e); without it, a chunk may have as many workers of the cloud
             in a slot as it can use.
         integer: whole numbers; False for the linear relaxation.
         ps_delay_applies: (4h) as printed: a parameter server, too, serves only once the data
-            would have arrived at its server (E6); (4c), (4d) and (4g) are then rows, and bind.
+            would have arrived at its server; (4c), (4d) and (4g) are then rows, and bind.
 
     Raises:
         InputError: ``rates`` or ``weights`` is none of those named.

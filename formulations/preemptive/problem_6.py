@@ -1,7 +1,7 @@
 """Problem (6): the dual of the linear relaxation of (4), as printed and as it should be.
 
 Printed, it has two defects: a row for slots in which the primal variable does not exist (before
-the upload is done), and no variable for (4e), which the paper takes for redundant (E24).
+the upload is done), and no variable for (4e), which the paper takes for redundant.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Two models with one optimum on instances whose chunk times are whole slots:
 
-* ``problem_7`` names every chunk, worker and slot, as printed (as E7 means it);
-* ``problem_7_compact`` counts the chunks each server stores (sheet 3.3) and states completion by
+* ``problem_7`` names every chunk, worker and slot, as printed (a chunk is stored on one server);
+* ``problem_7_compact`` counts the chunks each server stores and states completion by
   monotone binaries, as ``problem_2_compact`` does. With completions and counts fixed, what
   remains is a flow: whole units exist without being asked for.
 
@@ -316,7 +316,7 @@ def _dealt(shelves: Shelves, stored: Integers, cell: Integers, done: Integers) -
 
     Of the units of one job on one server, in order of time, chunk i of the n stored there takes
     every n-th, those done before counted: a slot has at most n of them, so no chunk takes two at
-    once (sheet 3.4 i).
+    once.
     """
     grid, instance = shelves.grid, shelves.grid.instance
     pair, slot = shelves.of_cell[cell], grid.cell_slot[cell]

@@ -27,7 +27,7 @@ def problem_9(
     Args:
         instance: times are taken up to whole slots.
         rates: "fast" or "slow": the one speed of a job. At the fast one it bounds (8) from below.
-        chunk_parallelism: add the dual variable of (4e), which the paper leaves out (E24).
+        chunk_parallelism: add the dual variable of (4e), which the paper leaves out.
 
     Raises:
         InputError: ``rates`` is neither "fast" nor "slow".

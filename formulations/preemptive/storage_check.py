@@ -1,6 +1,6 @@
 """The storage constraints of (7), evaluated on a schedule whose runs name their chunks.
 
-Each chunk is stored where it is trained, on one server (E7), from the release of its job until
+Each chunk is stored where it is trained, on one server, from the release of its job until
 the job completes, or until the chunk itself is done.
 """
 

@@ -2,7 +2,7 @@
 
 Both are the problem they extend, (2) and (4), with x_jds(t): chunk d of job j takes u_j GB on
 server s. As printed, (7a), (7c) and (7d) hold for all servers at once and would put every chunk
-on every server; what is meant is one server per chunk (E7), named here by ``place``. Parameter
+on every server; what is meant is one server per chunk, named here by ``place``. Parameter
 servers are left out: those of the cloud serve from release on and take no storage.
 """
 

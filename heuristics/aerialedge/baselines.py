@@ -1,4 +1,4 @@
-"""The policies AerialEdge is compared with, as simplified in Section 5 of the sheet."""
+"""The policies AerialEdge is compared with, simplified to orders, batches and rules."""
 
 from __future__ import annotations
 

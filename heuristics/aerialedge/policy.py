@@ -1,4 +1,4 @@
-"""A policy as the sheet sees it: an order of the tasks, batches of them, a placement rule.
+"""A policy: an order of the tasks, batches of them, a placement rule.
 
 Batches are placed one after the other. Unless nodes are shared across batches, a batch may not use
 what earlier batches left free on nodes they opened. Where the nodes run out, the rest of a batch

@@ -2,7 +2,7 @@
 
 Prices "at tau_i" are read at the first slot of the window, z' left empty by line 19 as a parameter
 server on s_i1. Everything else is literal, so the cost COST_D returns need not be that of its
-schedule (E17), and COST_C may miss the cheapest server (E15).
+schedule, and COST_C may miss the cheapest server.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ def _from_slot(market: ServerView, start: int) -> ServerView:
 
 
 def in_rounds(instance: Instance, rules: Rules) -> Schedule:
-    """Hand the jobs over as time passes, round by round, until all are scheduled (E20).
+    """Hand the jobs over as time passes, round by round, until all are scheduled.
 
     Raises:
         InputError: the rules never accept some job.

@@ -1,4 +1,4 @@
-"""The choices that make up one variant of A_online (the sheet's errata table)."""
+"""The choices that make up one variant of A_online."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Literal, get_args
 from optsched.errors import FieldProblem, InputError
 
 Selection = Literal["paper", "earliest"]
-"""Least cost first and only at a positive utility (E12), or earliest completion without prices'
-veto (E13)."""
+"""Least cost first and only at a positive utility, or earliest completion without prices'
+veto."""
 
 StartRule = Literal["interval_start", "any"]
-"""Every job of a round starts with its window, or in any slot of it (E7)."""
+"""Every job of a round starts with its window, or in any slot of it."""
 
 ReleaseTest = Literal["printed", "exact"]
-"""a_j + Delta_js < tau_i as printed, or at most the start, which is (2i) (E8)."""
+"""a_j + Delta_js < tau_i as printed, or at most the start, which is (2i)."""
 
 ValueRule = Literal["one", "weight", "scaled"]
-"""What a job is worth: 1 as printed, w_j, or F_1 per worker-slot of its work (E13)."""
+"""What a job is worth: 1 as printed, w_j, or F_1 per worker-slot of its work."""
 
 JobOrder = Literal["arrival", "shortest_work", "weight_per_cost"]
-"""Order inside a round: (a_j, j), least work first (E5), or largest w_j over present cost."""
+"""Order inside a round: (a_j, j), least work first, or largest w_j over present cost."""
 
 CostD = Literal["exact", "printed"]
-"""COST_D as the exact minimum, or line by line as printed (E17)."""
+"""COST_D as the exact minimum, or line by line as printed."""
 
 CostC = Literal["exact", "printed"]
-"""COST_C as the exact minimum, or the server that is cheapest at tau_i, as printed (E15)."""
+"""COST_C as the exact minimum, or the server that is cheapest at tau_i, as printed."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def transport(
         sources: row r lists the sites by what it costs to bring a chunk to r.
         exact: solve (7') instead.
         flow: written, shape (sites, sites).
-        local: write chunks that stay where they are, too; as printed, Algorithm 3 does not (E15).
+        local: write chunks that stay where they are, too; as printed, Algorithm 3 does not.
 
     Returns:
         Cost, money.
@@ -157,7 +157,7 @@ def one_shot(
         last: largest number of workers.
         length: slots of the window; 0: as many as the number of workers nominally needs.
         exact_transport: see ``transport``.
-        last_wins: of equal sites of the server the last is kept, as printed (E13).
+        last_wins: of equal sites of the server the last is kept, as printed.
 
     Returns:
         For each number: bandwidth of the window (money; infinite where nothing fits), its slots,

@@ -24,7 +24,7 @@ from optsched.calls import NonNegative
 from optsched.errors import FieldProblem, InputError
 
 MigrateSearch = Literal["same_n", "any_n"]
-"""Numbers of workers tried on what is free: the planned one, or that and fewer (E11)."""
+"""Numbers of workers tried on what is free: the planned one, or that and fewer."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ def okita(
         rng: not used.
         alpha: weights of lateness and of what is left in (4).
         beta: weights of free resources, bandwidth cost and data in (6).
-        latency_offset: added to t + l - a_i in estimates; 0 reproduces the print (E2).
+        latency_offset: added to t + l - a_i in estimates; 0 reproduces the print.
         placement: see ``PlacementRule``.
         transport: see ``TransportRule``.
         migrate_search: see ``MigrateSearch``.
         piecewise_priority: see ``PiecewisePriority``.
-        normalise_q: make the bandwidth term of (6) scale free (E18).
+        normalise_q: make the bandwidth term of (6) scale free.
         printed: Algorithms 2 and 3 line by line (see ``Rules``): data that lie where they are
             trained are never done with, and the run ends in the first slot that changes nothing,
             with jobs unfinished, which the checker says.

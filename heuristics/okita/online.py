@@ -34,12 +34,12 @@ class Rules:
     beta: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Weights of free resources, bandwidth cost and data left in (6)."""
     normalise_q: bool = False
-    """Divide the bandwidth term of (6) by its largest value, so that it is scale free (E18)."""
+    """Divide the bandwidth term of (6) by its largest value, so that it is scale free."""
     placement: PlacementRule = "pa"
     transport: TransportRule = "dta"
     printed: bool = False
-    """Algorithms 2 and 3 line by line: the last of equal sites wins (E13), and chunks that are
-    trained where they lie are not recorded (E15)."""
+    """Algorithms 2 and 3 line by line: the last of equal sites wins, and chunks that are
+    trained where they lie are not recorded."""
 
     def __post_init__(self) -> None:
         problems = []

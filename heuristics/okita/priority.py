@@ -13,7 +13,7 @@ from heuristics.okita.online import Job
 
 PiecewisePriority = Literal["corrected", "printed"]
 """corrected: the closer to the breakpoint the higher, nothing once it has passed; printed: the
-term as it stands, with 0/0 := 0 (E19)."""
+term as it stands, with 0/0 := 0."""
 
 
 def priorities(

@@ -73,7 +73,7 @@ def _line_by_line(
     fast_cloud: float,
     rules: Rules,
 ) -> Dispatch:
-    """Algorithm 2 with the errata E9 to E11 of the sheet.
+    """Algorithm 2 as printed, errors and all.
 
     Line 18 leaves zeta_j = 1, so the cloud keeps its fast price; line 13 sends every chunk to the
     cloud as soon as one goes there; lines 21 to 24 take alpha after the update, so that each chunk

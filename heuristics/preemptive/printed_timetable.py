@@ -1,7 +1,7 @@
 """Algorithm 4 line by line: a timetable y_jdsw(t) that dispatches write and shift, errors included.
 
 Line 5 moves every chunk that waits behind a new one on by its own duration, where the new chunk's
-is meant (E15): a shorter one then runs at the same time as the new one, a longer one leaves the
+is meant: a shorter one then runs at the same time as the new one, a longer one leaves the
 worker idle. Line 5 reads y as it was before it; slot by slot it would move for ever what it has
 just written. Prices are asked of the timetable, right or wrong.
 """

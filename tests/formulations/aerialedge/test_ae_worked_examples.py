@@ -1,4 +1,4 @@
-"""The sheet's worked examples 7.1 to 7.4, on the side of the formulations."""
+"""Worked examples, on the side of the formulations."""
 
 from dataclasses import replace
 

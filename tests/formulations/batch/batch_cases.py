@@ -10,7 +10,7 @@ from formulations.batch.instance import Instance
 
 
 def worked_example(**changes: Any) -> Instance:
-    """Two edge servers and the cloud; three jobs whose optimum is 4 (the sheet's example B1)."""
+    """Two edge servers and the cloud; three jobs whose optimum is 4."""
     fields: dict[str, Any] = {
         "worker_capacity": [[4], [1], [np.inf]],
         "ps_capacity": [[2], [1], [np.inf]],

@@ -1,4 +1,4 @@
-"""One round: (3), (4), (5) and (9) and what the sheet says of them."""
+"""One round: (3), (4), (5) and (9) and what is known of them."""
 
 import numpy as np
 import pytest

@@ -95,7 +95,7 @@ def x7(servers: int) -> Instance:
 
 
 def worked_drp() -> Instance:
-    """Sheet 8.1: jobs C1, C2 ask for compute, B1, B2 for bandwidth, two servers."""
+    """The first worked example: jobs C1, C2 ask for compute, B1, B2 for bandwidth, two servers."""
     return Instance.build(
         node_job=[0, 1, 2, 3],
         node_rate_bps=300 * MBIT,
@@ -113,7 +113,7 @@ def worked_drp() -> Instance:
 
 
 def worked_dsrp() -> Instance:
-    """Sheet 8.3: three jobs with a service each, room for one service per server."""
+    """The third worked example: three jobs with a service each, room for one service per server."""
     return Instance.build(
         node_job=[0, 1, 1, 2],
         node_rate_bps=300 * MBIT,

@@ -160,7 +160,7 @@ def test_with_storage_large_dsrp_is_drp(instance):
 
 
 def test_optima_at_the_papers_scale_are_proven():
-    """Seeds 0, 1, 2 at 40 jobs, hexagon, balanced, and the relaxations: as near as in sheet 7.5."""
+    """Seeds 0, 1, 2 at 40 jobs, hexagon, balanced: optima, and relaxations as near as they were."""
     for seed, best, relaxed, paper in (
         (0, 36, 36.74, 29.9), (1, 38, 38.55, 32.5), (2, 39, 39.93, 34.0),
     ):  # fmt: skip

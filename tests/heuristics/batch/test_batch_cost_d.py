@@ -1,4 +1,4 @@
-"""COST_D as printed fails, and where (E17)."""
+"""COST_D as printed fails, and where."""
 
 import numpy as np
 import pytest

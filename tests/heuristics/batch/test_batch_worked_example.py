@@ -1,4 +1,4 @@
-"""A_online on the sheet's worked example, every variant traced by hand."""
+"""A_online on the worked example, every variant traced by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where the paper's claims fail: the counterexamples of the sheet, by their numbers."""
+"""Where the paper's claims fail: counterexamples, by their numbers."""
 
 from math import pi, sqrt
 

@@ -38,7 +38,7 @@ def test_no_run_admits_more_than_the_optimum_of_its_mode(instance, seed):
 
 
 def test_the_worked_example_step_by_step():
-    """Sheet 8.1: 0 at epsilon 1/2, at most 2 at 0.4, all 4 in exact mode."""
+    """The first worked example: 0 at epsilon 1/2, at most 2 at 0.4, all 4 in exact mode."""
     instance = worked_drp()
     rng = np.random.default_rng(0)
     assert r_dr(instance, rng).admit.sum() == 0

@@ -76,7 +76,7 @@ def test_proposition_2_the_printed_rule_opens_one_server_of_each_centres_near_se
 
 
 def test_the_worked_example_number_for_number():
-    """Sheet 8.3: raw 3 with storage 4/3, repaired 2, which is the optimum; baseline 2."""
+    """The third example: raw 3 with storage 4/3, repaired 2, which is the optimum; baseline 2."""
     instance = worked_dsrp()
     raw = r_dsr_raw(instance, np.random.default_rng(0))
     assert raw.relaxation == pytest.approx(3)

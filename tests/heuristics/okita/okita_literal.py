@@ -1,4 +1,4 @@
-"""Algorithms 2 and 3, SPLIT and the one-shot function, read line by line (sheet 4.3 to 4.6)."""
+"""Algorithms 2 and 3, SPLIT and the one-shot function, read line by line."""
 
 import math
 

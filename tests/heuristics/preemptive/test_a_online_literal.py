@@ -1,4 +1,4 @@
-"""A_online against a literal rendering of the sheet: chunk by chunk, in exact fractions.
+"""A_online against a literal rendering of its lines: chunk by chunk, in exact fractions.
 
 The reference recomputes every price for every chunk, and every worker from time zero.
 """

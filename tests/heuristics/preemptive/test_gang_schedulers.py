@@ -51,7 +51,7 @@ def system(delay, workers, **jobs):
 
 @pytest.fixture
 def hand():
-    """One server with two workers; the sheet's worked case."""
+    """One server with two workers; the worked case."""
     return system(
         [1.0],
         [0, 0],
