@@ -44,7 +44,9 @@ FIRST_SHARE = 0.5
 """Part of a market's time for completions near the prices' bound, before those that a proof of the
 best schedule known must look at."""
 NEAR = 0.002
-"""Distance of what is found among these to its bound, of its ages, at which that is enough."""
+"""Distance of schedule and bound, of the ages, from which on only the proof is looked for."""
+PROOF_SHARE = 0.5
+"""Part of all time left that such a proof may take: cut short, it proves nothing."""
 WHOLE = 1e-6
 """Distance to a whole number that is a solver's rounding."""
 
@@ -166,12 +168,17 @@ class _Search:
     def decide(self, part: _Part, clock: Clock) -> None:
         """Look for schedules of larger and larger totals, for some time."""
         while not (part.closed(self.gap) or self.closed() or clock.over()):
+            if part.closed(NEAR) and math.isfinite(part.room):
+                part.room = math.inf
+                if clock.left < PROOF_SHARE * self.clock.left:
+                    clock = Clock(self.clock.within(PROOF_SHARE), self.clock.stop)
             total, high = part.next_total(), part.high
             share = FIRST_SHARE if total < high else 1.0
             if self.attempt(part, total, clock.within(share)):
                 part.room *= 2
             elif total < high:
-                part.room = math.inf
+                if not part.closed(NEAR):
+                    part.room = math.inf
             else:
                 part.given_up = not clock.over()
                 return
