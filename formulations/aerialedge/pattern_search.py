@@ -149,18 +149,24 @@ def tabulated(size: Integers, value: Floats, number: Integers, cells: Integers) 
 
 
 @njit_cached
+def fits(offer: Offer, k: int, free: Integers, left: Integers) -> bool:
+    """Whether a pattern has room for another unit of an option, and there is one."""
+    room = left[offer.kind[k]] > 0
+    for r in range(len(free)):
+        room = room and offer.size[k, r] <= free[r]
+    return bool(room)
+
+
+@njit_cached
 def ahead(offer: Offer, first: int, free: Integers, left: Integers, room: float) -> float:
     """The surrogate relaxation of options from one on: the most they add to a pattern."""
     worth = 0.0
     for k in range(first, len(offer.value)):
         if offer.value[k] <= 0:
             break
-        units = left[offer.kind[k]]
-        for r in range(len(free)):
-            if offer.size[k, r] > free[r]:
-                units = 0
-        if units == 0:
+        if not fits(offer, k, free, left):
             continue
+        units = left[offer.kind[k]]
         if offer.priced[k] > 0 and units * offer.priced[k] > room:
             return float(worth + offer.value[k] * max(room, 0.0) / offer.priced[k])
         worth += units * offer.value[k]
@@ -216,10 +222,7 @@ def best_patterns(
             worst = int(np.argmin(value)) if count == keep else count
         new = False
         while k < options:
-            usable = left[offer.kind[k]] > 0
-            for r in range(resources):
-                usable = usable and offer.size[k, r] <= free[r]
-            if not usable:
+            if not fits(offer, k, free, left):
                 k += 1
                 continue
             visited += 1
@@ -300,9 +303,7 @@ def maximal_patterns(
     while True:
         down = False
         while k < options and not down:
-            down = left[offer.kind[k]] > 0
-            for r in range(resources):
-                down = down and offer.size[k, r] <= free[r]
+            down = fits(offer, k, free, left)
             if not down:
                 k += 1
                 continue
@@ -342,10 +343,7 @@ def maximal_patterns(
 @njit_cached
 def _full(offer: Offer, free: Integers, left: Integers) -> bool:
     """Whether no further unit of any option fits."""
-    for k in range(len(offer.value)):
-        fits = left[offer.kind[k]] > 0
-        for r in range(len(free)):
-            fits = fits and offer.size[k, r] <= free[r]
-        if fits:
-            return False
-    return True
+    k = 0
+    while k < len(offer.value) and not fits(offer, k, free, left):
+        k += 1
+    return k == len(offer.value)
