@@ -22,7 +22,7 @@ import numpy as np
 
 from formulations.okita.check import check
 from formulations.okita.construct import Planner, known_cost
-from formulations.okita.instance import Instance
+from formulations.okita.instance import Floats, Instance
 from formulations.okita.job_moves import Moves, count_moves
 from formulations.okita.joint_states import JointStates, TooManyStatesError
 from formulations.okita.neighbourhoods import Neighbourhoods
@@ -99,6 +99,8 @@ class _Search:
         self.near: Neighbourhoods | None = None
         self.heard: Incumbent | None = None
         """The choice of columns that was offered last."""
+        self.priced: tuple[SiteLimits, Floats] | None = None
+        """Limits of the last relaxation and what they cost in each slot, money."""
         self.offer(start)
 
     def offer(self, schedule: Schedule | None) -> None:
@@ -169,17 +171,16 @@ class _Search:
             stop = self.clock.stop
             self.raise_bound(relaxed_bound(self.span, self.cost, seconds=seconds, stop=stop))
 
-    def together(self, pricing: Pricing) -> None:
+    def together(self) -> None:
         """All jobs slot by slot, for cutoffs that rise until there is a schedule as cheap."""
         lattices = [found for found in self.planner.lattices if found is not None]
-        ready = self.schedule is not None and self.planner.exact and pricing.asked
-        if not (ready and self.go_on()):
+        ready = self.schedule is not None and self.planner.exact and self.go_on()
+        if self.priced is None or not ready:
             return
         if sum(count_moves(self.instance, found) for found in lattices) > MOST_MOVES:
             return
         moves = [Moves.of(self.instance, found) for found in lattices]
-        price = max(list(pricing.asked), key=pricing.bound_at)
-        states = JointStates(moves, self.span, pricing.limits, price)
+        states = JointStates(moves, self.span, *self.priced)
         share, part = CUTOFF_SHARE, Clock(self.clock.within(TOGETHER_SHARE), self.clock.stop)
         with suppress(TooManyStatesError):
             while self.go_on() and share < CUTOFF_GROWTH:
@@ -199,6 +200,8 @@ class _Search:
             found = self.generation(pricing).solve_relaxation(
                 time_limit=part.within(1.0), stop=self.clock.stop, on_progress=self.hear
             )
+            if found.prices is not None:
+                self.priced = pricing.limits, pricing.paid(found.prices)
             self.raise_bound(found.bound)
             if found.limit is not None or not found.chosen or not self.go_on():
                 break
@@ -311,7 +314,7 @@ class _Search:
         self.improve(SEARCH_SHARE, ROUNDS)
         with suppress(TimeoutError):
             pricing = self.cut()
-            self.together(pricing)
+            self.together()
             self.branch(pricing)
 
     def answer(self) -> Answer:

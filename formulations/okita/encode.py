@@ -33,7 +33,7 @@ from formulations.okita.tightening import (
     spared_places,
     without_detours,
 )
-from formulations.okita.transport import cheapest_transport
+from formulations.okita.transport import cheapest_flow
 from formulations.okita.windows import HorizonMode, Windows
 from optsched.methods import Formulation
 
@@ -227,10 +227,7 @@ def _common(cells: _Cells) -> dict[str, Floats]:
     direct = direct_sites(instance)
     flow = np.zeros((instance.jobs, instance.sites, instance.sites), dtype=np.int64)
     for i in range(instance.jobs):
-        price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
-        amount = int(trained[i].sum())
-        cheapest_transport(instance.num_chunks[i], trained[i], price, flow[i], amount)
-        flow[i] = without_detours(flow[i], direct)
+        flow[i] = without_detours(cheapest_flow(instance, i, trained[i]), direct)
     values = {"y": cells.workers, "h": chunks, "s": cells.server, "x": cells.runs, "G": flow}
     return {name: value.astype(float) for name, value in values.items()}
 

@@ -7,13 +7,11 @@ the sites train in all is found once, at the end (Lemma 1).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from formulations.okita.instance import Floats, Instance, Integers
-from formulations.okita.one_job import Path, path_cost
-from formulations.okita.transport import cheapest_transport
+from formulations.okita.one_job import Path, path_along
 from optsched.jit import njit_cached
 
 
@@ -50,13 +48,7 @@ class Greedy:
             )  # fmt: skip
             slots *= 2
         kept = int(at[0])
-        supply = instance.num_chunks[i]
-        flow: Integers = np.zeros((instance.sites, instance.sites), dtype=np.int64)
-        move = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
-        room = instance.chunks_done(i, workers).sum(axis=0)
-        cheapest_transport(supply, room, move, flow, int(supply.sum()))
-        path = Path(0.0, workers[:kept], server[:kept], flow)
-        return replace(path, price=path_cost(instance, i, path))
+        return path_along(instance, i, workers[:kept], server[:kept])
 
 
 @njit_cached

@@ -21,10 +21,9 @@ import numpy as np
 from formulations.okita.instance import Floats, Integers
 from formulations.okita.job_moves import Moves
 from formulations.okita.move_combinations import FITS, FULL, Slot, System, enter, expand
-from formulations.okita.one_job import Path, path_schedule
+from formulations.okita.one_job import path_along, path_schedule
 from formulations.okita.pricing import SiteLimits
 from formulations.okita.schedule import Schedule
-from formulations.okita.transport import cheapest_transport
 from formulations.okita.windows import Windows
 
 FIRST_STATES = 1024
@@ -199,19 +198,11 @@ class JointStates:
                     workers[i, t] = self.moves[i].workers[move]
                     server[i, t] = self.moves[i].server[move]
             state = int(layer.origin[state])
-        return Schedule.merged(
-            path_schedule(instance, i, self._path(i, workers[i, first:], server[i, first:]))
-            for i, first in enumerate(self.first.tolist())
-        )
-
-    def _path(self, i: int, workers: Integers, server: Integers) -> Path:
-        instance = self.instance
-        q, supply = instance.unit_bandwidth_cost, instance.num_chunks[i]
-        flow: Integers = np.zeros(q.shape, dtype=np.int64)
-        trained = instance.chunks_done(i, workers).sum(axis=0)
-        price = q * instance.chunk_size_mb[i]
-        cheapest_transport(supply, trained, price, flow, int(supply.sum()))
-        return Path(0.0, workers, server, flow)
+        parts = []
+        for i, first in enumerate(self.first.tolist()):
+            path = path_along(instance, i, workers[i, first:], server[i, first:])
+            parts.append(path_schedule(instance, i, path))
+        return Schedule.merged(parts)
 
 
 class _Room:

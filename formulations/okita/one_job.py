@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.lattice import Lattice
 from formulations.okita.schedule import Schedule
-from formulations.okita.transport import cheapest_transport
+from formulations.okita.transport import cheapest_flow, cheapest_transport
 from optsched.jit import njit_cached
 
 _ROUNDING = 1e-9  # relative, by which a limit on prices is widened
@@ -234,9 +234,7 @@ def cheapest_paths(
             chosen = np.searchsorted(lattice.option_levels, gained)
             workers[slot, gained > 0] = lattice.option_workers[chosen[gained > 0]]
             point = before
-        flow = np.zeros((instance.sites, instance.sites), dtype=np.int64)
-        trained = lattice.level[int(state[t])] * lattice.unit
-        cheapest_transport(supply, trained, move_price, flow, int(supply.sum()))
+        flow = cheapest_flow(instance, i, lattice.level[int(state[t])] * lattice.unit)
         yield Path(float(best[t]), workers, at, flow)
 
 
@@ -282,6 +280,25 @@ def path_of(instance: Instance, i: int, schedule: Schedule) -> Path:
     mine = schedule.move_job == i
     between = schedule.move_source[mine], schedule.move_target[mine]
     np.add.at(flow, between, schedule.move_chunks[mine])
+    return _priced(instance, i, workers, server, flow)
+
+
+def path_along(instance: Instance, i: int, workers: Integers, server: Integers) -> Path:
+    """A deployment with the cheapest transport (Lemma 1).
+
+    Args:
+        instance: the system and its jobs.
+        i: the job.
+        workers: which train all chunks, shape (slots, sites).
+        server: its site in each slot, shape (slots,).
+    """
+    flow = cheapest_flow(instance, i, instance.chunks_done(i, workers).sum(axis=0))
+    return _priced(instance, i, workers, server, flow)
+
+
+def _priced(
+    instance: Instance, i: int, workers: Integers, server: Integers, flow: Integers
+) -> Path:
     path = Path(0.0, workers, server, flow)
     return replace(path, price=path_cost(instance, i, path))
 

@@ -26,9 +26,6 @@ from optsched.decomposition.columns import Feature
 OFFERED = 4
 """Most columns that pricing offers at a time for one job."""
 
-PRICES = 8
-"""Prices kept."""
-
 REMEMBERED = 200
 """Columns per job by whose prices the search for cheaper ones is limited."""
 
@@ -83,8 +80,6 @@ class Pricing:
     limits: SiteLimits
     offered: list[tuple[int, Path]] = field(default_factory=list)
     """Jobs and schedules offered so far."""
-    asked: deque[Floats] = field(init=False, default_factory=lambda: deque(maxlen=PRICES))
-    """Prices of limits asked for last where nothing is branched on, each by slot, limit; money."""
 
     @cached_property
     def slots(self) -> int:
@@ -157,11 +152,9 @@ class Pricing:
     def __call__(self, block: int, duals: Duals) -> Priced:
         """Schedules of one job and a bound on their prices; the least price itself if asked for."""
         base = self._limited(block, duals)
-        if block == 0 and duals.weight == 1.0 and not (duals.lower or duals.upper):
-            self.asked.append(np.maximum(-duals.rows.reshape(self.slots, -1), 0.0))
         first = int(self.instance.release_slot[block]) - 1
         slots, limits = len(base.flow_cost), self.limits
-        price = np.maximum(-duals.rows.reshape(self.slots, -1)[first : first + slots], 0.0)
+        price = self.paid(duals.rows)[first : first + slots]
         at = limits.site[:, None] == np.arange(self.instance.sites)
         worker = (price * limits.worker[block]) @ at
         server = (price * limits.server[block]) @ at
@@ -174,11 +167,9 @@ class Pricing:
         paths = [path for path in paths[:OFFERED] if self.counts(block, path)]
         return self._priced(block, paths, bound, duals)
 
-    def bound_at(self, price: Floats) -> float:
-        """What every schedule costs at least, by prices of the limits by slot, limit, money."""
-        duals = Duals(-price.reshape(-1), exact=True)
-        jobs = [self(i, duals).bound or 0.0 for i in range(self.instance.jobs)]
-        return float(sum(jobs)) - float((price @ self.limits.room).sum())
+    def paid(self, rows: Floats) -> Floats:
+        """Prices of rows as what the limits cost, shape (slots, limits), money."""
+        return np.maximum(-rows.reshape(self.slots, -1), 0.0)
 
     def counts(self, i: int, path: Path) -> bool:
         """Whether a schedule is one of those that bounds speak of: of no idle workers."""

@@ -22,7 +22,7 @@ from formulations.okita.instance import Instance, Integers
 from formulations.okita.one_job import dealt
 from formulations.okita.schedule import Schedule
 from formulations.okita.tightening import add_direct_transport, add_job_order, add_site_order
-from formulations.okita.transport import cheapest_transport
+from formulations.okita.transport import cheapest_flow
 from formulations.okita.windows import HorizonMode, Windows, windows
 from optsched.errors import InputError
 from optsched.model import Model
@@ -311,11 +311,7 @@ def decode_aggregated(
     moves = [np.zeros((0, 5), dtype=np.int64)]
     for i in range(instance.jobs):
         mine = slice(*span.first_cell[i : i + 2])
-        flow = np.zeros((instance.sites, instance.sites), dtype=np.int64)
-        price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
-        trained = chunks[mine].sum(axis=0)
-        supply = instance.num_chunks[i]
-        cheapest_transport(supply, trained, price, flow, int(trained.sum()))
+        flow = cheapest_flow(instance, i, chunks[mine].sum(axis=0))
         moves.append(dealt(i, flow, chunks[mine], int(instance.release_slot[i])))
     return deployed(span, solution, np.concatenate(moves))
 

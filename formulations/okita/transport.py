@@ -9,10 +9,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.okita.instance import Instance
 from optsched.jit import njit_cached
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+
+def cheapest_flow(instance: Instance, i: int, trained: Integers) -> Integers:
+    """Chunks of a job from row to column, at least cost, for what sites can train, (sites,)."""
+    supply = instance.num_chunks[i]
+    price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
+    flow: Integers = np.zeros(price.shape, dtype=np.int64)
+    cheapest_transport(supply, trained, price, flow, int(min(supply.sum(), trained.sum())))
+    return flow
 
 
 @njit_cached

@@ -70,6 +70,8 @@ class TreeSearch:
         self.closed_bound = math.inf
         """Least bound among nodes put aside for being no better than the incumbent."""
         self.root_bound = -math.inf
+        self.prices: Floats | None = None
+        """Of the rows, for the bound of the relaxation alone."""
         self.nodes = 0
         self.heuristic_seconds = 0.0
         self.unresolved = ""
@@ -88,7 +90,7 @@ class TreeSearch:
             return self._answer(Status.ERROR, None, message=str(error))
         except KeyboardInterrupt:
             result = NodeResult(Outcome.STOPPED, self._proven_at_root(), None)
-        self.nodes, self.root_bound = 1, result.bound
+        self.nodes, self.root_bound, self.prices = 1, result.bound, result.prices
         if result.point is None:
             return self._answer(_without_point(result.outcome), result.bound, self._limit(result))
         weights, value = result.point.weights, result.point.value
@@ -333,6 +335,7 @@ class TreeSearch:
             chosen=() if incumbent is None else incumbent.chosen,
             limit=limit,
             root_bound=None if status is Status.ERROR else finite(self.root_bound),
+            prices=self.prices,
             nodes=self.nodes,
             columns=len(self.generator.master.pool),
             iterations=tuple(self.generator.history),

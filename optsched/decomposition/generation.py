@@ -80,6 +80,8 @@ class NodeResult:
     """Proven lower bound on every integer solution of the node."""
     point: MasterPoint | None
     """A fractional solution that satisfies the rows; None where none is known."""
+    prices: Floats | None = None
+    """Of the coupling rows, at which the bound was proven; None where it was proven otherwise."""
 
 
 @dataclass
@@ -258,6 +260,7 @@ class _NodeRun:
         self.node = node
         self.cutoff = cutoff
         self.bound = known
+        self.prices: Floats | None = None
         self.smoothing = Smoothing(generator.smoothing)
         self.numbers = (limits.lower, self._capped(limits.upper))
         self.capped = self.numbers[1] is not limits.upper
@@ -306,7 +309,7 @@ class _NodeRun:
             and point.shortfall <= SATISFIED
             and self.g.master.phase is not Phase.FEASIBILITY
         )
-        return NodeResult(outcome, self.bound, point if satisfied else None)
+        return NodeResult(outcome, self.bound, point if satisfied else None, self.prices)
 
     def _closed(self, point: MasterPoint) -> bool:
         """Whether the bound has met the relaxation's value, rounding included."""
@@ -328,7 +331,7 @@ class _NodeRun:
             value = self._value(trial, answers)
             before = len(self.g.master.pool)
             phase = self.g.master.phase
-            if decided := self._learn(value):
+            if decided := self._learn(trial, value):
                 self._record(point, value, phase, 0)
                 return decided
             self.g.master.add(self.g.improving(answers, point))
@@ -377,15 +380,17 @@ class _NodeRun:
             self.g.master.weight,
         )
 
-    def _learn(self, value: float | None) -> NodeResult | None:
-        """What a Lagrangian value decides about the node."""
+    def _learn(self, trial: Floats, value: float | None) -> NodeResult | None:
+        """What the Lagrangian value of a trial decides about the node."""
         if value is None:
             return None
         if self.g.master.phase is Phase.FEASIBILITY:
             value = math.inf if value > SATISFIED else self.bound
         if self.capped:  # nothing is proven of solutions that cost more
             value = min(value, self.cutoff)
-        self.bound = max(self.bound, self.g.rounded(value))
+        if self.g.rounded(value) > self.bound:
+            self.bound = self.g.rounded(value)
+            self.prices = trial[: self.g.master.pool.coupling]
         if self.bound == math.inf:
             return NodeResult(Outcome.INFEASIBLE, math.inf, None)
         if self.bound >= self.cutoff:

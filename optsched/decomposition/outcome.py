@@ -12,6 +12,7 @@ from optsched.decomposition.columns import Column
 from optsched.decomposition.generation import Iteration
 from optsched.decomposition.primal import Incumbent
 from optsched.errors import FieldProblem, InputError
+from optsched.model.expression import Floats
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status, relative_gap
 
@@ -84,6 +85,9 @@ class ColumnSolution:
     limit: Limit | None = None
     root_bound: float | None = None
     """Proven lower bound before branching."""
+    prices: Floats | None = field(default=None, repr=False)
+    """Of the rows, at which the bound was proven, shape (rows,); where the relaxation alone was
+    asked for."""
     nodes: int = 0
     columns: int = 0
     """Columns known in the end."""

@@ -77,7 +77,8 @@ def test_a_crowd_that_fractions_leave_open_is_proven():
     instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
     search = _Search(instance, Options(), None, "safe")
     search.plan()
-    search.together(search.cut())
+    search.cut()
+    search.together()
     assert search.met
     assert search.cost == pytest.approx(700.9471645959146)
     assert check(instance, search.schedule) == []

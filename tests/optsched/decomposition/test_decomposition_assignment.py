@@ -79,6 +79,15 @@ def test_bounds_and_relaxations_are_ordered(seed):
         assert step.bound is None or step.bound <= columns.objective + 1e-9
 
 
+@pytest.mark.parametrize("rounds", [1, 4, 12, None])
+def test_whenever_the_relaxation_ends_its_prices_prove_its_bound(rounds):
+    problem = assignment(*draw(1, 5, 30))
+    found = problem.solve_relaxation(iteration_limit=rounds)
+    asked = Duals(rows=found.prices, exact=True)
+    saved = sum(min(0.0, problem.price(i, asked).bound) for i in range(5))
+    assert found.bound == pytest.approx(found.prices.sum() + saved)
+
+
 def test_thirty_jobs_have_a_stronger_bound_than_the_linear_relaxation():
     data = draw(1, 5, 30)
     relaxed = solve(direct_model(*data).relax())
