@@ -43,8 +43,10 @@ EXCHANGE_SHARE = 0.4
 FIRST_SHARE = 0.5
 """Part of a market's time for completions near the prices' bound, before those that a proof of the
 best schedule known must look at."""
+LARGE = 20
+"""Jobs of a market from which on even the last slots to its bound take long to prove."""
 NEAR = 0.002
-"""Distance of schedule and bound, of the ages, from which on only the proof is looked for."""
+"""Distance of schedule and bound there, of the ages, from which on only the proof is looked for."""
 PROOF_SHARE = 0.5
 """Part of all time left that such a proof may take: cut short, it proves nothing."""
 WHOLE = 1e-6
@@ -94,6 +96,8 @@ class _Part:
         """Ages that no schedule worth having exceeds."""
         self.room: float = 1
         """What the next total looked at lies above the bound."""
+        self.near = NEAR if len(self.jobs) >= LARGE else 0.0
+        """Relative gap at which what is left to do is the proof."""
         self.given_up = False
         """Whether its solver ended without a proof for another reason than time."""
 
@@ -168,7 +172,7 @@ class _Search:
     def decide(self, part: _Part, clock: Clock) -> None:
         """Look for schedules of larger and larger totals, for some time."""
         while not (part.closed(self.gap) or self.closed() or clock.over()):
-            if part.closed(NEAR) and math.isfinite(part.room):
+            if part.closed(part.near) and math.isfinite(part.room):
                 part.room = math.inf
                 if clock.left < PROOF_SHARE * self.clock.left:
                     clock = Clock(self.clock.within(PROOF_SHARE), self.clock.stop)
@@ -177,7 +181,7 @@ class _Search:
             if self.attempt(part, total, clock.within(share)):
                 part.room *= 2
             elif total < high:
-                if not part.closed(NEAR):
+                if not part.closed(part.near):
                     part.room = math.inf
             else:
                 part.given_up = not clock.over()
@@ -203,7 +207,7 @@ class _Search:
 
         options = replace(self.options, time_limit=seconds, on_progress=self.clock.live(hear))
         if total < part.high:  # a proof must look further, and wants the time
-            options = replace(options, gap=max(options.gap, NEAR))
+            options = replace(options, gap=max(options.gap, part.near))
         if part.best is not None:
             start = encode_problem_2_compact(part.instance, part.best)
             options = replace(options, warm_start=start)
