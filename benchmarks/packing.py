@@ -2,7 +2,7 @@
 
 Every method gets the same instances and the same time limit, in turn, on one thread:
 
-- ``pack``: quick rules and bounds, exchanges, covers by tight patterns, column generation with
+- ``pack``: quick rules and bounds, exchanges, dives, listed patterns, column generation with
   branch-and-price, arc-flow, CP-SAT;
 - ``cbc``: the paper's own way, the assignment model in CBC through PuLP;
 - ``highs``: the assignment model [AE2] with its symmetry rows in HiGHS;

@@ -2,10 +2,10 @@
 
 Exchanges between identical nodes come next, nodes filled by knapsacks, and the relaxation over
 patterns, whose prices bound the weight; dives into it often meet the bound. Where few patterns
-remain that a lighter packing can hold, at these prices or because the bound leaves little waste,
-all are listed to decide whether there is one. Column generation with branch-and-price follows;
-where this leaves a gap, it is the turn of exchanges and dives again, of arc-flow if its graphs are
-small, and then of assignment in CP-SAT. Whatever any of them finds or proves counts.
+remain that a lighter packing can hold, at these prices, all are listed to decide whether there is
+one. Column generation with branch-and-price follows; where this leaves a gap, it is the turn of
+exchanges and dives again, of arc-flow if its graphs are small, and then of assignment in CP-SAT.
+Whatever any of them finds or proves counts.
 """
 
 from __future__ import annotations
@@ -43,14 +43,13 @@ _SHARES = {
     "prices": 0.5,
     "dive": 0.3,
     "listing": 0.6,
-    "cover": 0.4,
     "patterns": 0.5,
     "exchange again": 0.5,
     "dive again": 0.6,
 }  # of the time left, before something else is tried
 _ORDER = (
-    "exchange", "filling", "prices", "dive", "listing", "cover", "patterns", "exchange again",
-    "dive again", "arc_flow", "cpsat",
+    "exchange", "filling", "prices", "dive", "listing", "patterns", "exchange again", "dive again",
+    "arc_flow", "cpsat",
 )  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from formulations.aerialedge.assignment import (
     decode_assignment,
     encode_assignment,
 )
-from formulations.aerialedge.cover import coverable, solve_cover
 from formulations.aerialedge.dive import Dives
 from formulations.aerialedge.exchange import pack_into
 from formulations.aerialedge.fill import fillings
@@ -40,7 +39,7 @@ from optsched.solvers.trajectory import Course
 _FILLING = 0.003  # seconds per item, at most
 _DIVING, _DIVING_AGAIN = 0.05, 0.5  # seconds per item, at most
 _EXCHANGING, _EXCHANGING_AGAIN = 0.01, 0.1  # seconds per item, at most
-_COVERING, _LISTING = 0.2, 0.2  # seconds per item, at most
+_LISTING = 0.2  # seconds per item, at most
 _WEIGHTS = 5  # between bound and packing, up to which the patterns of the bound are listed
 _PERTURBED = 100  # fillings with values changed at random
 _FILLED = 2000  # items up to which nodes are filled by knapsacks
@@ -160,7 +159,7 @@ def _by_diving(search: Search, seconds: float) -> None:
 def _by_exchange(search: Search, seconds: float) -> None:
     """One node less at a time, as long as that works out."""
     packing = search.packing
-    if packing.items > _FILLED or not coverable(packing):
+    if packing.items > _FILLED or packing.node_types > 1 or not packing.one_way:
         return
     weight, rng = int(packing.weight[0]), np.random.default_rng(len(search.by))
     enough = min(search.deadline, time.perf_counter() + seconds)
@@ -172,24 +171,6 @@ def _by_exchange(search: Search, seconds: float) -> None:
         if bins is None:
             return
         search.offer(bins)
-
-
-def _by_cover(search: Search) -> None:
-    """Whether the bound can be met, and where it cannot, whether the next one can."""
-    packing = search.packing
-    if not coverable(packing):
-        return
-    weight = int(packing.weight[0])
-    enough = min(search.deadline, time.perf_counter() + _COVERING * packing.items)
-    while not search.closed and not search.course.stopped:
-        nodes = math.ceil(search.bound / weight)
-        seconds = max(enough - time.perf_counter(), 1e-3)
-        cover = solve_cover(packing, nodes, time_limit=seconds, stop=search.course.stop)
-        search.offer(cover.bins)
-        if not cover.impossible:
-            return
-        search.raise_bound((nodes + 1) * weight)
-        search.infeasible = nodes >= packing.available[0]
 
 
 def _by_listing(search: Search) -> None:
@@ -271,7 +252,6 @@ def _by_assignment(search: Search, solver: str) -> None:
 STEPS: dict[str, Callable[[Search], None]] = {
     "exchange": lambda s: _by_exchange(s, _EXCHANGING * s.packing.items),
     "exchange again": lambda s: _by_exchange(s, _EXCHANGING_AGAIN * s.packing.items),
-    "cover": _by_cover,
     "listing": _by_listing,
     "filling": lambda s: _by_filling(s, _FILLING * s.packing.items),
     "prices": _by_prices,

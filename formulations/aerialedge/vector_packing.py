@@ -57,6 +57,11 @@ class VectorPacking:
         return int(self.size.shape[1])
 
     @property
+    def one_way(self) -> bool:
+        """Whether every task is served in one way only."""
+        return len(self.size) == self.task_types
+
+    @property
     def items(self) -> int:
         """Items in all."""
         return int(self.number.sum())

@@ -1,7 +1,4 @@
-"""Packings into a given number of nodes: exchanges, and exact covers by patterns."""
-
-from collections import Counter
-from itertools import combinations_with_replacement
+"""Packings into a given number of nodes, by exchanges."""
 
 import numpy as np
 import pytest
@@ -10,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.cover import coverable, solve_cover, tight_patterns, waste_allowed
 from formulations.aerialedge.exchange import pack_into
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.pack import pack
@@ -33,44 +29,6 @@ def triplets(items: int, seed: int) -> Instance:
     first, second = rng.integers(25, 51, (2, items // 3, 2))
     demand = np.concatenate([first, second, 100 - first - second])
     return Instance.build(demand=demand, capacity=[[100, 100]] * items)
-
-
-@given(instance=identical_nodes(), waste=st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
-def test_tight_patterns_are_those_of_an_enumeration(instance: Instance, waste: int) -> None:
-    packing = aggregate(instance, 0)
-    allowed = np.full(packing.resources, waste)
-    expected = set()
-    for length in range(packing.items + 1):
-        for types in combinations_with_replacement(range(packing.task_types), length):
-            units = np.bincount(np.array(types, dtype=int), minlength=packing.task_types)
-            free = packing.capacity[0] - units @ packing.size
-            if (units <= packing.number).all() and (free >= 0).all() and (free <= allowed).all():
-                expected.add(tuple(units.tolist()))
-    found = tight_patterns(packing, allowed)
-    assert found is not None
-    assert Counter(map(tuple, found.tolist())) == Counter(expected)
-
-
-@given(instance=identical_nodes(), fewer=st.integers(0, 2))
-@settings(max_examples=60, deadline=None)
-def test_a_cover_exists_from_the_optimum_on_and_not_below(instance: Instance, fewer: int) -> None:
-    packing = aggregate(instance, 0)
-    assert coverable(packing)
-    expected = enumerated_optimum(instance)
-    assert expected is not None
-    nodes = int(expected) - fewer
-    if nodes < 1:
-        return
-    cover = solve_cover(packing, nodes)
-    assert cover.impossible == (fewer > 0)
-    if fewer:
-        assert cover.bins is None
-        return
-    assert cover.bins is not None
-    schedule = to_schedule(instance, packing, cover.bins, 0)
-    assert check(instance, schedule, gang=True) == []
-    assert cost(instance, schedule) == pytest.approx(expected)
 
 
 @given(instance=identical_nodes())
@@ -102,17 +60,3 @@ def test_sixty_items_that_fill_nodes_in_threes_are_packed_without_waste() -> Non
     assert answer.solution.status is Status.OPTIMAL
     assert answer.solution.objective == answer.solution.bound == 20
     assert check(instance, answer.schedule, gang=True) == []
-
-
-def test_a_bound_without_waste_that_no_packing_meets_is_raised() -> None:
-    # sizes are even and the capacity is odd, so that no node is ever full
-    instance = Instance.build(demand=[[4.0]] * 5 + [[2.0]] * 5, capacity=[[5.0]] * 12)
-    packing = aggregate(instance, 0)
-    assert waste_allowed(packing, 6).tolist() == [0]
-    assert solve_cover(packing, 6).impossible
-
-
-def test_patterns_without_number_are_given_up() -> None:
-    packing = aggregate(triplets(60, 1), 0)
-    assert tight_patterns(packing, packing.capacity[0], most=100) is None
-    assert solve_cover(packing, 40).impossible is False
