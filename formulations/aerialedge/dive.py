@@ -41,6 +41,9 @@ class Dives:
 
     packing: VectorPacking
     start: Sequence[Bin]
+    """A packing to begin with."""
+    known: Sequence[Bin] = ()
+    """Further patterns to begin with."""
     deadline: float = math.inf
     stop: threading.Event | None = None
     relaxed: MasterPoint | None = field(init=False, default=None)
@@ -49,7 +52,7 @@ class Dives:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(0)
         self.model = PatternModel(self.packing)
-        problem = self.model.problem(self.start)
+        problem = self.model.problem(self.start, self.known)
         self.master = RestrictedMaster(problem.lower, problem.upper, problem.blocks)
         self.master.add(problem.initial)
 

@@ -1,4 +1,4 @@
-"""Packings into a given number of identical nodes, by exchanging items between nodes.
+"""Packings into given nodes of any types, by exchanging items between nodes.
 
 A tabu search: nodes may overflow, and the exchange that lessens the overflow most is made, or
 increases it least, between a node that overflows and any other; items just exchanged rest for a
@@ -10,140 +10,326 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Sequence
+from itertools import combinations_with_replacement, product
+from typing import NamedTuple
 
 import numpy as np
 
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
+from optsched.jit import njit_cached
 
-_REST = (10, 40)  # steps an exchanged item rests, at least and below
-_PATIENCE = 1500  # steps without progress, before exchanges at random
+STEPS = 500
+"""Steps between looks at the clock."""
+REST = (10, 40)
+"""Steps an exchanged item rests, at least and below."""
+PATIENCE = 1500
+"""Steps without progress, before exchanges at random."""
+TIES = 1e-4
+"""Of a capacity; random numbers up to this decide between similar exchanges."""
+ROUNDING = 1e-12
+"""Overflow that counts as none, of sums of shares; of one node it is exact."""
 _KICK = 8  # one exchange at random for so many items
-_TIES = 1e-4  # of a capacity; random numbers up to this decide between similar exchanges
-_ROUNDING = 1e-12  # of a capacity; an overflow below this is none, until counted in units
-_CHECK = 64  # steps between looks at the clock
+_FLEETS = 10  # that a search is begun on
+_TYPES = 10  # node types up to which two nodes are replaced by two
+_NOISE = 1021  # random numbers that decide between exchanges; prime, so that none is met often
+
+
+class Places(NamedTuple):
+    """What is packed, and into what; a place for no item in each node makes moves exchanges."""
+
+    size: Integers
+    """Of the items, then zero for each node, shape (items + nodes, resources)."""
+    room: Integers
+    """Capacity of each node, shape (nodes, resources)."""
+    share: Floats
+    """One unit as a share of the largest capacity, shape (resources,)."""
+
+
+class State(NamedTuple):
+    """Who is where."""
+
+    node: Integers
+    """Of each item, then of the places for no item, shape (items + nodes,)."""
+    load: Integers
+    """Shape (nodes, resources)."""
+    over: Floats
+    """By how much each node overflows, in shares added up, shape (nodes,)."""
+    rests_until: Integers
+    """Step from which an item may be exchanged again, shape (items + nodes,)."""
+
+
+@njit_cached
+def overflow(places: Places, load: Integers, k: int, comes: int, goes: int) -> float:
+    """Of node k with such a load, after one item comes and another goes."""
+    total = 0.0
+    for r in range(len(load)):
+        more = load[r] + places.size[comes, r] - places.size[goes, r] - places.room[k, r]
+        if more > 0:
+            total += more * places.share[r]
+    return total
+
+
+@njit_cached
+def best_exchange(
+    places: Places, state: State, k: int, step: int, most: float, noise: Floats, offset: int
+) -> tuple[int, int]:
+    """The items of node k and of another that are best exchanged; -1 where none may be.
+
+    Args:
+        places: what is packed, and into what.
+        state: before the exchange.
+        k: a node that overflows.
+        step: number of the step.
+        most: gain, negative, below which even items that rest may be exchanged.
+        noise: uniform in [0, ``TIES``).
+        offset: where in it to begin.
+    """
+    items = len(places.size) - len(places.room)
+    mine = [i for i in range(items) if state.node[i] == k]
+    best, going, coming = np.inf, -1, -1
+    for j in range(len(places.size)):
+        other = state.node[j]
+        if other == k:
+            continue
+        before = state.over[k] + state.over[other]
+        for i in mine:
+            gain = overflow(places, state.load[k], k, j, i) - before
+            if gain >= best:
+                continue
+            gain += overflow(places, state.load[other], other, i, j)
+            rests = state.rests_until[i] > step or state.rests_until[j] > step
+            if rests and gain >= most:
+                continue
+            gain += noise[(31 * i + j + offset) % len(noise)]
+            if gain < best:
+                best, going, coming = gain, i, j
+    return going, coming
+
+
+@njit_cached
+def exchange(
+    places: Places, state: State, draws: Floats, noise: Floats, began: int, best: float, since: int
+) -> tuple[float, int]:
+    """Steps until nothing overflows, or for too long there has been no progress.
+
+    Args:
+        places: what is packed, and into what.
+        state: changed in place.
+        draws: uniform in [0, 1), shape (steps, 4).
+        noise: see ``best_exchange``.
+        began: number of the first step.
+        best: least overflow so far.
+        since: step at which it was met.
+
+    Returns:
+        Both at the end.
+    """
+    items, width = len(places.size) - len(places.room), REST[1] - REST[0]
+    for row in range(len(draws)):
+        step, total = began + row, state.over.sum()
+        if total < best - ROUNDING:
+            best, since = total, step
+        bad = np.flatnonzero(state.over > 0)
+        if len(bad) == 0 or step - since > PATIENCE:
+            break
+        k = bad[int(draws[row, 0] * len(bad))]
+        offset = int(draws[row, 1] * len(noise))
+        i, j = best_exchange(places, state, k, step, best - ROUNDING - total, noise, offset)
+        if i < 0:
+            continue
+        other = state.node[j]
+        for r in range(places.size.shape[1]):
+            moved = places.size[j, r] - places.size[i, r]
+            state.load[k, r] += moved
+            state.load[other, r] -= moved
+        state.node[i], state.node[j] = other, k
+        state.over[k] = overflow(places, state.load[k], k, i, i)
+        state.over[other] = overflow(places, state.load[other], other, i, i)
+        state.rests_until[i] = step + REST[0] + int(draws[row, 2] * width)
+        if j < items:  # the place for no item of any other node would do as well
+            state.rests_until[j] = step + REST[0] + int(draws[row, 3] * width)
+    return best, since
 
 
 class _Exchange:
-    """Items in nodes; a place for no item in each node makes moves exchanges too."""
+    """The search on given nodes."""
 
-    def __init__(self, packing: VectorPacking, nodes: int, rng: np.random.Generator) -> None:
-        scale = np.maximum(packing.capacity[0], 1)
-        option = np.repeat(np.arange(len(packing.size)), packing.number)
-        nothing = np.zeros((nodes, packing.resources))
-        self.option = option
-        self.room = packing.capacity[0] / scale
-        self.exact_room = packing.capacity[0]
-        self.exact = np.concatenate([packing.size[option], nothing.astype(np.int64)])
-        self.size = self.exact / scale
-        self.nodes = nodes
+    def __init__(
+        self,
+        packing: VectorPacking,
+        fleet: Integers,
+        rng: np.random.Generator,
+        start: Sequence[Bin],
+    ) -> None:
+        self.option = np.repeat(np.arange(len(packing.size)), packing.number)
+        self.kind = np.repeat(np.arange(packing.node_types), fleet)
         self.rng = rng
-        self.node = np.concatenate([self._spread(), np.arange(nodes)])
-        self.rests_until = np.zeros(len(self.node), dtype=np.int64)
+        nothing = np.zeros((len(self.kind), packing.resources), dtype=np.int64)
+        self.places = Places(
+            np.concatenate([packing.size[self.option], nothing]),
+            packing.capacity[self.kind],
+            1.0 / np.maximum(packing.capacity.max(axis=0), 1),
+        )
         self.step = 0
-        self._start_afresh()
+        self._begin(np.concatenate([self._spread(start), np.arange(len(self.kind))]))
 
-    def _spread(self) -> Integers:
-        """Items by decreasing size, each where it overflows least, then where it fits closest."""
-        items = len(self.option)
-        node = np.zeros(items, dtype=np.int64)
-        load = np.zeros((self.nodes, self.size.shape[1]))
-        for i in np.argsort(-self.size[:items].sum(axis=1), kind="stable").tolist():
-            after = load + self.size[i]
-            place = np.lexsort((-after.max(axis=1), self._over(after)))[0]
+    def _spread(self, start: Sequence[Bin]) -> Integers:
+        """The items of a start where they are, as far as its nodes are there.
+
+        The fullest nodes first; other items by decreasing size, where they overflow least, then
+        where they fit closest.
+        """
+        items, (room, share) = len(self.option), self.places[1:]
+        size, node = self.places.size[:items], np.full(items, -1)
+        first = np.searchsorted(self.option, np.arange(int(self.option.max()) + 2))
+        next_item, load = first.copy(), np.zeros(room.shape, dtype=np.int64)
+        free_nodes = [list(np.flatnonzero(self.kind == s)) for s in range(int(self.kind.max()) + 1)]
+        full = [float((size[first[list(b.options)]] * share).sum()) for b in start]
+        for b in np.argsort(np.negative(full), kind="stable").tolist():
+            s = start[b].node_type
+            if s < len(free_nodes) and free_nodes[s]:
+                place = free_nodes[s].pop()
+                for k in start[b].options:
+                    if next_item[k] < first[k + 1]:  # it may hold an item more often than needed
+                        node[next_item[k]] = place
+                        next_item[k] += 1
+                        load[place] += size[first[k]]
+        order = np.argsort(-(size * share).sum(axis=1), kind="stable")
+        for i in order[node[order] < 0].tolist():
+            free = (room - load - size[i]) * share
+            place = np.lexsort((free.min(axis=1), np.maximum(-free, 0.0).sum(axis=1)))[0]
             node[i] = place
-            load[place] = after[place]
+            load[place] += size[i]
         return node
 
-    def _over(self, load: Floats) -> Floats:
-        """By how much loads exceed the capacity, in shares of it over all resources."""
-        return np.asarray(np.maximum(load - self.room, 0.0).sum(axis=-1))
-
-    def _start_afresh(self) -> bool:
-        """Loads from the places, without the rounding that has crept in; whether all fit."""
-        exact = np.zeros((self.nodes, self.size.shape[1]), dtype=np.int64)
-        np.add.at(exact, self.node, self.exact)
-        self.load = exact / np.maximum(self.exact_room, 1)
-        self.over = self._over(self.load)
-        self.best, self.progress = float(self.over.sum()), self.step
-        return bool((exact <= self.exact_room).all())
+    def _begin(self, node: Integers) -> None:
+        load = np.zeros(self.places.room.shape, dtype=np.int64)
+        np.add.at(load, node, self.places.size)
+        over = (np.maximum(load - self.places.room, 0) * self.places.share).sum(axis=1)
+        self.state = State(node, load, over, np.zeros(len(node), dtype=np.int64))
+        self.best, self.since = math.inf, self.step
 
     def improve(self) -> bool:
-        """One step; whether nothing overflows any more."""
-        self.step += 1
-        bad = np.flatnonzero(self.over > _ROUNDING)
-        if not len(bad):
-            if self._start_afresh():
-                return True
-            self._kick()  # what overflows is too little to be seen in shares
-            return False
-        self._exchange_best(int(bad[self.rng.integers(len(bad))]))
-        total = float(self.over.sum())
-        if total < self.best - _ROUNDING:
-            self.best, self.progress = total, self.step
-        elif self.step - self.progress > _PATIENCE:
+        """Some steps; whether nothing overflows any more."""
+        draws = self.rng.random((STEPS, 4))
+        noise = TIES * self.rng.random(_NOISE)
+        self.best, self.since = exchange(
+            self.places, self.state, draws, noise, self.step, self.best, self.since
+        )
+        if not self.state.over.any():
+            return True
+        self.step += STEPS
+        if self.step - self.since > PATIENCE:
             self._kick()
         return False
 
-    def _exchange_best(self, k: int) -> None:
-        """The best exchange of an item of node k that is allowed, or leads to a new best."""
-        mine = np.flatnonzero(self.node[: len(self.option)] == k)
-        change = self.size[None, :, :] - self.size[mine][:, None, :]
-        here = self._over(self.load[k] + change)
-        there = self._over(self.load[self.node] - change)
-        gain = here + there - self.over[k] - self.over[self.node]
-        gain[:, self.node == k] = np.inf
-        rests = self.rests_until > self.step
-        waits = rests[mine][:, None] | rests[None, :]
-        gain[waits & (self.over.sum() + gain >= self.best - _ROUNDING)] = np.inf
-        best = int(np.argmin(gain + _TIES * self.rng.random(gain.shape)))
-        i, j = int(mine[best // len(self.node)]), best % len(self.node)
-        if math.isinf(gain.flat[best]):
-            return
-        other = self.node[j]
-        moved = self.size[j] - self.size[i]
-        self.load[k] += moved
-        self.load[other] -= moved
-        self.node[i], self.node[j] = other, k
-        self.over[[k, other]] = self._over(self.load[[k, other]])
-        # a place for no item never rests: the one of any other node would do as well
-        exchanged = [i, j] if j < len(self.option) else [i]
-        self.rests_until[exchanged] = self.step + self.rng.integers(*_REST, len(exchanged))
-
     def _kick(self) -> None:
-        items = len(self.option)
+        """Some items change places at random."""
+        items, node = len(self.option), self.state.node
         for i, j in self.rng.integers(items, size=(-(-items // _KICK), 2)).tolist():
-            self.node[[i, j]] = self.node[[j, i]]
-        self._start_afresh()
+            node[[i, j]] = node[[j, i]]
+        self._begin(node)
 
     def bins(self) -> list[Bin]:
         """The nodes that hold something."""
-        place = self.node[: len(self.option)]
-        held = (self.option[place == k] for k in range(self.nodes))
-        return [Bin(0, tuple(options.tolist())) for options in held if len(options)]
+        place = self.state.node[: len(self.option)]
+        held = (self.option[place == k] for k in range(len(self.kind)))
+        pairs = zip(self.kind.tolist(), held, strict=True)
+        return [Bin(s, tuple(options.tolist())) for s, options in pairs if len(options)]
 
 
 def pack_into(
     packing: VectorPacking,
-    nodes: int,
+    fleet: Integers,
+    rng: np.random.Generator,
+    *,
+    start: Sequence[Bin] = (),
+    deadline: float = math.inf,
+    stop: threading.Event | None = None,
+) -> list[Bin] | None:
+    """A packing on so many nodes of each type; None where none is found in time.
+
+    Args:
+        packing: with one option per task type.
+        fleet: how many nodes of each type may be used, one at least, shape (node types,).
+        rng: source of all randomness.
+        start: a packing to begin with, which may have other nodes.
+        deadline: of ``time.perf_counter``, after which it gives up.
+        stop: set it from another thread to give up.
+    """
+    search = _Exchange(packing, fleet, rng, start)
+    while not search.improve():
+        if time.perf_counter() > deadline or (stop is not None and stop.is_set()):
+            return None
+    return search.bins()
+
+
+def lighter_fleets(packing: VectorPacking, bins: Sequence[Bin], bound: float) -> Integers:
+    """Nodes that weigh less than those of a packing: one or two of them are left out or replaced.
+
+    The heaviest come first, then those with most room; none is part of another.
+
+    Args:
+        packing: what to pack.
+        bins: a packing.
+        bound: weight below which there is none.
+
+    Returns:
+        Nodes of each type, shape (fleets, node types).
+    """
+    types, used = packing.node_types, np.bincount([b.node_type for b in bins])
+    most = 2 if types <= _TYPES else 1
+    there = np.flatnonzero(used)
+    out = [kinds for n in (1, 2) for kinds in combinations_with_replacement(there, n)]
+    into = [
+        kinds for n in range(most + 1) for kinds in combinations_with_replacement(range(types), n)
+    ]
+    fleets = np.tile(np.pad(used, (0, types - len(used))), (len(out) * len(into), 1))
+    for fleet, (gone, new) in zip(fleets, product(out, into), strict=True):
+        np.subtract.at(fleet, list(gone), 1)
+        np.add.at(fleet, list(new), 1)
+    fleets = np.unique(fleets, axis=0)
+    weight, demand = fleets @ packing.weight, packing.number @ packing.size
+    free = fleets @ packing.capacity - demand
+    lighter = (weight < used @ packing.weight[: len(used)]) & (weight >= bound)
+    possible = ((fleets >= 0) & (fleets <= packing.available)).all(axis=1)
+    kept = np.flatnonzero(lighter & possible & (free >= 0).all(axis=1) & fleets.any(axis=1))
+    room = (free / np.maximum(packing.capacity.max(axis=0), 1)).min(axis=1)
+    found: list[Integers] = []
+    for f in kept[np.lexsort((-room[kept], -weight[kept]))].tolist():
+        if not any((fleets[f] <= other).all() for other in found):
+            found.append(fleets[f])
+        if len(found) == _FLEETS:
+            break
+    return np.array(found, dtype=np.int64).reshape(-1, types)
+
+
+def lightened(
+    packing: VectorPacking,
+    bins: list[Bin],
+    bound: float,
     rng: np.random.Generator,
     *,
     deadline: float = math.inf,
     stop: threading.Event | None = None,
 ) -> list[Bin] | None:
-    """A packing on so many nodes; None where none is found in time.
+    """A packing on lighter nodes than those of a packing; None where none is found in time.
 
     Args:
-        packing: with one node type, and one option per task type.
-        nodes: how many may be used, at least one.
+        packing: with one option per task type.
+        bins: to begin with.
+        bound: weight below which there is none.
         rng: source of all randomness.
-        deadline: of ``time.perf_counter``, after which it gives up.
+        deadline: of ``time.perf_counter``, shared equally by the choices of nodes that are tried.
         stop: set it from another thread to give up.
     """
-    search = _Exchange(packing, nodes, rng)
-    while not search.improve():
-        if search.step % _CHECK == 0 and (
-            time.perf_counter() > deadline or (stop is not None and stop.is_set())
-        ):
-            return None
-    return search.bins()
+    fleets = lighter_fleets(packing, bins, bound)
+    for k, fleet in enumerate(fleets):
+        now = time.perf_counter()
+        enough = now + (deadline - now) / (len(fleets) - k)
+        found = pack_into(packing, fleet, rng, start=bins, deadline=enough, stop=stop)
+        if found is not None or (stop is not None and stop.is_set()):
+            return found
+    return None

@@ -1,6 +1,6 @@
 """One call that packs: quick rules and bounds first, then whichever exact method suits.
 
-Exchanges between identical nodes come next, nodes filled by knapsacks, and the relaxation over
+Exchanges between nodes come next, nodes filled by knapsacks, and the relaxation over
 patterns, whose prices bound the weight; dives into it often meet the bound. Where few patterns
 remain that a lighter packing can hold, at these prices, all are listed to decide whether there is
 one. Column generation with branch-and-price follows; where this leaves a gap, it is the turn of

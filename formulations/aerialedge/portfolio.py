@@ -17,7 +17,7 @@ from formulations.aerialedge.assignment import (
     encode_assignment,
 )
 from formulations.aerialedge.dive import Dives
-from formulations.aerialedge.exchange import pack_into
+from formulations.aerialedge.exchange import lightened, pack_into
 from formulations.aerialedge.fill import fillings
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.listing import DualPrices, lightest, list_patterns
@@ -38,7 +38,7 @@ from optsched.solvers.trajectory import Course
 
 _FILLING = 0.003  # seconds per item, at most
 _DIVING, _DIVING_AGAIN = 0.05, 0.5  # seconds per item, at most
-_EXCHANGING, _EXCHANGING_AGAIN = 0.01, 0.1  # seconds per item, at most
+_EXCHANGING, _EXCHANGING_AGAIN = 0.003, 0.1  # seconds per item, at most
 _LISTING = 0.2  # seconds per item, at most
 _WEIGHTS = 5  # between bound and packing, up to which the patterns of the bound are listed
 _PERTURBED = 100  # fillings with values changed at random
@@ -59,6 +59,8 @@ class Search:
     course: Course
     threads: int
     bins: list[Bin] | None = None
+    patterns: dict[Bin, None] = field(default_factory=dict)
+    """Of all packings met, in order."""
     bound: float = 0.0
     infeasible: bool = False
     by: list[str] = field(default_factory=list)
@@ -80,8 +82,11 @@ class Search:
         return max(0.0, self.deadline - time.perf_counter())
 
     def offer(self, bins: list[Bin] | None) -> None:
-        """A packing, which counts if it is lighter than the best one."""
-        if bins is not None and total_weight(self.packing, bins) < self.weight:
+        """A packing, which counts if it is lighter than the best one; its patterns are kept."""
+        if bins is None:
+            return
+        self.patterns |= dict.fromkeys(bins)
+        if total_weight(self.packing, bins) < self.weight:
             self.bins = bins
             self.course.tell(objective=self.weight * self.packing.weight_unit)
 
@@ -138,7 +143,9 @@ def _by_prices(search: Search) -> None:
     """The relaxation over patterns, which the dives begin with, and the bound of its prices."""
     if search.packing.items > _FILLED:
         return
-    search.dives = Dives(search.packing, search.bins or (), stop=search.course.stop)
+    search.dives = Dives(
+        search.packing, search.bins or (), tuple(search.patterns), stop=search.course.stop
+    )
     search.dives.deadline = search.deadline
     search.dives.relax()
     search.prices = search.dives.prices(search.weight)
@@ -157,17 +164,19 @@ def _by_diving(search: Search, seconds: float) -> None:
 
 
 def _by_exchange(search: Search, seconds: float) -> None:
-    """One node less at a time, as long as that works out."""
+    """Fewer or lighter nodes, a little at a time, as long as that works out."""
     packing = search.packing
-    if packing.items > _FILLED or packing.node_types > 1 or not packing.one_way:
+    if packing.items > _FILLED or not packing.one_way:
         return
-    weight, rng = int(packing.weight[0]), np.random.default_rng(len(search.by))
+    rng = np.random.default_rng(len(search.by))
     enough = min(search.deadline, time.perf_counter() + seconds)
-    while not search.closed:
-        nodes = int(packing.available[0] if search.bins is None else len(search.bins) - 1)
-        if nodes < 1 or nodes * weight < search.bound:
-            return
-        bins = pack_into(packing, nodes, rng, deadline=enough, stop=search.course.stop)
+    if search.bins is None:
+        everything = packing.available
+        search.offer(pack_into(packing, everything, rng, deadline=enough, stop=search.course.stop))
+    while search.bins is not None and not search.closed:
+        bins = lightened(
+            packing, search.bins, search.bound, rng, deadline=enough, stop=search.course.stop
+        )
         if bins is None:
             return
         search.offer(bins)

@@ -11,8 +11,11 @@ import pytest
 
 import formulations
 import heuristics
+from formulations.aerialedge.exchange import pack_into
+from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.knapsack import Knapsack, ThresholdValue
 from formulations.aerialedge.pattern_search import tabulated
+from formulations.aerialedge.vector_packing import aggregate
 from formulations.batch.insertion import Occupancy, inserted
 from formulations.batch.neighbourhoods import Neighbourhoods
 from formulations.batch.prospects import prospects
@@ -148,6 +151,9 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         assert len(knapsack.solve(worth, beat=0.0, terms=terms, keep=4, nodes=nodes).units)
     tabulated(np.array([[2, 1], [1, 1]]), np.array([1.0, 0.7]), np.array([2, 3]), np.array([5, 4]))
     assert knapsack.listed(np.arange(5.0), least=3, most=100).shape[0] > 1
+    nodes = aggregate(Instance.build(demand=[[2, 1], [1, 2]] * 6, capacity=[[4, 4], [5, 3]] * 3), 0)
+    monkeypatch.setattr("formulations.aerialedge.exchange.STEPS", 30)
+    assert pack_into(nodes, nodes.available - 1, instance_rng(0), deadline=0.0) is None
     sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
     assert cheapest_by_servers(sites, 0, free_terms(sites, 0, 8)) is not None
     assert len(Planner(sites).greedy().worker_job)

@@ -1,26 +1,44 @@
-"""Packings into a given number of nodes, by exchanges."""
+"""Packings into given nodes by exchanges, and lighter nodes to try, against enumeration."""
+
+from itertools import product
 
 import numpy as np
 import pytest
-from aerialedge_cases import enumerated_optimum
-from hypothesis import given, settings
+from aerialedge_cases import enumerated_optimum, instances
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.exchange import pack_into
+from formulations.aerialedge.construct import first_fit_decreasing
+from formulations.aerialedge.exchange import lightened, lighter_fleets, pack_into
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.pack import pack
-from formulations.aerialedge.vector_packing import aggregate, to_schedule
+from formulations.aerialedge.vector_packing import (
+    Bin,
+    VectorPacking,
+    aggregate,
+    to_bins,
+    to_schedule,
+    total_weight,
+)
 from optsched.solvers.solution import Status
 
 
 @st.composite
-def identical_nodes(draw: st.DrawFn) -> Instance:
-    """Few tasks, each of which fits a node; as many identical nodes as tasks."""
-    width, tasks = draw(st.integers(1, 3)), draw(st.integers(1, 7))
-    capacity = [draw(st.integers(2, 6)) for _ in range(width)]
-    demand = [[draw(st.integers(0, c)) for c in capacity] for _ in range(tasks)]
-    return Instance.build(demand=demand, capacity=[capacity] * tasks, flight_time=1e9)
+def packings(draw: st.DrawFn) -> tuple[Instance, VectorPacking, list[Bin], int]:
+    """A small instance in which some packing is known, and its optimum in units of weight."""
+    instance = draw(instances(alternatives=False))
+    packing = aggregate(instance, 0)
+    bins = first_fit_decreasing(
+        packing, order=np.array(draw(st.permutations(range(len(packing.weight)))))
+    )
+    assume(bins is not None)
+    expected = enumerated_optimum(instance)
+    return instance, packing, bins, round(expected / packing.weight_unit)
+
+
+def fleet_of(packing: VectorPacking, bins: list[Bin]) -> np.ndarray:
+    return np.bincount([b.node_type for b in bins], minlength=packing.node_types)
 
 
 def triplets(items: int, seed: int) -> Instance:
@@ -31,17 +49,79 @@ def triplets(items: int, seed: int) -> Instance:
     return Instance.build(demand=demand, capacity=[[100, 100]] * items)
 
 
-@given(instance=identical_nodes())
+@given(case=packings())
+@settings(max_examples=60, deadline=None)
+def test_exchanges_find_a_packing_on_the_nodes_of_an_optimal_one(case) -> None:
+    instance, packing, bins, optimum = case
+    best = to_bins(instance, packing, pack(instance, deployment=0).schedule)
+    fleet = fleet_of(packing, best)
+    assert fleet @ packing.weight == optimum
+    for start in ((), bins):
+        found = pack_into(packing, fleet, np.random.default_rng(0), start=start)
+        assert found is not None
+        assert (fleet_of(packing, found) <= fleet).all()
+        schedule = to_schedule(instance, packing, found, 0)
+        assert check(instance, schedule, gang=True) == []
+        assert cost(instance, schedule) == pytest.approx(optimum * packing.weight_unit)
+
+
+@given(case=packings(), over=st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_lighter_nodes_are_the_heaviest_of_those_that_replace_two(case, over: int) -> None:
+    _, packing, bins, optimum = case
+    bound, used = optimum + over, fleet_of(packing, bins)
+    demand = packing.number @ packing.size
+    expected = []
+    for fleet in map(np.array, product(*(range(n + 1) for n in packing.available))):
+        gone, new = np.maximum(used - fleet, 0).sum(), np.maximum(fleet - used, 0).sum()
+        lighter = bound <= fleet @ packing.weight < used @ packing.weight
+        if (
+            lighter
+            and fleet.any()
+            and gone <= 2
+            and new <= 2
+            and (fleet @ packing.capacity >= demand).all()
+        ):
+            expected.append(fleet)
+    found = lighter_fleets(packing, bins, bound)
+    assert {tuple(f) for f in found.tolist()} <= {tuple(f) for f in np.array(expected).tolist()}
+    for fleet in expected:  # each is left out only for what offers as much, or for ten others
+        assert len(found) == 10 or (fleet <= found).all(axis=1).any()
+    weight = found @ packing.weight
+    assert weight.tolist() == sorted(weight, reverse=True)
+
+
+@given(case=packings())
 @settings(max_examples=40, deadline=None)
-def test_exchanges_find_a_packing_on_as_many_nodes_as_the_optimum(instance: Instance) -> None:
+def test_a_lightened_packing_is_lighter_and_never_below_the_optimum(case) -> None:
+    instance, packing, bins, optimum = case
+    weight, rng = total_weight(packing, bins), np.random.default_rng(0)
+    found = lightened(packing, bins, optimum, rng, deadline=0.0)
+    if found is not None:
+        assert optimum <= total_weight(packing, found) < weight
+        assert check(instance, to_schedule(instance, packing, found, 0), gang=True) == []
+
+
+def test_two_small_nodes_give_way_to_a_large_one_and_a_large_one_to_a_small_one() -> None:
+    instance = Instance.build(
+        demand=[[2.0]] * 4, capacity=[[4.0]] * 2 + [[8.0]] * 2, node_cost=[3.0, 3.0, 5.0, 5.0],
+        objective="cost",
+    )  # fmt: skip
+    packing, rng = aggregate(instance, 0), np.random.default_rng(0)
+    small = [Bin(0, (0, 0)), Bin(0, (0, 0))]
+    assert lighter_fleets(packing, small, 0).tolist() == [[0, 1]]
+    assert lightened(packing, small, 0, rng) == [Bin(1, (0, 0, 0, 0))]
+    assert lighter_fleets(packing, small, 6).tolist() == []  # the bound is inclusive
+    large = [Bin(1, (0, 0, 0)), Bin(1, (0,))]
+    assert lighter_fleets(packing, large, 0).tolist()[0] == [1, 1]
+
+
+def test_a_start_may_hold_an_item_more_often_than_needed() -> None:
+    instance = Instance.build(demand=[[2.0], [3.0], [3.0]], capacity=[[5.0]] * 3)
     packing = aggregate(instance, 0)
-    expected = enumerated_optimum(instance)
-    assert expected is not None
-    bins = pack_into(packing, int(expected), np.random.default_rng(0))
-    assert bins is not None
-    schedule = to_schedule(instance, packing, bins, 0)
-    assert check(instance, schedule, gang=True) == []
-    assert cost(instance, schedule) == pytest.approx(expected)
+    start = [Bin(0, (0, 0)), Bin(0, (0, 1)), Bin(0, (1,))]
+    found = pack_into(packing, np.array([2]), np.random.default_rng(0), start=start)
+    assert sorted(b.options for b in found) == [(0, 1), (1,)]
 
 
 def test_items_without_demand_need_one_node() -> None:
@@ -51,7 +131,7 @@ def test_items_without_demand_need_one_node() -> None:
 
 def test_exchanges_give_up_in_time_where_there_is_no_packing() -> None:
     packing = aggregate(Instance.build(demand=[[2.0]] * 3, capacity=[[3.0]] * 3), 0)
-    assert pack_into(packing, 2, np.random.default_rng(0), deadline=0.0) is None
+    assert pack_into(packing, np.array([2]), np.random.default_rng(0), deadline=0.0) is None
 
 
 def test_sixty_items_that_fill_nodes_in_threes_are_packed_without_waste() -> None:
