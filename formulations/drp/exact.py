@@ -36,6 +36,7 @@ from formulations.drp.projected import (
 from formulations.drp.schedule import Schedule
 from formulations.drp.service_columns import ServiceColumns
 from formulations.drp.set_exchange import SetExchange
+from formulations.drp.storage_relaxation import StorageRelaxation
 from optsched.clock import Clock
 from optsched.decomposition import ColumnSolution, GenerationOptions
 from optsched.jit import limited
@@ -63,10 +64,12 @@ INSERTION_SHARE = 0.1
 """Part of the time left that inserting jobs may take, where there are services."""
 EXCHANGE_SHARE = 0.7
 """Part of the time left then that exchanging them may take."""
-CUTS_SHARE = 0.5
+CUTS_SHARE = 0.8
 """Part of the time left by which the last storage cuts are made."""
+ALONE_ROUNDS = 60
+"""Most rounds of them in the relaxation to storage alone."""
 CUTS_ROUNDS = 40
-"""Most rounds of them."""
+"""Most rounds of them in the relaxation over whole services after it."""
 MANY_JOBS = 100
 """Jobs from which on those that cannot be among the most are looked for first."""
 DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
@@ -211,17 +214,31 @@ class _Search:
     def _by_services(self) -> None:
         """Price services, insert jobs at those prices, and cut storage where bound is left."""
         instance, columns = self.instance, ServiceColumns(self.instance, ANGLES)
-        relaxed = self._price(columns, RELAXATION_SHARE)
+        self._price(columns, RELAXATION_SHARE)
         part = Clock(self.clock.within(INSERTION_SHARE), self.options.stop)
         jobs = Insertion(instance, self.rng, columns.rent)
         self._take(jobs.search(self.bound, lambda: not part.over()))
         self._exchange(columns)
+        self._cut(columns)
+
+    def _cut(self, columns: ServiceColumns) -> None:
+        """Cut storage: alone, which is quick, then beside all else that services take."""
         part = Clock(self.clock.within(CUTS_SHARE), self.options.stop)
-        for _ in range(CUTS_ROUNDS):
-            met = self.best.admit.sum() >= self.bound
-            if met or part.over() or not columns.cut(relaxed.chosen):
+        alone = StorageRelaxation(self.instance, columns.storage)
+        for _ in range(ALONE_ROUNDS):
+            if self.best.admit.sum() >= self.bound or part.over():
+                return
+            found = alone.solve(replace(self.options, time_limit=part.left))
+            if found is None:
+                return
+            self.tell(self.best, min(self.bound, whole_jobs(found.bound)))
+            if not columns.storage.cut(found.placed):
                 break
-            relaxed = self._price(columns, 1.0)
+        for _ in range(CUTS_ROUNDS):
+            if self.best.admit.sum() >= self.bound or part.over():
+                return
+            if not columns.cut(self._price(columns, 1.0).chosen):
+                return
 
     def _take(self, assoc: Integers) -> None:
         """Keep an association of more jobs, if the checker agrees."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from formulations.drp.instance import Floats, Instance, Integers
 from formulations.drp.loads import cut_weights, visible
-from formulations.drp.storage_cuts import storage_cut
+from formulations.drp.storage_cuts import StorageRows
 from optsched.decomposition import (
     Column,
     ColumnBlock,
@@ -50,10 +50,8 @@ class ServiceColumns:
         weights = [visible(instance.inbound_load), *(cut_weights(instance, a) for a in grid)]
         self.weights = np.array(weights)
         """What each pair takes of its server's rows, shape (rows a server, pairs)."""
-        self.server: Integers = np.arange(instance.num_servers)
-        """Of each row on services, shape (rows on services,); storage itself comes first."""
-        self.counts: Floats = visible(instance.service_load).T.copy()
-        """What each service counts there, shape (rows on services, services)."""
+        self.storage = StorageRows(instance)
+        """The rows on services, which come first."""
         self.rent: Floats = np.zeros(instance.num_servers)
         """Price of all of each server's storage, when last asked; shape (servers,)."""
         self.node_price: Floats = np.zeros(instance.num_pairs)
@@ -71,15 +69,16 @@ class ServiceColumns:
         servers, pairs = self.instance.num_servers, use.pairs
         at = self.instance.pair_server[pairs]
         taken = np.array([np.bincount(at, w[pairs], servers) for w in self.weights])
-        counted = np.where(np.isin(self.server, use.placed), self.counts[:, service], 0.0)
+        rows = self.storage
+        counted = np.where(np.isin(rows.server, use.placed), rows.counts[:, service], 0.0)
         values = np.concatenate([counted, taken.ravel()])
-        rows = np.flatnonzero(values)
+        used = np.flatnonzero(values)
         jobs = len(np.unique(self.instance.pair_job[pairs]))
-        return Column(service, -float(jobs), rows, values[rows], payload=use)
+        return Column(service, -float(jobs), used, values[used], payload=use)
 
     def price(self, service: int, duals: Duals) -> Priced:
         """The cheapest use of a service."""
-        instance, own = self.instance, len(self.server)
+        instance, own = self.instance, len(self.storage.server)
         paid = -duals.rows[own:].reshape(-1, instance.num_servers)
         self.rent = -duals.rows[: instance.num_servers]
         pairs = self._pairs[service]
@@ -92,9 +91,9 @@ class ServiceColumns:
         nodes, row = np.unique(node, return_inverse=True)
         table = np.full((len(nodes), instance.num_servers), np.inf)
         table[row, at] = self.node_price[pairs]
-        counted = -duals.rows[:own] * self.counts[:, service]
+        counted = -duals.rows[:own] * self.storage.counts[:, service]
         rent: Floats = np.zeros(instance.num_servers)
-        np.add.at(rent, self.server, counted)
+        np.add.at(rent, self.storage.server, counted)
         job = np.unique(instance.node_job[nodes], return_inverse=True)[1]
         value, server = cheapest_use(rent, table, job, duals.weight)
         bound = value - ROUNDING * (1.0 + abs(value))
@@ -108,7 +107,8 @@ class ServiceColumns:
 
     def solve(self, options: GenerationOptions) -> ColumnSolution:
         """The relaxation with the rows there are, beginning with every column met before."""
-        instance, rows = self.instance, len(self.server) + self.weights.shape[0] * len(self.rent)
+        instance = self.instance
+        rows = len(self.storage.server) + self.weights.shape[0] * instance.num_servers
         return ColumnGeneration(
             np.full(rows, -np.inf), np.ones(rows),
             [ColumnBlock(lower=0)] * instance.num_services, self.price,
@@ -117,17 +117,10 @@ class ServiceColumns:
 
     def cut(self, chosen: Iterable[tuple[Column, float]]) -> bool:
         """Add the storage cuts that a fractional choice violates; whether there are any."""
-        instance = self.instance
-        z = np.zeros((instance.num_servers, instance.num_services))
+        placed = np.zeros((self.instance.num_services, self.instance.num_servers))
         for column, weight in chosen:
-            z[column.payload.placed, column.block] += weight
-        size = self.counts[: instance.num_servers]
-        found = {j: storage_cut(z[j], size[j]) for j in range(len(z))}
-        cuts = {j: cut for j, cut in found.items() if cut is not None}
-        if cuts:
-            self.server = np.concatenate([self.server, np.array(list(cuts))])
-            self.counts = np.vstack([self.counts, *cuts.values()])
-        return bool(cuts)
+            placed[column.block, column.payload.placed] += weight
+        return self.storage.cut(placed)
 
 
 def cheapest_use(

@@ -1,4 +1,4 @@
-"""Cuts on what a server stores: rows that every set of services within its storage satisfies.
+"""Rows on what servers store, and cuts that every set of services within storage satisfies.
 
 For a fractional point x of one server the row it violates most is that of the linear program
 
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.drp.instance import Floats
+from formulations.drp.instance import Floats, Instance, Integers
+from formulations.drp.loads import visible
 
 MOST_SERVICES = 13
 """Services of which all sets are listed."""
@@ -19,6 +20,34 @@ MOST_SERVICES = 13
 _ACTIVE = 1e-6
 _VIOLATED = 1e-3  # of the right-hand side 1, from which on a cut is worth a row
 _SAFE = 1e-9  # by which storage, and coefficients, are on the safe side
+
+
+class StorageRows:
+    """Rows sum over services of counts * placed <= 1, each of one server: (22d) first, then cuts.
+
+    Relaxations that share them cut each other.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        """Storage itself."""
+        self.server: Integers = np.arange(instance.num_servers)
+        """Of each row, shape (rows,)."""
+        self.counts: Floats = visible(instance.service_load).T.copy()
+        """What each service counts there, shape (rows, services)."""
+
+    def cut(self, placed: Floats) -> bool:
+        """Add a row of every server where one is violated; whether there are any.
+
+        Args:
+            placed: how far each service is on each server, shape (services, servers).
+        """
+        size = self.counts[: placed.shape[1]]
+        found = {j: storage_cut(placed[:, j], size[j]) for j in range(len(size))}
+        cuts = {j: cut for j, cut in found.items() if cut is not None}
+        if cuts:
+            self.server = np.concatenate([self.server, np.array(list(cuts))])
+            self.counts = np.vstack([self.counts, *cuts.values()])
+        return bool(cuts)
 
 
 def storage_cut(point: Floats, size: Floats) -> Floats | None:
