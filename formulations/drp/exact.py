@@ -36,6 +36,7 @@ from formulations.drp.projected import (
 from formulations.drp.schedule import Schedule
 from formulations.drp.service_columns import ServiceColumns
 from formulations.drp.set_exchange import SetExchange
+from formulations.drp.storage_cuts import StorageRows
 from formulations.drp.storage_relaxation import StorageRelaxation
 from optsched.clock import Clock
 from optsched.decomposition import ColumnSolution, GenerationOptions
@@ -66,10 +67,12 @@ EXCHANGE_SHARE = 0.7
 """Part of the time left then that exchanging them may take."""
 CUTS_SHARE = 0.8
 """Part of the time left by which the last storage cuts are made."""
-ALONE_ROUNDS = 60
-"""Most rounds of them in the relaxation to storage alone."""
+ALONE_SHARE = 0.7
+"""Part of that time in which storage alone may be cut."""
+ALONE_NEAR = 0.05
+"""Jobs by which it may bound worse than all capacities do, to be cut first."""
 CUTS_ROUNDS = 40
-"""Most rounds of them in the relaxation over whole services after it."""
+"""Most rounds of cuts, of either relaxation."""
 MANY_JOBS = 100
 """Jobs from which on those that cannot be among the most are looked for first."""
 DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
@@ -214,31 +217,37 @@ class _Search:
     def _by_services(self) -> None:
         """Price services, insert jobs at those prices, and cut storage where bound is left."""
         instance, columns = self.instance, ServiceColumns(self.instance, ANGLES)
-        self._price(columns, RELAXATION_SHARE)
+        relaxed = self._price(columns, RELAXATION_SHARE)
         part = Clock(self.clock.within(INSERTION_SHARE), self.options.stop)
         jobs = Insertion(instance, self.rng, columns.rent)
         self._take(jobs.search(self.bound, lambda: not part.over()))
         self._exchange(columns)
-        self._cut(columns)
+        self._cut(columns, relaxed)
 
-    def _cut(self, columns: ServiceColumns) -> None:
-        """Cut storage: alone, which is quick, then beside all else that services take."""
+    def _cut(self, columns: ServiceColumns, relaxed: ColumnSolution) -> None:
+        """Cut storage: alone where it binds alone, then beside all else that services take."""
         part = Clock(self.clock.within(CUTS_SHARE), self.options.stop)
-        alone = StorageRelaxation(self.instance, columns.storage)
-        for _ in range(ALONE_ROUNDS):
-            if self.best.admit.sum() >= self.bound or part.over():
-                return
-            found = alone.solve(replace(self.options, time_limit=part.left))
-            if found is None:
-                return
-            self.tell(self.best, min(self.bound, whole_jobs(found.bound)))
-            if not columns.storage.cut(found.placed):
+        if relaxed.bound is not None:
+            self._cut_alone(columns.storage, -relaxed.bound + ALONE_NEAR, part.within(ALONE_SHARE))
+        for _ in range(CUTS_ROUNDS):
+            met = self.best.admit.sum() >= self.bound
+            if met or part.over() or not columns.cut(relaxed.chosen):
                 break
+            relaxed = self._price(columns, 1.0)
+
+    def _cut_alone(self, storage: StorageRows, most: float, seconds: float | None) -> None:
+        """Cut the relaxation to storage, which is quick, unless it bounds by more than so much."""
+        part = Clock(seconds, self.options.stop)
+        alone = StorageRelaxation(self.instance, storage)
         for _ in range(CUTS_ROUNDS):
             if self.best.admit.sum() >= self.bound or part.over():
-                return
-            if not columns.cut(self._price(columns, 1.0).chosen):
-                return
+                break
+            found = alone.solve(replace(self.options, time_limit=part.within(1.0)))
+            if found is None or found.bound > most:
+                break
+            self.tell(self.best, min(self.bound, whole_jobs(found.bound)))
+            if not storage.cut(found.placed):
+                break
 
     def _take(self, assoc: Integers) -> None:
         """Keep an association of more jobs, if the checker agrees."""
