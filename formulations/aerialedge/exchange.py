@@ -11,11 +11,11 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from itertools import combinations_with_replacement, product
 from typing import NamedTuple
 
 import numpy as np
 
+from formulations.aerialedge.fleets import lighter_fleets
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
 from optsched.jit import njit_cached
@@ -31,8 +31,6 @@ TIES = 1e-4
 ROUNDING = 1e-12
 """Overflow that counts as none, of sums of shares; of one node it is exact."""
 _KICK = 8  # one exchange at random for so many items
-_FLEETS = 10  # that a search is begun on
-_TYPES = 10  # node types up to which two nodes are replaced by two
 _NOISE = 1021  # random numbers that decide between exchanges; prime, so that none is met often
 
 
@@ -264,46 +262,6 @@ def pack_into(
         if time.perf_counter() > deadline or (stop is not None and stop.is_set()):
             return None
     return search.bins()
-
-
-def lighter_fleets(packing: VectorPacking, bins: Sequence[Bin], bound: float) -> Integers:
-    """Nodes that weigh less than those of a packing: one or two of them are left out or replaced.
-
-    The heaviest come first, then those with most room; none is part of another.
-
-    Args:
-        packing: what to pack.
-        bins: a packing.
-        bound: weight below which there is none.
-
-    Returns:
-        Nodes of each type, shape (fleets, node types).
-    """
-    types, used = packing.node_types, np.bincount([b.node_type for b in bins])
-    most = 2 if types <= _TYPES else 1
-    there = np.flatnonzero(used)
-    out = [kinds for n in (1, 2) for kinds in combinations_with_replacement(there, n)]
-    into = [
-        kinds for n in range(most + 1) for kinds in combinations_with_replacement(range(types), n)
-    ]
-    fleets = np.tile(np.pad(used, (0, types - len(used))), (len(out) * len(into), 1))
-    for fleet, (gone, new) in zip(fleets, product(out, into), strict=True):
-        np.subtract.at(fleet, list(gone), 1)
-        np.add.at(fleet, list(new), 1)
-    fleets = np.unique(fleets, axis=0)
-    weight, demand = fleets @ packing.weight, packing.number @ packing.size
-    free = fleets @ packing.capacity - demand
-    lighter = (weight < used @ packing.weight[: len(used)]) & (weight >= bound)
-    possible = ((fleets >= 0) & (fleets <= packing.available)).all(axis=1)
-    kept = np.flatnonzero(lighter & possible & (free >= 0).all(axis=1) & fleets.any(axis=1))
-    room = (free / np.maximum(packing.capacity.max(axis=0), 1)).min(axis=1)
-    found: list[Integers] = []
-    for f in kept[np.lexsort((-room[kept], -weight[kept]))].tolist():
-        if not any((fleets[f] <= other).all() for other in found):
-            found.append(fleets[f])
-        if len(found) == _FLEETS:
-            break
-    return np.array(found, dtype=np.int64).reshape(-1, types)
 
 
 def lightened(

@@ -1,11 +1,11 @@
 """One call that packs: quick rules and bounds first, then whichever exact method suits.
 
-Exchanges between nodes come next, nodes filled by knapsacks, and the relaxation over
-patterns, whose prices bound the weight; dives into it often meet the bound. Where few patterns
-remain that a lighter packing can hold, at these prices, all are listed to decide whether there is
-one. Column generation with branch-and-price follows; where this leaves a gap, it is the turn of
-exchanges and dives again, of arc-flow if its graphs are small, and then of assignment in CP-SAT.
-Whatever any of them finds or proves counts.
+Exchanges between nodes come next, first on the lightest with room for all, then nodes filled by
+knapsacks, and the relaxation over patterns, whose prices bound the weight; dives into it often
+meet the bound. Where few patterns remain that a lighter packing can hold, at these prices, all are
+listed to decide whether there is one. Column generation with branch-and-price follows; where this
+leaves a gap, it is the turn of exchanges and dives again, of arc-flow if its graphs are small, and
+then of assignment in CP-SAT. Whatever any of them finds or proves counts.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ from formulations.aerialedge.assignment import (
 from formulations.aerialedge.dive import Dives
 from formulations.aerialedge.exchange import lightened, pack_into
 from formulations.aerialedge.fill import fillings
-from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.fleets import lightest_fleet
+from formulations.aerialedge.instance import Instance, Integers
 from formulations.aerialedge.listing import DualPrices, lightest, list_patterns
 from formulations.aerialedge.patterns import solve_patterns
 from formulations.aerialedge.schedule import Schedule
@@ -39,6 +40,7 @@ from optsched.solvers.trajectory import Course
 _FILLING = 0.003  # seconds per item, at most
 _DIVING, _DIVING_AGAIN = 0.05, 0.5  # seconds per item, at most
 _EXCHANGING, _EXCHANGING_AGAIN = 0.003, 0.1  # seconds per item, at most
+_CHOOSING = 1.0  # seconds for the lightest nodes with room for all
 _LISTING = 0.2  # seconds per item, at most
 _WEIGHTS = 5  # between bound and packing, up to which the patterns of the bound are listed
 _PERTURBED = 100  # fillings with values changed at random
@@ -140,7 +142,7 @@ def _by_filling(search: Search, seconds: float) -> None:
 
 
 def _by_prices(search: Search) -> None:
-    """The relaxation over patterns, which the dives begin with, and the bound of its prices."""
+    """The relaxation over patterns, which the dives begin with, and what whole nodes it allows."""
     if search.packing.items > _FILLED:
         return
     search.dives = Dives(
@@ -150,6 +152,17 @@ def _by_prices(search: Search) -> None:
     search.dives.relax()
     search.prices = search.dives.prices(search.weight)
     search.raise_bound(None if search.prices is None else search.prices.bound)
+    _lightest_fleet(search)
+
+
+def _lightest_fleet(search: Search) -> Integers | None:
+    """The lightest nodes with room for all, and their bound; None where types do not differ."""
+    if search.packing.node_types == 1 or search.closed or search.seconds <= 0:
+        return None
+    limit = min(search.seconds, _CHOOSING)
+    bound, fleet = lightest_fleet(search.packing, search.bound, time_limit=limit)
+    search.raise_bound(bound)
+    return fleet
 
 
 def _by_diving(search: Search, seconds: float) -> None:
@@ -164,19 +177,20 @@ def _by_diving(search: Search, seconds: float) -> None:
 
 
 def _by_exchange(search: Search, seconds: float) -> None:
-    """Fewer or lighter nodes, a little at a time, as long as that works out."""
-    packing = search.packing
+    """On the lightest nodes for half of the time, then on lighter ones, a little at a time."""
+    packing, stop = search.packing, search.course.stop
     if packing.items > _FILLED or not packing.one_way:
         return
-    rng = np.random.default_rng(len(search.by))
-    enough = min(search.deadline, time.perf_counter() + seconds)
+    rng, began = np.random.default_rng(len(search.by)), time.perf_counter()
+    enough = min(search.deadline, began + seconds)
+    fleet = _lightest_fleet(search)
+    if fleet is not None and not search.closed:
+        half, start = began + (enough - began) / 2, search.bins or ()
+        search.offer(pack_into(packing, fleet, rng, start=start, deadline=half, stop=stop))
     if search.bins is None:
-        everything = packing.available
-        search.offer(pack_into(packing, everything, rng, deadline=enough, stop=search.course.stop))
+        search.offer(pack_into(packing, packing.available, rng, deadline=enough, stop=stop))
     while search.bins is not None and not search.closed:
-        bins = lightened(
-            packing, search.bins, search.bound, rng, deadline=enough, stop=search.course.stop
-        )
+        bins = lightened(packing, search.bins, search.bound, rng, deadline=enough, stop=stop)
         if bins is None:
             return
         search.offer(bins)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from formulations.aerialedge.check import check, cost
 from formulations.aerialedge.construct import first_fit_decreasing
-from formulations.aerialedge.exchange import lightened, lighter_fleets, pack_into
+from formulations.aerialedge.exchange import lightened, pack_into
+from formulations.aerialedge.fleets import lighter_fleets, lightest_fleet
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.pack import pack
 from formulations.aerialedge.vector_packing import (
@@ -89,6 +90,36 @@ def test_lighter_nodes_are_the_heaviest_of_those_that_replace_two(case, over: in
         assert len(found) == 10 or (fleet <= found).all(axis=1).any()
     weight = found @ packing.weight
     assert weight.tolist() == sorted(weight, reverse=True)
+
+
+@given(case=packings(), under=st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_whole_nodes_with_room_bound_the_optimum_and_are_the_lightest(case, under: int) -> None:
+    _, packing, _, optimum = case
+    at_least = max(0, optimum - under)
+    demand = packing.number @ packing.size
+    expected = min(
+        int(fleet @ packing.weight)
+        for fleet in map(np.array, product(*(range(n + 1) for n in packing.available)))
+        if (fleet @ packing.capacity >= demand).all() and fleet @ packing.weight >= at_least
+    )
+    bound, fleet = lightest_fleet(packing, at_least)
+    assert bound == pytest.approx(expected)
+    assert bound <= optimum + 1e-6
+    assert fleet @ packing.weight == expected
+    assert (fleet @ packing.capacity >= demand).all()
+    assert (fleet <= packing.available).all()
+
+
+def test_between_a_bound_and_the_next_sum_of_weights_there_is_no_packing() -> None:
+    instance = Instance.build(
+        demand=[[1.0]] * 7, capacity=[[2.0]] * 4 + [[3.0]] * 4, node_cost=[20.0] * 4 + [29.0] * 4,
+        objective="cost",
+    )  # fmt: skip
+    packing = aggregate(instance, 0)
+    assert lightest_fleet(packing, 68.0)[0] == pytest.approx(69)  # two of 2 and one of 3
+    assert lightest_fleet(packing, 69.0)[0] == pytest.approx(69)
+    assert lightest_fleet(packing, 70.0)[0] == pytest.approx(78)  # two of 3 and one of 2
 
 
 @given(case=packings())
