@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.batch.insertion import NEAR
 from formulations.batch.instance import Floats, Integers
@@ -30,6 +31,9 @@ ODD = 0.25
 PRIME = 2**31 - 1
 """Modulus of the generator of chance (Park and Miller, 1988), with the multiplier below."""
 MULTIPLIER = 48271
+
+
+Counts = NDArray[np.int32]
 
 
 class Crowd(NamedTuple):
@@ -84,6 +88,8 @@ class Standing(NamedTuple):
     """Free ones, (worker types, slots, places)."""
     services: Integers
     """Free ones, (PS types, slots, places)."""
+    idle: Integers
+    """Free workers of all places, (worker types, slots)."""
 
 
 class Whim(NamedTuple):
@@ -109,34 +115,50 @@ def drawn(state: Integers) -> float:
 
 
 @njit_cached
-def shift(crowd: Crowd, now: Standing, j: int, sign: int) -> None:
-    """Take (1) or give back (-1) what the run of a job needs."""
-    workers, services = now.workers[crowd.kind[j]], now.services[crowd.service[j]]
+def shift(now: Standing, u: int, v: int, j: int, sign: int) -> None:
+    """Take (1) or give back (-1) what the run of a job needs, of worker type u and PS type v."""
+    ps, y = now.ps[j], now.y[j] * np.int32(sign)
+    workers, services, idle = now.workers[u], now.services[v], now.idle[u]
+    n = y.sum()
     for t in range(now.start[j], min(now.end[j] + 1, len(workers))):
-        services[t, now.ps[j]] -= sign
-        for i in range(workers.shape[1]):
-            workers[t, i] -= sign * now.y[j, i]
+        services[t, ps] -= sign
+        idle[t] -= n
+        for i in range(len(y)):
+            workers[t, i] -= y[i]
 
 
 @njit_cached
 def is_free(free: Integers, place: int, start: int, end: int) -> bool:
     """Whether there is one throughout, of what is free by slot and place."""
-    return bool(free[start : end + 1, place].min() >= 1)
+    least = 1
+    for t in range(start, end + 1):
+        least = min(least, free[t, place])
+    return bool(least == 1)
+
+
+@njit_cached
+def lessen(room: Counts, free: Counts, t: int) -> int:
+    """Of each place what it has in another slot, too; and how many that is together."""
+    total = 0
+    for i in range(len(room)):
+        room[i] = min(room[i], free[t, i])
+        total += room[i]
+    return total
 
 
 @njit_cached
 def host(crowd: Crowd, now: Standing, j: int, turn: int, start: int, end: int) -> int:
     """A place for the parameter server of a run on several servers, or -1."""
-    free = now.services[crowd.service[j]]
-    for step in range(free.shape[1]):
-        i = (turn + step) % free.shape[1]
-        if crowd.served[j, i] <= start and is_free(free, i, start, end):
+    free, served = now.services[crowd.service[j]], crowd.served[j]
+    for step in range(len(served)):
+        i = (turn + step) % len(served)
+        if served[i] <= start and is_free(free, i, start, end):
             return int(i)
     return -1
 
 
 @njit_cached
-def lone(crowd: Crowd, now: Standing, j: int, room: Integers, n: int, start: int, end: int) -> int:
+def lone(crowd: Crowd, now: Standing, j: int, room: Counts, n: int, start: int, end: int) -> int:
     """The fullest place that has room for all workers of a run and its parameter server, or -1."""
     free, beside = now.services[crowd.service[j]], crowd.beside[crowd.kind[j], crowd.service[j]]
     found = -1
@@ -148,6 +170,31 @@ def lone(crowd: Crowd, now: Standing, j: int, room: Integers, n: int, start: int
 
 
 @njit_cached
+def next_start(idle: Integers, work: int, most: int, start: int, latest: int) -> int:
+    """The next slot in which enough workers may be free for a run; past ``latest`` if none is.
+
+    All that are free count, wherever they are: where these are too few, so are those of use.
+
+    Args:
+        idle: free workers by slot.
+        work: of the run at least, worker-slots.
+        most: its workers at most.
+        start: slot to begin with.
+        latest: slot in which it ends at the latest.
+    """
+    while start <= latest:
+        least, longest = most, latest - start + 1
+        for d in range(1, longest + 1):
+            least = min(least, idle[start + d - 1])
+            if work > least * longest:
+                break
+            if work <= least * d:
+                return start
+        start += 1
+    return start
+
+
+@njit_cached
 def seek(crowd: Crowd, now: Standing, j: int, whim: Whim) -> tuple[int, int, int, int, int]:
     """The run of a job that ends first beside the others.
 
@@ -155,42 +202,37 @@ def seek(crowd: Crowd, now: Standing, j: int, whim: Whim) -> tuple[int, int, int
         Start (-1: elsewhere is no worse), end, workers, its place if it is on one server, else
         -1, and place of the parameter server.
     """
-    free = now.workers[crowd.kind[j]]
+    u = crowd.kind[j]
+    free, idle, reached = now.workers[u], now.idle[u], crowd.reached[j]
     slow, fast = crowd.slow[j], crowd.fast[j]
-    best = crowd.away[j]
-    found = (-1, best, 0, -1, -1)
-    room = np.zeros(free.shape[1], dtype=np.int64)
-    for h in range(max(crowd.first[j], whim.first), crowd.last[j] + 1):
-        total = 0
+    found = (-1, crowd.away[j], 0, -1, -1)
+    latest = min(crowd.last[j], crowd.away[j] - 1)
+    room = np.zeros(len(reached), dtype=np.int32)
+    h = next_start(idle, fast, whim.most, max(crowd.first[j], whim.first), latest)
+    while h <= latest:
         for i in range(len(room)):
-            room[i] = free[h, i] if crowd.reached[j, i] <= h else 0
-            total += room[i]
-        for e in range(h, crowd.last[j] + 1):
-            if e > h:
-                total = 0
-                for i in range(len(room)):
-                    room[i] = min(room[i], free[e, i])
-                    total += room[i]
-            most = min(total, whim.most)
-            if most < 1:
-                break
-            soonest = max(h + -(-fast // most) - 1, e)
-            if soonest > best or (soonest == best and not (whim.late and found[0] >= 0)):
-                break
+            room[i] = free[h, i] if reached[i] <= h else 0
+        longest = latest - h + 1
+        for e in range(h, latest + 1):
             d = e - h + 1
-            n = -(-slow // d)
-            if n <= most and -(-slow // n) == d:
-                ps = host(crowd, now, j, whim.turn, h, e)
+            most = min(lessen(room, free, e), whim.most)
+            if fast > most * longest:
+                break
+            if slow <= most * d:
+                n = -(-slow // d)
+                ps = host(crowd, now, j, whim.turn, h, e) if -(-slow // n) == d else -1
                 if ps >= 0:
-                    found, best = (h, e, n, -1, ps), e
+                    found = (h, e, n, -1, ps)
                     break
-            n = -(-fast // d)
-            if n <= most and -(-fast // n) == d:
-                place = lone(crowd, now, j, room, n, h, e)
+            if fast <= most * d:
+                n = -(-fast // d)
+                place = lone(crowd, now, j, room, n, h, e) if -(-fast // n) == d else -1
                 if place >= 0:
-                    ps = crowd.beside[crowd.kind[j], crowd.service[j], place]
-                    found, best = (h, e, n, place, ps), e
+                    found = (h, e, n, place, crowd.beside[u, crowd.service[j], place])
                     break
+        if found[0] == h:  # a later start may end as soon, but no later
+            latest = found[1] - 1 + whim.late
+        h = next_start(idle, fast, whim.most, h + 1, latest)
     return found
 
 
@@ -201,39 +243,36 @@ def put(crowd: Crowd, now: Standing, j: int, whim: Whim, noise: Floats) -> None:
     now.start[j], now.end[j] = start, end
     if start < 0:
         return
-    now.y[j] = 0
+    y = now.y[j]
+    y[:] = 0
     now.ps[j] = ps
     now.together[j] = place >= 0
     if place >= 0:
-        now.y[j, place] = n
-        shift(crowd, now, j, 1)
+        y[place] = n
+        shift(now, crowd.kind[j], crowd.service[j], j, 1)
         return
     u = crowd.kind[j]
-    free = now.workers[u]
-    slots, places = free.shape
-    room, wait = np.zeros(places, dtype=np.int64), noise[:places].copy()
-    for i in range(places):
-        if crowd.reached[j, i] > start:
-            continue
-        room[i] = free[start, i]
-        for t in range(start + 1, end + 1):
-            room[i] = min(room[i], free[t, i])
-        if room[i] < 1:
-            continue
-        wait[i] += whim.reach * (crowd.early[u, end + 1, i] - crowd.early[u, start, i])
+    free, early, reached = now.workers[u], crowd.early[u], crowd.reached[j]
+    room = np.where(reached <= start, free[start], np.int32(0))
+    for t in range(start + 1, end + 1):
+        lessen(room, free, t)
+    there = np.flatnonzero(room)
+    wait = np.zeros(len(there))
+    for k in range(len(there)):
+        i = there[k]
+        wait[k] = noise[i] + whim.reach * (early[end + 1, i] - early[start, i])
         t = end + 1
-        while t < min(slots, end + NEAR) and free[t, i] >= room[i]:
+        while t < min(len(free), end + NEAR) and free[t, i] >= room[i]:
             t += 1
-        wait[i] += t - end
+        wait[k] += t - end
         t = start - 1
         while t > max(0, start - NEAR) and free[t, i] >= room[i]:
             t -= 1
-        wait[i] += start - t
-    left = n
-    for i in np.argsort(wait, kind="mergesort"):
-        now.y[j, i] = min(left, room[i])
-        left -= now.y[j, i]
-    shift(crowd, now, j, 1)
+        wait[k] += start - t
+    for i in there[np.argsort(wait, kind="mergesort")]:
+        y[i] = min(n, room[i])
+        n -= y[i]
+    shift(now, crowd.kind[j], crowd.service[j], j, 1)
 
 
 @njit_cached
@@ -296,7 +335,7 @@ def wander(
             start[j], end[j], ps[j] = now.start[j], now.end[j], now.ps[j]
             together[j], y[j] = now.together[j], now.y[j]
             if start[j] >= 0:
-                shift(crowd, now, j, -1)
+                shift(now, crowd.kind[j], crowd.service[j], j, -1)
         noisy = drawn(state) < 0.5
         for i in range(len(noise)):
             noise[i] = NOISE * drawn(state) if noisy else 0.0
@@ -309,12 +348,12 @@ def wander(
         if loss >= -value[2] * np.log(drawn(state)):
             for j in out:
                 if now.start[j] >= 0:
-                    shift(crowd, now, j, -1)
+                    shift(now, crowd.kind[j], crowd.service[j], j, -1)
             for j in out:
                 now.start[j], now.end[j], now.ps[j] = start[j], end[j], ps[j]
                 now.together[j], now.y[j] = together[j], y[j]
                 if start[j] >= 0:
-                    shift(crowd, now, j, 1)
+                    shift(now, crowd.kind[j], crowd.service[j], j, 1)
             continue
         value[0] += loss
         if value[0] < value[1] - 1e-9:

@@ -45,8 +45,7 @@ class Neighbourhoods:
         self._state = rng.integers(1, PRIME, 1)
         self._servers = instance.servers
         self._sizes = np.bincount(instance.worker_type[chosen.contested])
-        self._workers = _places(instance.worker_capacity)
-        self._services = _places(instance.ps_capacity)
+        self._workers, self._services = (_places(room) for room in chosen.rooms)
         self._crowd = self._given(chosen, weight)
         self._best = self._standing(chosen, runs)
 
@@ -102,10 +101,11 @@ class Neighbourhoods:
             ps[j] = np.flatnonzero(place == run.ps)[0]
             free[instance.worker_type[j], span] -= run.workers
             services[instance.ps_type[j], span, run.ps] -= 1
+        workers = _of_places(free, self._workers[:, None], 0)
+        y = _of_places(y, self._workers[instance.worker_type], 0)
         return Standing(
-            start, end, together, ps, _of_places(y, self._workers[instance.worker_type], 0),
-            _of_places(free, self._workers[:, None], 0),
-            _of_places(services, self._services[:, None], 0),
+            start, end, together, ps, y.astype(np.int32), workers.astype(np.int32),
+            _of_places(services, self._services[:, None], 0), workers.sum(axis=2),
         )  # fmt: skip
 
     def search(self, go_on: Callable[[], bool]) -> list[PlacedJob]:

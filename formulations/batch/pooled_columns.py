@@ -53,16 +53,7 @@ class PooledColumns:
     @cached_property
     def capacity(self) -> Floats:
         """Of every row (kind of resource, type, slot), shape (rows,); infinite where unlimited."""
-        instance = self.instance
-        totals = []
-        for capacity, kinds in (
-            (instance.worker_capacity, instance.worker_type),
-            (instance.ps_capacity, instance.ps_type),
-        ):
-            usable = np.zeros(capacity.shape, dtype=bool)
-            for kind in range(capacity.shape[1]):
-                usable[:, kind] = self.prospects.limited[kinds == kind].any(axis=0)
-            totals.append(np.where(usable, capacity, 0.0).sum(axis=0))
+        totals = [room.sum(axis=0) for room in self.prospects.rooms]
         return np.repeat(np.concatenate(totals), self.slots)
 
     @cached_property

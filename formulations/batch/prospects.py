@@ -41,6 +41,24 @@ class Prospects:
         return ~self.instance.unlimited
 
     @cached_property
+    def rooms(self) -> tuple[Floats, Floats]:
+        """Workers and parameter servers by type where jobs of it use what has limits, else 0.
+
+        Both have the shape (servers, types).
+        """
+        instance = self.instance
+        workers = np.zeros_like(instance.worker_capacity)
+        services = np.zeros_like(instance.ps_capacity)
+        for room, capacity, kinds in (
+            (workers, instance.worker_capacity, instance.worker_type),
+            (services, instance.ps_capacity, instance.ps_type),
+        ):
+            for kind in np.unique(kinds).tolist():
+                usable = self.limited[kinds == kind].any(axis=0)
+                room[usable, kind] = capacity[usable, kind]
+        return workers, services
+
+    @cached_property
     def contested(self) -> Booleans:
         """Jobs that have a choice on servers with limits, shape (jobs,)."""
         return np.bincount(self.choices.job, minlength=self.instance.jobs) > 0
