@@ -23,8 +23,8 @@ import numpy as np
 from formulations.okita.check import check
 from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import Floats, Instance
-from formulations.okita.job_moves import Moves, count_moves
-from formulations.okita.joint_states import JointStates, TooManyStatesError
+from formulations.okita.job_moves import TooManyError
+from formulations.okita.joint_states import JointStates
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import Path, path_of, path_schedule
 from formulations.okita.pricing import ENDS, Pricing, SiteLimits
@@ -62,8 +62,6 @@ RELAX_SHARE = 0.5
 CUTS_SHARE = 0.5
 """Part of the time by which the last cut is made."""
 MOST_ROUNDS_OF_CUTS = 30
-MOST_MOVES = 60_000_000
-"""Points times moves of all jobs, up to which they are planned together slot by slot."""
 TOGETHER_SHARE = 0.5
 """Part of the time for that, if it does not come to an end."""
 CUTOFF_SHARE = 0.1
@@ -177,12 +175,9 @@ class _Search:
         ready = self.schedule is not None and self.planner.exact and self.go_on()
         if self.priced is None or not ready:
             return
-        if sum(count_moves(self.instance, found) for found in lattices) > MOST_MOVES:
-            return
-        moves = [Moves.of(self.instance, found) for found in lattices]
-        states = JointStates(moves, self.span, *self.priced)
         share, part = CUTOFF_SHARE, Clock(self.clock.within(TOGETHER_SHARE), self.clock.stop)
-        with suppress(TooManyStatesError):
+        with suppress(TooManyError):
+            states = JointStates(lattices, self.span, *self.priced)
             while self.go_on() and share < CUTOFF_GROWTH:
                 cutoff = states.bound + min(1.0, share) * (self.cost - states.bound)
                 bound, schedule = states.search(cutoff, lambda: not part.over())

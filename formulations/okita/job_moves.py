@@ -1,144 +1,102 @@
-"""What a job may do in a slot, from every point of its lattice, and what is left to pay at least.
+"""What a job may do slot by slot in schedules that are little dearer than its cheapest one.
 
-A move is a deployment: workers at sites, none idle, and the site of the server. It leads from one
-point of the lattice to another, the same in every slot. At prices of what is limited a dynamic
-program backwards over the slots gives the least price of going on from each point.
+A move leads from one point of the lattice to another: workers at sites, none idle, and the site of
+the server; a pause leads nowhere. At prices of what is limited, the dynamic program of pricing says
+what a point is reached at, at least, and one backwards over the slots what is yet to be paid from
+it. Moves are listed site by site; none is looked at whose first sites make a schedule too dear.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
+from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.lattice import Lattice
-from formulations.okita.transport import cheapest_transport
-from optsched.jit import njit_cached
+from formulations.okita.move_listing import Found, Goods, Ladder, list_backwards
+from formulations.okita.one_job import JobTerms, least_prices, widened
+
+MOST_MOVES = 1_000_000
+"""Moves of one job beyond which they are not listed."""
+
+
+class TooManyError(Exception):
+    """There are too many moves, or states of jobs, for the room or the time there is."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """The moves of one job."""
+    """Of one job by slot and point, the least dear first; none where no schedule is so cheap."""
 
-    instance: Instance
-    lattice: Lattice
+    done: int
+    """What stands for a job that has completed, beside its points."""
+    least: float
+    """What the job pays at least, money."""
+    first: Integers
+    """Moves of slot t, counted from the job's first, are first[t] .. first[t + 1] - 1."""
+    point: Integers
+    """From which a move leads, ascending in each slot, shape (moves,)."""
+    to: Integers
+    """The point it leads to."""
     workers: Integers
     """Shape (moves, sites)."""
     server: Integers
-    """Shape (moves,)."""
+    """Its site; -1: a pause."""
+    dearer: Floats
+    """Than the least that is yet to be paid at the point, ascending in each slot and point."""
 
-    @classmethod
-    def of(cls, instance: Instance, lattice: Lattice) -> Moves:
-        """All that fit on the empty system."""
-        choices = _choices(instance, lattice)
-        rows = [
-            (*workers, server)
-            for server, per_site in choices
-            for workers in itertools.product(*per_site)
-            if any(workers)
-        ]
-        table: Integers = np.array(rows, dtype=np.int64).reshape(-1, instance.sites + 1)
-        return cls(instance, lattice, table[:, :-1].copy(), table[:, -1].copy())
+    def within(self, slot: int, spare: float) -> Integers:
+        """Moves of a slot that are dearer by at most so much; none where the job may not run."""
+        if not 0 <= slot < len(self.first) - 1:
+            return np.zeros(0, dtype=np.int64)
+        begin, end = self.first[slot : slot + 2]
+        return np.asarray(begin + np.flatnonzero(self.dearer[begin:end] <= spare))
 
-    @property
-    def done(self) -> int:
-        """What stands for a job that has completed, beside its points."""
-        return len(self.lattice.level)
 
-    @cached_property
-    def talk(self) -> Floats:
-        """What the exchange costs, shape (moves,), money."""
-        q = self.instance.unit_bandwidth_cost[:, self.server].T
-        return np.asarray(
-            self.instance.exchange_size_mb[self.lattice.job] * (self.workers * q).sum(1)
-        )
+class Job:
+    """One job at some terms.
 
-    @cached_property
-    def after(self) -> NDArray[np.int32]:
-        """The point that a move leads to; -1 where there is none, shape (points, moves)."""
-        levels = np.zeros(int(self.workers.max(initial=0)) + 1, dtype=np.int64)
-        known = self.lattice.option_workers < len(levels)
-        levels[self.lattice.option_workers[known]] = self.lattice.option_levels[known]
-        gained = levels[self.workers]
-        found: NDArray[np.int32] = np.empty((self.done, len(gained)), dtype=np.int32)
-        _climb(self.lattice.above, gained, found)
-        return found
+    Args:
+        instance: the system.
+        lattice: of the job.
+        terms: its prices, none of them negative, and limits on the most workers.
+    """
 
-    @cached_property
-    def transport(self) -> Floats:
-        """Cost of transport at points where all chunks are trained, else infinite, money."""
-        instance, i, lattice = self.instance, self.lattice.job, self.lattice
-        price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
-        flow = np.zeros(price.shape, dtype=np.int64)
-        supply, total = instance.num_chunks[i], int(instance.total_chunks[i])
-        cost = np.full(self.done, np.inf)
-        for e in lattice.ends:
-            cost[e] = cheapest_transport(
-                supply, lattice.level[e] * lattice.unit, price, flow, total
-            )
-        return cost
+    def __init__(self, instance: Instance, lattice: Lattice, terms: JobTerms) -> None:
+        self._terms, self._ladder = terms, Ladder.of(lattice)
+        self._goods = Goods.of(instance, lattice)
+        self._before = least_prices(lattice, terms, np.inf)[0]
+        ends = self._before[1:, lattice.ends] + self._goods.cost[lattice.ends]
+        self.least = float((ends.min(axis=1, initial=np.inf) + terms.flow_cost).min(initial=np.inf))
+        """What it pays at least, money; infinite where it has no schedule."""
 
-    def to_go(self, price: Floats, flow_cost: Floats) -> Floats:
-        """Least price from every point on, at the beginning of each slot; (slots + 1, points + 1).
+    def moves(self, most: float) -> Moves:
+        """Those of all schedules that cost no more than something, money.
 
-        Args:
-            price: of each move in each slot of the job, exchange and all, (slots, moves), money.
-            flow_cost: of completing in each slot, money.
+        Raises:
+            TooManyError: there are more than ``MOST_MOVES``.
         """
-        value = np.full((len(price) + 1, self.done + 1), np.inf)
-        value[:, self.done] = 0.0
-        _backwards(self.after, price, self.transport, flow_cost, value)
-        return value
-
-
-def count_moves(instance: Instance, lattice: Lattice) -> float:
-    """Entries of the table of where moves lead."""
-    choices = _choices(instance, lattice)
-    each = sum(float(np.prod([float(len(site)) for site in sites])) for _, sites in choices)
-    return each * len(lattice.level)
-
-
-def _choices(instance: Instance, lattice: Lattice) -> list[tuple[int, list[list[int]]]]:
-    """Numbers of workers by site, for every site of the server."""
-    i = lattice.job
-    fit = workers_beside_server(instance.capacity, instance.worker_demand[i], instance.ps_demand[i])
-    numbers = [0, *lattice.option_workers.tolist()]
-    return [
-        (s, [[y for y in numbers if y <= max(0, most)] for most in fit[s].tolist()])
-        for s in np.flatnonzero(fit[:, 0] >= 0).tolist()
-    ]
-
-
-@njit_cached
-def _climb(above: Integers, gained: Integers, found: NDArray[np.int32]) -> None:
-    """Write where so many levels more at each site lead, shape (points, moves)."""
-    points, moves = found.shape
-    for p in range(points):
-        for c in range(moves):
-            n = p
-            for r in range(gained.shape[1]):
-                for _ in range(gained[c, r]):
-                    if n >= 0:
-                        n = above[r, n]
-            found[p, c] = n
-
-
-@njit_cached
-def _backwards(
-    after: NDArray[np.int32], price: Floats, transport: Floats, flow_cost: Floats, value: Floats
-) -> None:
-    """Fill the table of ``to_go``, whose last row and last column are given."""
-    points, moves = after.shape
-    for t in range(len(price) - 1, -1, -1):
-        for p in range(points):
-            best = value[t + 1, p]
-            for c in range(moves):
-                n = after[p, c]
-                if n >= 0:
-                    ahead = min(value[t + 1, n], transport[n] + flow_cost[t])
-                    best = min(best, price[t, c] + ahead)
-            value[t, p] = best
+        slots, points = len(self._before) - 1, self._before.shape[1]
+        value = np.full((slots + 1, points + 1), np.inf)
+        value[:, points] = 0.0
+        found = Found.room(MOST_MOVES, self._goods.room.shape[1])
+        count = list_backwards(
+            self._ladder, self._goods, self._before, value, widened(most), self._terms.flow_cost,
+            self._terms.worker_price, self._terms.server_price, self._terms.most, found,
+        )  # fmt: skip
+        if count < 0:
+            raise TooManyError("moves of a job are too many")
+        slot, point = found.slot[:count], found.point[:count]
+        dearer = found.paid[:count] - value[slot, point]
+        order = np.lexsort((dearer, point, slot))
+        return Moves(
+            done=points,
+            least=float(value[0, 0]),
+            first=np.searchsorted(slot[order], np.arange(slots + 1)),
+            point=point[order],
+            to=found.to[order],
+            workers=found.workers[order],
+            server=found.server[order],
+            dearer=dearer[order],
+        )

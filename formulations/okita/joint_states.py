@@ -19,13 +19,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.okita.instance import Floats, Integers
-from formulations.okita.job_moves import Moves
+from formulations.okita.job_moves import Job, Moves, TooManyError
+from formulations.okita.job_prices import free_terms, priced_terms
+from formulations.okita.lattice import Lattice
 from formulations.okita.move_combinations import FITS, FULL, Slot, System, enter, expand
-from formulations.okita.one_job import path_along, path_schedule
+from formulations.okita.one_job import JobTerms, path_along, path_schedule
 from formulations.okita.pricing import SiteLimits
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import Windows
 
+MOST_POINTS = 50_000_000
+"""Points of all jobs' lattices, in each of their slots, beyond which nothing is begun."""
 FIRST_STATES = 1024
 """States of a slot that there is room for at first."""
 MOST_STATES = 1_000_000
@@ -34,10 +38,6 @@ STEPS = 20_000_000
 """Moves tried until the clock is looked at again; more than that for one state are too many."""
 
 _ROUNDING = 1e-10  # relative, by which cutoffs are raised and bounds lowered
-
-
-class TooManyStatesError(Exception):
-    """The search does not end in the room or the time it has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,54 +51,53 @@ class _Layer:
     origin: Integers
     """State of the slot before, shape (states,)."""
     move: Integers
-    """-1: none, shape (states, jobs)."""
+    """Shape (states, jobs)."""
+    slot: Slot | None
+    """What moves there are."""
 
 
 class JointStates:
-    """The search at some prices.
+    """The search at some prices, for schedules of some cost at most.
 
     Args:
-        moves: of each job.
-        span: slots that some optimum keeps to.
+        lattices: of all jobs.
+        span: slots that some optimum keeps to; every job has a schedule in them.
         limits: what prices are of.
         price: of each limit in each slot, shape (slots, limits), not negative, money.
+
+    Raises:
+        TooManyError: the jobs have too many points.
     """
 
     def __init__(
-        self, moves: Sequence[Moves], span: Windows, limits: SiteLimits, price: Floats
+        self,
+        lattices: Sequence[Lattice],
+        span: Windows,
+        limits: SiteLimits,
+        price: Floats,
     ) -> None:
-        self.instance, self.moves = span.instance, moves
-        self.first = span.instance.release_slot - 1
+        self.instance = instance = span.instance
+        self.first = instance.release_slot - 1
         self.slots = len(price)
-        at = (limits.site[:, None] == np.arange(self.instance.sites)).astype(float)
-        self.worth = (price * limits.room) @ at
+        points = np.array([len(lattice.level) for lattice in lattices])
+        if points @ (span.last - self.first) > MOST_POINTS:
+            raise TooManyError("points of the lattices are too many")
+        self.worth = limits.worth(price)
         """Of all capacities, by slot, site."""
-        self._worker = np.zeros((len(moves), *self.worth.shape))
-        self._server = np.zeros_like(self._worker)
-        self._spent: list[Floats] = []  # price of what each move holds, by job: (slots, moves)
-        self._to_go: list[Floats] = []
-        for i, own in enumerate(moves):
-            slots = slice(int(self.first[i]), int(span.last[i]))
-            self._worker[i] = (price * limits.worker[i]) @ at
-            self._server[i] = (price * limits.server[i]) @ at
-            held = self._worker[i, slots] @ own.workers.T.astype(float)
-            spent = held + self._server[i, slots][:, own.server]
-            late = span.flow_cost[span.first_cell[i] : span.first_cell[i + 1]]
-            self._spent.append(spent)
-            self._to_go.append(own.to_go(spent + own.talk, late))
-        self._span = span
-        size = np.array([len(own.server) for own in moves])
-        self._system = System(
-            np.concatenate([own.workers for own in moves]),
-            np.concatenate([own.server for own in moves]),
-            np.cumsum(size) - size,
-            span.instance.worker_demand,
-            span.instance.ps_demand,
-            span.instance.capacity,
-        )
-        alone = sum(float(value[0, 0]) for value in self._to_go)
-        self.bound = alone - float(self.worth.sum())
+        charged = [limits.charged(i, price) for i in range(instance.jobs)]
+        self._worker, self._server = (np.array(part) for part in zip(*charged, strict=True))
+        terms = [self._terms(i, int(span.last[i])) for i in range(instance.jobs)]
+        self.jobs = [Job(instance, *one) for one in zip(lattices, terms, strict=True)]
+        self.bound = sum(job.least for job in self.jobs) - float(self.worth.sum())
         """What every schedule costs at least, money, up to rounding."""
+        self.moves: list[Moves] = []
+        """Worth a look for the last cutoff."""
+
+    def _terms(self, i: int, last: int) -> JobTerms:
+        """Of a job, with what is limited paid for."""
+        slots = slice(int(self.first[i]), last)
+        base = free_terms(self.instance, i, last - int(self.first[i]))
+        return priced_terms(base, self._worker[i, slots], self._server[i, slots], 1.0)
 
     def search(self, cutoff: float, go_on: Callable[[], bool]) -> tuple[float, Schedule | None]:
         """A cheapest schedule that costs no more than a cutoff, and what any costs at least.
@@ -111,11 +110,16 @@ class JointStates:
             The cost of the schedule, less rounding; the cutoff, where there is none.
 
         Raises:
-            TooManyStatesError: it is too much, or ``go_on`` says so.
+            TooManyError: it is too much, or ``go_on`` says so.
         """
         limit = cutoff + _ROUNDING * abs(cutoff)
+        self.moves = []
+        for job in self.jobs:
+            _look(go_on)
+            self.moves.append(job.moves(job.least + limit - self.bound))
         start: Integers = np.zeros((1, self.instance.jobs), dtype=np.int64)
-        layers = [_Layer(start, np.array([self.bound]), start[:, 0], start - 1)]
+        bound = sum(own.least for own in self.moves) - float(self.worth.sum())
+        layers = [_Layer(start, np.array([bound]), start[:, 0], start, None)]
         for t in range(self.slots):
             layers.append(self._after(t, layers[-1], limit, go_on))
             if not len(layers[-1].bound):
@@ -130,61 +134,47 @@ class JointStates:
 
     def _after(self, t: int, before: _Layer, limit: float, go_on: Callable[[], bool]) -> _Layer:
         """The states that a slot leads to."""
-        slot = self._offered(t, before, limit)
-        room, begun = _Room(self.instance.jobs, FIRST_STATES), 0
+        instance, slot = self.instance, self._offered(t, before, limit)
+        system = System(instance.worker_demand, instance.ps_demand, instance.capacity)
+        room, begun = _Room(instance.jobs, FIRST_STATES), 0
         while begun < len(before.bound):
-            if not go_on():
-                raise TooManyStatesError("time is up")
+            _look(go_on)
             begun = expand(
-                self._system, slot, before.point, limit - before.bound, begun,
+                system, slot, before.point, limit - before.bound, begun,
                 room.points, room.remains, room.origin, room.moved, room.table, room.said, STEPS,
             )  # fmt: skip
             if room.said[1] == FULL and len(room.points) < MOST_STATES:
                 room = room.larger()
             elif room.said[1] != FITS:
-                raise TooManyStatesError("states, or ways on from one, are too many")
+                raise TooManyError("states, or ways on from one, are too many")
         n = int(room.said[0])
-        return _Layer(room.points[:n], limit - room.remains[:n], room.origin[:n], room.moved[:n])
+        remains, moved = limit - room.remains[:n], room.moved[:n]
+        return _Layer(room.points[:n], remains, room.origin[:n], moved, slot)
 
     def _offered(self, t: int, before: _Layer, limit: float) -> Slot:
-        """Moves worth a look from every point in use."""
-        spare = limit - float(before.bound.min())
+        """Moves worth a look in a slot, and what jobs do that have not come or have completed."""
+        spare, size = limit - float(before.bound.min()), 0
         most = 1 + max(own.done for own in self.moves)
         first: Integers = np.zeros((len(self.moves), most), dtype=np.int64)
         last = np.zeros_like(first)
-        parts, size = [], 0
-        for i in range(len(self.moves)):
-            for point in np.unique(before.point[:, i]).tolist():
-                part = self._ways_on(i, t, point, spare)
-                parts.append(part)
-                first[i, point] = size
-                size += len(part[0])
-                last[i, point] = size
-        added, dearer, move, to = (np.concatenate(column) for column in zip(*parts, strict=True))
-        worker, server = self._worker[:, t], self._server[:, t]
-        return Slot(first, last, added, dearer, move, to, worker, server, self.worth[t])
-
-    def _ways_on(
-        self, i: int, t: int, point: int, spare: float
-    ) -> tuple[Floats, Floats, Integers, Integers]:
-        """Of one point of a job, those within what is to spare, the cheapest first."""
-        own, slot = self.moves[i], t - int(self.first[i])
-        if slot < 0 or point == own.done or slot >= len(self._spent[i]):
-            stays = np.zeros(1 if slot < 0 or point == own.done else 0)
-            return stays, stays, np.full(len(stays), -1), np.full(len(stays), point)
-        value, to = self._to_go[i], own.after[point]
-        late = float(self._span.flow_cost[self._span.first_cell[i] + slot])
-        leads = to >= 0
-        on = np.where(leads, own.talk + value[slot + 1][to], np.inf)
-        ends = np.where(leads, own.talk + own.transport[to] + late, np.inf)
-        added = np.concatenate([value[slot + 1, [point]], on, ends]) - value[slot, point]
-        moves = np.arange(len(to))
-        move = np.concatenate([[-1], moves, moves])
-        target = np.concatenate([[point], to, np.full(len(to), own.done)])
-        dearer = added + np.where(move < 0, 0.0, self._spent[i][slot][move])
-        kept = np.flatnonzero(dearer <= spare)
-        kept = kept[np.argsort(dearer[kept], kind="stable")]
-        return added[kept], dearer[kept], move[kept], target[kept]
+        parts = []
+        for i, own in enumerate(self.moves):
+            slot = t - int(self.first[i])
+            at = own.within(slot, spare)
+            stays = 0 if slot < 0 else own.done
+            point, to = np.append(own.point[at], stays), np.append(own.to[at], stays)
+            workers = np.pad(own.workers[at], ((0, 1), (0, 0)))
+            server, dearer = np.append(own.server[at], -1), np.append(own.dearer[at], 0.0)
+            held = np.where(server < 0, 0.0, self._server[i, t, server])
+            added = dearer - (workers @ self._worker[i, t] + held)
+            parts.append((added, dearer, to, workers, server))
+            used, begin, count = np.unique(point, return_index=True, return_counts=True)
+            first[i, used] = size + begin
+            last[i, used] = size + begin + count
+            size += len(point)
+        added, dearer, to, workers, server = map(np.concatenate, zip(*parts, strict=True))
+        price = self._worker[:, t], self._server[:, t], self.worth[t]
+        return Slot(first, last, added, dearer, to, workers, server, *price)
 
     def _schedule(self, layers: Sequence[_Layer], state: int) -> Schedule:
         """The way to a state of the last layer."""
@@ -193,16 +183,20 @@ class JointStates:
         server = np.full((instance.jobs, self.slots), -1)
         for t in range(self.slots - 1, -1, -1):
             layer = layers[t + 1]
-            for i, move in enumerate(layer.move[state].tolist()):
-                if move >= 0:
-                    workers[i, t] = self.moves[i].workers[move]
-                    server[i, t] = self.moves[i].server[move]
+            assert layer.slot is not None
+            workers[:, t] = layer.slot.workers[layer.move[state]]
+            server[:, t] = layer.slot.site[layer.move[state]]
             state = int(layer.origin[state])
         parts = []
         for i, first in enumerate(self.first.tolist()):
             path = path_along(instance, i, workers[i, first:], server[i, first:])
             parts.append(path_schedule(instance, i, path))
         return Schedule.merged(parts)
+
+
+def _look(go_on: Callable[[], bool]) -> None:
+    if not go_on():
+        raise TooManyError("there is no time for more")
 
 
 class _Room:

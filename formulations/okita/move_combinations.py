@@ -26,10 +26,12 @@ class Slot(NamedTuple):
     """What an entry adds to the bound, capacities paid for."""
     dearer: Floats
     """How much dearer it is than the cheapest from its point; ascending by job, point."""
-    move: Integers
-    """-1: none."""
     to: Integers
     """The point it leads to."""
+    workers: Integers
+    """Shape (entries, sites)."""
+    site: Integers
+    """Of the server; -1: the job pauses."""
     worker: Floats
     """Price of what a worker holds, shape (jobs, sites)."""
     server: Floats
@@ -40,12 +42,6 @@ class Slot(NamedTuple):
 class System(NamedTuple):
     """What is the same in every slot."""
 
-    workers: Integers
-    """Of the moves of all jobs, shape (moves, sites)."""
-    servers: Integers
-    """Site of each."""
-    first_move: Integers
-    """Of each job."""
     worker_demand: Integers
     """m, shape (jobs, resources)."""
     server_demand: Integers
@@ -149,7 +145,8 @@ def expand(
         point: of the states of the slot before, shape (states, jobs).
         spare: what is left of the limit of each.
         begun: the state to begin with.
-        points: written: the states come to, as are remains (the most is kept), origin and moved.
+        points: written: the states come to, as are remains (the most is kept), origin and moved,
+            the entries of their jobs.
         remains: see there.
         origin: see there.
         moved: see there.
@@ -158,7 +155,7 @@ def expand(
         steps: combinations after which to return.
     """
     first, last, added, dearer = slot.first, slot.last, slot.added, slot.dearer
-    move, to, worth = slot.move, slot.to, slot.worth.sum()
+    site, to, worth = slot.site, slot.to, slot.worth.sum()
     jobs, sites = point.shape[1], len(slot.worth)
     room = np.empty((jobs + 1, sites, system.capacity.shape[1]), dtype=np.int64)
     room[0] = system.capacity
@@ -182,7 +179,7 @@ def expand(
                 break
             least[j] = least[j + 1] + added[at[j] : end].min()
             mild[j] = mild[j + 1] + dearer[at[j]]
-            if end > at[j] + 1 or move[at[j]] >= 0:
+            if end > at[j] + 1 or site[at[j]] >= 0:
                 idle -= 1
                 busy[idle] = j
         j = -1 if stuck else 0
@@ -201,12 +198,11 @@ def expand(
             paid[j + 1] = paid[j] + added[n]
             dues[j + 1] = dues[j] + dearer[n]
             good = paid[j + 1] + least[j + 1] + worth <= spare[x]
-            if good and move[n] < 0:
+            if good and site[n] < 0:
                 room[j + 1] = room[j]
                 kept[j + 1] = kept[j]
             elif good:
-                c = system.first_move[j] + move[n]
-                workers, server = system.workers[c], system.servers[c]
+                workers, server = slot.workers[n], site[n]
                 good = _fits(
                     room[j], workers, server, system.worker_demand[j], system.server_demand[j],
                     room[j + 1],
@@ -245,6 +241,6 @@ def expand(
             remains[y] = left
             origin[y] = x
             for i in range(jobs):
-                moved[y, i] = move[at[i] if i < j else n]
+                moved[y, i] = at[i] if i < j else n
         total += tried
     return len(point)

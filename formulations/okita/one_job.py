@@ -40,6 +40,11 @@ class JobTerms:
     transport_weight: float = 1.0
     """How much moving data counts."""
 
+    @property
+    def earliest(self) -> int:
+        """The first slot in which the job may complete."""
+        return int(np.flatnonzero(self.must_run).max(initial=0))
+
 
 @dataclass(frozen=True, eq=False)
 class Path:
@@ -184,6 +189,42 @@ def _finish(
                 state[t] = ends[e]
 
 
+def widened(limit: float) -> float:
+    """A limit on prices that no rounding exceeds."""
+    return limit + _ROUNDING * max(1.0, abs(limit))
+
+
+def least_prices(
+    lattice: Lattice, terms: JobTerms, below: float
+) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32]]:
+    """What every point is reached at, at least, before every slot and after the last.
+
+    Args:
+        lattice: of the job.
+        terms: its prices, none of them negative, and limits.
+        below: schedules of a higher price are of no interest.
+
+    Returns:
+        Prices, shape (slots + 1, points), money, infinite where no such schedule comes by; the
+        point that each is reached from and the site of the server then, shape (slots, points).
+    """
+    slots, points = len(terms.flow_cost), len(lattice.level)
+    value = np.empty((slots + 1, points))
+    origin = np.empty((slots, points), dtype=np.int32)
+    server = np.empty((slots, points), dtype=np.int32)
+    ahead = np.minimum.accumulate(terms.flow_cost[::-1])[::-1]  # of completing in time to come
+    ahead[: terms.earliest] = ahead[terms.earliest]
+    limit = widened(below)
+    budget = np.full(slots, -np.inf)
+    np.subtract(limit, ahead, out=budget, where=np.isfinite(ahead))
+    _sweep(
+        value, origin, server, lattice.above, lattice.option_workers, lattice.option_levels,
+        terms.worker_price, terms.server_price, terms.least, terms.most, terms.must_run,
+        budget,
+    )  # fmt: skip
+    return value, origin, server
+
+
 def cheapest_paths(
     instance: Instance, lattice: Lattice, terms: JobTerms, *, below: float = np.inf
 ) -> Iterator[Path]:
@@ -197,29 +238,15 @@ def cheapest_paths(
         terms: its prices, none of them negative, and limits.
         below: schedules of a higher price are of no interest.
     """
-    i, points = lattice.job, len(lattice.level)
-    slots = len(terms.flow_cost)
-    value = np.empty((slots + 1, points))
-    origin = np.empty((slots, points), dtype=np.int32)
-    server = np.empty((slots, points), dtype=np.int32)
-    earliest = int(np.flatnonzero(terms.must_run).max(initial=0))
-    ahead = np.minimum.accumulate(terms.flow_cost[::-1])[::-1]  # of completing in time to come
-    ahead[:earliest] = ahead[earliest]
-    limit = below + _ROUNDING * max(1.0, abs(below))
-    budget = np.full(slots, -np.inf)
-    np.subtract(limit, ahead, out=budget, where=np.isfinite(ahead))
-    _sweep(
-        value, origin, server, lattice.above, lattice.option_workers, lattice.option_levels,
-        terms.worker_price, terms.server_price, terms.least, terms.most, terms.must_run,
-        budget,
-    )  # fmt: skip
+    i, slots = lattice.job, len(terms.flow_cost)
+    value, origin, server = least_prices(lattice, terms, below)
     best, state = np.empty(slots), np.empty(slots, dtype=np.int64)
     room = lattice.level[lattice.ends] * lattice.unit
     supply = instance.num_chunks[i]
     move_price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
     _finish(
         value, lattice.ends, lattice.transport_floor, lattice.transport_cost, terms.flow_cost,
-        terms.transport_weight, supply, room, move_price, earliest, best, state,
+        terms.transport_weight, supply, room, move_price, terms.earliest, best, state,
     )  # fmt: skip
     for t in np.argsort(best, kind="stable").tolist():
         if state[t] < 0:

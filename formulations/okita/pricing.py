@@ -59,6 +59,24 @@ class SiteLimits:
             np.tile(instance.ps_demand, instance.sites).astype(float),
         )
 
+    @property
+    def _at(self) -> Floats:
+        sites = np.arange(self.site.max(initial=-1) + 1)
+        return np.asarray(self.site[:, None] == sites, dtype=float)
+
+    def charged(self, i: int, price: Floats) -> tuple[Floats, Floats]:
+        """What a worker and the server of a job pay, each by slot, site, money.
+
+        Args:
+            i: the job.
+            price: of each limit, shape (slots, limits), money.
+        """
+        return (price * self.worker[i]) @ self._at, (price * self.server[i]) @ self._at
+
+    def worth(self, price: Floats) -> Floats:
+        """Of all that is limited, by slot, site, money."""
+        return np.asarray((price * self.room) @ self._at)
+
     def and_also(self, more: SiteLimits) -> SiteLimits:
         """These and others."""
         return SiteLimits(
@@ -153,11 +171,9 @@ class Pricing:
         """Schedules of one job and a bound on their prices; the least price itself if asked for."""
         base = self._limited(block, duals)
         first = int(self.instance.release_slot[block]) - 1
-        slots, limits = len(base.flow_cost), self.limits
+        slots = len(base.flow_cost)
         price = self.paid(duals.rows)[first : first + slots]
-        at = limits.site[:, None] == np.arange(self.instance.sites)
-        worker = (price * limits.worker[block]) @ at
-        server = (price * limits.server[block]) @ at
+        worker, server = self.limits.charged(block, price)
         terms = _ending(priced_terms(base, worker, server, duals.weight), duals)
         lattice = self.lattices[block]
         if lattice is not None and duals.exact:

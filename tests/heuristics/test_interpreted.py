@@ -26,7 +26,6 @@ from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.check import cost as sites_cost
 from formulations.okita.construct import Planner
-from formulations.okita.job_moves import Moves
 from formulations.okita.job_prices import free_terms
 from formulations.okita.joint_states import JointStates
 from formulations.okita.lattice import build_lattice
@@ -160,10 +159,10 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     pair = problem("okita").generate(instance_rng(0), jobs=2, sites=2, horizon=3)
     known = sites_cost(pair, Planner(pair).greedy())
     span, limits = windows(pair, known_cost=known), SiteLimits.of(pair)
-    moves = [Moves.of(pair, build_lattice(pair, i)) for i in range(2)]
+    lattices = [build_lattice(pair, i) for i in range(2)]
     monkeypatch.setattr("formulations.okita.joint_states.FIRST_STATES", 1)
     price = np.zeros((int(span.last.max()), len(limits.room)))
-    assert JointStates(moves, span, limits, price).search(2 * known, lambda: True)[1]
+    assert JointStates(lattices, span, limits, price).search(2 * known, lambda: True)[1]
     crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}
     chosen = prospects(problem("batch").generate(instance_rng(0), **crowded))
     order = np.flatnonzero(chosen.contested).tolist()

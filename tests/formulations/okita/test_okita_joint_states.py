@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from okita_cases import listed_optimum, tiny, worked_example
 
-from formulations.okita import PROBLEM, joint_states
+from formulations.okita import PROBLEM, job_moves, joint_states
 from formulations.okita.check import check, cost
 from formulations.okita.columns import _Search, problem_2_columns
 from formulations.okita.construct import Planner
-from formulations.okita.job_moves import Moves, count_moves
+from formulations.okita.job_moves import Job, TooManyError
 from formulations.okita.job_prices import free_terms
-from formulations.okita.joint_states import JointStates, TooManyStatesError
+from formulations.okita.joint_states import JointStates
 from formulations.okita.lattice import build_lattice
-from formulations.okita.one_job import cheapest_paths
+from formulations.okita.one_job import cheapest_paths, path_cost
 from formulations.okita.pricing import SiteLimits
 from formulations.okita.windows import windows
 from optsched.solvers.options import Options
@@ -26,9 +26,8 @@ def states_of(instance, known, price=0.0):
     planner = Planner(instance)
     span = windows(instance, known_cost=known, job_bounds=planner.floors)
     limits = SiteLimits.of(instance)
-    moves = [Moves.of(instance, lattice) for lattice in planner.lattices]
     shape = int(span.last.max()), len(limits.room)
-    return JointStates(moves, span, limits, np.full(shape, price))
+    return JointStates(planner.lattices, span, limits, np.full(shape, price))
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -62,15 +61,46 @@ def test_it_agrees_with_the_listing_of_all_deployments(seed):
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.integers(0, 10_000))
-def test_what_is_left_to_pay_from_the_first_point_is_what_pricing_says(seed):
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 1.0, 5.0]))
+def test_every_schedule_within_a_limit_is_made_of_the_moves_listed(seed, spare):
     instance = tiny(seed, jobs=1)
-    lattice = build_lattice(instance, 0)
-    moves, terms = Moves.of(instance, lattice), free_terms(instance, 0, 4)
-    price = np.tile(moves.talk, (4, 1))
-    best = next((path.price for path in cheapest_paths(instance, lattice, terms)), np.inf)
-    assert moves.to_go(price, terms.flow_cost)[0, 0] == pytest.approx(best)
-    assert count_moves(instance, lattice) >= moves.after.size
+    lattice, terms = build_lattice(instance, 0), free_terms(instance, 0, 3)
+    paths = list(cheapest_paths(instance, lattice, terms))
+    assume(paths)
+    moves = Job(instance, lattice, terms).moves(paths[0].price + spare)
+    assert moves.least <= paths[0].price + 1e-9
+    assert moves.dearer.min() >= -1e-9
+    for path in paths:
+        price = path_cost(instance, 0, path)  # the slot it was asked for may be a later one
+        if price <= paths[0].price + spare:
+            assert price == pytest.approx(followed(moves, path))
+
+
+def followed(moves, path):
+    """What a path costs by the moves that lead along it."""
+    point, cost = 0, moves.least
+    for t, site in enumerate(path.server):
+        at = moves.within(t, np.inf)
+        same = (moves.point[at] == point) & (moves.server[at] == site)
+        same &= (moves.workers[at] == path.workers[t]).all(axis=1)
+        same &= (moves.to[at] == moves.done) == (t == path.last)
+        (move,) = at[same]
+        cost += moves.dearer[move]
+        point = moves.to[move]
+        if point == moves.done:
+            return cost
+    raise AssertionError
+
+
+def test_too_many_moves_are_not_listed(monkeypatch):
+    instance = worked_example()
+    job = Job(instance, build_lattice(instance, 0), free_terms(instance, 0, 3))
+    count = len(job.moves(100.0).to)
+    monkeypatch.setattr(job_moves, "MOST_MOVES", count)
+    assert len(job.moves(100.0).to) == count
+    monkeypatch.setattr(job_moves, "MOST_MOVES", count - 1)
+    with pytest.raises(TooManyError):
+        job.moves(100.0)
 
 
 def test_a_crowd_that_fractions_leave_open_is_proven():
@@ -84,13 +114,13 @@ def test_a_crowd_that_fractions_leave_open_is_proven():
     assert check(instance, search.schedule) == []
 
 
-@pytest.mark.parametrize(("name", "few"), [("MOST_STATES", 1), ("STEPS", 3)])
+@pytest.mark.parametrize(("name", "few"), [("MOST_POINTS", 1), ("MOST_STATES", 1), ("STEPS", 3)])
 def test_too_many_states_are_given_up_and_the_tree_ends_it(monkeypatch, name, few):
     instance = tiny(3, jobs=2, sites=2)
     expected = PROBLEM.solve("problem_2_columns", instance).solution.objective
     monkeypatch.setattr(joint_states, name, few)
     monkeypatch.setattr(joint_states, "FIRST_STATES", 1)
-    with pytest.raises(TooManyStatesError):
+    with pytest.raises(TooManyError):
         states_of(instance, 2 * expected).search(2 * expected, lambda: True)
     answer = problem_2_columns(instance, Options())
     assert answer.solution.status is Status.OPTIMAL
@@ -98,7 +128,7 @@ def test_too_many_states_are_given_up_and_the_tree_ends_it(monkeypatch, name, fe
 
 
 def test_it_ends_when_it_is_told_to():
-    with pytest.raises(TooManyStatesError):
+    with pytest.raises(TooManyError):
         states_of(worked_example(), 15.0).search(15.0, lambda: False)
 
 

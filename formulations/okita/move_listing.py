@@ -1,0 +1,305 @@
+"""The moves of one job, listed backwards over its slots, in machine code.
+
+What is yet to be paid at a point comes from what is paid at the points its workers lead to, decided
+site by site. Only points that lie on schedules that are cheap enough are looked at.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from formulations.okita.instance import Booleans, Floats, Instance, Integers
+from formulations.okita.lattice import Lattice
+from formulations.okita.transport import cheapest_transport
+from optsched.jit import njit_cached
+
+
+class Ladder(NamedTuple):
+    """How workers climb."""
+
+    above: Integers
+    below: Integers
+    option_workers: Integers
+    option_levels: Integers
+
+    @classmethod
+    def of(cls, lattice: Lattice) -> Ladder:
+        """That of a lattice."""
+        below = np.full_like(lattice.above, -1)
+        site, point = np.nonzero(lattice.above >= 0)
+        below[site, lattice.above[site, point]] = point
+        return cls(lattice.above, below, lattice.option_workers, lattice.option_levels)
+
+
+class Goods(NamedTuple):
+    """What transport costs, computed only where a move completes the job."""
+
+    cost: Floats
+    """At each point, or what it is at least, money; infinite where chunks are left."""
+    settled: Booleans
+    """Whether it is the cost."""
+    room: Integers
+    """Chunks trained, shape (points, sites)."""
+    supply: Integers
+    price: Floats
+
+    @classmethod
+    def of(cls, instance: Instance, lattice: Lattice) -> Goods:
+        """Those of a job, with what is known of its transport."""
+        i, known = lattice.job, lattice.transport_cost
+        cost = np.full(len(lattice.level), np.inf)
+        cost[lattice.ends] = np.where(np.isnan(known), lattice.transport_floor, known)
+        settled = np.zeros(len(cost), dtype=np.bool_)
+        settled[lattice.ends] = ~np.isnan(known)
+        price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
+        return cls(cost, settled, lattice.level * lattice.unit, instance.num_chunks[i], price)
+
+
+class Found(NamedTuple):
+    """Moves as they are found."""
+
+    slot: Integers
+    point: Integers
+    to: Integers
+    server: Integers
+    workers: Integers
+    paid: Floats
+    """With all that is yet to be paid, money."""
+
+    @classmethod
+    def room(cls, moves: int, sites: int) -> Found:
+        """For so many."""
+        slot, point, to, server = np.empty((4, moves), dtype=np.int64)
+        workers = np.empty((moves, sites), dtype=np.int64)
+        return cls(slot, point, to, server, workers, np.empty(moves))
+
+
+class _Rest(NamedTuple):
+    """What the sites from each one on lead to at least, beginning at a point; inf: of no interest.
+
+    The points of interest are listed, so that the others need not be looked at.
+    """
+
+    any: Floats
+    """Shape (sites + 1, points), money."""
+    some: Floats
+    """The same with one worker at least."""
+    points: Integers
+    """Those of interest, by site, shape (sites + 1, points)."""
+    size: Integers
+    """How many they are, shape (sites + 1,)."""
+
+
+@njit_cached
+def _from_sites(ladder: Ladder, price: Floats, most: Integers, worth: float, rest: _Rest) -> None:
+    """Write what workers at the sites from each one on lead to.
+
+    Args:
+        ladder: how they climb.
+        price: of a worker, by site.
+        most: workers, by site.
+        worth: prices above it are of no interest.
+        rest: written; once all sites are decided it is given.
+    """
+    sites = len(price)
+    for r in range(sites):
+        for x in range(rest.size[r]):
+            rest.any[r, rest.points[r, x]] = np.inf
+            rest.some[r, rest.points[r, x]] = np.inf
+    for r in range(sites - 1, -1, -1):
+        count = rest.size[r + 1]
+        rest.points[r, :count] = rest.points[r + 1, :count]
+        for x in range(count):
+            q = rest.points[r, x]
+            rest.some[r, q] = rest.some[r + 1, q]
+            rest.any[r, q] = rest.any[r + 1, q]
+        for x in range(rest.size[r + 1]):
+            q = rest.points[r + 1, x]
+            n, climbed = q, 0
+            for o in range(len(ladder.option_workers)):
+                workers = ladder.option_workers[o]
+                total = rest.any[r + 1, q] + price[r] * workers
+                if workers > most[r] or total > worth:
+                    break
+                while climbed < ladder.option_levels[o] and n >= 0:
+                    n = ladder.below[r, n]
+                    climbed += 1
+                if n < 0:
+                    break
+                if rest.any[r, n] == np.inf:
+                    rest.points[r, count] = n
+                    count += 1
+                rest.some[r, n] = min(rest.some[r, n], total)
+                rest.any[r, n] = min(rest.any[r, n], total)
+        rest.size[r] = count
+
+
+@njit_cached
+def _completed(goods: Goods, n: int) -> float:
+    """What transport costs at a point where nothing is left to train."""
+    if not goods.settled[n]:
+        flow = np.zeros(goods.price.shape, dtype=np.int64)
+        amount = goods.supply.sum()
+        goods.cost[n] = cheapest_transport(goods.supply, goods.room[n], goods.price, flow, amount)
+        goods.settled[n] = True
+    return float(goods.cost[n])
+
+
+@njit_cached
+def _enter(found: Found, count: int, slot: int, point: int, to: int, paid: float) -> int:
+    """Write a pause or the beginning of a move; how many there are then, -1 if too many."""
+    if count < 0 or count == len(found.slot):
+        return -1
+    found.slot[count] = slot
+    found.point[count] = point
+    found.to[count] = to
+    found.server[count] = -1
+    found.workers[count] = 0
+    found.paid[count] = paid
+    return count + 1
+
+
+@njit_cached
+def _ways_on(
+    ladder: Ladder, goods: Goods, t: int, s: int, p: int, spare: float, fee: float, late: float,
+    after: Floats, price: Floats, most: Integers, rest: _Rest, found: Found, count: int,
+) -> int:  # fmt: skip
+    """Write the moves from a point with the server at one site, and what is paid from there on.
+
+    Args:
+        ladder: how workers climb.
+        goods: what transport costs.
+        t: the slot.
+        s: site of the server.
+        p: the point.
+        spare: most that may be paid from there on.
+        fee: of the server.
+        late: what completing in the slot costs.
+        after: what is yet to be paid after the slot, at least, by point.
+        price: of a worker, by site.
+        most: workers, by site.
+        rest: of ``_from_sites``.
+        found: written.
+        count: of the moves so far.
+
+    Returns:
+        How many there are then, -1 if they are too many.
+    """
+    sites, options = len(price), len(ladder.option_workers)
+    place = np.empty(sites + 1, dtype=np.int64)
+    place[0] = p
+    high, option = place.copy(), np.full(sites + 1, -2)
+    paid = np.full(sites + 1, fee)
+    begun = np.zeros(sites + 1, dtype=np.bool_)
+    r = 0
+    while r >= 0:
+        if r == sites:
+            for ends in range(2):
+                n = place[r]
+                if ends == 1 and np.isfinite(goods.cost[n]):
+                    total = paid[r] + _completed(goods, n) + late
+                else:
+                    total = np.inf if ends == 1 else paid[r] + after[n]
+                if total <= spare:
+                    count = _enter(found, count, t, p, len(goods.cost) if ends == 1 else n, total)
+                    if count < 0:
+                        return count
+                    found.server[count - 1] = s
+                    for x in range(sites):
+                        if option[x] >= 0:
+                            found.workers[count - 1, x] = ladder.option_workers[option[x]]
+            r -= 1
+            continue
+        option[r] += 1
+        o = option[r]
+        if o < 0:
+            high[r], workers = place[r], 0
+        elif o < options and ladder.option_workers[o] <= most[r]:
+            workers = ladder.option_workers[o]
+            climbed = ladder.option_levels[o - 1] if o > 0 else 0
+            while climbed < ladder.option_levels[o] and high[r] >= 0:
+                high[r] = ladder.above[r, high[r]]
+                climbed += 1
+        else:
+            high[r] = -1
+        if high[r] < 0:
+            option[r] = -2
+            r -= 1
+            continue
+        n = high[r]
+        place[r + 1] = n
+        paid[r + 1] = paid[r] + price[r] * workers
+        begun[r + 1] = begun[r] or workers > 0
+        least = rest.any[r + 1, n] if begun[r + 1] else rest.some[r + 1, n]
+        if paid[r + 1] + least <= spare:
+            r += 1
+    return count
+
+
+@njit_cached
+def list_backwards(
+    ladder: Ladder, goods: Goods, before: Floats, value: Floats, limit: float, flow_cost: Floats,
+    worker_price: Floats, server_price: Floats, most: Integers, found: Found,
+) -> int:  # fmt: skip
+    """Fill what is yet to be paid, whose last row and last column are given, and list the moves.
+
+    Args:
+        ladder: how workers climb.
+        goods: what transport costs.
+        before: what a point is reached at, at least, at the beginning of a slot.
+        value: written, shape (slots + 1, points + 1).
+        limit: most that all of a schedule may cost.
+        flow_cost: of completing in each slot.
+        worker_price: of a worker by slot, site of the server, site.
+        server_price: by slot, site.
+        most: workers by slot, site of the server, site.
+        found: written.
+
+    Returns:
+        How many moves there are, -1 if they are too many.
+    """
+    slots, sites = server_price.shape
+    points, count = before.shape[1], 0
+    rest = _Rest(
+        np.full((sites + 1, points), np.inf),
+        np.full((sites + 1, points), np.inf),
+        np.empty((sites + 1, points), dtype=np.int64),
+        np.zeros(sites + 1, dtype=np.int64),
+    )
+    for t in range(slots - 1, -1, -1):
+        worth = limit - before[t].min()
+        for x in range(rest.size[sites]):
+            rest.any[sites, rest.points[sites, x]] = np.inf
+        rest.size[sites] = 0
+        for p in range(points):
+            ends, target = goods.cost[p] + flow_cost[t], value[t + 1, p]
+            if before[t, p] + target <= limit:
+                value[t, p] = target
+                count = _enter(found, count, t, p, p, target)
+            if before[t + 1, p] + ends <= limit:
+                target = min(target, ends)
+            if target < np.inf:
+                rest.any[sites, p] = target
+                rest.points[sites, rest.size[sites]] = p
+                rest.size[sites] += 1
+        for s in range(sites):
+            fee = server_price[t, s]
+            if fee > worth or count < 0:
+                continue
+            price, room = worker_price[t, s], most[t, s]
+            _from_sites(ladder, price, room, worth - fee, rest)
+            for p in rest.points[0, : rest.size[0]]:
+                spare = limit - before[t, p]
+                least = rest.some[0, p] + fee
+                if least > spare:
+                    continue
+                value[t, p] = min(value[t, p], least)
+                count = _ways_on(
+                    ladder, goods, t, s, p, spare, fee, flow_cost[t], value[t + 1], price, room,
+                    rest, found, count,
+                )  # fmt: skip
+                if count < 0:
+                    return count
+    return count
