@@ -1,7 +1,6 @@
 """Sets of servers that reach every node of a job, none of them superfluous.
 
-Where storage is scarce a job's service stands on such a set. What the set takes of its servers is
-estimated: the work of a node is shared equally by those of the set that it reaches.
+Where storage is scarce a job's service stands on such a set.
 """
 
 from __future__ import annotations
@@ -26,16 +25,12 @@ class CoveringSets(NamedTuple):
 
     job: Integers
     """Shape (sets,)."""
-    service: Integers
-    """Shape (sets,)."""
     first: Integers
     """Sets of job k are first[k] .. first[k + 1] - 1; shape (jobs + 1,)."""
     start: Integers
     """Entries of set n are start[n] .. start[n + 1] - 1; shape (sets + 1,)."""
     server: Integers
     """Shape (entries,)."""
-    use: Floats
-    """Share of its storage, inbound bandwidth, a, b and c of (P1), shape (entries, 5)."""
     price: Floats
     """At which the sets were chosen, shape (sets,)."""
 
@@ -54,11 +49,9 @@ class CoveringSets(NamedTuple):
         of_job = np.bincount(self.job[kept], minlength=len(self.first) - 1)
         return CoveringSets(
             self.job[kept],
-            self.service[kept],
             _starts(of_job),
             _starts(size[kept]),
             self.server[entries],
-            self.use[entries],
             self.price[kept],
         )
 
@@ -72,7 +65,7 @@ def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSe
         price: of each pair, at least 0, shape (pairs,).
     """
     size = visible(instance.service_load)
-    servers, uses, prices, counts = [], [], [], []
+    servers, prices, counts = [], [], []
     for k in range(instance.num_jobs):
         table = _Table(instance, k, price)
         taken = size[instance.job_service[k]]
@@ -83,15 +76,12 @@ def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSe
         counts.append(len(cheap))
         prices.append(cost[cheap])
         servers += [found[n] for n in cheap]
-        uses += [np.column_stack([taken[found[n]], table.shared(found[n])]) for n in cheap]
     job = np.repeat(np.arange(instance.num_jobs), counts)
     return CoveringSets(
         job,
-        instance.job_service[job],
         _starts(counts),
         _starts([len(s) for s in servers]),
         np.concatenate([np.zeros(0, dtype=np.int64), *servers]),
-        np.concatenate([np.zeros((0, 5)), *uses]),
         np.concatenate(prices),
     )
 
@@ -102,7 +92,7 @@ def _starts(sizes: ArrayLike) -> Integers:
 
 
 class _Table:
-    """Reach, prices and loads of one job, a row per node and a column per server."""
+    """Reach and prices of one job, a row per node and a column per server."""
 
     def __init__(self, instance: Instance, job: int, price: Floats) -> None:
         pairs, nodes = instance.job_pairs[job], instance.job_nodes[job]
@@ -112,21 +102,6 @@ class _Table:
         self.reach[at] = True
         self.price = np.full(shape, np.inf)
         self.price[at] = price[pairs]
-        self.load = np.zeros((4, *shape))
-        loads = (
-            instance.inbound_load,
-            instance.compute_load,
-            instance.comm_load,
-            instance.cross_load,
-        )
-        for r, load in enumerate(loads):
-            self.load[r][at] = load[pairs]
-
-    def shared(self, servers: Integers) -> Floats:
-        """Loads on a set of servers, each node shared equally; shape (servers of it, 4)."""
-        reach = self.reach[:, servers]
-        part = reach / reach.sum(axis=1, keepdims=True)
-        return np.asarray((self.load[:, :, servers] * part).sum(axis=1).T)
 
 
 def _minimal(reach: Booleans, fee: Floats) -> list[list[int]]:

@@ -1,53 +1,64 @@
-"""So many jobs of DSRP by tabu search over the sets of servers that their services stand on.
+"""So many jobs of DSRP by annealing over the sets of servers that their services stand on.
 
-A fixed number of jobs is inside, each on one covering set; servers may be overfull. A step takes a
-job off an overfull server and puts it, or a job from outside, where the weighted excess becomes
-least; weights of what stays overfull grow. Once nothing is, nodes are packed on the sets' servers.
-Few steps from many beginnings, each among the cheap sets alone: what succeeds does so early. Cheap
-is meant by a relaxation's prices and by those of congestion, in turn.
+A fixed number of jobs is inside, each on one covering set, its nodes on servers of that set;
+servers may be overfull. A step puts a job on another set, or another job in. Where that makes a
+server's storage too full, a second job leaves that server for its best other set: storage is filled
+almost to the last byte, and only exchanges of services of about the same size keep it so. What a
+step makes worse it may keep with a probability that falls as the search cools (Metropolis).
 """
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.congestion_prices import congestion_prices, load_factor
 from formulations.drp.covering_sets import CoveringSets
-from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
+from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
 from formulations.drp.loads import visible
-from formulations.drp.packing import Packing
 from optsched.jit import njit_cached
 
-STEPS = 500
+STEPS = 20_000
 """Steps between two looks at the clock."""
-PATIENCE = 25
-"""Steps in vain, for each job, before another beginning."""
-BEGINNINGS = 25
-"""Beginnings in vain, for each job, after which the search ends."""
-MARGINS = (0.02, 0.2)
+LENGTH = 8
+"""Steps of the first cooling, for each triple of jobs."""
+DOUBLINGS = 4
+"""Coolings after which they get no longer; each is twice as long as the one before until then."""
+BEGINNINGS = 12
+"""Coolings in vain after which the search ends."""
+WARMTH = (0.02, 0.005)
+"""Excess that is accepted by one step in e, at first and in the end."""
+MARGINS = (0.05, 0.2)
 """By which sets may be dearer than the cheapest of their job: drawn anew for every beginning."""
-SHARPNESS = (8.0, 25.0)
-"""Of congestion prices, drawn likewise."""
-ROUNDS = (30, 200)
-"""In which these are found."""
-ROOM = 0.1
-"""By which estimated bandwidth and compute may be exceeded: nodes are not really shared equally."""
 DISORDER = 0.2
 """Relative, of the prices by which the first jobs are chosen."""
-TENURE = (3, 11)
-"""Steps for which a job that came or went stays so."""
-GROWTH = 1.02
-"""Of the weight of what is overfull where no step helps."""
-PACKING_SECONDS = 2.0
-"""Longest packing of nodes."""
-PACKING_STEPS = 2
-"""Of packing, per node."""
+EXCHANGED = 0.3
+"""Part of the steps that exchange a job for one outside."""
+PLACED = 0.03
+"""Part of them that place the nodes of a job anew."""
+HOPELESS = 0.5
+"""Excess added by a job from which on no second one is moved."""
 ROUNDING = 1e-11
 """Excess that counts as none."""
+
+
+class Demand(NamedTuple):
+    """What jobs ask of servers."""
+
+    service: Integers
+    """Of each job, shape (jobs,)."""
+    size: Floats
+    """Of services as shares of storage, shape (services, servers)."""
+    first: Integers
+    """Nodes of job k are first[k] .. first[k + 1] - 1 of ``node``; shape (jobs + 1,)."""
+    node: Integers
+    """Shape (nodes,)."""
+    pair: Integers
+    """Of a node and a server, -1 out of reach; shape (nodes, servers)."""
+    load: Floats
+    """Shares of inbound bandwidth, a, b and c of (P1), shape (pairs, 4)."""
 
 
 class State(NamedTuple):
@@ -55,14 +66,14 @@ class State(NamedTuple):
 
     chosen: Integers
     """Set of each job, -1 outside; shape (jobs,)."""
+    at: Integers
+    """Server of each node, shape (nodes,); it counts while the node's job is inside."""
     held: Integers
     """Jobs that need a service on a server, shape (services, servers)."""
+    stored: Floats
+    """Share of the storage, shape (servers,)."""
     load: Floats
-    """Storage, inbound bandwidth, a, b and c of every server, shape (servers, 5)."""
-    weight: Floats
-    """Of storage, inbound bandwidth and load factor beyond 1, shape (servers, 3)."""
-    free: Integers
-    """Step from which a job may move again, shape (jobs,)."""
+    """Inbound bandwidth, a, b and c of (P1), shape (servers, 4)."""
 
 
 class SetExchange:
@@ -74,228 +85,287 @@ class SetExchange:
         Args:
             instance: the system.
             sets: on which the services of jobs may stand.
-            rng: of beginnings, tenures, and which server is relieved first.
+            rng: of beginnings and steps.
         """
-        self.instance, self.rng = instance, rng
-        use = sets.use.copy()
-        use[:, 1:] /= 1 + ROOM
-        self._all = sets._replace(use=use)
-        self.sets = self._all
+        self.instance, self.rng, self._all = instance, rng, sets
+        pair = np.full((instance.num_data_nodes, instance.num_servers), -1, dtype=np.int64)
+        pair[instance.pair_node, instance.pair_server] = np.arange(instance.num_pairs)
+        loads = instance.inbound_load, instance.compute_load, instance.comm_load
+        self.demand = Demand(
+            instance.job_service.astype(np.int64),
+            visible(instance.service_load),
+            np.cumsum([0, *map(len, instance.job_nodes)]),
+            np.concatenate(instance.job_nodes).astype(np.int64),
+            pair,
+            np.ascontiguousarray(np.column_stack([*loads, instance.cross_load])),
+        )
         self._usable = np.flatnonzero(np.diff(sets.first))
 
     def search(self, target: int, go_on: Callable[[], bool]) -> Integers | None:
         """An association of so many jobs, shape (nodes,), or None if none was found in time."""
-        if target > len(self._usable):
+        if not 0 < target <= len(self._usable):
             return None
-        shape = STEPS, self.instance.num_servers + 2
-        for beginning in range(BEGINNINGS * self.instance.num_jobs):
-            self.sets = self._cheap(target, by_congestion=beginning % 2 == 1)
-            state = self._begin(target)
-            for began in range(0, PATIENCE * self.instance.num_jobs, STEPS):
+        for beginning in range(BEGINNINGS):
+            margin = np.exp(self.rng.uniform(*np.log(MARGINS)))
+            sets = self._all.within(float(margin))
+            state = self._begin(sets, target)
+            length = LENGTH * self.instance.num_jobs**3 * 2 ** min(beginning, DOUBLINGS)
+            for began in range(0, length, STEPS):
                 if not go_on():
                     return None
-                if exchange(self.sets, state, self.rng.random(shape), began):
-                    packed = self._packed(state.chosen)
-                    if packed is not None:
-                        return packed
-                    break
+                warmth = WARMTH[0] * (WARMTH[1] / WARMTH[0]) ** (began / length)
+                noise = self.rng.random((min(STEPS, length - began), 8))
+                if anneal(sets, self.demand, state, noise, float(warmth)):
+                    inside = state.chosen[self.instance.node_job] >= 0
+                    return np.where(inside, state.at, NO_SERVER)
         return None
 
-    def _cheap(self, target: int, by_congestion: bool) -> CoveringSets:
-        """The sets among which one beginning searches."""
-        sets, servers = self._all, self.instance.num_servers
-        if by_congestion and target:
-            sharpness, rounds = self.rng.uniform(*SHARPNESS), int(self.rng.integers(*ROUNDS))
-            price = congestion_prices(sets, servers, target, sharpness, rounds)
-            sets = sets._replace(price=price)
-        return sets.within(float(np.exp(self.rng.uniform(*np.log(MARGINS)))))
-
-    def _begin(self, target: int) -> State:
+    def _begin(self, sets: CoveringSets, target: int) -> State:
         """The cheapest jobs, about, on their cheapest sets."""
-        instance, sets = self.instance, self.sets
-        servers, jobs = instance.num_servers, instance.num_jobs
+        instance = self.instance
+        servers = instance.num_servers
         state = State(
-            np.full(jobs, -1, dtype=np.int64),
+            np.full(instance.num_jobs, -1, dtype=np.int64),
+            np.zeros(instance.num_data_nodes, dtype=np.int64),
             np.zeros((instance.num_services, servers), dtype=np.int64),
-            np.zeros((servers, 5)),
-            np.ones((servers, 3)),
-            np.zeros(jobs, dtype=np.int64),
+            np.zeros(servers),
+            np.zeros((servers, 4)),
         )
         noise = self.rng.uniform(1 - DISORDER, 1 + DISORDER, len(self._usable))
         order = np.argsort(sets.cheapest[self._usable] * noise, kind="stable")
         for k in self._usable[order[:target]].tolist():
-            state.chosen[k] = sets.first[k] + sets.price[sets.first[k] : sets.first[k + 1]].argmin()
-            shift(sets, state, state.chosen[k], 1)
+            n = int(sets.first[k] + sets.price[sets.first[k] : sets.first[k + 1]].argmin())
+            state.chosen[k] = n
+            stand(sets, self.demand, state, n, 1)
+            enter(sets, self.demand, state, n, 0.0, state.at)
         return state
 
-    def _packed(self, chosen: Integers) -> Integers | None:
-        """Nodes on the servers of the sets, and where storage is left, or None."""
-        instance = self.instance
-        reach = self._standing(chosen)[instance.pair_job, instance.pair_server]
-        pairs = self.rng.permutation(np.flatnonzero(reach))
-        assoc = np.full(instance.num_data_nodes, NO_SERVER)
-        assoc[instance.pair_node[pairs]] = instance.pair_server[pairs]
-        packing = Packing(instance, assoc, reach)
-        until = time.perf_counter() + PACKING_SECONDS
-        done = packing.search(self.rng, until, PACKING_STEPS * instance.num_data_nodes)
-        return packing.assoc if done else None
 
-    def _standing(self, chosen: Integers) -> Booleans:
-        """Whether a job can be on a server, shape (jobs, servers): storage left is filled too."""
-        instance, sets = self.instance, self.sets
-        size = visible(instance.service_load)
-        holds = np.zeros(size.shape, dtype=np.bool_)
-        inside = chosen >= 0
-        for n in chosen[inside].tolist():
-            holds[sets.service[n], sets.server[sets.start[n] : sets.start[n + 1]]] = True
-        nodes = np.zeros(size.shape)  # that would reach a service
-        pairs = np.flatnonzero(inside[instance.pair_job])
-        at = instance.job_service[instance.pair_job[pairs]], instance.pair_server[pairs]
-        np.add.at(nodes, at, 1.0)
-        stored = (holds * size).sum(axis=0)
-        for place in np.argsort(-nodes, axis=None, kind="stable"):
-            s, j = np.divmod(place, instance.num_servers)
-            if not holds[s, j] and nodes[s, j] > 0 and stored[j] + size[s, j] <= 1:
-                holds[s, j] = True
-                stored[j] += size[s, j]
-        return np.asarray(holds[instance.job_service] & inside[:, None])
+@njit_cached
+def load_factor(a: float, b: float, c: float) -> float:
+    """lambda_max of (P1)."""
+    return float((a + b) / 2 + math.sqrt((a - b) * (a - b) / 4 + c * c))
 
 
 @njit_cached
-def excess(load: Floats, added: Floats, storage: float, weight: Floats) -> float:
-    """Weighted excess of a server, with something added that needs so much more storage."""
-    factor = load_factor(load[2] + added[2], load[3] + added[3], load[4] + added[4])
-    total = weight[0] * max(0.0, load[0] + storage - 1.0)
-    total += weight[1] * max(0.0, load[1] + added[1] - 1.0)
-    return float(total + weight[2] * max(0.0, factor - 1.0))
+def storage_excess(state: State) -> float:
+    """Storage beyond 1, over all servers."""
+    total = 0.0
+    for j in range(len(state.stored)):
+        total += max(0.0, state.stored[j] - 1.0)
+    return total
 
 
 @njit_cached
-def shift(sets: CoveringSets, state: State, n: int, sign: int) -> None:
-    """Put a set's job on its servers (sign 1), or take it off them (sign -1)."""
-    service = sets.service[n]
+def load_excess(state: State) -> float:
+    """Inbound bandwidth and load factor beyond 1, over all servers."""
+    total = 0.0
+    for j in range(len(state.load)):
+        load = state.load[j]
+        total += max(0.0, load[0] - 1.0)
+        total += max(0.0, load_factor(load[1], load[2], load[3]) - 1.0)
+    return total
+
+
+@njit_cached
+def stand(sets: CoveringSets, demand: Demand, state: State, n: int, sign: int) -> None:
+    """Put the service of a set on its servers for one job (sign 1), or take it off (sign -1)."""
+    service = demand.service[sets.job[n]]
     for q in range(sets.start[n], sets.start[n + 1]):
         j = sets.server[q]
         state.held[service, j] += sign
         if state.held[service, j] == (1 if sign > 0 else 0):
-            state.load[j, 0] += sign * sets.use[q, 0]
-        for r in range(1, 5):
-            state.load[j, r] += sign * sets.use[q, r]
+            state.stored[j] += sign * demand.size[service, j]
 
 
 @njit_cached
-def weigh(sets: CoveringSets, state: State, n: int, now: Floats) -> None:
-    """Weighted excess of the servers of a set."""
-    nothing = np.zeros(5)
-    for q in range(sets.start[n], sets.start[n + 1]):
-        j = sets.server[q]
-        now[j] = excess(state.load[j], nothing, 0.0, state.weight[j])
+def leave(demand: Demand, state: State, k: int) -> None:
+    """Take the nodes of a job off the loads of servers."""
+    for x in range(demand.first[k], demand.first[k + 1]):
+        i = demand.node[x]
+        j = state.at[i]
+        for r in range(4):
+            state.load[j, r] -= demand.load[demand.pair[i, j], r]
 
 
 @njit_cached
-def entry(
-    sets: CoveringSets, state: State, now: Floats, out: int, step: int, most: float
-) -> tuple[float, int]:
-    """The set on which a job comes in at least excess, below a limit; -1 where there is none.
+def enter(
+    sets: CoveringSets, demand: Demand, state: State, n: int, turn: float, at: Integers
+) -> None:
+    """Add the nodes of a set's job to the loads of its servers.
 
     Args:
-        sets: on which jobs may stand.
-        state: a job having been taken out of it.
-        now: weighted excess of every server, shape (servers,).
-        out: the job taken out, which may come back on another of its sets.
-        step: number of the step.
-        most: the limit.
-
-    Returns:
-        The weighted excess of all servers then, and the set.
+        sets: of servers.
+        demand: what jobs ask.
+        state: of which the loads are changed.
+        n: the set.
+        turn: which of the nodes with a choice is first, in [0, 1); those without come before it.
+        at: server of each node, written.
     """
-    best, coming, total = most, -1, now.sum()
-    for k in range(len(sets.first) - 1):
-        if k != out and (state.chosen[k] >= 0 or state.free[k] > step):
-            continue
-        for n in range(sets.first[k], sets.first[k + 1]):
-            if n == state.chosen[k]:
-                continue
-            value = total
+    k = sets.job[n]
+    nodes = demand.first[k + 1] - demand.first[k]
+    for choice in range(2):
+        for x in range(nodes):
+            i = demand.node[demand.first[k] + (x + int(turn * nodes)) % nodes]
+            best, least, options = -1, np.inf, 0
             for q in range(sets.start[n], sets.start[n + 1]):
                 j = sets.server[q]
-                new = 0.0 if state.held[sets.service[n], j] > 0 else sets.use[q, 0]
-                value += excess(state.load[j], sets.use[q], new, state.weight[j]) - now[j]
-                if value >= best:
+                p = demand.pair[i, j]
+                if p < 0:
+                    continue
+                options += 1
+                new, load = demand.load[p], state.load[j]
+                factor = load_factor(load[1] + new[1], load[2] + new[2], load[3] + new[3])
+                full = max(load[0] + new[0], factor)
+                if full < least:
+                    best, least = j, full
+            if (options > 1) == (choice == 1):
+                at[i] = best
+                for r in range(4):
+                    state.load[best, r] += demand.load[demand.pair[i, best], r]
+
+
+@njit_cached
+def beside(sets: CoveringSets, state: State, n: int, k: int, where: float, who: float) -> int:
+    """A job other than k on a server of a set that is overfull; -1 where there is none.
+
+    Args:
+        sets: of servers.
+        state: in which the set's service stands already.
+        n: the set.
+        k: its job, or the one it replaces.
+        where: which server of it is looked at first, in [0, 1).
+        who: which job is, likewise.
+    """
+    size, jobs = sets.start[n + 1] - sets.start[n], len(state.chosen)
+    for s in range(size):
+        j = sets.server[sets.start[n] + (s + int(where * size)) % size]
+        if state.stored[j] <= 1.0:
+            continue
+        for t in range(jobs):
+            other = (t + int(who * jobs)) % jobs
+            m = state.chosen[other]
+            if other == k or other == sets.job[n] or m < 0:
+                continue
+            for q in range(sets.start[m], sets.start[m + 1]):
+                if sets.server[q] == j:
+                    return other
+        return -1
+    return -1
+
+
+@njit_cached
+def best_set(
+    sets: CoveringSets, demand: Demand, state: State, k: int, most: float
+) -> tuple[float, int]:
+    """The set of a job, which stands nowhere now, that exceeds storage least; -1 if by too much.
+
+    Args:
+        sets: of servers; the one chosen for the job is left out.
+        demand: what jobs ask.
+        state: what is stored.
+        k: the job.
+        most: excess that it may add.
+    """
+    least, best, service = most, -1, demand.service[k]
+    for n in range(sets.first[k], sets.first[k + 1]):
+        if n == state.chosen[k]:
+            continue
+        added = 0.0
+        for q in range(sets.start[n], sets.start[n + 1]):
+            j = sets.server[q]
+            if state.held[service, j] == 0:
+                now = state.stored[j] - 1.0
+                added += max(0.0, now + demand.size[service, j]) - max(0.0, now)
+                if added > least:
                     break
-            if value < best:
-                best, coming = value, n
-    return best, coming
+        if added <= least:
+            least, best = added, n
+    return least, best
 
 
 @njit_cached
-def best_step(
-    sets: CoveringSets, state: State, now: Floats, worst: int, step: int
-) -> tuple[float, int, int]:
-    """The job that leaves a server and the set that comes, -1 where none may, at least excess."""
-    best, leaving, coming = np.inf, -1, -1
-    for k in range(len(sets.first) - 1):
-        own = state.chosen[k]
-        if own < 0 or state.free[k] > step:
-            continue
-        if worst not in sets.server[sets.start[own] : sets.start[own + 1]]:
-            continue
-        shift(sets, state, own, -1)
-        weigh(sets, state, own, now)
-        value, n = entry(sets, state, now, k, step, best)
-        if n >= 0:
-            best, leaving, coming = value, k, n
-        shift(sets, state, own, 1)
-        weigh(sets, state, own, now)
-    return best, leaving, coming
+def proposal(sets: CoveringSets, state: State, noise: Floats) -> tuple[int, int]:
+    """A job inside and the set that comes for it: of it, perhaps the same, or of one outside."""
+    jobs = len(state.chosen)
+    k = int(noise[0] * jobs)
+    while state.chosen[k] < 0:
+        k = (k + 1) % jobs
+    if noise[1] < PLACED:
+        return k, state.chosen[k]
+    entering = k
+    if noise[1] < PLACED + EXCHANGED:
+        start = int(noise[2] * jobs)
+        for t in range(jobs):
+            other = (start + t) % jobs
+            if state.chosen[other] < 0 and sets.first[other + 1] > sets.first[other]:
+                entering = other
+                break
+    few = sets.first[entering + 1] - sets.first[entering]
+    return k, sets.first[entering] + int(noise[3] * few)
 
 
 @njit_cached
-def grow(state: State) -> None:
-    """Make what is overfull weigh more, the mean weight remaining 1."""
-    for j in range(len(state.load)):
-        load, weight = state.load[j], state.weight[j]
-        if load[0] > 1:
-            weight[0] *= GROWTH
-        if load[1] > 1:
-            weight[1] *= GROWTH
-        if load_factor(load[2], load[3], load[4]) > 1:
-            weight[2] *= GROWTH
-    state.weight[:] = state.weight / state.weight.mean()
-
-
-@njit_cached
-def exchange(sets: CoveringSets, state: State, noise: Floats, began: int) -> bool:
+def anneal(sets: CoveringSets, demand: Demand, state: State, noise: Floats, warmth: float) -> bool:
     """Steps until no server is overfull.
 
     Args:
         sets: on which jobs may stand.
+        demand: what jobs ask.
         state: changed in place.
-        noise: uniform in [0, 1), shape (steps, servers + 2).
-        began: number of the first step.
+        noise: uniform in [0, 1), shape (steps, 8).
+        warmth: excess that one step in e accepts.
 
     Returns:
         Whether no server is overfull now.
     """
-    servers, nothing, width = len(state.load), np.zeros(5), TENURE[1] - TENURE[0]
-    now = np.zeros(servers)
+    stored, load, at = state.stored.copy(), state.load.copy(), state.at.copy()
+    storage, loads = storage_excess(state), load_excess(state)
     for row in range(len(noise)):
-        for j in range(servers):
-            now[j] = excess(state.load[j], nothing, 0.0, state.weight[j])
-        if now.sum() <= ROUNDING:
+        if storage + loads <= ROUNDING:
             return True
-        before, step = now.sum(), began + row
-        worst = int(np.argmax(now * noise[row, :servers]))
-        best, leaving, coming = best_step(sets, state, now, worst, step)
-        if leaving < 0:
+        k, n = proposal(sets, state, noise[row])
+        old, entering = state.chosen[k], sets.job[n]
+        if n == old and loads <= ROUNDING:
             continue
-        shift(sets, state, state.chosen[leaving], -1)
-        state.chosen[leaving] = -1
-        shift(sets, state, coming, 1)
-        entering = sets.job[coming]
-        state.chosen[entering] = coming
-        state.free[leaving] = step + TENURE[0] + int(noise[row, servers] * width)
-        state.free[entering] = step + TENURE[0] + int(noise[row, servers + 1] * width)
-        if best >= before:
-            grow(state)
-    return False
+        # all that loads may give back counts until they are known
+        most = storage + loads - warmth * math.log(1.0 - noise[row, 4])
+        stand(sets, demand, state, old, -1)
+        stand(sets, demand, state, n, 1)
+        excess = storage_excess(state)
+        second, last, m = -1, -1, -1
+        if most < excess < most + HOPELESS:
+            second = beside(sets, state, n, k, noise[row, 5], noise[row, 6])
+        if second >= 0:
+            last = state.chosen[second]
+            stand(sets, demand, state, last, -1)
+            m = best_set(sets, demand, state, second, most - storage_excess(state))[1]
+            stand(sets, demand, state, m if m >= 0 else last, 1)
+            excess = storage_excess(state)
+        kept = False
+        if excess <= most:
+            leave(demand, state, k)
+            if m >= 0:
+                leave(demand, state, second)
+            enter(sets, demand, state, n, noise[row, 7], at)
+            if m >= 0:
+                enter(sets, demand, state, m, noise[row, 7], at)
+            over = load_excess(state)
+            kept = excess + over <= most
+        if kept:
+            storage, loads = excess, over
+            state.chosen[k] = -1
+            state.chosen[entering] = n
+            if m >= 0:
+                state.chosen[second] = m
+            state.at[:] = at
+            stored[:], load[:] = state.stored, state.load
+        else:
+            if m >= 0:
+                stand(sets, demand, state, m, -1)
+                stand(sets, demand, state, last, 1)
+            stand(sets, demand, state, n, -1)
+            stand(sets, demand, state, old, 1)
+            at[:] = state.at
+            state.stored[:], state.load[:] = stored, load
+    return storage + loads <= ROUNDING

@@ -21,7 +21,7 @@ from formulations.batch.neighbourhoods import Neighbourhoods
 from formulations.batch.prospects import prospects
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.generator import tiny
-from formulations.drp.set_exchange import SetExchange
+from formulations.drp.set_exchange import SetExchange, beside, best_set
 from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.check import cost as sites_cost
@@ -176,10 +176,13 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # far too much for them
     sets = covering_sets(stored, np.ones(stored.num_servers), np.zeros(stored.num_pairs))
     monkeypatch.setattr("formulations.drp.set_exchange.STEPS", 30)
-    monkeypatch.setattr("formulations.drp.set_exchange.PATIENCE", 5)
     looks = iter(range(3))
     go_on = lambda: next(looks, None) is not None  # noqa: E731
-    assert SetExchange(stored, sets, instance_rng(0)).search(stored.num_jobs, go_on) is None
+    exchange = SetExchange(stored, sets, instance_rng(0))
+    assert exchange.search(stored.num_jobs, go_on) is None
+    begun = exchange._begin(sets, stored.num_jobs)
+    beside(sets, begun, int(begun.chosen[0]), 0, 0.5, 0.5)
+    best_set(sets, exchange.demand, begun, 0, 9.0)
     hours = np.arange(1.0, 41.0) * 3600
     trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))
     for policy in POLICIES:

@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import DSRP
-from formulations.drp.congestion_prices import congestion_prices
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.decode import schedule_of
 from formulations.drp.generator import generate, tiny
+from formulations.drp.loads import server_load_factor
 from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.set_exchange import SetExchange, shift
+from formulations.drp.set_exchange import (
+    SetExchange,
+    anneal,
+    beside,
+    best_set,
+    enter,
+    load_excess,
+    stand,
+    storage_excess,
+)
 from optsched.decomposition import GenerationOptions
 
 SHARED = {"jobs": 4, "servers": 4, "most_nodes": 3, "storage": True, "shared_services": True}
@@ -57,22 +66,6 @@ def test_covering_sets_are_all_those_without_a_superfluous_server(instance):
         assert sorted(listed(sets, k)) == sorted(wanted)
 
 
-@given(instance=instances(**SHARED))
-@examples(20)
-def test_a_set_takes_the_service_and_equal_shares_of_each_node(instance):
-    sets, reach = free_sets(instance), instance.node_servers()
-    for n in range(len(sets.job)):
-        k, held = sets.job[n], sets.server[sets.start[n] : sets.start[n + 1]].tolist()
-        for q, j in zip(range(sets.start[n], sets.start[n + 1]), held, strict=True):
-            nodes = [i for i in instance.job_nodes[k].tolist() if j in reach[i]]
-            inbound = sum(
-                instance.inbound_load[instance.pair_of(i, j)] / len(set(reach[i]) & set(held))
-                for i in nodes
-            )
-            assert sets.use[q, 0] == instance.service_load[instance.job_service[k], j]
-            assert sets.use[q, 1] == pytest.approx(inbound)
-
-
 def test_listing_that_is_cut_short_keeps_true_sets(monkeypatch):
     instance = generate(np.random.default_rng(0), jobs=2)
     every = free_sets(instance)
@@ -102,30 +95,65 @@ def test_a_service_larger_than_a_server_is_not_put_there():
     assert search.search(2, lambda: True) is None
 
 
-@given(instance=instances(**SHARED), seed=st.integers(0, 99))
+def recounted(search, sets, state):
+    """Storage and loads of every server, from the jobs inside."""
+    demand, servers = search.demand, search.instance.num_servers
+    placed, load = set(), np.zeros((servers, 4))
+    for k in np.flatnonzero(state.chosen >= 0).tolist():
+        n = state.chosen[k]
+        held = sets.server[sets.start[n] : sets.start[n + 1]].tolist()
+        placed |= {(int(demand.service[k]), j) for j in held}
+        for i in search.instance.job_nodes[k].tolist():
+            assert state.at[i] in held
+            load[state.at[i]] += demand.load[demand.pair[i, state.at[i]]]
+    stored = np.zeros(servers)
+    for service, j in placed:
+        stored[j] += demand.size[service, j]
+    return stored, load
+
+
+@given(instance=instances(**SHARED), seed=st.integers(0, 99), data=st.data())
 @examples(20)
-def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed):
+def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed, data):
     """A service that several jobs share is stored once."""
     rng, sets = np.random.default_rng(seed), free_sets(instance)
-    state = SetExchange(instance, sets, rng)._begin(0)
-    inside = {}
-    for n in rng.integers(len(sets.job), size=12).tolist() if len(sets.job) else []:
-        k = int(sets.job[n])
-        if k in inside:
-            shift(sets, state, inside.pop(k), -1)
-        else:
-            inside[k] = n
-            shift(sets, state, n, 1)
-    stored, inbound = set(), np.zeros(instance.num_servers)
-    for n in inside.values():
-        at = slice(sets.start[n], sets.start[n + 1])
-        stored |= {(int(sets.service[n]), int(j)) for j in sets.server[at]}
-        np.add.at(inbound, sets.server[at], sets.use[at, 1])
-    storage = np.zeros(instance.num_servers)
-    for service, j in stored:
-        storage[j] += instance.service_load[service, j]
-    assert state.load[:, 0] == pytest.approx(storage, abs=1e-12)
-    assert state.load[:, 1] == pytest.approx(inbound, abs=1e-12)
+    search = SetExchange(instance, sets, rng)
+    usable = int(np.isfinite(sets.cheapest).sum())
+    if not usable:
+        return
+    target = data.draw(st.integers(1, usable))
+    state = search._begin(sets, target)
+    anneal(sets, search.demand, state, rng.random((50, 8)), 0.2)
+    assert (state.chosen >= 0).sum() == target
+    for k in np.flatnonzero(state.chosen >= 0).tolist():
+        assert sets.job[state.chosen[k]] == k
+    stored, load = recounted(search, sets, state)
+    assert state.stored == pytest.approx(stored, abs=1e-12)
+    assert state.load == pytest.approx(load, abs=1e-12)
+    over = np.maximum(0, load[:, 0] - 1) + np.maximum(0, server_load_factor(*load[:, 1:].T) - 1)
+    assert load_excess(state) == pytest.approx(over.sum(), abs=1e-12)
+    assert storage_excess(state) == pytest.approx(np.maximum(0, stored - 1).sum(), abs=1e-12)
+
+
+def test_two_services_change_places_where_storage_leaves_no_room_between():
+    """Either job alone would overfill a server; both together do not."""
+    instance = system([(0, 1, [0, 1]), (1, 1, [0, 1])], [9, 9], service_size_bytes=[4.0, 5.0],
+                      server_storage_bytes=[5.0, 5.0])  # fmt: skip
+    sets = free_sets(instance)
+    search = SetExchange(instance, sets, np.random.default_rng(0))
+    state = search._begin(sets, 0)
+    for k in range(2):
+        n = int(sets.first[k]) + k
+        state.chosen[k] = n
+        stand(sets, search.demand, state, n, 1)
+        enter(sets, search.demand, state, n, 0.0, state.at)
+    coming = int(sets.first[0]) + 1
+    stand(sets, search.demand, state, int(state.chosen[0]), -1)
+    stand(sets, search.demand, state, coming, 1)
+    assert beside(sets, state, coming, 0, 0.0, 0.0) == 1
+    stand(sets, search.demand, state, int(state.chosen[1]), -1)
+    assert best_set(sets, search.demand, state, 1, 0.0) == (0.0, int(sets.first[1]))
+    assert best_set(sets, search.demand, state, 1, -1e-9)[1] == -1
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -177,30 +205,3 @@ def test_the_sets_within_a_margin_are_those_that_cost_little_more_than_the_cheap
         cheap = price <= price.min(initial=np.inf) + margin
         assert listed(some, k) == [s for s, c in zip(listed(sets, k), cheap, strict=True) if c]
         assert sets.cheapest[k] == price.min(initial=np.inf)
-    entries = [q for n in np.flatnonzero(sets.price <= sets.cheapest[sets.job] + margin)
-               for q in range(sets.start[n], sets.start[n + 1])]  # fmt: skip
-    assert np.array_equal(some.use, sets.use[entries])
-
-
-@given(instance=instances(**SHARED), sharpness=st.floats(1, 30), data=st.data())
-@examples(20)
-def test_congestion_prices_make_the_dearest_of_so_many_jobs_cost_one(instance, sharpness, data):
-    sets = free_sets(instance)
-    usable = int(np.isfinite(sets.cheapest).sum())
-    if not usable:
-        return
-    target = data.draw(st.integers(1, usable))
-    price = congestion_prices(sets, instance.num_servers, target, sharpness, 5)
-    assert (price >= 0).all()
-    assert np.sort(sets._replace(price=price).cheapest)[target - 1] == pytest.approx(1)
-
-
-def test_congestion_makes_the_fuller_server_dearer_even_below_its_capacity():
-    instance = system([(0, 1, [0]), (1, 1, [0, 1])], [9, 9], service_size_bytes=[1.0, 1.0],
-                      server_storage_bytes=[10.0, 10.0])  # fmt: skip
-    sets = free_sets(instance)
-    price = congestion_prices(sets, 2, 2, 10.0, 50)
-    prices = {(int(sets.job[n]), *listed(sets, sets.job[n])[n - sets.first[sets.job[n]]]): p
-              for n, p in enumerate(price)}  # fmt: skip
-    assert prices[0, 0] == pytest.approx(1)
-    assert prices[1, 1] < prices[1, 0]
