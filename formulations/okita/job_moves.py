@@ -54,7 +54,7 @@ class Moves:
         return np.asarray(begin + np.flatnonzero(self.dearer[begin:end] <= spare))
 
 
-class Job:
+class PricedJob:
     """One job at some terms.
 
     Args:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.okita.instance import Floats, Integers
-from formulations.okita.job_moves import Job, Moves, TooManyError
+from formulations.okita.job_moves import Moves, PricedJob, TooManyError
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Lattice
 from formulations.okita.move_combinations import FITS, FULL, Slot, System, enter, expand
@@ -87,7 +87,7 @@ class JointStates:
         charged = [limits.charged(i, price) for i in range(instance.jobs)]
         self._worker, self._server = (np.array(part) for part in zip(*charged, strict=True))
         terms = [self._terms(i, int(span.last[i])) for i in range(instance.jobs)]
-        self.jobs = [Job(instance, *one) for one in zip(lattices, terms, strict=True)]
+        self.jobs = [PricedJob(instance, *one) for one in zip(lattices, terms, strict=True)]
         self.bound = sum(job.least for job in self.jobs) - float(self.worth.sum())
         """What every schedule costs at least, money, up to rounding."""
         self.moves: list[Moves] = []

@@ -10,7 +10,7 @@ from formulations.okita import PROBLEM, job_moves, joint_states
 from formulations.okita.check import check, cost
 from formulations.okita.columns import _Search, problem_2_columns
 from formulations.okita.construct import Planner
-from formulations.okita.job_moves import Job, TooManyError
+from formulations.okita.job_moves import PricedJob, TooManyError
 from formulations.okita.job_prices import free_terms
 from formulations.okita.joint_states import JointStates
 from formulations.okita.lattice import build_lattice
@@ -67,7 +67,7 @@ def test_every_schedule_within_a_limit_is_made_of_the_moves_listed(seed, spare):
     lattice, terms = build_lattice(instance, 0), free_terms(instance, 0, 3)
     paths = list(cheapest_paths(instance, lattice, terms))
     assume(paths)
-    moves = Job(instance, lattice, terms).moves(paths[0].price + spare)
+    moves = PricedJob(instance, lattice, terms).moves(paths[0].price + spare)
     assert moves.least <= paths[0].price + 1e-9
     assert moves.dearer.min() >= -1e-9
     for path in paths:
@@ -94,7 +94,7 @@ def followed(moves, path):
 
 def test_too_many_moves_are_not_listed(monkeypatch):
     instance = worked_example()
-    job = Job(instance, build_lattice(instance, 0), free_terms(instance, 0, 3))
+    job = PricedJob(instance, build_lattice(instance, 0), free_terms(instance, 0, 3))
     count = len(job.moves(100.0).to)
     monkeypatch.setattr(job_moves, "MOST_MOVES", count)
     assert len(job.moves(100.0).to) == count
