@@ -118,6 +118,11 @@ def limited(seconds: float | None) -> Iterator[None]:
         _clock.latest = before
 
 
+def limit_left() -> float | None:
+    """Seconds left of this thread's limit, for another thread to be limited too; None: none."""
+    return None if math.isinf(_clock.latest) else _clock.latest - time.perf_counter()
+
+
 @contextmanager
 def stopwatch() -> Iterator[Stopwatch]:
     """Measure a run; its seconds are there at the end, however that comes.
@@ -247,7 +252,7 @@ class Dispatcher:
             names = dict(self.py_func.__globals__)  # in which compiled functions call compiled ones
             settings.CACHE_DIR = str(self._folder)
             try:
-                machine = numba.njit(cache=True)(_in(names, self.py_func))
+                machine = numba.njit(cache=True, nogil=True)(_in(names, self.py_func))
             finally:
                 settings.CACHE_DIR = given
             self.__dict__["machine"] = machine

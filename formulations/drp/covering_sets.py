@@ -61,15 +61,14 @@ def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSe
 
     Args:
         instance: the system.
-        rent: price of all of each server's storage, at least 0, shape (servers,).
+        rent: price of each service on each server, at least 0, shape (services, servers).
         price: of each pair, at least 0, shape (pairs,).
     """
     size = visible(instance.service_load)
     servers, prices, counts = [], [], []
     for k in range(instance.num_jobs):
         table = _Table(instance, k, price)
-        taken = size[instance.job_service[k]]
-        fee = taken * rent
+        taken, fee = size[instance.job_service[k]], rent[instance.job_service[k]]
         found = [np.array(held) for held in _minimal(table.reach & (taken <= 1), fee)]
         cost = np.array([fee[s].sum() + table.price[:, s].min(axis=1).sum() for s in found])
         cheap = np.sort(np.argsort(cost, kind="stable")[:MOST_SETS])

@@ -61,18 +61,20 @@ CHOICE_SECONDS = 20.0
 """Longest choice of jobs."""
 RELAXATION_SHARE = 0.5
 """Part of the time that the first relaxation may take."""
-INSERTION_SHARE = 0.1
+INSERTION_SHARE = 0.05
 """Part of the time left that inserting jobs may take, where there are services."""
-EXCHANGE_SHARE = 0.7
+EXCHANGE_SHARE = 0.95
 """Part of the time left then that exchanging them may take."""
-CUTS_SHARE = 0.8
-"""Part of the time left by which the last storage cuts are made."""
+CUTS_SHARE = 0.4
+"""Part of the time left in which storage may be cut."""
 ALONE_SHARE = 0.7
 """Part of that time in which storage alone may be cut."""
 ALONE_NEAR = 0.05
 """Jobs by which it may bound worse than all capacities do, to be cut first."""
 CUTS_ROUNDS = 40
 """Most rounds of cuts, of either relaxation."""
+CUTS_SEEN = 5
+"""Of them that tell what the others will do."""
 MANY_JOBS = 100
 """Jobs from which on those that cannot be among the most are looked for first."""
 DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
@@ -215,39 +217,60 @@ class _Search:
             target -= 1
 
     def _by_services(self) -> None:
-        """Price services, insert jobs at those prices, and cut storage where bound is left."""
-        instance, columns = self.instance, ServiceColumns(self.instance, ANGLES)
+        """Price services, insert jobs at those prices; cut storage, exchange jobs at the new ones.
+
+        Cuts come before exchanges only while they promise to save a job: then all the time left is
+        for as many jobs as the bound says.
+        """
+        columns = ServiceColumns(self.instance, ANGLES)
         relaxed = self._price(columns, RELAXATION_SHARE)
         part = Clock(self.clock.within(INSERTION_SHARE), self.options.stop)
-        jobs = Insertion(instance, self.rng, columns.rent)
+        jobs = Insertion(self.instance, self.rng, columns.rent)
         self._take(jobs.search(self.bound, lambda: not part.over()))
+        relaxed = self._cut(columns, relaxed, CUTS_SEEN)
         self._exchange(columns)
-        self._cut(columns, relaxed)
+        self._cut(columns, relaxed, CUTS_ROUNDS)
 
-    def _cut(self, columns: ServiceColumns, relaxed: ColumnSolution) -> None:
+    @property
+    def _met(self) -> bool:
+        """Whether as many jobs are placed as the bound says."""
+        return bool(self.best.admit.sum() >= self.bound)
+
+    def _cut(self, columns: ServiceColumns, relaxed: ColumnSolution, seen: int) -> ColumnSolution:
         """Cut storage: alone where it binds alone, then beside all else that services take."""
         part = Clock(self.clock.within(CUTS_SHARE), self.options.stop)
-        if relaxed.bound is not None:
-            self._cut_alone(columns.storage, -relaxed.bound + ALONE_NEAR, part.within(ALONE_SHARE))
-        for _ in range(CUTS_ROUNDS):
-            met = self.best.admit.sum() >= self.bound
-            if met or part.over() or not columns.cut(relaxed.chosen):
+        if relaxed.bound is None or self._met:
+            return relaxed
+        alone = part.within(ALONE_SHARE)
+        if self._cut_alone(columns.storage, -relaxed.bound + ALONE_NEAR, alone, seen):
+            relaxed = self._price(columns, 1.0)
+        bounds: list[float] = []
+        while relaxed.bound is not None and not self._met and not part.over():
+            bounds.append(-relaxed.bound)
+            if not promising(bounds, seen) or not columns.cut(relaxed.chosen):
                 break
             relaxed = self._price(columns, 1.0)
+        return relaxed
 
-    def _cut_alone(self, storage: StorageRows, most: float, seconds: float | None) -> None:
-        """Cut the relaxation to storage, which is quick, unless it bounds by more than so much."""
-        part = Clock(seconds, self.options.stop)
+    def _cut_alone(
+        self, storage: StorageRows, most: float, seconds: float | None, seen: int
+    ) -> bool:
+        """Cut the relaxation to storage, which is quick, unless it bounds by more than so much.
+
+        Returns:
+            Whether there are more cuts now.
+        """
+        part, bounds, rows = Clock(seconds, self.options.stop), [], len(storage.server)
         alone = StorageRelaxation(self.instance, storage)
-        for _ in range(CUTS_ROUNDS):
-            if self.best.admit.sum() >= self.bound or part.over():
-                break
+        while not self._met and not part.over():
             found = alone.solve(replace(self.options, time_limit=part.within(1.0)))
             if found is None or found.bound > most:
                 break
             self.tell(self.best, min(self.bound, whole_jobs(found.bound)))
-            if not storage.cut(found.placed):
+            bounds.append(found.bound)
+            if not promising(bounds, seen) or not storage.cut(found.placed):
                 break
+        return len(storage.server) > rows
 
     def _take(self, assoc: Integers) -> None:
         """Keep an association of more jobs, if the checker agrees."""
@@ -259,7 +282,7 @@ class _Search:
         """One job more, again and again, on the sets of servers that are cheap at the prices."""
         part = Clock(self.clock.within(EXCHANGE_SHARE), self.options.stop)
         sets = covering_sets(self.instance, columns.rent, columns.node_price)
-        jobs = SetExchange(self.instance, sets, self.rng)
+        jobs = SetExchange(self.instance, sets, self.rng, self.options.threads)
         while (target := int(self.best.admit.sum()) + 1) <= self.bound and not part.over():
             assoc = jobs.search(target, lambda: not part.over())
             if assoc is None:
@@ -321,6 +344,19 @@ class _Search:
         if not packing.search(self.rng, until, steps):
             return None
         return schedule_of(self.instance, packing.assoc)
+
+
+def promising(bounds: list[float], seen: int) -> bool:
+    """Whether more rounds of cuts save a whole job, if they do what the last ones did.
+
+    Args:
+        bounds: after each round until now.
+        seen: last rounds that tell; with no more than these there is always another.
+    """
+    rounds, recent = CUTS_ROUNDS - len(bounds), bounds[-seen - 1 :]
+    gain = (recent[0] - recent[-1]) / seen
+    near = bounds[-1] - whole_jobs(bounds[-1])
+    return rounds > 0 and (len(bounds) <= seen or gain * rounds > near)
 
 
 def rounded(instance: Instance, chosen: Choice) -> Integers:

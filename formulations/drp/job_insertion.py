@@ -45,7 +45,7 @@ class Insertion:
         Args:
             instance: the system.
             rng: of what is taken out, and in which order jobs come in.
-            rent: price of all of each server's storage, shape (servers,).
+            rent: price of each service on each server, shape (services, servers).
         """
         self.instance, self.rng = instance, rng
         self.assoc: Integers = np.full(instance.num_data_nodes, NO_SERVER)
@@ -65,7 +65,7 @@ class Insertion:
             row = np.searchsorted(nodes, instance.pair_node[pairs])
             at = instance.pair_server[pairs]
             self._pairs.append((row, at, np.ascontiguousarray(loads[:, pairs])))
-        self._rent = rent + LOAD_PRICE
+        self._rent = rent + self._size * LOAD_PRICE
         self._alone = np.full(instance.num_jobs, np.inf)
         for k in range(instance.num_jobs):  # what each job costs on empty servers
             if self._insert(k, self._rent):
@@ -80,7 +80,7 @@ class Insertion:
     @property
     def _price(self) -> float:
         """Of the storage taken."""
-        return float(((self._needed > 0) * self._size * self._rent).sum())
+        return float(((self._needed > 0) * self._rent).sum())
 
     def _copy(self) -> tuple[Integers, Integers, Floats, Floats, Floats]:
         """What moves change."""
@@ -104,7 +104,7 @@ class Insertion:
             while most_jobs < most and vain < patience and go_on():
                 before = self._copy()
                 self._empty()
-                noise = self.rng.uniform(1 - SPREAD, 1 + SPREAD, len(self._rent))
+                noise = self.rng.uniform(1 - SPREAD, 1 + SPREAD, self._rent.shape[1])
                 self._fill(self._rent * noise)
                 now, cost, vain = self._count, self._price, vain + 1
                 if now > most_jobs:
@@ -150,7 +150,7 @@ class Insertion:
         nodes, size = self.instance.job_nodes[k], self._size[service]
         held = self._needed[service] > 0
         usable = held | (self._stored + size <= 1.0)
-        fixed = np.where(held, 0.0, size * rent)
+        fixed = np.where(held, 0.0, rent[service])
         server, load = placed(row, at, taken, usable, fixed, self._load, len(nodes))
         if server[0] < 0:
             return False

@@ -52,8 +52,8 @@ class ServiceColumns:
         """What each pair takes of its server's rows, shape (rows a server, pairs)."""
         self.storage = StorageRows(instance)
         """The rows on services, which come first."""
-        self.rent: Floats = np.zeros(instance.num_servers)
-        """Price of all of each server's storage, when last asked; shape (servers,)."""
+        self.rent: Floats = np.zeros((instance.num_services, instance.num_servers))
+        """Price of each service on each server, when last asked; shape (services, servers)."""
         self.node_price: Floats = np.zeros(instance.num_pairs)
         """Price of what each pair takes, when last asked; shape (pairs,)."""
         self._known: dict[tuple[int, bytes, bytes], Use] = {}
@@ -80,7 +80,6 @@ class ServiceColumns:
         """The cheapest use of a service."""
         instance, own = self.instance, len(self.storage.server)
         paid = -duals.rows[own:].reshape(-1, instance.num_servers)
-        self.rent = -duals.rows[: instance.num_servers]
         pairs = self._pairs[service]
         if not len(pairs):
             return Priced([], bound=0.0)
@@ -92,7 +91,8 @@ class ServiceColumns:
         table = np.full((len(nodes), instance.num_servers), np.inf)
         table[row, at] = self.node_price[pairs]
         counted = -duals.rows[:own] * self.storage.counts[:, service]
-        rent: Floats = np.zeros(instance.num_servers)
+        rent = self.rent[service]
+        rent[:] = 0.0
         np.add.at(rent, self.storage.server, counted)
         job = np.unique(instance.node_job[nodes], return_inverse=True)[1]
         value, server = cheapest_use(rent, table, job, duals.weight)

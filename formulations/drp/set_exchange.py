@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from formulations.drp.covering_sets import CoveringSets
 from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
 from formulations.drp.loads import visible
-from optsched.jit import njit_cached
+from optsched.jit import limit_left, limited, njit_cached
 
 STEPS = 20_000
 """Steps between two looks at the clock."""
@@ -79,15 +80,18 @@ class State(NamedTuple):
 class SetExchange:
     """The search on one instance."""
 
-    def __init__(self, instance: Instance, sets: CoveringSets, rng: np.random.Generator) -> None:
+    def __init__(
+        self, instance: Instance, sets: CoveringSets, rng: np.random.Generator, threads: int = 1
+    ) -> None:
         """Prepare.
 
         Args:
             instance: the system.
             sets: on which the services of jobs may stand.
             rng: of beginnings and steps.
+            threads: beginnings that run at a time.
         """
-        self.instance, self.rng, self._all = instance, rng, sets
+        self.instance, self.rng, self.threads, self._all = instance, rng, threads, sets
         pair = np.full((instance.num_data_nodes, instance.num_servers), -1, dtype=np.int64)
         pair[instance.pair_node, instance.pair_server] = np.arange(instance.num_pairs)
         loads = instance.inbound_load, instance.compute_load, instance.comm_load
@@ -102,25 +106,52 @@ class SetExchange:
         self._usable = np.flatnonzero(np.diff(sets.first))
 
     def search(self, target: int, go_on: Callable[[], bool]) -> Integers | None:
-        """An association of so many jobs, shape (nodes,), or None if none was found in time."""
+        """An association of so many jobs, shape (nodes,), or None if none was found in time.
+
+        It is that of the first beginning which finds one, however many run at a time.
+        """
         if not 0 < target <= len(self._usable):
             return None
-        for beginning in range(BEGINNINGS):
-            margin = np.exp(self.rng.uniform(*np.log(MARGINS)))
-            sets = self._all.within(float(margin))
-            state = self._begin(sets, target)
-            length = LENGTH * self.instance.num_jobs**3 * 2 ** min(beginning, DOUBLINGS)
-            for began in range(0, length, STEPS):
-                if not go_on():
-                    return None
-                warmth = WARMTH[0] * (WARMTH[1] / WARMTH[0]) ** (began / length)
-                noise = self.rng.random((min(STEPS, length - began), 8))
-                if anneal(sets, self.demand, state, noise, float(warmth)):
-                    inside = state.chosen[self.instance.node_job] >= 0
-                    return np.where(inside, state.at, NO_SERVER)
+        streams, seconds = self.rng.spawn(BEGINNINGS), limit_left()
+        needed = BEGINNINGS  # beginnings from here on are not: an earlier one found what they seek
+
+        def cool(beginning: int) -> Integers | None:
+            nonlocal needed
+            with limited(seconds):
+                found = self._cool(
+                    beginning, streams[beginning], target, lambda: beginning < needed and go_on()
+                )
+            if found is not None:
+                needed = min(needed, beginning)
+            return found
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            apart = pool.map if self.threads > 1 else map
+            try:
+                runs = apart(cool, range(BEGINNINGS))
+                return next((found for found in runs if found is not None), None)
+            finally:
+                needed = 0
+
+    def _cool(
+        self, beginning: int, rng: np.random.Generator, target: int, go_on: Callable[[], bool]
+    ) -> Integers | None:
+        """One cooling from a beginning."""
+        margin = np.exp(rng.uniform(*np.log(MARGINS)))
+        sets = self._all.within(float(margin))
+        state = self._begin(rng, sets, target)
+        length = LENGTH * self.instance.num_jobs**3 * 2 ** min(beginning, DOUBLINGS)
+        for began in range(0, length, STEPS):
+            if not go_on():
+                break
+            warmth = WARMTH[0] * (WARMTH[1] / WARMTH[0]) ** (began / length)
+            noise = rng.random((min(STEPS, length - began), 8))
+            if anneal(sets, self.demand, state, noise, float(warmth)):
+                inside = state.chosen[self.instance.node_job] >= 0
+                return np.where(inside, state.at, NO_SERVER)
         return None
 
-    def _begin(self, sets: CoveringSets, target: int) -> State:
+    def _begin(self, rng: np.random.Generator, sets: CoveringSets, target: int) -> State:
         """The cheapest jobs, about, on their cheapest sets."""
         instance = self.instance
         servers = instance.num_servers
@@ -131,7 +162,7 @@ class SetExchange:
             np.zeros(servers),
             np.zeros((servers, 4)),
         )
-        noise = self.rng.uniform(1 - DISORDER, 1 + DISORDER, len(self._usable))
+        noise = rng.uniform(1 - DISORDER, 1 + DISORDER, len(self._usable))
         order = np.argsort(sets.cheapest[self._usable] * noise, kind="stable")
         for k in self._usable[order[:target]].tolist():
             n = int(sets.first[k] + sets.price[sets.first[k] : sets.first[k + 1]].argmin())

@@ -174,13 +174,13 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     few = problem("preemptive").generate(instance_rng(1), **TINY["preemptive"] | {"jobs": 12})
     assert problem("preemptive").solve("by_market", few).solution.status == "optimal"
     stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # far too much for them
-    sets = covering_sets(stored, np.ones(stored.num_servers), np.zeros(stored.num_pairs))
+    sets = covering_sets(stored, stored.service_load, np.zeros(stored.num_pairs))
     monkeypatch.setattr("formulations.drp.set_exchange.STEPS", 30)
     looks = iter(range(3))
     go_on = lambda: next(looks, None) is not None  # noqa: E731
     exchange = SetExchange(stored, sets, instance_rng(0))
     assert exchange.search(stored.num_jobs, go_on) is None
-    begun = exchange._begin(sets, stored.num_jobs)
+    begun = exchange._begin(exchange.rng, sets, stored.num_jobs)
     beside(sets, begun, int(begun.chosen[0]), 0, 0.5, 0.5)
     best_set(sets, exchange.demand, begun, 0, 9.0)
     hours = np.arange(1.0, 41.0) * 3600

@@ -199,3 +199,12 @@ def test_watches_within_a_watch_count_once(count, monkeypatch):
         count(np.zeros(1, dtype=np.int64), 1)
     assert outer.compile_seconds == pytest.approx(inner.compile_seconds)
     assert outer.seconds >= inner.seconds
+
+
+def test_a_limit_is_handed_on_to_other_threads():
+    assert jit.limit_left() is None
+    with jit.limited(60.0), jit.limited(100.0):
+        left = jit.limit_left()
+        assert left is not None
+        assert 0 < left <= 60.0
+    assert jit.limit_left() is None

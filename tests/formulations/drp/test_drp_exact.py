@@ -10,7 +10,7 @@ from hypothesis import given
 
 from formulations.drp import DSRP, PROBLEM
 from formulations.drp.decode import encode_services, schedule_of
-from formulations.drp.exact import Choice, rounded
+from formulations.drp.exact import Choice, promising, rounded
 from formulations.drp.generator import generate
 from formulations.drp.job_insertion import Insertion
 from formulations.drp.projected import problem_22_projected
@@ -96,7 +96,7 @@ def test_rounding_a_choice_takes_the_server_with_most_of_a_node():
 
 def test_jobs_inserted_before_time_is_over_stay_in(monkeypatch):
     instance = worked_dsrp()
-    jobs = Insertion(instance, np.random.default_rng(0), np.ones(instance.num_servers))
+    jobs = Insertion(instance, np.random.default_rng(0), instance.service_load)
 
     def over(self):
         raise TimeoutError
@@ -105,3 +105,17 @@ def test_jobs_inserted_before_time_is_over_stay_in(monkeypatch):
     found = schedule_of(instance, jobs.search(instance.num_jobs, lambda: True), services=True)
     assert found.admit.sum() >= 1
     assert DSRP.check(instance, found) == []
+
+
+@pytest.mark.parametrize(
+    ("bounds", "more"),
+    [
+        ([30.5], True),  # nothing is known yet
+        ([30.5, 30.5, 30.5], False),
+        ([30.35, 30.35, 30.34], False),  # 37 more rounds at 0.005 save no job
+        ([30.19, 30.18, 30.18], True),
+        ([30.19 - 0.0001 * n for n in range(40)], False),  # as many as there may be
+    ],
+)
+def test_cuts_go_on_while_they_promise_to_save_a_job(bounds, more):
+    assert promising(bounds, 2) == more

@@ -123,7 +123,7 @@ def two_services():
 @pytest.mark.parametrize("seed", range(8))
 def test_insertion_keeps_to_every_constraint_and_below_the_optimum(seed):
     instance = crowded(seed)
-    jobs = Insertion(instance, np.random.default_rng(seed), np.ones(instance.num_servers))
+    jobs = Insertion(instance, np.random.default_rng(seed), instance.service_load)
     assoc = jobs.search(instance.num_jobs, lambda: True)
     schedule = schedule_of(instance, assoc, services=True)
     assert DSRP.check(instance, schedule) == []

@@ -32,7 +32,7 @@ SHARED = {"jobs": 4, "servers": 4, "most_nodes": 3, "storage": True, "shared_ser
 
 def free_sets(instance):
     """All covering sets, at prices of nothing."""
-    return covering_sets(instance, np.zeros(instance.num_servers), np.zeros(instance.num_pairs))
+    return covering_sets(instance, 0 * instance.service_load, np.zeros(instance.num_pairs))
 
 
 def listed(sets, k):
@@ -80,7 +80,7 @@ def test_the_dearest_of_too_many_sets_are_left_out(monkeypatch):
     monkeypatch.setattr("formulations.drp.covering_sets.MOST_SETS", 2)
     instance = system([(0, 1, [0, 1, 2])], [9, 9, 9], service_size_bytes=[1.0],
                       server_storage_bytes=[1.0, 1.0, 1.0])  # fmt: skip
-    sets = covering_sets(instance, np.array([0.36, 0.1, 0.34]), np.zeros(3))
+    sets = covering_sets(instance, np.array([[0.36, 0.1, 0.34]]), np.zeros(3))
     assert sorted(listed(sets, 0)) == [(1,), (2,)]
     assert sorted(sets.price) == pytest.approx([0.1, 0.34])
 
@@ -122,7 +122,7 @@ def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed, data):
     if not usable:
         return
     target = data.draw(st.integers(1, usable))
-    state = search._begin(sets, target)
+    state = search._begin(rng, sets, target)
     anneal(sets, search.demand, state, rng.random((50, 8)), 0.2)
     assert (state.chosen >= 0).sum() == target
     for k in np.flatnonzero(state.chosen >= 0).tolist():
@@ -141,7 +141,7 @@ def test_two_services_change_places_where_storage_leaves_no_room_between():
                       server_storage_bytes=[5.0, 5.0])  # fmt: skip
     sets = free_sets(instance)
     search = SetExchange(instance, sets, np.random.default_rng(0))
-    state = search._begin(sets, 0)
+    state = search._begin(search.rng, sets, 0)
     for k in range(2):
         n = int(sets.first[k]) + k
         state.chosen[k] = n
@@ -197,7 +197,9 @@ def test_the_sets_within_a_margin_are_those_that_cost_little_more_than_the_cheap
     instance, margin
 ):
     sets = covering_sets(
-        instance, np.linspace(0.1, 1, instance.num_servers), np.zeros(instance.num_pairs)
+        instance,
+        instance.service_load * np.linspace(0.1, 1, instance.num_servers),
+        np.zeros(instance.num_pairs),
     )
     some = sets.within(margin)
     for k in range(instance.num_jobs):
@@ -205,3 +207,23 @@ def test_the_sets_within_a_margin_are_those_that_cost_little_more_than_the_cheap
         cheap = price <= price.min(initial=np.inf) + margin
         assert listed(some, k) == [s for s, c in zip(listed(sets, k), cheap, strict=True) if c]
         assert sets.cheapest[k] == price.min(initial=np.inf)
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_several_beginnings_at_a_time_find_what_one_after_the_other_does(seed):
+    instance = tiny(np.random.default_rng(seed), jobs=5, servers=3, storage=True)
+    sets = free_sets(instance)
+    found = [
+        SetExchange(instance, sets, np.random.default_rng(seed), threads).search(2, lambda: True)
+        for threads in (1, 3)
+    ]
+    assert np.array_equal(*found)
+    assert len(np.unique(instance.node_job[found[0] >= 0])) == 2
+
+
+def test_beginnings_at_a_time_end_when_they_are_told_to():
+    instance = system([(0, 1, [0]), (1, 1, [0])], [9], service_size_bytes=[1.0, 1.0],
+                      server_storage_bytes=[1.0])  # fmt: skip
+    search = SetExchange(instance, free_sets(instance), np.random.default_rng(0), threads=2)
+    looks = iter(range(3))
+    assert search.search(2, lambda: next(looks, None) is not None) is None
