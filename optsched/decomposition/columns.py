@@ -52,7 +52,8 @@ class ColumnBlock:
     A job that must be scheduled once is ``ColumnBlock()``, one that may be rejected
     ``ColumnBlock(lower=0)``, n identical vehicles ``ColumnBlock(lower=0, upper=n)``, and rolls
     to cut from stock ``ColumnBlock(lower=0, upper=math.inf, least_cost=1.0)``. No upper limit
-    means a billion columns (``optsched.decomposition.bound.ENDLESS``) where proofs need a number.
+    means a billion columns (``optsched.decomposition.bound.ENDLESS``) where proofs need a number;
+    a tree of what has no solution may then have no end but that of a limit.
     """
 
     lower: float = 1.0

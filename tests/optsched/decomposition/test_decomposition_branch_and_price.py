@@ -109,13 +109,31 @@ def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothi
         master_every=every,
         time_limit=20,
     )
-    assert solution.status is direct.status
+    unlimited = any(math.isinf(block.upper) for block in problem[3])
+    if direct.status is Status.INFEASIBLE and unlimited and solution.limit is Limit.TIME:
+        assert solution.status is Status.NO_SOLUTION  # such a tree may have no end, see below
+    else:
+        assert solution.status is direct.status
     if direct.status is Status.OPTIMAL:
         assert solution.objective == pytest.approx(direct.objective)
         assert solution.bound == pytest.approx(direct.objective)
         for step in solution.iterations:
             at_root = step.node == 0 and step.bound is not None
             assert not at_root or step.bound <= relaxed.objective + 1e-6
+
+
+@pytest.mark.parametrize("most", [3, math.inf])
+def test_a_tree_over_numbers_without_limit_may_have_no_end_and_says_which_limit_ended_it(most):
+    half = Column(0, 1.0, np.array([0]), np.array([2.0]), {0: 0})  # 1 in twos, by no number of them
+    other = Column(0, 1.0, np.array([], dtype=np.int64), np.array([]), {0: 1})
+    block = ColumnBlock(lower=0, upper=most, least_cost=1.0)
+    problem = listed([half, other], np.array([1.0]), np.array([1.0]), [block], branching=1)
+    solution = problem.solve(node_limit=100)
+    if math.isfinite(most):
+        assert (solution.status, solution.limit) == (Status.INFEASIBLE, None)
+    else:
+        assert (solution.status, solution.limit) == (Status.NO_SOLUTION, Limit.NODES)
+        assert solution.bound > 10  # it only shows that they would cost more and more
 
 
 @pytest.mark.parametrize("seed", range(20))
