@@ -251,7 +251,7 @@ class Dispatcher:
             settings, given = numba.config, numba.config.CACHE_DIR
             names = dict(self.py_func.__globals__)  # in which compiled functions call compiled ones
             settings.CACHE_DIR = str(self._folder)
-            try:
+            try:  # without the interpreter's lock, other threads go on meanwhile
                 machine = numba.njit(cache=True, nogil=True)(_in(names, self.py_func))
             finally:
                 settings.CACHE_DIR = given

@@ -32,8 +32,8 @@ PRIME = 2**31 - 1
 """Modulus of the generator of chance (Park and Miller, 1988), with the multiplier below."""
 MULTIPLIER = 48271
 
-
 Counts = NDArray[np.int32]
+"""Half as wide, for rows that are gone through all the time."""
 
 
 class Crowd(NamedTuple):
@@ -82,9 +82,9 @@ class Standing(NamedTuple):
     """1 where all is on one server."""
     ps: Integers
     """Place of the parameter server."""
-    y: Integers
+    y: Counts
     """Workers, (jobs, places)."""
-    workers: Integers
+    workers: Counts
     """Free ones, (worker types, slots, places)."""
     services: Integers
     """Free ones, (PS types, slots, places)."""

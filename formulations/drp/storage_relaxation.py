@@ -47,7 +47,12 @@ class StorageRelaxation:
     """Jobs and placements, both up to 1, with the rows on storage that there are."""
 
     def __init__(self, instance: Instance, storage: StorageRows) -> None:
-        """With rows on storage that others may add to."""
+        """Prepare.
+
+        Args:
+            instance: the system.
+            storage: rows on it, which others may add to between two solves.
+        """
         self.instance = instance
         self.storage = storage
         self._places = placements(instance)

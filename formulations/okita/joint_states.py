@@ -90,8 +90,6 @@ class JointStates:
         self.jobs = [PricedJob(instance, *one) for one in zip(lattices, terms, strict=True)]
         self.bound = sum(job.least for job in self.jobs) - float(self.worth.sum())
         """What every schedule costs at least, money, up to rounding."""
-        self.moves: list[Moves] = []
-        """Worth a look for the last cutoff."""
 
     def _terms(self, i: int, last: int) -> JobTerms:
         """Of a job, with what is limited paid for."""
@@ -113,18 +111,19 @@ class JointStates:
             TooManyError: it is too much, or ``go_on`` says so.
         """
         limit = cutoff + _ROUNDING * abs(cutoff)
-        self.moves = []
+        moves = []
         for job in self.jobs:
             _look(go_on)
-            self.moves.append(job.moves(job.least + limit - self.bound))
+            moves.append(job.moves(job.least + limit - self.bound))
         start: Integers = np.zeros((1, self.instance.jobs), dtype=np.int64)
-        bound = sum(own.least for own in self.moves) - float(self.worth.sum())
+        bound = sum(own.least for own in moves) - float(self.worth.sum())
         layers = [_Layer(start, np.array([bound]), start[:, 0], start, None)]
         for t in range(self.slots):
-            layers.append(self._after(t, layers[-1], limit, go_on))
+            slot = self._offered(moves, t, layers[-1], limit)
+            layers.append(self._after(slot, layers[-1], limit, go_on))
             if not len(layers[-1].bound):
                 return cutoff, None
-        done = np.array([own.done for own in self.moves])
+        done = np.array([own.done for own in moves])
         ended = np.flatnonzero((layers[-1].point == done).all(axis=1))
         if not len(ended):
             return cutoff, None
@@ -132,9 +131,9 @@ class JointStates:
         cost = float(layers[-1].bound[best])
         return cost - _ROUNDING * abs(cost), self._schedule(layers, best)
 
-    def _after(self, t: int, before: _Layer, limit: float, go_on: Callable[[], bool]) -> _Layer:
+    def _after(self, slot: Slot, before: _Layer, limit: float, go_on: Callable[[], bool]) -> _Layer:
         """The states that a slot leads to."""
-        instance, slot = self.instance, self._offered(t, before, limit)
+        instance = self.instance
         system = System(instance.worker_demand, instance.ps_demand, instance.capacity)
         room, begun = _Room(instance.jobs, FIRST_STATES), 0
         while begun < len(before.bound):
@@ -151,14 +150,14 @@ class JointStates:
         remains, moved = limit - room.remains[:n], room.moved[:n]
         return _Layer(room.points[:n], remains, room.origin[:n], moved, slot)
 
-    def _offered(self, t: int, before: _Layer, limit: float) -> Slot:
+    def _offered(self, moves: Sequence[Moves], t: int, before: _Layer, limit: float) -> Slot:
         """Moves worth a look in a slot, and what jobs do that have not come or have completed."""
         spare, size = limit - float(before.bound.min()), 0
-        most = 1 + max(own.done for own in self.moves)
-        first: Integers = np.zeros((len(self.moves), most), dtype=np.int64)
+        most = 1 + max(own.done for own in moves)
+        first: Integers = np.zeros((len(moves), most), dtype=np.int64)
         last = np.zeros_like(first)
         parts = []
-        for i, own in enumerate(self.moves):
+        for i, own in enumerate(moves):
             slot = t - int(self.first[i])
             at = own.within(slot, spare)
             stays = 0 if slot < 0 else own.done

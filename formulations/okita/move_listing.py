@@ -197,11 +197,11 @@ def _ways_on(
     while r >= 0:
         if r == sites:
             for ends in range(2):
-                n = place[r]
-                if ends == 1 and np.isfinite(goods.cost[n]):
-                    total = paid[r] + _completed(goods, n) + late
-                else:
-                    total = np.inf if ends == 1 else paid[r] + after[n]
+                n, total = place[r], paid[r] + after[place[r]]
+                if ends == 1:
+                    total = paid[r] + goods.cost[n] + late
+                    if total <= spare:
+                        total = paid[r] + _completed(goods, n) + late
                 if total <= spare:
                     count = _enter(found, count, t, p, len(goods.cost) if ends == 1 else n, total)
                     if count < 0:

@@ -59,7 +59,7 @@ class SiteLimits:
             np.tile(instance.ps_demand, instance.sites).astype(float),
         )
 
-    @property
+    @cached_property
     def _at(self) -> Floats:
         sites = np.arange(self.site.max(initial=-1) + 1)
         return np.asarray(self.site[:, None] == sites, dtype=float)

@@ -388,8 +388,8 @@ class _NodeRun:
             value = math.inf if value > SATISFIED else self.bound
         if self.capped:  # nothing is proven of solutions that cost more
             value = min(value, self.cutoff)
-        if self.g.rounded(value) > self.bound:
-            self.bound = self.g.rounded(value)
+        if (proven := self.g.rounded(value)) > self.bound:
+            self.bound = proven
             self.prices = trial[: self.g.master.pool.coupling]
         if self.bound == math.inf:
             return NodeResult(Outcome.INFEASIBLE, math.inf, None)
