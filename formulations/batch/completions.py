@@ -16,15 +16,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from formulations.batch.cutting import ROUNDING, Cutting
 from formulations.batch.instance import Booleans, Floats, Integers
 from formulations.batch.pooled_columns import PooledColumns
-from formulations.batch.server_cuts import Row, Runs, at_most
-from optsched.session import Session
+from formulations.batch.server_cuts import Row, Runs
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
-
-ROUNDING = 1e-6
-"""Distance to a whole number, and share of a schedule, that is rounding."""
 
 
 @dataclass(frozen=True, order=True)
@@ -59,13 +56,12 @@ class CompletionTree:
         self._job = k.job[runs.choice]
         self._cloud_end = columns.prospects.cloud_end
         self._weight = columns.weight
-        self._session = Session(columns.model().relax(), "highs", options=options)
+        self._cutting = Cutting(columns, runs, options, rows)
         self._numbers = itertools.count()
         self._put_aside = math.inf
         self.nodes = 0
         everything = np.ones(len(self._job), dtype=bool), self._cloud_end >= 0
         self._open = [Node(-math.inf, next(self._numbers), *everything)]
-        self.cut(rows)
 
     @property
     def bound(self) -> float:
@@ -79,9 +75,7 @@ class CompletionTree:
 
     def cut(self, rows: Sequence[Row]) -> None:
         """Take rows that hold everywhere."""
-        if rows:
-            model = self._session.model
-            model.add(f"servers {len(model.blocks)}", at_most(model["b"], rows))
+        self._cutting.take(rows, for_good=True)
 
     def again(self, node: Node) -> None:
         """Open a node once more, after cuts."""
@@ -105,8 +99,7 @@ class CompletionTree:
             TimeoutError: its relaxation could not be solved; it stays open.
         """
         node = heapq.heappop(self._open)
-        upper = {"b": node.here.astype(float), "cloud": node.away.astype(float)}
-        solution = self._session.solve(upper=upper)
+        solution = self._cutting.solve(node.here, node.away)
         self.nodes += 1
         if solution.status is Status.INFEASIBLE:
             return None
@@ -123,7 +116,7 @@ class CompletionTree:
         share = solution["b"][used]
         children = self._children(node, used, share, solution["cloud"])
         if children:
-            self.cut([self._runs.row(cut) for cut in self._runs.take(used).violated(share)])
+            self._cutting.renew(solution)
         for here, away in children:
             self.again(Node(bound, next(self._numbers), here, away))
         return None if children else (node, used)

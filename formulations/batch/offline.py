@@ -25,6 +25,7 @@ import numpy as np
 from formulations.batch.check import check, completion_slots
 from formulations.batch.completions import CompletionTree
 from formulations.batch.conflicts import conflict, harder
+from formulations.batch.cutting import Cutting
 from formulations.batch.insertion import (
     Occupancy,
     PlacedJob,
@@ -40,13 +41,12 @@ from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
-from formulations.batch.server_cuts import Row, Runs, at_most
+from formulations.batch.server_cuts import Row, Runs
 from formulations.batch.split import Split, Timetable, split
 from optsched.clock import Clock
 from optsched.decomposition import GenerationOptions
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.model import Model
-from optsched.session import Session
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
@@ -61,8 +61,8 @@ ROOT_SHARE = 0.4
 """Part of the time left for the relaxations of all types."""
 CUTS_SHARE = 0.6
 """Part of the time for a relaxation after which no more cuts are looked for."""
-ROUNDS_OF_CUTS = 25
-LEAST_GAIN = 0.01
+ROUNDS_OF_CUTS = 60
+LEAST_GAIN = 0.002
 """Part of the distance to the schedule that a round of cuts gains, or it is the last."""
 SPLIT_SECONDS = 2.0
 """Longest split of one timetable."""
@@ -279,22 +279,17 @@ class _Search:
         part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
         limit = Options(time_limit=self.clock.within(1.0 - CUTS_SHARE))
         before = -math.inf
-        with Session(self.columns.model().relax(), "highs", options=limit) as session:
-            for number in range(ROUNDS_OF_CUTS):
-                solution = session.solve()
+        with Cutting(self.columns, self.runs, limit) as cutting:
+            for _ in range(ROUNDS_OF_CUTS):
+                solution = cutting.solve()
                 if solution.status is not Status.OPTIMAL or solution.bound is None:
-                    return
+                    break
                 self.raise_bound(solution.bound)
                 little = solution.bound - before <= LEAST_GAIN * (self.value - solution.bound)
                 before = solution.bound
-                weight = solution["b"]
-                used = np.flatnonzero(weight > WHOLE)
-                cuts = self.runs.take(used).violated(weight[used])
-                if not cuts or little or self.closed() or part.over():
-                    return
-                rows = [self.runs.row(cut) for cut in cuts]
-                self.rows += rows
-                session.add(f"servers {number}", at_most(session.model["b"], rows))
+                if little or self.closed() or part.over() or not cutting.renew(solution):
+                    break
+            self.rows = cutting.rows
 
     def decide(self) -> None:
         """What the relaxation has left open."""
@@ -317,7 +312,6 @@ class _Search:
             if found is not None:
                 node, at = found
                 rows = self.settle(columns, at)
-                self.rows += rows
                 tree.cut(rows)
                 (tree.again if rows else tree.put_aside)(node)
             self.raise_bound(min(tree.bound, self.value))

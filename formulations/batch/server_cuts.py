@@ -16,11 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from formulations.batch.instance import Booleans, Floats, Integers
 from formulations.batch.prospects import Prospects
+from optsched.jit import njit_cached
 from optsched.model import Expression, Relation
 
 Row = tuple[Integers, Floats, float]
@@ -81,12 +80,21 @@ class Runs:
         instance = self.chosen.instance
         there = (self.start <= cut.slot) & (cut.slot <= self.end)
         at = np.flatnonzero(there & (instance.worker_type[self.job] == cut.kind))
-        part = self.take(at)
-        outside = part.most()[:, ~cut.servers].sum(axis=1)
-        inside = np.maximum(part.workers - outside, 0.0) // cut.divisor
+        part, capacity = self.take(at), instance.worker_capacity[:, cut.kind]
+        reached = instance.release_slot[:, None] + instance.upload_delay
+        reached = np.where(self.chosen.limited, reached, np.iinfo(np.int64).max)
+        other = np.flatnonzero(~cut.servers & (capacity >= 1) & self.chosen.limited.any(axis=0))
+        outside = fitting(
+            part.job, part.start, part.workers, self.chosen.choices.fast[part.choice],
+            reached[:, other], capacity[other].astype(np.int64), instance.ps_room[:, other] >= 1,
+        )  # fmt: skip
+        inside = (part.workers - outside) // cut.divisor
         used = np.flatnonzero(inside)
-        side = float(instance.worker_capacity[cut.servers, cut.kind].sum() // cut.divisor)
-        return at[used], inside[used], side
+        return (
+            at[used],
+            inside[used].astype(float),
+            float(capacity[cut.servers].sum() // cut.divisor),
+        )
 
     def violated(self, weight: Floats) -> list[ServerCut]:
         """Cuts that a fractional choice of runs violates, at most two for each type and slot.
@@ -137,27 +145,120 @@ def bottleneck(load: Floats, most: Floats, capacity: Floats) -> Booleans | None:
         most: of it on each server, shape (runs, servers).
         capacity: shape (servers,).
     """
-    runs, servers = most.shape
     unit = _UNITS / max(float(load.sum()), 1.0)
-    run, server = np.nonzero(most)
-    sink = 1 + runs + servers
-    source = np.zeros(runs, dtype=np.int64)
-    tail = np.concatenate([source, 1 + run, 1 + runs + np.arange(servers)])
-    head = np.concatenate([1 + np.arange(runs), 1 + runs + server, np.full(servers, sink)])
-    room = np.minimum(capacity, float(load.sum()))
-    amount = np.concatenate([load, most[run, server], room])
-    whole = np.round(amount * unit).astype(np.int32)
-    graph = csr_array((whole, (tail, head)), shape=(sink + 1, sink + 1))
-    flow = maximum_flow(graph, 0, sink)
-    if flow.flow_value >= (float(load.sum()) - _VIOLATED) * unit:
+    there = np.flatnonzero(most.any(axis=0))
+    left, edges, room = (
+        np.round(amount * unit).astype(np.int64)
+        for amount in (load, most[:, there], np.minimum(capacity[there], float(load.sum())))
+    )
+    met = saturate(left, edges, room)
+    if left.sum() <= _VIOLATED * unit:
         return None
-    left = csr_array(graph - flow.flow)
-    left.data[left.data < 0] = 0
-    left.eliminate_zeros()
-    met = breadth_first_order(left, 0, return_predecessors=False)
-    inside = np.zeros(sink + 1, dtype=bool)
-    inside[met] = True
-    return inside[1 + runs : sink]
+    inside = np.zeros(len(capacity), dtype=bool)
+    inside[there[met]] = True
+    return inside
+
+
+@njit_cached
+def saturate(left: Integers, edges: Integers, room: Integers) -> Booleans:
+    """A maximum flow from runs to servers, along shortest ways (Edmonds and Karp, 1972).
+
+    Args:
+        left: load of each run; of it, what finds no place remains, shape (runs,).
+        edges: most of each run on each server, shape (runs, servers); changed.
+        room: of each server; changed, shape (servers,).
+
+    Returns:
+        Servers that loads left over reach in what the flow leaves: those of the minimum cut.
+    """
+    runs, servers = edges.shape
+    flow = np.zeros((runs, servers), dtype=np.int64)
+    for r in range(runs):
+        for s in range(servers):
+            amount = min(left[r], edges[r, s], room[s])
+            flow[r, s] += amount
+            edges[r, s] -= amount
+            left[r] -= amount
+            room[s] -= amount
+    queue, by_run, by_server = np.zeros(runs, np.int64), np.zeros(servers, np.int64), left.copy()
+    while True:
+        by_run[:], by_server[:] = -1, -2  # run before a server, server before a run; -1: none
+        count, end = 0, -1
+        for r in range(runs):
+            if left[r] > 0:
+                by_server[r], queue[count] = -1, r
+                count += 1
+        at = 0
+        while at < count and end < 0:
+            r = queue[at]
+            at += 1
+            for s in range(servers):
+                if edges[r, s] > 0 and by_run[s] < 0:
+                    by_run[s] = r
+                    if room[s] > 0:
+                        end = s
+                        break
+                    for other in range(runs):
+                        if flow[other, s] > 0 and by_server[other] == -2:
+                            by_server[other], queue[count] = s, other
+                            count += 1
+        if end < 0:
+            return by_run >= 0
+        amount, s = room[end], end
+        while s >= 0:
+            r = by_run[s]
+            s_before = by_server[r]
+            amount = min(amount, edges[r, s])
+            amount = min(amount, left[r] if s_before < 0 else flow[r, s_before])
+            s = s_before
+        room[end] -= amount
+        s = end
+        while s >= 0:
+            r = by_run[s]
+            edges[r, s] -= amount
+            flow[r, s] += amount
+            s = by_server[r]
+            if s < 0:
+                left[r] -= amount
+            else:
+                flow[r, s] -= amount
+                edges[r, s] += amount
+
+
+@njit_cached
+def fitting(
+    job: Integers,
+    start: Integers,
+    workers: Integers,
+    fast: Booleans,
+    reached: Integers,
+    room: Integers,
+    served: Booleans,
+) -> Integers:
+    """How many of the workers of each run fit on some servers, shape (runs,).
+
+    Args:
+        job: of each run, shape (runs,), as the next three.
+        start: first slot.
+        workers: N.
+        fast: whether all must be on one server.
+        reached: first slot in which a job may use each of the servers, shape (jobs, servers).
+        room: workers that each has, shape (servers,).
+        served: whether it has a parameter server for a job, shape (jobs, servers).
+    """
+    found = np.zeros(len(job), dtype=np.int64)
+    for r in range(len(job)):
+        j, n = job[r], workers[r]
+        for s in range(len(room)):
+            if reached[j, s] <= start[r]:
+                if not fast[r]:
+                    found[r] += min(n, room[s])
+                elif room[s] >= n and served[j, s]:
+                    found[r] = n
+            if found[r] >= n:
+                found[r] = n
+                break
+    return found
 
 
 def at_most(b: Expression, rows: Sequence[Row]) -> Relation:

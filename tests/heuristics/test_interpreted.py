@@ -18,7 +18,10 @@ from formulations.aerialedge.pattern_search import tabulated
 from formulations.aerialedge.vector_packing import aggregate
 from formulations.batch.insertion import Occupancy, inserted
 from formulations.batch.neighbourhoods import Neighbourhoods
+from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.prospects import prospects
+from formulations.batch.server_cuts import Runs
+from formulations.batch.width_cuts import width_cuts
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.generator import tiny
 from formulations.drp.set_exchange import SetExchange, beside, best_set
@@ -171,6 +174,10 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     steps = iter(range(3))
     near = Neighbourhoods(chosen, chosen.instance.weight, runs, instance_rng(0))
     assert len(near.search(lambda: next(steps, None) is not None)) > 1
+    crowd = Runs(chosen, *PooledColumns(chosen).schedules)
+    halves = np.full(len(crowd.start), 0.5)
+    assert [crowd.row(cut) for cut in crowd.violated(halves)]
+    assert width_cuts(crowd, halves)
     few = problem("preemptive").generate(instance_rng(1), **TINY["preemptive"] | {"jobs": 12})
     assert problem("preemptive").solve("by_market", few).solution.status == "optimal"
     stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # far too much for them

@@ -22,6 +22,7 @@ from formulations.batch.problem_2 import problem_2
 from formulations.batch.prospects import prospects
 from formulations.batch.server_cuts import Runs
 from formulations.batch.split import Timetable, split
+from formulations.batch.width_cuts import width_cuts
 from optsched.errors import InputError
 from optsched.evaluation.proofs import check_proof, nodes, prove
 from optsched.proof import ProofError
@@ -190,10 +191,12 @@ def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
         ]
         mine = all_runs.take(np.array(at, dtype=np.int64))
         assert mine.violated(np.ones(len(at))) == []
-        halves = all_runs.violated(np.full(len(all_runs.start), 0.5))
-        for cut in halves:
-            counted, values, side = all_runs.row(cut)
-            assert values[np.isin(counted, at)].sum() <= side
+        assert width_cuts(mine, np.ones(len(at))) == []
+        halves = np.full(len(all_runs.start), 0.5)
+        rows = [all_runs.row(cut) for cut in all_runs.violated(halves)]
+        rows += [cut.row(all_runs) for cut in width_cuts(all_runs, halves)]
+        for counted, values, side in rows:
+            assert values[np.isin(counted, at)].sum() <= side + 1e-9
 
 
 def test_a_cut_sees_which_servers_a_job_has_reached() -> None:

@@ -1,0 +1,131 @@
+"""What cuts are made of, against every possibility: covers, lifted rows, minimum cuts."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from formulations.batch.instance import Instance
+from formulations.batch.pooled_columns import PooledColumns
+from formulations.batch.prospects import prospects
+from formulations.batch.server_cuts import Runs, saturate
+from formulations.batch.width_cuts import VIOLATED, cover_prices, lift, width_cuts
+
+NUMBERS = st.integers(1, 5)
+
+
+@st.composite
+def slots(draw: st.DrawFn) -> tuple[list[list[int]], np.ndarray, int]:
+    """Widths of up to three groups, a share of each, and a room."""
+    widths = draw(st.lists(st.lists(NUMBERS, min_size=1, max_size=3, unique=True), min_size=1,
+                           max_size=3))  # fmt: skip
+    room = draw(st.integers(5, 9))
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    shares = [rng.dirichlet(np.ones(len(own))) * rng.uniform(0.5, 1.0) for own in widths]
+    return [sorted(own) for own in widths], np.concatenate(shares), room
+
+
+def patterns(widths: list[list[int]], room: int) -> np.ndarray:
+    """All that fits, at most one width of every group, shape (patterns, things)."""
+    starts = np.cumsum([0, *map(len, widths)])
+    found = []
+    for picks in itertools.product(*([None, *range(len(own))] for own in widths)):
+        taken = [(g, i) for g, i in enumerate(picks) if i is not None]
+        if sum(widths[g][i] for g, i in taken) <= room:
+            row = np.zeros(starts[-1])
+            row[[starts[g] + i for g, i in taken]] = 1.0
+            found.append(row)
+    return np.array(found)
+
+
+@given(slot=slots())
+@settings(max_examples=60, deadline=None)
+def test_prices_are_those_of_the_cheapest_cover(
+    slot: tuple[list[list[int]], np.ndarray, int],
+) -> None:
+    widths, share, room = slot
+    first = np.cumsum([0, *map(len, widths)])
+    everything = patterns(widths, room)
+    least = linprog(np.ones(len(everything)), A_ub=-everything.T, b_ub=-share).fun
+    price = cover_prices.py_func(first, np.concatenate(widths), share, room)
+    if price.any():
+        assert price @ share == pytest.approx(least)
+        assert (everything @ np.maximum(price, 0.0)).max() == pytest.approx(1.0)
+        assert least > 1.0 + VIOLATED
+    else:
+        assert least <= 1.0 + VIOLATED + 1e-9
+
+
+@given(
+    room=st.integers(1, 6),
+    counts=st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4), min_size=1, max_size=3),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_lifted_row_holds_for_all_that_fits_and_no_count_could_be_more(
+    room: int, counts: list[list[int]]
+) -> None:
+    most = np.minimum([len(own) for own in counts], room)
+    tables = np.zeros((len(counts), room + 5), dtype=np.int64)
+    for own, table in zip(counts, tables, strict=True):
+        table[1 : len(own) + 1] = np.maximum.accumulate(own)
+    before = tables.copy()
+    side = lift.py_func(tables, most, room)
+    reach = [range(m + 1) for m in most]
+    fitting = [n for n in itertools.product(*reach) if sum(n) <= room]
+    value = {n: sum(table[i] for table, i in zip(tables, n, strict=True)) for n in fitting}
+    assert max(value.values()) <= side
+    for j, own in enumerate(most):
+        assert (tables[j, : own + 1] >= before[j, : own + 1]).all()
+        for n in range(1, own + 1):  # beside it, something reaches the side
+            assert max(v for at, v in value.items() if at[j] == n) == side
+
+
+@given(
+    runs=st.integers(1, 4),
+    servers=st.integers(1, 4),
+    seed=st.integers(0, 9999),
+)
+@settings(max_examples=80, deadline=None)
+def test_what_finds_no_place_is_what_the_minimum_cut_says(
+    runs: int, servers: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    load, room = rng.integers(0, 9, runs), rng.integers(0, 6, servers)
+    most = rng.integers(0, 6, (runs, servers))
+
+    def beyond(inside: np.ndarray) -> int:
+        """Load that must stand on some servers, beyond their room."""
+        return int(np.maximum(load - most[:, ~inside].sum(axis=1), 0).sum() - room[inside].sum())
+
+    left = load.copy()
+    met = saturate.py_func(left, most.copy(), room.copy())
+    sets = [np.array(bits, dtype=bool) for bits in itertools.product([0, 1], repeat=servers)]
+    assert left.sum() == max(map(beyond, sets))
+    assert beyond(met) == left.sum()
+
+
+def test_a_row_counts_every_width_that_leaves_too_little_for_the_others() -> None:
+    # three jobs of two workers at least on five: two at a time, whatever halves say of three
+    instance = Instance.build(
+        worker_capacity=[[5]],
+        ps_capacity=[[9]],
+        release_slot=[1, 1, 1],
+        num_chunks=[2, 2, 2],
+        work_slow=[4, 4, 4],
+        work_fast=[4, 4, 4],
+        upload_delay=[[0], [0], [0]],
+    )
+    chosen = prospects(instance)
+    runs = Runs(chosen, *PooledColumns(chosen).schedules)
+    wide = runs.take((runs.start == 1) & (runs.workers == 2) & chosen.choices.fast[runs.choice])
+    assert len(wide.start) == 3
+    just = (2.0 / 3.0) * (1.0 + VIOLATED)
+    assert width_cuts(wide, np.full(3, just - 1e-6)) == []
+    (cut,) = width_cuts(wide, np.full(3, just + 1e-6))
+    at, counts, side = cut.row(wide)
+    assert at.tolist() == [0, 1, 2]
+    assert counts.tolist() == [0.5] * 3
+    assert side == 1.0
