@@ -1,13 +1,12 @@
-"""Cuts on pooled schedules by which servers jobs have reached, and by whole numbers of workers.
+"""Cuts on pooled schedules by which servers jobs have reached.
 
 A run on servers with limits that starts in slot h uses what the job has reached by then. Of its N
 workers those that fit on no such server outside a set A stand in A whatever is chosen, and in any
-slot all of these are at most A's capacity W_A; in whole multiples of q, too:
+slot all of these are at most A's capacity W_A:
 
-    sum over runs in slot t of floor(max(0, N - room outside A) / q) <= floor(W_A / q).
+    sum over runs in slot t of max(0, N - room outside A) <= W_A.
 
-For q = 1 the A that a fractional point violates most is a minimum cut between its runs and the
-servers; for A all servers q is the workers of a run, or half or a third of them.
+The A that a fractional point violates most is a minimum cut between its runs and the servers.
 """
 
 from __future__ import annotations
@@ -37,8 +36,6 @@ class ServerCut:
     slot: int
     servers: Booleans
     """A, shape (servers,)."""
-    divisor: int = 1
-    """q."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +85,12 @@ class Runs:
             part.job, part.start, part.workers, self.chosen.choices.fast[part.choice],
             reached[:, other], capacity[other].astype(np.int64), instance.ps_room[:, other] >= 1,
         )  # fmt: skip
-        inside = (part.workers - outside) // cut.divisor
+        inside = part.workers - outside
         used = np.flatnonzero(inside)
-        return (
-            at[used],
-            inside[used].astype(float),
-            float(capacity[cut.servers].sum() // cut.divisor),
-        )
+        return at[used], inside[used].astype(float), float(capacity[cut.servers].sum())
 
     def violated(self, weight: Floats) -> list[ServerCut]:
-        """Cuts that a fractional choice of runs violates, at most two for each type and slot.
+        """Cuts that a fractional choice of runs violates, at most one for each type and slot.
 
         Args:
             weight: of each run, above 0, shape (runs,).
@@ -117,23 +110,10 @@ class Runs:
                 now = np.flatnonzero((part.start <= t) & (t <= part.end))
                 if now.tobytes() != before:
                     n, before = part.workers[now], now.tobytes()
-                    found += self._cuts_at(u, t, n, share[now], most[now], capacity)
-        return found
-
-    def _cuts_at(
-        self, u: int, t: int, n: Integers, share: Floats, most: Floats, capacity: Floats
-    ) -> list[ServerCut]:
-        found = []
-        servers = bottleneck(n * share, most * share[:, None], capacity)
-        if servers is not None:
-            found.append(ServerCut(u, t, servers & (capacity > 0)))
-        total = int(capacity.sum())
-        q = np.unique(np.concatenate([n, n // 2, n // 3]))
-        q = q[(q > 1) & (q <= total)]
-        beyond = share @ (n[:, None] // q) - total // q
-        worst = beyond / (total // q)
-        if len(q) and beyond[np.argmax(worst)] > _VIOLATED:
-            found.append(ServerCut(u, t, capacity > 0, int(q[np.argmax(worst)])))
+                    shares = most[now] * share[now][:, None]
+                    servers = bottleneck(n * share[now], shares, capacity)
+                    if servers is not None:
+                        found.append(ServerCut(u, t, servers & (capacity > 0)))
         return found
 
 
