@@ -3,7 +3,7 @@
 Servers are pooled. A job that a relaxation completes at several slots completes, in one child, no
 later than their mean, and later in the other; where all jobs complete with one slot each, the same
 is asked of their starts, and of their choices. Schedules whose reduced costs leave no room for
-something better than the best one known are in no child. Cuts by servers hold in every node.
+something better than the best one known are in no child. Cuts hold in every node.
 """
 
 from __future__ import annotations

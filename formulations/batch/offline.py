@@ -2,7 +2,8 @@
 
 1. Jobs are taken out and put anew, a few at a time: a schedule.
 2. The linear relaxation over all schedules that a better whole may contain, the servers of each
-   type pooled, with cuts that see which servers a job has reached: a bound.
+   type pooled, with cuts that see which servers a job has reached, and which widths fit together
+   in a slot: a bound.
 3. A tree over completions of jobs, until schedules in whole numbers are what is best. These are
    split to single servers exactly; where that fails, a cut says which runs do not fit together,
    and so on until they do.
