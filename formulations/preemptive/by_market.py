@@ -10,15 +10,17 @@ finds nothing, nothing of that total exists, and a larger one is looked at.
 from __future__ import annotations
 
 import math
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from fractions import Fraction
+from threading import Lock
 
 import numpy as np
 
 from formulations.preemptive.check import check, completion_times
 from formulations.preemptive.ends import Ends
 from formulations.preemptive.grid import build_grid
-from formulations.preemptive.instance import Instance, whole_slots
+from formulations.preemptive.instance import Booleans, Instance, whole_slots
 from formulations.preemptive.markets import Market
 from formulations.preemptive.price_guided import guided_schedule
 from formulations.preemptive.prices import PricedMarket, price
@@ -34,7 +36,7 @@ from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Progress, Solution, Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import Course, Either
 
 PRICES_SHARE = 0.2
 """Part of the time for prices."""
@@ -64,7 +66,8 @@ def by_market(
 
     Args:
         instance: times are taken up to whole slots.
-        options: limits, and what the back end heeds of the rest.
+        options: limits, and what the back end heeds of the rest; as many markets are looked at
+            at a time as there are ``threads``, which changes nothing but the time it takes.
         solver: back end.
         start: a schedule to begin with.
     """
@@ -100,6 +103,14 @@ class _Part:
         """Relative gap at which what is left to do is the proof."""
         self.given_up = False
         """Whether its solver ended without a proof for another reason than time."""
+        self.visits = 0
+        """How often it was looked at."""
+        self.nodes = 0
+
+    @property
+    def to_prove(self) -> bool:
+        """Whether nothing but the proof is looked for."""
+        return math.isinf(self.room) and self.closed(self.near)
 
     def closed(self, gap: float) -> bool:
         """Whether schedule and bound meet, up to a relative gap, or there is no schedule."""
@@ -114,8 +125,15 @@ class _Part:
             self.best, self.high = schedule, int(ages.sum())
 
     def next_total(self) -> int:
-        """The ages up to which schedules are looked for next."""
-        return int(min(self.low + self.room, self.high, self.most))
+        """The ages up to which schedules are looked for next: they are to be better."""
+        return int(min(self.low + self.room, self.high - 1, self.most))
+
+    def own_ends(self) -> Booleans:
+        """The completions of the best schedule, for a solver to begin with, shape (windows,)."""
+        job, slot = self.grid.windows
+        if self.best is None:
+            return np.zeros(len(job), dtype=bool)
+        return np.asarray(slot + 1 == whole_slots(completion_times(self.instance, self.best))[job])
 
 
 class _Search:
@@ -130,7 +148,10 @@ class _Search:
         self.late = begin - sum(map(Fraction, instance.release_time.tolist()), Fraction(0))
         """What the jobs' ages leave out: from release to the first whole slot."""
         self.parts: list[_Part] = []
-        self.nodes = 0
+        self.open: list[_Part] = []
+        """Those that wait to be looked at."""
+        self.workers = 1
+        self.lock, self.halt = Lock(), Either(self.clock.stop)
 
     @property
     def bound(self) -> float:
@@ -162,36 +183,69 @@ class _Search:
                 for part in self.parts:
                     part.offer(schedule.of_jobs(part.jobs))
         self.clock.tell(self.bound, self.value)
-        open_ = sorted(self.parts, key=lambda part: len(part.jobs))
-        while open_ and not self.closed() and not self.clock.over():
-            for n, part in enumerate(open_):
-                share = self.clock.within(1 / (len(open_) - n))
-                self.decide(part, Clock(share, self.clock.stop))
-            open_ = [part for part in open_ if not (part.closed(self.gap) or part.given_up)]
+        self.open = [part for part in self.parts if not part.closed(self.gap)]
+        self.workers = max(1, min(self.options.threads, len(self.open)))
+        threads = max(1, self.options.threads // self.workers)
+        self.options = replace(self.options, threads=threads, stop=self.halt)
+        if self.workers == 1:
+            self.work()
+            return
+        with ThreadPoolExecutor(self.workers) as pool:
+            working = [pool.submit(self.work) for _ in range(self.workers)]
+            try:
+                for ended in wait(working, return_when=FIRST_EXCEPTION).done:
+                    ended.result()
+            except BaseException as failure:
+                self.halt.set()
+                if not isinstance(failure, KeyboardInterrupt):
+                    raise
+
+    def work(self) -> None:
+        """Look at one open market after the other, at those least often looked at first."""
+        while not (self.closed() or self.over()):
+            with self.lock:
+                if not self.open:
+                    return
+                part = min(self.open, key=lambda part: (part.visits, len(part.jobs)))
+                self.open.remove(part)
+                others = sum(other.visits == part.visits for other in self.open)
+            share = min(1.0, self.workers / (others + 1))
+            if part.to_prove:
+                share = max(share, PROOF_SHARE)
+            self.decide(part, Clock(self.clock.within(share), self.halt))
+            part.visits += 1
+            if not (part.closed(self.gap) or part.given_up):
+                with self.lock:
+                    self.open.append(part)
+
+    def over(self) -> bool:
+        """Whether to begin nothing more."""
+        return self.clock.over() or self.halt.is_set()
 
     def decide(self, part: _Part, clock: Clock) -> None:
-        """Look for schedules of larger and larger totals, for some time."""
+        """Look for schedules of larger and larger totals, for some time.
+
+        A large market whose schedule is near its bound waits for its proof until all are so far.
+        """
         while not (part.closed(self.gap) or self.closed() or clock.over()):
-            if part.closed(part.near) and math.isfinite(part.room):
-                part.room = math.inf
-                if clock.left < PROOF_SHARE * self.clock.left:
-                    clock = Clock(self.clock.within(PROOF_SHARE), self.clock.stop)
-            total, high = part.next_total(), part.high
-            share = FIRST_SHARE if total < high else 1.0
+            total = part.next_total()
+            proves = total == min(part.high - 1, part.most)
+            share = 1.0 if proves else FIRST_SHARE
             if self.attempt(part, total, clock.within(share)):
                 part.room *= 2
-            elif total < high:
-                if not part.closed(part.near):
-                    part.room = math.inf
-            else:
-                part.given_up = not clock.over()
+            elif proves:
+                part.given_up = not (clock.over() or self.halt.is_set())
+                return
+            elif not part.closed(part.near):
+                part.room = math.inf
+            if part.closed(part.near) and math.isfinite(part.room):
+                part.room = math.inf
                 return
 
     def attempt(self, part: _Part, total: int, seconds: float | None) -> bool:
         """Look for a schedule of a market of that total or less; whether that was decided."""
-        may_end = part.ends.within(total)
-        job = part.grid.windows[0][may_end]
-        if np.any(np.bincount(job, minlength=len(part.jobs)) == 0):
+        job, may_end = part.grid.windows[0], part.ends.within(total)
+        if np.any(np.bincount(job[may_end], minlength=len(part.jobs)) == 0):
             part.low = total + 1
             self.clock.tell(self.bound)
             return True
@@ -206,14 +260,14 @@ class _Search:
                 self.clock.tell(objective=self.value - less)
 
         options = replace(self.options, time_limit=seconds, on_progress=self.clock.live(hear))
-        if total < part.high:  # a proof must look further, and wants the time
+        if total < min(part.high - 1, part.most):  # a proof must look further, and wants the time
             options = replace(options, gap=max(options.gap, part.near))
         if part.best is not None:
             start = encode_problem_2_compact(part.instance, part.best)
             options = replace(options, warm_start=start)
-        model = compact_model(part.grid, may_end)
+        model = compact_model(part.grid, may_end | part.own_ends())
         solution = solve(model, self.solver, options=options)
-        self.nodes += solution.nodes or 0
+        part.nodes += solution.nodes or 0
         if solution.status is Status.ERROR:
             return False
         self.clock.catch_up(solution, hear)
@@ -236,7 +290,7 @@ class _Search:
             status = Status.INFEASIBLE
         elif known and value <= bound:
             status = Status.OPTIMAL
-        elif self.clock.stopped:
+        elif self.halt.is_set():
             status = Status.INTERRUPTED
         else:
             status = Status.FEASIBLE if known else Status.NO_SOLUTION
@@ -248,7 +302,7 @@ class _Search:
             bound=None if status is Status.INFEASIBLE else bound,
             limit=ended,
             checked=known,
-            nodes=self.nodes,
+            nodes=sum(part.nodes for part in self.parts),
             solver=self.solver,
             version=backend(self.solver).version(),
             message=f"{proven} of {len(self.parts)} markets proven",

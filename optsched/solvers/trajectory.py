@@ -45,7 +45,7 @@ class _Recorder:
         self.moments: list[Moment] = []
         self.complaint = ""
         """What the listener raised, if anything."""
-        self.stop = _Either(options.stop)
+        self.stop = Either(options.stop)
         self._listener = options.on_progress
 
     def __call__(self, progress: Progress, at: float | None = None) -> None:
@@ -71,6 +71,7 @@ class Course(Clock):
     """The clock of a search of its own, which tells its best value and bound as they come.
 
     ``on_progress`` is told of each, as by a solver; ``stop`` is set where that ends the search.
+    Several threads may tell.
 
     Args:
         options: ``time_limit``, ``stop`` and ``on_progress`` of the search.
@@ -95,20 +96,24 @@ class Course(Clock):
         self._sign = -1.0 if maximise else 1.0
         self._bound, self._value = -math.inf, math.inf  # times the sign
         self._then: float | None = None
+        self._latest = 0.0
+        self._lock = threading.RLock()
 
     def tell(self, bound: float | None = None, objective: float | None = None) -> None:
         """Tell a proven bound or the value of a point; what is no better than before is no news."""
-        low, high = self._bound, self._value
-        if bound is not None and math.isfinite(bound):
-            low = max(low, self._sign * bound)
-        if objective is not None and math.isfinite(objective):
-            high = min(high, self._sign * objective)
-        if (low, high) == (self._bound, self._value):
-            return
-        self._bound, self._value = low, high
-        best, value = (None if math.isinf(one) else self._sign * one for one in (low, high))
-        now = self.spent if self._then is None else self._then
-        self._recorder(Progress(best, value, seconds=now), now)
+        with self._lock:
+            low, high = self._bound, self._value
+            if bound is not None and math.isfinite(bound):
+                low = max(low, self._sign * bound)
+            if objective is not None and math.isfinite(objective):
+                high = min(high, self._sign * objective)
+            if (low, high) == (self._bound, self._value):
+                return
+            self._bound, self._value = low, high
+            best, value = (None if math.isinf(one) else self._sign * one for one in (low, high))
+            now = self.spent if self._then is None else self._then
+            self._latest = max(now, self._latest)  # another thread may have told of a later time
+            self._recorder(Progress(best, value, seconds=self._latest), self._latest)
 
     def live(self, hear: Listener) -> Listener | None:
         """``on_progress`` of a solver at work for the search: ``hear`` where anybody listens.
@@ -119,11 +124,12 @@ class Course(Clock):
 
     def catch_up(self, solution: Solution, hear: Listener) -> None:
         """Let ``hear`` have what a solver told on its way to a solution that has just come."""
-        began = self.spent - solution.seconds
-        for moment in () if self._heard else solution.trajectory:
-            self._then = max(0.0, began + moment.seconds)
-            hear(Progress(moment.bound, moment.objective))
-        self._then = None
+        with self._lock:
+            began = self.spent - solution.seconds
+            for moment in () if self._heard else solution.trajectory:
+                self._then = max(0.0, began + moment.seconds)
+                hear(Progress(moment.bound, moment.objective))
+            self._then = None
 
     def ended(self, solution: Solution) -> Solution:
         """The answer of the search with its trajectory; an error if ``on_progress`` raised one.
@@ -146,7 +152,7 @@ class Course(Clock):
         return solution
 
 
-class _Either(threading.Event):
+class Either(threading.Event):
     """Set by itself, or where another is."""
 
     def __init__(self, other: threading.Event | None) -> None:

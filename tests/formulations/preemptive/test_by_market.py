@@ -19,7 +19,7 @@ from formulations.preemptive.generator import generate
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Instance, whole_slots
 from formulations.preemptive.markets import markets
-from formulations.preemptive.prices import improve
+from formulations.preemptive.prices import improve, price
 from formulations.preemptive.problem_2 import compact_model
 from formulations.preemptive.schedule import Schedule
 from optsched import solve
@@ -40,7 +40,8 @@ def test_it_finds_the_optimum_that_enumeration_finds(data: st.DataObject) -> Non
     with pytest.MonkeyPatch.context() as patch:  # also where a first look ends with anything
         patch.setattr(module, "LARGE", 0)
         patch.setattr(module, "NEAR", data.draw(st.sampled_from([module.NEAR, 1.0])))
-        answer = PROBLEM.solve("by_market", instance)
+        options = Options(threads=data.draw(st.sampled_from([1, 3])))
+        answer = PROBLEM.solve("by_market", instance, options=options)
     assert answer.solution.status is Status.OPTIMAL
     assert answer.solution.objective == pytest.approx(brute_force.problem_2(instance), abs=OPTIMUM)
     assert answer.solution.bound == answer.solution.objective
@@ -103,6 +104,10 @@ def instance_of(seed: int = 0, **more: object) -> Instance:
     return generate(np.random.default_rng(seed), **options)
 
 
+TWO_OPEN = instance_of(1, time_scale=0.15)
+"""Prices and the schedule that they guide leave two markets open."""
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_agrees_with_the_model_of_the_whole(seed: int) -> None:
     instance = instance_of(seed)
@@ -110,6 +115,64 @@ def test_it_agrees_with_the_model_of_the_whole(seed: int) -> None:
     whole = PROBLEM.solve("problem_2_compact", instance).solution
     assert (answer.solution.status, whole.status) == (Status.OPTIMAL, Status.OPTIMAL)
     assert answer.solution.objective == pytest.approx(whole.objective)
+    assert check(instance, answer.schedule, slotted=True) == []
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_threads_change_nothing_but_the_time_it_takes(threads: int) -> None:
+    one, more = (
+        PROBLEM.solve("by_market", TWO_OPEN, options=Options(threads=n)) for n in (1, threads)
+    )
+    for name in ("status", "objective", "bound", "nodes", "message"):
+        assert getattr(more.solution, name) == getattr(one.solution, name)
+    for name in ("run_job", "run_worker", "run_start", "run_end"):
+        np.testing.assert_array_equal(getattr(more.schedule, name), getattr(one.schedule, name))
+    steps = [(step.seconds, step.bound) for step in more.solution.trajectory]
+    assert steps == sorted(steps)
+
+
+def test_a_large_market_near_its_bound_waits_for_its_proof_until_the_others_are_so_far(
+    monkeypatch,
+) -> None:
+    monkeypatch.setattr(module, "LARGE", 0)
+    monkeypatch.setattr(module, "NEAR", 1.0)
+    monkeypatch.setattr(module, "price", lambda instance, **_: price(instance, steps=3))
+    seen: list[tuple[bool, int]] = []
+
+    def attempt(search: object, part: object, total: int, seconds: float | None) -> bool:
+        seen.append((part.to_prove, len(part.jobs)))
+        if part.to_prove:
+            part.low = part.high
+        return part.to_prove
+
+    monkeypatch.setattr(module._Search, "attempt", attempt)
+    PROBLEM.solve("by_market", TWO_OPEN)
+    sizes = sorted(size for _, size in seen[: len(seen) // 2])
+    assert len(sizes) > 1
+    assert seen == [(proves, size) for proves in (False, True) for size in sizes]
+
+
+def test_an_error_on_a_thread_ends_the_search_with_it(monkeypatch) -> None:
+    monkeypatch.setattr(module, "solve", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        PROBLEM.solve("by_market", TWO_OPEN, options=Options(threads=2))
+
+
+def test_an_interrupt_ends_the_threads_with_what_is_known(monkeypatch) -> None:
+    instance, stopped = TWO_OPEN, []
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    def solved(*_: object, options: Options, **__: object) -> Solution:
+        stopped.append(options.stop.wait(60) or options.stop.is_set())
+        return Solution(Status.INTERRUPTED)
+
+    monkeypatch.setattr(module, "wait", interrupted)
+    monkeypatch.setattr(module, "solve", solved)
+    answer = PROBLEM.solve("by_market", instance, options=Options(threads=2))
+    assert answer.solution.status is Status.INTERRUPTED
+    assert set(stopped) <= {True}
     assert check(instance, answer.schedule, slotted=True) == []
 
 
