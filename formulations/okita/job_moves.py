@@ -3,7 +3,8 @@
 A move leads from one point of the lattice to another: workers at sites, none idle, and the site of
 the server; a pause leads nowhere. At prices of what is limited, the dynamic program of pricing says
 what a point is reached at, at least, and one backwards over the slots what is yet to be paid from
-it. Moves are listed site by site; none is looked at whose first sites make a schedule too dear.
+it. Moves are listed slot by slot, from the points that the jobs together have come to, and site by
+site; none is looked at whose first sites make a schedule too dear.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import numpy as np
 
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.lattice import Lattice
-from formulations.okita.move_listing import Found, Goods, Ladder, list_backwards
+from formulations.okita.move_listing import Found, Goods, Ladder, fill_backwards, list_slot
 from formulations.okita.one_job import JobTerms, least_prices, widened
 
+FIRST_MOVES = 1024
+"""Moves that there is room for at first."""
 MOST_MOVES = 1_000_000
-"""Moves of one job beyond which they are not listed."""
+"""Moves of one job in one slot beyond which they are not listed."""
 
 
 class TooManyError(Exception):
@@ -27,16 +30,10 @@ class TooManyError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """Of one job by slot and point, the least dear first; none where no schedule is so cheap."""
+    """Those of one job in one slot from some points, the least dear first."""
 
-    done: int
-    """What stands for a job that has completed, beside its points."""
-    least: float
-    """What the job pays at least, money."""
-    first: Integers
-    """Moves of slot t, counted from the job's first, are first[t] .. first[t + 1] - 1."""
     point: Integers
-    """From which a move leads, ascending in each slot, shape (moves,)."""
+    """From which a move leads, ascending, shape (moves,)."""
     to: Integers
     """The point it leads to."""
     workers: Integers
@@ -44,14 +41,7 @@ class Moves:
     server: Integers
     """Its site; -1: a pause."""
     dearer: Floats
-    """Than the least that is yet to be paid at the point, ascending in each slot and point."""
-
-    def within(self, slot: int, spare: float) -> Integers:
-        """Moves of a slot that are dearer by at most so much; none where the job may not run."""
-        if not 0 <= slot < len(self.first) - 1:
-            return np.zeros(0, dtype=np.int64)
-        begin, end = self.first[slot : slot + 2]
-        return np.asarray(begin + np.flatnonzero(self.dearer[begin:end] <= spare))
+    """Than the least that is yet to be paid at the point, ascending at each point."""
 
 
 class PricedJob:
@@ -64,36 +54,76 @@ class PricedJob:
     """
 
     def __init__(self, instance: Instance, lattice: Lattice, terms: JobTerms) -> None:
-        self._terms, self._ladder = terms, Ladder.of(lattice)
-        self._goods = Goods.of(instance, lattice)
-        self._before = least_prices(lattice, terms, np.inf)[0]
-        ends = self._before[1:, lattice.ends] + self._goods.cost[lattice.ends]
+        self.terms, self.ladder = terms, Ladder.of(lattice)
+        self.goods = Goods.of(instance, lattice)
+        self.before = least_prices(lattice, terms, np.inf)[0]
+        """What a point is reached at, at least, shape (slots + 1, points), money."""
+        ends = self.before[1:, lattice.ends] + self.goods.cost[lattice.ends]
         self.least = float((ends.min(axis=1, initial=np.inf) + terms.flow_cost).min(initial=np.inf))
         """What it pays at least, money; infinite where it has no schedule."""
 
-    def moves(self, most: float) -> Moves:
-        """Those of all schedules that cost no more than something, money.
+    def within(self, most: float) -> LimitedJob:
+        """The job in schedules that cost no more than something, money."""
+        return LimitedJob(self, widened(most))
+
+
+class LimitedJob:
+    """A job in schedules that are cheap enough.
+
+    Args:
+        job: at its terms.
+        limit: most that it may pay, money.
+    """
+
+    def __init__(self, job: PricedJob, limit: float) -> None:
+        self._job, self._limit, terms = job, limit, job.terms
+        slots, points = len(job.before) - 1, job.before.shape[1]
+        self.done = points
+        """What stands for a job that has completed, beside its points."""
+        self._value = np.full((slots + 1, points + 1), np.inf)
+        self._value[:, points] = 0.0
+        fill_backwards(
+            job.ladder, job.goods, job.before, self._value, limit, terms.flow_cost,
+            terms.worker_price, terms.server_price, terms.most,
+        )  # fmt: skip
+
+    @property
+    def least(self) -> float:
+        """What the job pays at least, money."""
+        return float(self._value[0, 0])
+
+    def moves(self, slot: int, points: Integers, spare: Floats) -> Moves:
+        """Those of a slot, counted from the job's first; none where it may not run.
+
+        Args:
+            slot: in which they are made.
+            points: from which they lead, each of them once.
+            spare: by how much they may be dearer than what is yet to be paid there, one for each.
 
         Raises:
             TooManyError: there are more than ``MOST_MOVES``.
         """
-        slots, points = len(self._before) - 1, self._before.shape[1]
-        value = np.full((slots + 1, points + 1), np.inf)
-        value[:, points] = 0.0
-        found = Found.room(MOST_MOVES, self._goods.room.shape[1])
-        count = list_backwards(
-            self._ladder, self._goods, self._before, value, widened(most), self._terms.flow_cost,
-            self._terms.worker_price, self._terms.server_price, self._terms.most, found,
-        )  # fmt: skip
-        if count < 0:
-            raise TooManyError("moves of a job are too many")
-        slot, point = found.slot[:count], found.point[:count]
-        dearer = found.paid[:count] - value[slot, point]
-        order = np.lexsort((dearer, point, slot))
+        job, terms = self._job, self._job.terms
+        size, sites = FIRST_MOVES, job.goods.room.shape[1]
+        found, count = Found.room(size, sites), 0
+        if not 0 <= slot < len(job.before) - 1:
+            slot, points = 0, points[:0]
+        while len(points):
+            count = list_slot(
+                job.ladder, job.goods, slot, job.before, self._value, self._limit,
+                terms.flow_cost[slot], terms.worker_price[slot], terms.server_price[slot],
+                terms.most[slot], points, spare, found,
+            )  # fmt: skip
+            if count >= 0:
+                break
+            if size >= MOST_MOVES:
+                raise TooManyError("moves of a job are too many")
+            size = min(8 * size, MOST_MOVES)
+            found = Found.room(size, sites)
+        point = found.point[:count]
+        dearer = found.paid[:count] - self._value[slot, point]
+        order = np.lexsort((dearer, point))
         return Moves(
-            done=points,
-            least=float(value[0, 0]),
-            first=np.searchsorted(slot[order], np.arange(slots + 1)),
             point=point[order],
             to=found.to[order],
             workers=found.workers[order],

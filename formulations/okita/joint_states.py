@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.okita.instance import Floats, Integers
-from formulations.okita.job_moves import Moves, PricedJob, TooManyError
+from formulations.okita.job_moves import LimitedJob, PricedJob, TooManyError
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Lattice
 from formulations.okita.move_combinations import FITS, FULL, Slot, System, enter, expand
@@ -111,19 +111,19 @@ class JointStates:
             TooManyError: it is too much, or ``go_on`` says so.
         """
         limit = cutoff + _ROUNDING * abs(cutoff)
-        moves = []
+        jobs = []
         for job in self.jobs:
             _look(go_on)
-            moves.append(job.moves(job.least + limit - self.bound))
+            jobs.append(job.within(job.least + limit - self.bound))
         start: Integers = np.zeros((1, self.instance.jobs), dtype=np.int64)
-        bound = sum(own.least for own in moves) - float(self.worth.sum())
+        bound = sum(own.least for own in jobs) - float(self.worth.sum())
         layers = [_Layer(start, np.array([bound]), start[:, 0], start, None)]
         for t in range(self.slots):
-            slot = self._offered(moves, t, layers[-1], limit)
+            slot = self._offered(jobs, t, layers[-1], limit)
             layers.append(self._after(slot, layers[-1], limit, go_on))
             if not len(layers[-1].bound):
                 return cutoff, None
-        done = np.array([own.done for own in moves])
+        done = np.array([own.done for own in jobs])
         ended = np.flatnonzero((layers[-1].point == done).all(axis=1))
         if not len(ended):
             return cutoff, None
@@ -150,20 +150,23 @@ class JointStates:
         remains, moved = limit - room.remains[:n], room.moved[:n]
         return _Layer(room.points[:n], remains, room.origin[:n], moved, slot)
 
-    def _offered(self, moves: Sequence[Moves], t: int, before: _Layer, limit: float) -> Slot:
+    def _offered(self, jobs: Sequence[LimitedJob], t: int, before: _Layer, limit: float) -> Slot:
         """Moves worth a look in a slot, and what jobs do that have not come or have completed."""
-        spare, size = limit - float(before.bound.min()), 0
-        most = 1 + max(own.done for own in moves)
-        first: Integers = np.zeros((len(moves), most), dtype=np.int64)
+        size, most = 0, 1 + max(own.done for own in jobs)
+        first: Integers = np.zeros((len(jobs), most), dtype=np.int64)
         last = np.zeros_like(first)
         parts = []
-        for i, own in enumerate(moves):
+        for i, own in enumerate(jobs):
             slot = t - int(self.first[i])
-            at = own.within(slot, spare)
+            come, of = np.unique(before.point[:, i], return_inverse=True)
+            spare = np.zeros(len(come))
+            np.maximum.at(spare, of, limit - before.bound)
+            goes = come < own.done
+            found = own.moves(slot, come[goes], spare[goes])
             stays = 0 if slot < 0 else own.done
-            point, to = np.append(own.point[at], stays), np.append(own.to[at], stays)
-            workers = np.pad(own.workers[at], ((0, 1), (0, 0)))
-            server, dearer = np.append(own.server[at], -1), np.append(own.dearer[at], 0.0)
+            point, to = np.append(found.point, stays), np.append(found.to, stays)
+            workers = np.pad(found.workers, ((0, 1), (0, 0)))
+            server, dearer = np.append(found.server, -1), np.append(found.dearer, 0.0)
             held = np.where(server < 0, 0.0, self._server[i, t, server])
             added = dearer - (workers @ self._worker[i, t] + held)
             parts.append((added, dearer, to, workers, server))

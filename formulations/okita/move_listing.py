@@ -1,4 +1,4 @@
-"""The moves of one job, listed backwards over its slots, in machine code.
+"""What a job has yet to pay, backwards over its slots, and the moves of a slot, in machine code.
 
 What is yet to be paid at a point comes from what is paid at the points its workers lead to, decided
 site by site. Only points that lie on schedules that are cheap enough are looked at.
@@ -60,7 +60,6 @@ class Goods(NamedTuple):
 class Found(NamedTuple):
     """Moves as they are found."""
 
-    slot: Integers
     point: Integers
     to: Integers
     server: Integers
@@ -71,9 +70,9 @@ class Found(NamedTuple):
     @classmethod
     def room(cls, moves: int, sites: int) -> Found:
         """For so many."""
-        slot, point, to, server = np.empty((4, moves), dtype=np.int64)
+        point, to, server = np.empty((3, moves), dtype=np.int64)
         workers = np.empty((moves, sites), dtype=np.int64)
-        return cls(slot, point, to, server, workers, np.empty(moves))
+        return cls(point, to, server, workers, np.empty(moves))
 
 
 class _Rest(NamedTuple):
@@ -148,11 +147,10 @@ def _completed(goods: Goods, n: int) -> float:
 
 
 @njit_cached
-def _enter(found: Found, count: int, slot: int, point: int, to: int, paid: float) -> int:
+def _enter(found: Found, count: int, point: int, to: int, paid: float) -> int:
     """Write a pause or the beginning of a move; how many there are then, -1 if too many."""
-    if count < 0 or count == len(found.slot):
+    if count < 0 or count == len(found.point):
         return -1
-    found.slot[count] = slot
     found.point[count] = point
     found.to[count] = to
     found.server[count] = -1
@@ -163,7 +161,7 @@ def _enter(found: Found, count: int, slot: int, point: int, to: int, paid: float
 
 @njit_cached
 def _ways_on(
-    ladder: Ladder, goods: Goods, t: int, s: int, p: int, spare: float, fee: float, late: float,
+    ladder: Ladder, goods: Goods, s: int, p: int, spare: float, fee: float, late: float,
     after: Floats, price: Floats, most: Integers, rest: _Rest, found: Found, count: int,
 ) -> int:  # fmt: skip
     """Write the moves from a point with the server at one site, and what is paid from there on.
@@ -171,7 +169,6 @@ def _ways_on(
     Args:
         ladder: how workers climb.
         goods: what transport costs.
-        t: the slot.
         s: site of the server.
         p: the point.
         spare: most that may be paid from there on.
@@ -203,7 +200,7 @@ def _ways_on(
                     if total <= spare:
                         total = paid[r] + _completed(goods, n) + late
                 if total <= spare:
-                    count = _enter(found, count, t, p, len(goods.cost) if ends == 1 else n, total)
+                    count = _enter(found, count, p, len(goods.cost) if ends == 1 else n, total)
                     if count < 0:
                         return count
                     found.server[count - 1] = s
@@ -239,11 +236,50 @@ def _ways_on(
 
 
 @njit_cached
-def list_backwards(
+def _after_slot(
+    goods: Goods, t: int, before: Floats, after: Floats, limit: float, late: float, rest: _Rest
+) -> None:
+    """Write what is yet to be paid once all sites are decided; points of interest alone.
+
+    Args:
+        goods: what transport costs.
+        t: the slot.
+        before: of ``fill_backwards``, as is limit.
+        after: what is yet to be paid after the slot, at least, by point.
+        limit: see there.
+        late: what completing in the slot costs.
+        rest: of which the last row is written.
+    """
+    sites = len(rest.size) - 1
+    for x in range(rest.size[sites]):
+        rest.any[sites, rest.points[sites, x]] = np.inf
+    rest.size[sites] = 0
+    for p in range(before.shape[1]):
+        target, ends = after[p], goods.cost[p] + late
+        if before[t + 1, p] + ends <= limit:
+            target = min(target, ends)
+        if target < np.inf:
+            rest.any[sites, p] = target
+            rest.points[sites, rest.size[sites]] = p
+            rest.size[sites] += 1
+
+
+@njit_cached
+def _no_rest(sites: int, points: int) -> _Rest:
+    return _Rest(
+        np.full((sites + 1, points), np.inf),
+        np.full((sites + 1, points), np.inf),
+        np.empty((sites + 1, points), dtype=np.int64),
+        np.zeros(sites + 1, dtype=np.int64),
+    )
+
+
+@njit_cached
+def fill_backwards(
     ladder: Ladder, goods: Goods, before: Floats, value: Floats, limit: float, flow_cost: Floats,
-    worker_price: Floats, server_price: Floats, most: Integers, found: Found,
-) -> int:  # fmt: skip
-    """Fill what is yet to be paid, whose last row and last column are given, and list the moves.
+    worker_price: Floats, server_price: Floats, most: Integers,
+) -> None:  # fmt: skip
+    """Fill what is yet to be paid, whose last row and last column are given.
 
     Args:
         ladder: how workers climb.
@@ -255,51 +291,74 @@ def list_backwards(
         worker_price: of a worker by slot, site of the server, site.
         server_price: by slot, site.
         most: workers by slot, site of the server, site.
+    """
+    slots, sites = server_price.shape
+    points = before.shape[1]
+    rest = _no_rest(sites, points)
+    for t in range(slots - 1, -1, -1):
+        worth = limit - before[t].min()
+        _after_slot(goods, t, before, value[t + 1], limit, flow_cost[t], rest)
+        for p in range(points):
+            if before[t, p] + value[t + 1, p] <= limit:
+                value[t, p] = value[t + 1, p]
+        for s in range(sites):
+            fee = server_price[t, s]
+            if fee > worth:
+                continue
+            _from_sites(ladder, worker_price[t, s], most[t, s], worth - fee, rest)
+            for p in rest.points[0, : rest.size[0]]:
+                least = rest.some[0, p] + fee
+                if least <= limit - before[t, p]:
+                    value[t, p] = min(value[t, p], least)
+
+
+@njit_cached
+def list_slot(
+    ladder: Ladder, goods: Goods, t: int, before: Floats, value: Floats, limit: float,
+    late: float, worker_price: Floats, server_price: Floats, most: Integers, start: Integers,
+    spare: Floats, found: Found,
+) -> int:  # fmt: skip
+    """List the moves of a slot from some points.
+
+    Args:
+        ladder: how workers climb.
+        goods: what transport costs.
+        t: the slot.
+        before: of ``fill_backwards``, as are value, filled, and limit.
+        value: see there.
+        limit: see there.
+        late: what completing in the slot costs.
+        worker_price: of a worker by site of the server, site.
+        server_price: by site.
+        most: workers by site of the server, site.
+        start: the points.
+        spare: by how much moves may be dearer than what is yet to be paid there at least.
         found: written.
 
     Returns:
         How many moves there are, -1 if they are too many.
     """
-    slots, sites = server_price.shape
-    points, count = before.shape[1], 0
-    rest = _Rest(
-        np.full((sites + 1, points), np.inf),
-        np.full((sites + 1, points), np.inf),
-        np.empty((sites + 1, points), dtype=np.int64),
-        np.zeros(sites + 1, dtype=np.int64),
-    )
-    for t in range(slots - 1, -1, -1):
-        worth = limit - before[t].min()
-        for x in range(rest.size[sites]):
-            rest.any[sites, rest.points[sites, x]] = np.inf
-        rest.size[sites] = 0
-        for p in range(points):
-            ends, target = goods.cost[p] + flow_cost[t], value[t + 1, p]
-            if before[t, p] + target <= limit:
-                value[t, p] = target
-                count = _enter(found, count, t, p, p, target)
-            if before[t + 1, p] + ends <= limit:
-                target = min(target, ends)
-            if target < np.inf:
-                rest.any[sites, p] = target
-                rest.points[sites, rest.size[sites]] = p
-                rest.size[sites] += 1
-        for s in range(sites):
-            fee = server_price[t, s]
-            if fee > worth or count < 0:
-                continue
-            price, room = worker_price[t, s], most[t, s]
-            _from_sites(ladder, price, room, worth - fee, rest)
-            for p in rest.points[0, : rest.size[0]]:
-                spare = limit - before[t, p]
-                least = rest.some[0, p] + fee
-                if least > spare:
-                    continue
-                value[t, p] = min(value[t, p], least)
+    sites, count = len(server_price), 0
+    rest = _no_rest(sites, before.shape[1])
+    after = value[t + 1]
+    _after_slot(goods, t, before, after, limit, late, rest)
+    dear = np.empty(len(start))
+    for x in range(len(start)):
+        p = start[x]
+        dear[x] = min(limit - before[t, p], value[t, p] + spare[x])
+        if after[p] <= dear[x]:
+            count = _enter(found, count, p, p, after[p])
+    worth = dear.max()
+    for s in range(sites):
+        fee = server_price[s]
+        if fee > worth:
+            continue
+        _from_sites(ladder, worker_price[s], most[s], worth - fee, rest)
+        for x in range(len(start)):
+            p = start[x]
+            if count >= 0 and rest.some[0, p] + fee <= dear[x]:
                 count = _ways_on(
-                    ladder, goods, t, s, p, spare, fee, flow_cost[t], value[t + 1], price, room,
+                    ladder, goods, s, p, dear[x], fee, late, after, worker_price[s], most[s],
                     rest, found, count,
                 )  # fmt: skip
-                if count < 0:
-                    return count
     return count

@@ -67,40 +67,54 @@ def test_every_schedule_within_a_limit_is_made_of_the_moves_listed(seed, spare):
     lattice, terms = build_lattice(instance, 0), free_terms(instance, 0, 3)
     paths = list(cheapest_paths(instance, lattice, terms))
     assume(paths)
-    moves = PricedJob(instance, lattice, terms).moves(paths[0].price + spare)
-    assert moves.least <= paths[0].price + 1e-9
-    assert moves.dearer.min() >= -1e-9
+    job = PricedJob(instance, lattice, terms).within(paths[0].price + spare)
+    assert job.least <= paths[0].price + 1e-9
     for path in paths:
         price = path_cost(instance, 0, path)  # the slot it was asked for may be a later one
         if price <= paths[0].price + spare:
-            assert price == pytest.approx(followed(moves, path))
+            assert price == pytest.approx(followed(job, path, spare))
 
 
-def followed(moves, path):
+def followed(job, path, spare):
     """What a path costs by the moves that lead along it."""
-    point, cost = 0, moves.least
+    point, cost = 0, job.least
+    left = spare + 1e-6
     for t, site in enumerate(path.server):
-        at = moves.within(t, np.inf)
-        same = (moves.point[at] == point) & (moves.server[at] == site)
-        same &= (moves.workers[at] == path.workers[t]).all(axis=1)
-        same &= (moves.to[at] == moves.done) == (t == path.last)
-        (move,) = at[same]
-        cost += moves.dearer[move]
-        point = moves.to[move]
-        if point == moves.done:
+        moves = job.moves(t, np.array([point]), np.array([left]))
+        assert (moves.point == point).all()
+        assert -1e-9 <= moves.dearer.min() <= moves.dearer.max() <= left + 1e-9
+        assert (np.diff(moves.dearer) >= 0).all()
+        same = (moves.server == site) & (moves.workers == path.workers[t]).all(axis=1)
+        same &= (moves.to == job.done) == (t == path.last)
+        (move,) = np.flatnonzero(same)
+        cost, left = cost + moves.dearer[move], left - moves.dearer[move]
+        point = int(moves.to[move])
+        if point == job.done:
             return cost
     raise AssertionError
 
 
-def test_too_many_moves_are_not_listed(monkeypatch):
+def test_a_slot_in_which_a_job_may_not_run_has_no_moves():
     instance = worked_example()
-    job = PricedJob(instance, build_lattice(instance, 0), free_terms(instance, 0, 3))
-    count = len(job.moves(100.0).to)
-    monkeypatch.setattr(job_moves, "MOST_MOVES", count)
-    assert len(job.moves(100.0).to) == count
-    monkeypatch.setattr(job_moves, "MOST_MOVES", count - 1)
+    job = PricedJob(instance, build_lattice(instance, 0), free_terms(instance, 0, 3)).within(100.0)
+    for slot in (-1, 3):
+        assert not len(job.moves(slot, np.array([0]), np.array([100.0])).to)
+    assert len(job.moves(2, np.array([0]), np.array([100.0])).to)
+
+
+def test_moves_that_become_many_are_all_listed_and_too_many_are_not(monkeypatch):
+    instance = worked_example()
+    job = PricedJob(instance, build_lattice(instance, 0), free_terms(instance, 0, 3)).within(100.0)
+    start = 0, np.array([0]), np.array([100.0])
+    plain = job.moves(*start)
+    monkeypatch.setattr(job_moves, "FIRST_MOVES", 1)
+    monkeypatch.setattr(job_moves, "MOST_MOVES", len(plain.to))
+    grown = job.moves(*start)
+    assert (grown.workers == plain.workers).all()
+    assert (grown.dearer == plain.dearer).all()
+    monkeypatch.setattr(job_moves, "MOST_MOVES", len(plain.to) - 1)
     with pytest.raises(TooManyError):
-        job.moves(100.0)
+        job.moves(*start)
 
 
 def test_a_crowd_that_fractions_leave_open_is_proven():
