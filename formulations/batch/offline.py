@@ -17,9 +17,10 @@ are whole, add up to a bound; their schedules together are one wherever paramete
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from threading import Lock
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
 from formulations.batch.server_cuts import Row, Runs
 from formulations.batch.split import Split, Timetable, split
+from formulations.batch.turns import in_turns
 from optsched.clock import Clock
 from optsched.decomposition import GenerationOptions
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
@@ -136,16 +138,18 @@ class _Search:
         """Everything, as far as the limits allow."""
         if start is not None and not check(self.instance, start):
             self.offer(start)
-        self.improve(SEARCH_SHARE)
         kind = self.instance.worker_type
-        if len(np.unique(kind[self.chosen.contested])) > 1 and self.go_on() and not self.by_type():
-            return
+        if len(np.unique(kind[self.chosen.contested])) > 1:
+            self.insert()
+            if self.go_on() and not self.by_type():
+                return
+        self.improve(SEARCH_SHARE)
         if self.go_on():
             self.relax()
             self.decide()
 
     def by_type(self) -> bool:
-        """Each type of worker by itself, those of few jobs first; time one leaves is the others'.
+        """Each type of worker by itself, those of few jobs first, several at a time.
 
         Returns:
             Whether every type is proven, so that what is open is the parameter servers' doing.
@@ -153,29 +157,35 @@ class _Search:
         kind = self.instance.worker_type
         types, sizes = np.unique(kind, return_counts=True)
         jobs = [np.flatnonzero(kind == u) for u in types[np.argsort(sizes, kind="stable")]]
-        quiet = replace(self.options, absolute_gap=0.0)
+        quiet = replace(self.options, absolute_gap=0.0, threads=1)
         parts = [_Search(self.instance.select_jobs(j), quiet, self.objective) for j in jobs]
         for j, part in zip(jobs, parts, strict=True):
             if self.best is not None:
                 part.offer(self.best.of_jobs(j))
 
-        def hear(_: Progress) -> None:
-            self.raise_bound(sum(part.bound for part in parts))
+        lock = Lock()
 
-        for step, share in ((_Search.relax, ROOT_SHARE), (_Search.decide, 1.0)):
-            still = [part for part in parts if not part.closed()]
-            until = self.clock.left * (1.0 - share)
-            for n, part in enumerate(still):
-                if self.clock.over():
-                    break
-                limit = None
-                if math.isfinite(self.clock.left):
-                    limit = max(1e-3, (self.clock.left - until) / (len(still) - n))
-                part.begin(replace(quiet, time_limit=limit, on_progress=self.clock.live(hear)))
-                step(part)
+        def hear(_: Progress | None = None) -> None:
+            with lock:
                 self.raise_bound(sum(part.bound for part in parts))
+
+        def begun(step: Callable[[_Search], None], part: _Search, limit: float | None) -> None:
+            part.begin(replace(quiet, time_limit=limit, on_progress=self.clock.live(hear)))
+            step(part)
+            hear()
+
+        for step, share in (
+            (lambda part: part.improve(1.0), SEARCH_SHARE),
+            (_Search.relax, ROOT_SHARE),
+            (_Search.decide, 1.0),
+        ):
+            still = [part for part in parts if not part.closed()]
+            counts = [part.instance.jobs for part in still]
+            in_turns(still, partial(begun, step), self.clock, share, self.options.threads, counts)
             if all(part.best for part in parts):
                 self.offer_merged([(j, p.best) for j, p in zip(jobs, parts, strict=True) if p.best])
+                if self.value > sum(part.value for part in parts) + WHOLE:
+                    self.improve(SEARCH_SHARE)  # parameter servers tie the types
         self.nodes += sum(part.nodes for part in parts)
         proven = sum(part.closed() for part in parts)
         self.said.append(f"{proven} of {len(parts)} worker types proven")
@@ -224,13 +234,18 @@ class _Search:
 
     # the parts
 
-    def improve(self, share: float) -> None:
-        """Neighbourhoods, for a part of the time left."""
+    def insert(self) -> None:
+        """A first schedule, if there is none: one job after the other."""
         chosen = self.chosen
         if self.best is None:
             order = np.flatnonzero(chosen.contested)
             order = order[np.argsort(chosen.soonest[order], kind="stable")]
             self.offer_runs(inserted(Occupancy(chosen), [], order.tolist(), self.in_time))
+
+    def improve(self, share: float) -> None:
+        """Neighbourhoods, for a part of the time left."""
+        chosen = self.chosen
+        self.insert()
         if self.best is None or not chosen.contested.any() or not self.go_on():
             return
         part = Clock(self.clock.within(share), self.clock.stop)

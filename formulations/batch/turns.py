@@ -1,0 +1,59 @@
+"""Time shared among parts of a problem that are solved by themselves, on several threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from threading import Lock
+from typing import TypeVar
+
+from optsched.clock import Clock
+from optsched.jit import limit_left, limited
+
+Part = TypeVar("Part")
+
+
+def in_turns(
+    parts: Sequence[Part],
+    step: Callable[[Part, float | None], None],
+    clock: Clock,
+    share: float = 1.0,
+    threads: int = 1,
+    sizes: Sequence[float] = (),
+) -> None:
+    """Take a step of every part, in their order; time that one leaves is the later ones'.
+
+    Machine code and solvers let other threads run.
+
+    Args:
+        parts: what is stepped.
+        step: given a part and the seconds it has; None: no limit.
+        clock: once it is over no step is begun.
+        share: of what is left of it for all of them together.
+        threads: steps at a time.
+        sizes: in proportion to which parts have time; nothing: all alike.
+    """
+    until, began, seconds = clock.left * (1.0 - share), clock.spent, limit_left()
+    lock, weights = Lock(), list(sizes) or [1.0] * len(parts)
+
+    def own_limit() -> AbstractContextManager[None]:
+        return limited(None if seconds is None else seconds - (clock.spent - began))
+
+    def turn(number: int) -> None:
+        if clock.over():
+            return
+        with lock:
+            waiting = sum(weights)
+            limit = (clock.left - until) * min(1.0, threads * weights[number] / waiting)
+            weights[number] = 0.0
+        with own_limit():
+            step(parts[number], max(1e-3, limit) if math.isfinite(limit) else None)
+
+    if threads == 1:
+        for number in range(len(parts)):
+            turn(number)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(turn, range(len(parts))))
