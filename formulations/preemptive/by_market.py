@@ -27,7 +27,6 @@ from formulations.preemptive.prices import PricedMarket, price
 from formulations.preemptive.problem_2 import (
     compact_model,
     decode_problem_2_compact,
-    encode_problem_2_compact,
 )
 from formulations.preemptive.schedule import Schedule
 from optsched.clock import Clock
@@ -125,11 +124,15 @@ class _Part:
             self.best, self.high = schedule, int(ages.sum())
 
     def next_total(self) -> int:
-        """The ages up to which schedules are looked for next: they are to be better."""
-        return int(min(self.low + self.room, self.high - 1, self.most))
+        """The ages up to which schedules are looked for next."""
+        return int(min(self.low + self.room, self.last_total()))
+
+    def last_total(self) -> float:
+        """The ages up to which there is a better schedule, or the best is proven."""
+        return min(self.high - 1, self.most)
 
     def own_ends(self) -> Booleans:
-        """The completions of the best schedule, for a solver to begin with, shape (windows,)."""
+        """The completions of the best schedule, if there is one, shape (windows,)."""
         job, slot = self.grid.windows
         if self.best is None:
             return np.zeros(len(job), dtype=bool)
@@ -229,7 +232,7 @@ class _Search:
         """
         while not (part.closed(self.gap) or self.closed() or clock.over()):
             total = part.next_total()
-            proves = total == min(part.high - 1, part.most)
+            proves = total == part.last_total()
             share = 1.0 if proves else FIRST_SHARE
             if self.attempt(part, total, clock.within(share)):
                 part.room *= 2
@@ -260,11 +263,9 @@ class _Search:
                 self.clock.tell(objective=self.value - less)
 
         options = replace(self.options, time_limit=seconds, on_progress=self.clock.live(hear))
-        if total < min(part.high - 1, part.most):  # a proof must look further, and wants the time
+        if total < part.last_total():  # a proof must look further, and wants the time
             options = replace(options, gap=max(options.gap, part.near))
-        if part.best is not None:
-            start = encode_problem_2_compact(part.instance, part.best)
-            options = replace(options, warm_start=start)
+        # the best schedule is left in and not told: HiGHS searches twice as long with a start
         model = compact_model(part.grid, may_end | part.own_ends())
         solution = solve(model, self.solver, options=options)
         part.nodes += solution.nodes or 0
