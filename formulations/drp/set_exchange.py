@@ -25,7 +25,7 @@ STEPS = 20_000
 """Steps between two looks at the clock."""
 LENGTH = 8
 """Steps of the first cooling, for each triple of jobs."""
-DOUBLINGS = 4
+DOUBLINGS = 5
 """Coolings after which they get no longer; each is twice as long as the one before until then."""
 BEGINNINGS = 12
 """Coolings in vain after which the search ends."""
@@ -374,7 +374,8 @@ def anneal(sets: CoveringSets, demand: Demand, state: State, noise: Floats, warm
             stand(sets, demand, state, m if m >= 0 else last, 1)
             excess = storage_excess(state)
         kept = False
-        if excess <= most:
+        entered = excess <= most
+        if entered:
             leave(demand, state, k)
             if m >= 0:
                 leave(demand, state, second)
@@ -397,6 +398,8 @@ def anneal(sets: CoveringSets, demand: Demand, state: State, noise: Floats, warm
                 stand(sets, demand, state, last, 1)
             stand(sets, demand, state, n, -1)
             stand(sets, demand, state, old, 1)
-            at[:] = state.at
-            state.stored[:], state.load[:] = stored, load
+            state.stored[:] = stored
+            if entered:
+                at[:] = state.at
+                state.load[:] = load
     return storage + loads <= ROUNDING
