@@ -245,21 +245,32 @@ class Dispatcher:
     def machine(self) -> Any:
         """What the compiler makes of the function: at the first call, once per signature."""
         with _building:
-            if "machine" in self.__dict__:
-                return self.__dict__["machine"]
-            numba = _numba()
-            settings, given = numba.config, numba.config.CACHE_DIR
-            names = dict(self.py_func.__globals__)  # in which compiled functions call compiled ones
-            settings.CACHE_DIR = str(self._folder)
-            try:  # without the interpreter's lock, other threads go on meanwhile
-                machine = numba.njit(cache=True, nogil=True)(_in(names, self.py_func))
-            finally:
-                settings.CACHE_DIR = given
-            self.__dict__["machine"] = machine
-            for name, value in list(names.items()):
-                if isinstance(value, Dispatcher):
-                    names[name] = value.machine
+            half: dict[Dispatcher, Any] = {}
+            machine = self._half_made(half)
+            for part, made in half.items():  # now that each knows those that it calls
+                part.__dict__["machine"] = made
             return machine
+
+    def _half_made(self, half: dict[Dispatcher, Any]) -> Any:
+        """The compiled function, which may not know all yet that it calls; entered in ``half``.
+
+        No other thread may have it so.
+        """
+        known = self.__dict__.get("machine", half.get(self))
+        if known is not None:
+            return known
+        numba = _numba()
+        settings, given = numba.config, numba.config.CACHE_DIR
+        names = dict(self.py_func.__globals__)  # in which compiled functions call compiled ones
+        settings.CACHE_DIR = str(self._folder)
+        try:  # without the interpreter's lock, other threads go on meanwhile
+            half[self] = numba.njit(cache=True, nogil=True)(_in(names, self.py_func))
+        finally:
+            settings.CACHE_DIR = given
+        for name, value in list(names.items()):
+            if isinstance(value, Dispatcher):
+                names[name] = value._half_made(half)
+        return half[self]
 
     @property
     def _folder(self) -> Path:

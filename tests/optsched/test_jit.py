@@ -208,3 +208,23 @@ def test_a_limit_is_handed_on_to_other_threads():
         assert left is not None
         assert 0 < left <= 60.0
     assert jit.limit_left() is None
+
+
+def test_no_other_thread_sees_machine_code_that_does_not_know_yet_what_it_calls(
+    count, tmp_path, monkeypatch
+):
+    source = "from counting import count\nfrom optsched.jit import njit_cached\n"
+    source += "@njit_cached\ndef twice(total, turns):\n    return 2 * count(total, turns)\n"
+    (tmp_path / "calling.py").write_text(source)
+    monkeypatch.delitem(sys.modules, "calling", raising=False)
+    import calling
+
+    seen, named = [], jit._in
+
+    def spied(names, function):
+        seen.append("machine" in vars(calling.twice) or "machine" in vars(count))
+        return named(names, function)
+
+    monkeypatch.setattr(jit, "_in", spied)
+    assert calling.twice.machine(np.zeros(1, dtype=np.int64), 4) == 8
+    assert seen == [False, False]
