@@ -265,7 +265,7 @@ class _Search:
         options = replace(self.options, time_limit=seconds, on_progress=self.clock.live(hear))
         if total < part.last_total():  # a proof must look further, and wants the time
             options = replace(options, gap=max(options.gap, part.near))
-        # the best schedule is left in and not told: HiGHS searches longer with a start
+        # completions of the best schedule are left in, so that a solution is never far
         model = compact_model(part.grid, may_end | part.own_ends())
         solution = solve(model, self.solver, options=options)
         part.nodes += solution.nodes or 0
