@@ -5,10 +5,10 @@
 2. Columns are generated over the capacities and their roundings; what the fractional choice
    violates at a site is cut, and so on while the bound moves. Every round of prices gives a
    certified Lagrangian bound.
-3. Where the jobs are few and crowded they are planned together, slot by slot, at these prices.
+3. Jobs are planned together, slot by slot, at these prices: as far above the bound as is quick.
 4. Branching is on when a job completes, then on the workers at a site and on the site of the server
-   in a slot. What time is left where pricing could not be exact goes to neighbourhoods, and to an
-   integer program over all schedules met.
+   in a slot; at nodes too jobs are planned together. What time is left where pricing could not be
+   exact goes to neighbourhoods, and to an integer program over all schedules met.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from formulations.okita.check import check
 from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import Floats, Instance
-from formulations.okita.job_moves import TooManyError
-from formulations.okita.joint_states import JointStates
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import Path, path_of, path_schedule
 from formulations.okita.pricing import ENDS, Pricing, SiteLimits
@@ -32,15 +30,18 @@ from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.site_cuts import site_cuts
 from formulations.okita.site_rounding import rounded_limits
+from formulations.okita.together import Together
 from formulations.okita.volume import volume_bound
 from formulations.okita.windows import HorizonMode, Windows, last_slot, site_bounds, windows
 from optsched.clock import Clock
 from optsched.decomposition import (
+    Column,
     ColumnBlock,
     ColumnGeneration,
     ColumnSolution,
     GenerationOptions,
     Incumbent,
+    Limits,
 )
 from optsched.errors import InputError
 from optsched.jit import limited
@@ -51,7 +52,7 @@ from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.trajectory import Course
 
-SEARCH_SHARE = 0.15
+SEARCH_SHARE = 0.08
 """Part of the time for neighbourhoods before columns are generated."""
 ROUNDS = 20
 """Neighbourhoods in vain, for each job, after which that search ends."""
@@ -62,11 +63,9 @@ RELAX_SHARE = 0.5
 CUTS_SHARE = 0.5
 """Part of the time by which the last cut is made."""
 MOST_ROUNDS_OF_CUTS = 30
-TOGETHER_SHARE = 0.5
-"""Part of the time for that, if it does not come to an end."""
-CUTOFF_SHARE = 0.1
-"""Part of the way from the bound to the best schedule for the first cutoff."""
-CUTOFF_GROWTH = 1.5
+HEURISTIC_SECONDS = 2.0
+"""Longest time of a dive, or of a choice among columns, where searching all jobs together finds
+schedules as well."""
 BRANCH_SHARE = 0.8
 """Part of the time left for the tree, where pricing may leave it open before the end."""
 
@@ -97,8 +96,8 @@ class _Search:
         self.near: Neighbourhoods | None = None
         self.heard: Incumbent | None = None
         """The choice of columns that was offered last."""
-        self.priced: tuple[SiteLimits, Floats] | None = None
-        """Limits of the last relaxation and what they cost in each slot, money."""
+        self.priced: tuple[Pricing, Floats] | None = None
+        """The last relaxation's pricing, and its prices of rows."""
         self.offer(start)
 
     def offer(self, schedule: Schedule | None) -> None:
@@ -169,21 +168,27 @@ class _Search:
             stop = self.clock.stop
             self.raise_bound(relaxed_bound(self.span, self.cost, seconds=seconds, stop=stop))
 
-    def together(self) -> None:
-        """All jobs slot by slot, for cutoffs that rise until there is a schedule as cheap."""
-        lattices = [found for found in self.planner.lattices if found is not None]
-        ready = self.schedule is not None and self.planner.exact and self.go_on()
-        if self.priced is None or not ready:
-            return
-        share, part = CUTOFF_SHARE, Clock(self.clock.within(TOGETHER_SHARE), self.clock.stop)
-        with suppress(TooManyError):
-            states = JointStates(lattices, self.span, *self.priced)
-            while self.go_on() and share < CUTOFF_GROWTH:
-                cutoff = states.bound + min(1.0, share) * (self.cost - states.bound)
-                bound, schedule = states.search(cutoff, lambda: not part.over())
-                self.offer(schedule)
-                self.raise_bound(bound)
-                share *= CUTOFF_GROWTH
+    def together(self) -> Together | None:
+        """All jobs slot by slot; what does the same at nodes of the tree, if anything can."""
+        if self.schedule is None or self.priced is None or not self.planner.exact:
+            return None
+        together = Together(lambda: not self.clock.over())
+        schedule: Schedule | None = self.schedule
+        while schedule is not None and self.go_on():
+            bound, schedule = together.search(*self.priced, self.cost)
+            self.offer(schedule)
+            self.raise_bound(bound)
+        return together
+
+    def finish(
+        self, together: Together, pricing: Pricing, limits: Limits, rows: Floats, below: float
+    ) -> tuple[float, list[Column]]:
+        """All jobs slot by slot at a node of the tree, whose columns may be short of the best."""
+        bound, schedule = together.search(pricing, rows, min(below, self.cost), limits)
+        self.offer(schedule)
+        if self.schedule is None or self.cost >= below:
+            return bound, []
+        return bound, [pricing.column(*part) for part in enumerate(self.parts(self.schedule))]
 
     def cut(self) -> Pricing:
         """Columns at the root, and cuts while they move the bound; what prices the rest."""
@@ -196,7 +201,7 @@ class _Search:
                 time_limit=part.within(1.0), stop=self.clock.stop, on_progress=self.hear
             )
             if found.prices is not None:
-                self.priced = pricing.limits, pricing.paid(found.prices)
+                self.priced = pricing, found.prices
             self.raise_bound(found.bound)
             if found.limit is not None or not found.chosen or not self.go_on():
                 break
@@ -239,7 +244,7 @@ class _Search:
         """What a schedule holds of each job."""
         return (path_of(self.instance, i, schedule) for i in range(self.instance.jobs))
 
-    def generation(self, pricing: Pricing) -> ColumnGeneration:
+    def generation(self, pricing: Pricing, together: Together | None = None) -> ColumnGeneration:
         """Columns under the limits known."""
         room = pricing.room()
         return ColumnGeneration(
@@ -250,14 +255,15 @@ class _Search:
             initial=list(pricing.known()),
             branching=1,
             rank=lambda feature: float(feature == ENDS),
+            finish=None if together is None else partial(self.finish, together, pricing),
         )
 
-    def branch(self, pricing: Pricing) -> None:
+    def branch(self, pricing: Pricing, together: Together | None) -> None:
         """The tree."""
         if not self.go_on():
             return
         exact, limited = self.planner.exact, self.options.time_limit is not None
-        found = self.generation(pricing).solve(
+        found = self.generation(pricing, together).solve(
             GenerationOptions(
                 time_limit=self.clock.within(1.0 if exact else BRANCH_SHARE),
                 gap=self.options.gap,
@@ -267,6 +273,7 @@ class _Search:
                 node_limit=None if exact or limited else 1,  # it might never end
                 dive_every=10,
                 master_every=10,
+                heuristic_seconds=10.0 if together is None else HEURISTIC_SECONDS,
             )
         )
         self.learn(found)
@@ -309,8 +316,7 @@ class _Search:
         self.improve(SEARCH_SHARE, ROUNDS)
         with suppress(TimeoutError):
             pricing = self.cut()
-            self.together()
-            self.branch(pricing)
+            self.branch(pricing, self.together())
 
     def answer(self) -> Answer:
         """What is known."""

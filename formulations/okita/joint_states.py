@@ -8,7 +8,8 @@ the cheapest, and by the worth of what it leaves unused. States whose bound is a
 dropped, and of those that agree the cheapest is kept: a dynamic program that either comes to a
 cheapest schedule or proves that none costs as little as the cutoff (A* in layers). The better the
 prices, the fewer the states; with those of the last relaxation a few thousand are enough for
-handfuls of jobs in a crowd, whose fractions leave a tree of restrictions open for long.
+handfuls of jobs in a crowd, whose fractions leave a tree of restrictions open for long. Where they
+become too many the best are followed: nothing is proven then, but a schedule may still be found.
 """
 
 from __future__ import annotations
@@ -24,16 +25,19 @@ from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Lattice
 from formulations.okita.move_combinations import FITS, FULL, Slot, System, enter, expand
 from formulations.okita.one_job import JobTerms, path_along, path_schedule
-from formulations.okita.pricing import SiteLimits
+from formulations.okita.pricing import SiteLimits, ending
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import Windows
+from optsched.decomposition import Limits
 
 MOST_POINTS = 50_000_000
 """Points of all jobs' lattices, in each of their slots, beyond which nothing is begun."""
-FIRST_STATES = 1024
+FIRST_STATES = 512
 """States of a slot that there is room for at first."""
-MOST_STATES = 1_000_000
-"""States of a slot beyond which the search is given up."""
+MOST_STATES = 8192
+"""States of a slot beyond which not all of them are kept, and nothing is proven."""
+KEPT = 1024
+"""How many of them are kept then."""
 STEPS = 20_000_000
 """Moves tried until the clock is looked at again; more than that for one state are too many."""
 
@@ -55,6 +59,12 @@ class _Layer:
     slot: Slot | None
     """What moves there are."""
 
+    def best(self, count: int) -> _Layer:
+        """The states of the least bounds."""
+        kept = np.argsort(self.bound, kind="stable")[:count]
+        origin, move = self.origin[kept], self.move[kept]
+        return _Layer(self.point[kept], self.bound[kept], origin, move, self.slot)
+
 
 class JointStates:
     """The search at some prices, for schedules of some cost at most.
@@ -64,6 +74,7 @@ class JointStates:
         span: slots that some optimum keeps to; every job has a schedule in them.
         limits: what prices are of.
         price: of each limit in each slot, shape (slots, limits), not negative, money.
+        ends: limits on the slots of completion, among others that are left out.
 
     Raises:
         TooManyError: the jobs have too many points.
@@ -75,6 +86,7 @@ class JointStates:
         span: Windows,
         limits: SiteLimits,
         price: Floats,
+        ends: Limits | None = None,
     ) -> None:
         self.instance = instance = span.instance
         self.first = instance.release_slot - 1
@@ -87,6 +99,9 @@ class JointStates:
         charged = [limits.charged(i, price) for i in range(instance.jobs)]
         self._worker, self._server = (np.array(part) for part in zip(*charged, strict=True))
         terms = [self._terms(i, int(span.last[i])) for i in range(instance.jobs)]
+        if ends is not None:
+            at = enumerate(terms)
+            terms = [ending(one, ends.least.get(i, {}), ends.most.get(i, {})) for i, one in at]
         self.jobs = [PricedJob(instance, *one) for one in zip(lattices, terms, strict=True)]
         self.bound = sum(job.least for job in self.jobs) - float(self.worth.sum())
         """What every schedule costs at least, money, up to rounding."""
@@ -105,12 +120,15 @@ class JointStates:
             go_on: asked now and then.
 
         Returns:
-            The cost of the schedule, less rounding; the cutoff, where there is none.
+            The cost of the schedule, less rounding; the cutoff, where there is none; -inf where
+            not all states could be kept.
 
         Raises:
-            TooManyError: it is too much, or ``go_on`` says so.
+            TooManyError: one state has too many moves, or ``go_on`` says so.
         """
         limit = cutoff + _ROUNDING * abs(cutoff)
+        if self.bound > limit:
+            return cutoff, None
         jobs = []
         for job in self.jobs:
             _look(go_on)
@@ -118,39 +136,63 @@ class JointStates:
         start: Integers = np.zeros((1, self.instance.jobs), dtype=np.int64)
         bound = sum(own.least for own in jobs) - float(self.worth.sum())
         layers = [_Layer(start, np.array([bound]), start[:, 0], start, None)]
+        whole = True
         for t in range(self.slots):
-            slot = self._offered(jobs, t, layers[-1], limit)
-            layers.append(self._after(slot, layers[-1], limit, go_on))
-            if not len(layers[-1].bound):
-                return cutoff, None
+            slot, complete = self._offered(jobs, t, layers, limit)
+            whole &= complete
+            layer, complete = self._after(slot, layers[-1], limit, go_on)
+            whole &= complete
+            layers.append(layer if complete else layer.best(KEPT))
+            if not len(layer.bound):
+                break
+        floor = cutoff if whole else -np.inf
         done = np.array([own.done for own in jobs])
         ended = np.flatnonzero((layers[-1].point == done).all(axis=1))
         if not len(ended):
-            return cutoff, None
+            return floor, None
         best = int(ended[0])
         cost = float(layers[-1].bound[best])
-        return cost - _ROUNDING * abs(cost), self._schedule(layers, best)
+        return min(floor, cost - _ROUNDING * abs(cost)), self._schedule(layers, best)
 
-    def _after(self, slot: Slot, before: _Layer, limit: float, go_on: Callable[[], bool]) -> _Layer:
-        """The states that a slot leads to."""
+    def _after(
+        self, slot: Slot, before: _Layer, limit: float, go_on: Callable[[], bool]
+    ) -> tuple[_Layer, bool]:
+        """States that a slot leads to, and whether they are all: those of the best if not."""
         instance = self.instance
         system = System(instance.worker_demand, instance.ps_demand, instance.capacity)
         room, begun = _Room(instance.jobs, FIRST_STATES), 0
-        while begun < len(before.bound):
+        order = np.argsort(before.bound, kind="stable")
+        point, spare = before.point[order], limit - before.bound[order]
+        while begun < len(order):
             _look(go_on)
             begun = expand(
-                system, slot, before.point, limit - before.bound, begun,
+                system, slot, point, spare, begun,
                 room.points, room.remains, room.origin, room.moved, room.table, room.said, STEPS,
             )  # fmt: skip
             if room.said[1] == FULL and len(room.points) < MOST_STATES:
                 room = room.larger()
             elif room.said[1] != FITS:
-                raise TooManyError("states, or ways on from one, are too many")
+                break
         n = int(room.said[0])
         remains, moved = limit - room.remains[:n], room.moved[:n]
-        return _Layer(room.points[:n], remains, room.origin[:n], moved, slot)
+        layer = _Layer(room.points[:n], remains, order[room.origin[:n]], moved, slot)
+        return layer, begun == len(order)
 
-    def _offered(self, jobs: Sequence[LimitedJob], t: int, before: _Layer, limit: float) -> Slot:
+    def _offered(
+        self, jobs: Sequence[LimitedJob], t: int, layers: list[_Layer], limit: float
+    ) -> tuple[Slot, bool]:
+        """What a slot offers, and whether to all states; to the best where moves are too many."""
+        whole = True
+        while True:
+            try:
+                return self._moves(jobs, t, layers[-1], limit), whole
+            except TooManyError:
+                if len(layers[-1].bound) == 1:
+                    raise
+                layers[-1] = layers[-1].best(-(-len(layers[-1].bound) // 8))
+                whole = False
+
+    def _moves(self, jobs: Sequence[LimitedJob], t: int, before: _Layer, limit: float) -> Slot:
         """Moves worth a look in a slot, and what jobs do that have not come or have completed."""
         size, most = 0, 1 + max(own.done for own in jobs)
         first: Integers = np.zeros((len(jobs), most), dtype=np.int64)
@@ -217,7 +259,7 @@ class _Room:
     def larger(self) -> _Room:
         """The same with more room."""
         count, (states, jobs) = int(self.said[0]), self.points.shape
-        other = _Room(jobs, 8 * states)
+        other = _Room(jobs, 4 * states)
         other.points[:count], other.remains[:count] = self.points, self.remains
         other.origin[:count], other.moved[:count] = self.origin, self.moved
         other.said[0] = count

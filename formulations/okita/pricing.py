@@ -174,7 +174,7 @@ class Pricing:
         slots = len(base.flow_cost)
         price = self.paid(duals.rows)[first : first + slots]
         worker, server = self.limits.charged(block, price)
-        terms = _ending(priced_terms(base, worker, server, duals.weight), duals)
+        terms = ending(priced_terms(base, worker, server, duals.weight), duals.lower, duals.upper)
         lattice = self.lattices[block]
         if lattice is not None and duals.exact:
             return self._exactly(block, lattice, terms, duals)
@@ -249,9 +249,9 @@ def _conditions(limits: Mapping[Feature, int], first: int) -> Iterator[tuple[str
         yield kind, site, slot - first, limit
 
 
-def _ending(terms: JobTerms, duals: Duals) -> JobTerms:
+def ending(terms: JobTerms, lower: Mapping[Feature, int], upper: Mapping[Feature, int]) -> JobTerms:
     """The same within branching's limits on the slot of completion."""
-    early, late = duals.lower.get(ENDS, 1), duals.upper.get(ENDS, len(terms.flow_cost))
+    early, late = lower.get(ENDS, 1), upper.get(ENDS, len(terms.flow_cost))
     if early <= 1 and late >= len(terms.flow_cost):
         return terms
     flow_cost = terms.flow_cost.copy()

@@ -12,6 +12,7 @@ from optsched.decomposition.columns import (
 )
 from optsched.decomposition.cuts import CutResult, solve_with_cuts
 from optsched.decomposition.lagrangian import PriceSearch, maximise_dual
+from optsched.decomposition.limits import Limits
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
 from optsched.decomposition.primal import Incumbent
 
@@ -25,6 +26,7 @@ __all__ = [
     "Duals",
     "GenerationOptions",
     "Incumbent",
+    "Limits",
     "PriceSearch",
     "Priced",
     "PricingError",

@@ -6,14 +6,15 @@ import heapq
 import itertools
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
 from optsched.decomposition.branching import INTEGRAL, Branching, find_branching
-from optsched.decomposition.columns import ColumnProblem, PricingError
+from optsched.decomposition.columns import Column, ColumnBlock, Price, PricingError, Rank
 from optsched.decomposition.generation import Budget, Generator, NodeResult, Outcome
-from optsched.decomposition.limits import Limits, Restriction
+from optsched.decomposition.limits import Finish, Limits, Restriction
 from optsched.decomposition.master import RestrictedMaster
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
 from optsched.decomposition.primal import Incumbent, IntegerMaster, dive
@@ -26,6 +27,19 @@ _NOISE = 1e-9  # relative difference in cost that is rounding
 _HEURISTIC_SHARE = 0.25  # of the time so far; at the root they run in any case
 _PLUNGE = 50  # children followed one after the other; without an incumbent nothing else ends it
 _ROOT_SHARE = 0.7  # of the time limit, before the columns at hand are tried as they are
+
+
+class ColumnProblem(Protocol):
+    """What branch-and-price is given; see :class:`optsched.decomposition.ColumnGeneration`."""
+
+    lower: Floats
+    upper: Floats
+    blocks: tuple[ColumnBlock, ...]
+    price: Price
+    initial: tuple[Column, ...]
+    branching: int
+    rank: Rank
+    finish: Finish | None
 
 
 @dataclass(frozen=True, order=True)
@@ -176,7 +190,10 @@ class TreeSearch:
         first = self.nodes == 0
         if first and self.options.time_limit is not None:
             self.generator.budget = self.budget.within(_ROOT_SHARE * self.options.time_limit)
-        result = self.generator.solve(limits, node=self.nodes, cutoff=self.cutoff, known=node.bound)
+        # a bound that does not come from prices would end the search for them
+        known = node.bound if self.problem.finish is None else -math.inf
+        result = self.generator.solve(limits, node=self.nodes, cutoff=self.cutoff, known=known)
+        result = replace(result, bound=max(result.bound, node.bound))
         self.budget.iterations = min(self.budget.iterations, self.generator.budget.iterations)
         self.generator.budget = self.budget
         self.nodes += 1
@@ -203,16 +220,34 @@ class TreeSearch:
         whole = (np.abs(weights - np.round(weights)) <= INTEGRAL).all()
         branching = None if whole else self._branching(weights)
         self._try_heuristics(node, result)
+        bound = self._finish(node, result)
+        if bound >= self.cutoff:
+            self._close(node, bound)
+            return None
         if branching is None:
-            if candidate is None and result.bound < self.cutoff:
+            if candidate is None and bound < self.cutoff:
                 reason = "rounding breaks a row" if whole else "no branching that pricing supports"
                 self.unresolved = f"a node was left open: {reason}"
-            self._close(node, result.bound)
+            self._close(node, bound)
             return None
-        self._push((*node.restrictions, branching.down), result.bound, node.height - 1)
-        up = self._push((*node.restrictions, branching.up), result.bound, node.height - 1)
+        self._push((*node.restrictions, branching.down), bound, node.height - 1)
+        up = self._push((*node.restrictions, branching.up), bound, node.height - 1)
         self._close(node)
         return up
+
+    def _finish(self, node: Node, result: NodeResult) -> float:
+        """A bound on a node by other means than its relaxation, if the problem has any."""
+        if self.problem.finish is None or result.point is None or not node.restrictions:
+            return result.bound
+        coupling = self.generator.master.pool.coupling
+        prices = result.point.duals[:coupling] if result.prices is None else result.prices
+        limits = Limits.of(self.problem.blocks, node.restrictions)
+        bound, columns = self.problem.finish(limits, prices, self.cutoff)
+        if columns:
+            pool = self.generator.master.pool
+            self.generator.master.add(columns)
+            self._offer(self.integer.accept(pool, pool.numbers(columns)))
+        return max(bound, result.bound)
 
     def _branching(self, weights: Floats) -> Branching | None:
         if self.problem.branching == 0:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from optsched.decomposition.branch_and_price import TreeSearch
 from optsched.decomposition.columns import Column, ColumnBlock, Price, Rank, alike, check_column
+from optsched.decomposition.limits import Finish
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions, merged
 from optsched.errors import InputError
 from optsched.model.expression import Floats
@@ -47,6 +48,7 @@ class ColumnGeneration:
         initial: columns to begin with; none are needed.
         branching: how many conditions on features pricing supports in one term; 0: none at all.
         rank: of features; those of the highest are branched on first.
+        finish: asked at each node of the tree that has been branched on before it is again.
 
     Raises:
         InputError: sides that do not fit, no block, or an initial column that does not fit.
@@ -77,6 +79,7 @@ class ColumnGeneration:
         initial: Sequence[Column] = (),
         branching: int = 0,
         rank: Rank = alike,
+        finish: Finish | None = None,
     ) -> None:
         self.lower = _sides("lower", lower)
         self.upper = _sides("upper", upper)
@@ -85,6 +88,7 @@ class ColumnGeneration:
         self.initial = tuple(initial)
         self.branching = branching
         self.rank = rank
+        self.finish = finish
         if self.lower.shape != self.upper.shape:
             raise InputError.of("upper", self.upper.shape, f"shape {self.lower.shape}")
         wrong = ~(self.lower <= self.upper) | np.isposinf(self.lower) | np.isneginf(self.upper)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,18 +144,6 @@ class Priced:
 
 Price: TypeAlias = Callable[[int, Duals], Priced]
 """``price(block, duals)``: the cheapest columns of a block."""
-
-
-class ColumnProblem(Protocol):
-    """What branch-and-price is given; see :class:`optsched.decomposition.ColumnGeneration`."""
-
-    lower: Floats
-    upper: Floats
-    blocks: tuple[ColumnBlock, ...]
-    price: Price
-    initial: tuple[Column, ...]
-    branching: int
-    rank: Rank
 
 
 class PricingError(ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -132,6 +133,11 @@ class ColumnPool:
         worth = self._entry_value.values * duals[self._entry_row.values]
         paid = np.bincount(self._entry_column.values, weights=worth, minlength=len(self))
         return np.asarray(weight * self.cost - paid)
+
+    def numbers(self, chosen: Iterable[Column]) -> Floats:
+        """How often each column is among some of those known, shape (columns,)."""
+        keys = Counter(map(_key, chosen))
+        return np.array([float(keys[_key(column)]) for column in self.columns])
 
     def matrix(self) -> sp.csr_array:
         """Coefficients of the coupling rows, shape (rows, columns)."""

@@ -1,5 +1,7 @@
 """All jobs slot by slot: optima, cutoffs on either side of them, giving up."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from okita_cases import listed_optimum, tiny, worked_example
 
 from formulations.okita import PROBLEM, job_moves, joint_states
-from formulations.okita.check import check, cost
+from formulations.okita.check import check, completion_slots, cost
 from formulations.okita.columns import _Search, problem_2_columns
 from formulations.okita.construct import Planner
 from formulations.okita.job_moves import PricedJob, TooManyError
@@ -15,19 +17,21 @@ from formulations.okita.job_prices import free_terms
 from formulations.okita.joint_states import JointStates
 from formulations.okita.lattice import build_lattice
 from formulations.okita.one_job import cheapest_paths, path_cost
-from formulations.okita.pricing import SiteLimits
+from formulations.okita.pricing import ENDS, SiteLimits
+from formulations.okita.together import Together
 from formulations.okita.windows import windows
+from optsched.decomposition import ColumnBlock, Limits
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
 
-def states_of(instance, known, price=0.0):
+def states_of(instance, known, price=0.0, ends=None):
     """The search, with one price for every capacity in every slot."""
     planner = Planner(instance)
     span = windows(instance, known_cost=known, job_bounds=planner.floors)
     limits = SiteLimits.of(instance)
     shape = int(span.last.max()), len(limits.room)
-    return JointStates(planner.lattices, span, limits, np.full(shape, price))
+    return JointStates(planner.lattices, span, limits, np.full(shape, price), ends)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -128,17 +132,81 @@ def test_a_crowd_that_fractions_leave_open_is_proven():
     assert check(instance, search.schedule) == []
 
 
-@pytest.mark.parametrize(("name", "few"), [("MOST_POINTS", 1), ("MOST_STATES", 1), ("STEPS", 3)])
-def test_too_many_states_are_given_up_and_the_tree_ends_it(monkeypatch, name, few):
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.integers(1, 3), st.integers(0, 1))
+def test_an_optimum_ends_on_one_side_of_a_slot_or_on_the_other(seed, slot, job):
+    instance = tiny(seed)
+    job %= instance.jobs
+    expected = PROBLEM.solve("problem_2_columns", instance).solution.objective
+    cutoff, found = 1.2 * expected, []
+    for early in (True, False):
+        ends = Limits.of([ColumnBlock()] * instance.jobs)
+        if early:
+            ends.most[job] = {ENDS: slot}
+        else:
+            ends.least[job] = {ENDS: slot + 1}
+        bound, schedule = states_of(instance, cutoff, 0.1, ends).search(cutoff, lambda: True)
+        assert bound >= expected * (1 - 1e-8)
+        if schedule is not None:
+            taken = completion_slots(instance, schedule)[job] - instance.release_slot[job] + 1
+            assert (taken <= slot) == early
+            assert check(instance, schedule) == []
+            found.append(cost(instance, schedule))
+    assert min(found) == pytest.approx(expected)
+
+
+def test_limits_that_leave_a_job_no_slot_leave_no_schedule():
+    ends = Limits.of([ColumnBlock()] * 2)
+    ends.most[0] = {ENDS: 0}
+    assert states_of(worked_example(), 15.0, ends=ends).search(15.0, lambda: True) == (15.0, None)
+
+
+FEW = [(joint_states, "MOST_STATES"), (joint_states, "STEPS"), (job_moves, "MOST_MOVES")]
+
+
+@pytest.mark.parametrize(("room", "name"), FEW)
+@pytest.mark.parametrize("few", [1, 3, 10])
+def test_where_not_all_is_kept_nothing_is_proven_and_the_tree_ends_it(monkeypatch, room, name, few):
     instance = tiny(3, jobs=2, sites=2)
     expected = PROBLEM.solve("problem_2_columns", instance).solution.objective
-    monkeypatch.setattr(joint_states, name, few)
+    monkeypatch.setattr(room, name, few)
     monkeypatch.setattr(joint_states, "FIRST_STATES", 1)
-    with pytest.raises(TooManyError):
-        states_of(instance, 2 * expected).search(2 * expected, lambda: True)
+    monkeypatch.setattr(joint_states, "KEPT", 1)
+    monkeypatch.setattr(job_moves, "FIRST_MOVES", 1)
+    with suppress(TooManyError):
+        bound, schedule = states_of(instance, 2 * expected).search(2 * expected, lambda: True)
+        assert bound <= expected  # with room enough it is proven
+        assert schedule is None or check(instance, schedule) == []
+        assert schedule is None or expected - 1e-9 <= cost(instance, schedule) <= 2 * expected
     answer = problem_2_columns(instance, Options())
     assert answer.solution.status is Status.OPTIMAL
     assert answer.solution.objective == pytest.approx(expected)
+
+
+def test_too_many_points_are_not_begun_with(monkeypatch):
+    monkeypatch.setattr(joint_states, "MOST_POINTS", 1)
+    with pytest.raises(TooManyError):
+        states_of(worked_example(), 15.0)
+
+
+def test_a_search_that_ends_lets_the_next_go_further_and_one_that_does_not_keeps_it_near(
+    monkeypatch,
+):
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    search.cut()
+    together = Together(lambda: True)
+    bound, schedule = together.search(*search.priced, search.cost)
+    assert search.bound <= bound <= cost(instance, schedule) < search.cost
+    first, found = together.reach, cost(instance, schedule) * (1 - 1e-8)
+    assert together.search(*search.priced, found) == (found, None)
+    assert together.reach >= first
+    monkeypatch.setattr(joint_states, "FIRST_STATES", 1)
+    monkeypatch.setattr(joint_states, "MOST_STATES", 1)
+    last = together.reach
+    assert together.search(*search.priced, found) == (-np.inf, None)
+    assert together.reach < last
 
 
 def test_it_ends_when_it_is_told_to():
