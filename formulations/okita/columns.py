@@ -52,7 +52,7 @@ from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.trajectory import Course
 
-SEARCH_SHARE = 0.08
+SEARCH_SHARE = 0.15
 """Part of the time for neighbourhoods before columns are generated."""
 ROUNDS = 20
 """Neighbourhoods in vain, for each job, after which that search ends."""
