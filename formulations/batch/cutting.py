@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from formulations.batch.instance import Booleans
+from formulations.batch.placement_cuts import placement_cuts
 from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.server_cuts import Row, Runs, at_most
 from formulations.batch.width_cuts import width_cuts
@@ -71,8 +72,12 @@ class Cutting:
             if not for_good:
                 self._loose[name] = row
 
-    def renew(self, solution: Solution) -> bool:
+    def renew(self, solution: Solution, *, placed: bool = False) -> bool:
         """Take rows that the last solution violates, and drop those that are slack in it.
+
+        Args:
+            solution: the last.
+            placed: whether to look for the costly ones, those of whole runs' placement, too.
 
         Returns:
             Whether it violates any.
@@ -82,6 +87,8 @@ class Cutting:
         runs = self._runs.take(used)
         found = [self._runs.row(cut) for cut in runs.violated(b[used])]
         found += [cut.row(self._runs) for cut in width_cuts(runs, b[used])]
+        if placed:
+            found += [cut.row(self._runs) for cut in placement_cuts(runs, b[used])]
         slack = [
             name
             for name, (at, counts, side) in self._loose.items()

@@ -12,7 +12,7 @@ from formulations.batch.instance import Floats, Integers
 from formulations.batch.moves import PRIME, Crowd, Standing, wander
 from formulations.batch.prospects import Prospects
 
-PATIENCE = 10
+PATIENCE = 30
 """Neighbourhoods in vain, for each triple of jobs of a type, after which the search ends."""
 WARMTH = 1.0
 """Mean loss, in slots of a job of mean weight, at which a schedule is still gone on from."""

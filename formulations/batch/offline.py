@@ -2,8 +2,8 @@
 
 1. Jobs are taken out and put anew, a few at a time: a schedule.
 2. The linear relaxation over all schedules that a better whole may contain, the servers of each
-   type pooled, with cuts that see which servers a job has reached, and which widths fit together
-   in a slot: a bound.
+   type pooled, with cuts that see which servers a job has reached, which widths fit together in a
+   slot, and which runs can keep their servers: a bound.
 3. A tree over completions of jobs, until schedules in whole numbers are what is best. These are
    split to single servers exactly; where that fails, a cut says which runs do not fit together,
    and so on until they do.
@@ -58,9 +58,9 @@ from optsched.solvers.trajectory import Course
 
 SEARCH_SHARE = 0.2
 """Part of the time left for neighbourhoods of all jobs."""
-AGAIN_SHARE = 0.5
+AGAIN_SHARE = 0.8
 """Part of the time left for those of a type that its relaxation has left open."""
-ROOT_SHARE = 0.4
+ROOT_SHARE = 0.5
 """Part of the time left for the relaxations of all types."""
 CUTS_SHARE = 0.6
 """Part of the time for a relaxation after which no more cuts are looked for."""
@@ -149,7 +149,7 @@ class _Search:
             self.decide()
 
     def by_type(self) -> bool:
-        """Each type of worker by itself, those of few jobs first, several at a time.
+        """Each type of worker by itself, several at a time, and more time where more is open.
 
         Returns:
             Whether every type is proven, so that what is open is the parameter servers' doing.
@@ -180,8 +180,9 @@ class _Search:
             (_Search.decide, 1.0),
         ):
             still = [part for part in parts if not part.closed()]
-            counts = [part.instance.jobs for part in still]
-            in_turns(still, partial(begun, step), self.clock, share, self.options.threads, counts)
+            still.sort(key=lambda part: part.value - part.bound, reverse=step is _Search.decide)
+            gaps = [part.value - part.bound for part in still]
+            in_turns(still, partial(begun, step), self.clock, share, self.options.threads, gaps)
             if all(part.best for part in parts):
                 self.offer_merged([(j, p.best) for j, p in zip(jobs, parts, strict=True) if p.best])
                 if self.value > sum(part.value for part in parts) + WHOLE:
@@ -294,7 +295,7 @@ class _Search:
         # a round once begun is not called off: so none may take long, or begin late
         part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
         limit = Options(time_limit=self.clock.within(1.0 - CUTS_SHARE))
-        before = -math.inf
+        before, placed = -math.inf, False
         with Cutting(self.columns, self.runs, limit) as cutting:
             for _ in range(ROUNDS_OF_CUTS):
                 solution = cutting.solve()
@@ -303,7 +304,9 @@ class _Search:
                 self.raise_bound(solution.bound)
                 little = solution.bound - before <= LEAST_GAIN * (self.value - solution.bound)
                 before = solution.bound
-                if little or self.closed() or part.over() or not cutting.renew(solution):
+                enough = (little and placed) or self.closed() or part.over()
+                placed = placed or little
+                if enough or not cutting.renew(solution, placed=placed):
                     break
             self.rows = cutting.rows
 

@@ -37,6 +37,7 @@ def in_turns(
     """
     until, began, seconds = clock.left * (1.0 - share), clock.spent, limit_left()
     lock, weights = Lock(), list(sizes) or [1.0] * len(parts)
+    ends = [0.0] * len(parts)  # by when a step under way is to be done
 
     def own_limit() -> AbstractContextManager[None]:
         return limited(None if seconds is None else seconds - (clock.spent - began))
@@ -45,11 +46,16 @@ def in_turns(
         if clock.over():
             return
         with lock:
-            waiting = sum(weights)
-            limit = (clock.left - until) * min(1.0, threads * weights[number] / waiting)
+            limit: float | None = None
+            left, now = clock.left - until, clock.spent
+            if math.isfinite(clock.left):
+                free = threads * left - sum(max(0.0, end - now) for end in ends)
+                limit = max(1e-3, min(left, free * weights[number] / sum(weights)))
+                ends[number] = now + limit
             weights[number] = 0.0
         with own_limit():
-            step(parts[number], max(1e-3, limit) if math.isfinite(limit) else None)
+            step(parts[number], limit)
+        ends[number] = 0.0
 
     if threads == 1:
         for number in range(len(parts)):

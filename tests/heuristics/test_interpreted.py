@@ -18,6 +18,7 @@ from formulations.aerialedge.pattern_search import tabulated
 from formulations.aerialedge.vector_packing import aggregate
 from formulations.batch.insertion import Occupancy, inserted
 from formulations.batch.neighbourhoods import Neighbourhoods
+from formulations.batch.placement_cuts import placement_cuts
 from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.prospects import prospects
 from formulations.batch.server_cuts import Runs
@@ -178,6 +179,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     halves = np.full(len(crowd.start), 0.5)
     assert [crowd.row(cut) for cut in crowd.violated(halves)]
     assert width_cuts(crowd, halves)
+    assert placement_cuts(crowd, halves)
     few = problem("preemptive").generate(instance_rng(1), **TINY["preemptive"] | {"jobs": 12})
     assert problem("preemptive").solve("by_market", few).solution.status == "optimal"
     stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # far too much for them

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from formulations.batch.instance import Instance
+from formulations.batch.placement_cuts import VIOLATED as MISPLACED
+from formulations.batch.placement_cuts import cheapest, placement_cuts
 from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.prospects import prospects
 from formulations.batch.server_cuts import Runs, saturate
@@ -126,6 +128,54 @@ def test_a_row_counts_every_width_that_leaves_too_little_for_the_others() -> Non
     assert width_cuts(wide, np.full(3, just - 1e-6)) == []
     (cut,) = width_cuts(wide, np.full(3, just + 1e-6))
     at, counts, side = cut.row(wide)
+    assert at.tolist() == [0, 1, 2]
+    assert counts.tolist() == [0.5] * 3
+    assert side == 1.0
+
+
+@given(servers=st.integers(1, 3), workers=st.integers(1, 4), seed=st.integers(0, 9999))
+@settings(max_examples=80, deadline=None)
+def test_no_placement_of_a_run_costs_less_than_the_cheapest(
+    servers: int, workers: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    room, reached = rng.integers(1, 5, servers), rng.integers(0, 2, (1, servers))
+    spent, served = rng.integers(0, 9, (4, servers)).cumsum(axis=0), rng.random((1, servers)) < 0.7
+    reached[0, -1], room[-1], served[0, -1] = 0, 5, True  # so that there is a placement
+    start, end = np.array([rng.integers(0, 2)]), np.array([rng.integers(2, 5)])
+    price = spent[min(end[0] + 1, 3)] - spent[start[0]]
+    most = np.where(reached[0] <= start[0], np.minimum(room, workers), 0)
+    every = [y for y in itertools.product(*(range(m + 1) for m in most)) if sum(y) == workers]
+    together = [y for y in every if any(n == workers and served[0, s] for s, n in enumerate(y))]
+    for fast, placements in ((False, every), (True, together)):
+        found = cheapest.py_func(
+            np.array([0]), start, end, np.array([workers]), np.array([fast]),
+            reached, room, served, spent,
+        )  # fmt: skip
+        assert found.tolist() == [min(price @ np.array(y) for y in placements)]
+
+
+def test_a_run_that_would_have_to_change_its_server_is_cut_off() -> None:
+    # the first reaches server 0 alone, the last server 1 alone: one or the other is in the way of
+    # the second, whose worker each slot by itself has a server for
+    instance = Instance.build(
+        worker_capacity=[[1], [1]],
+        ps_capacity=[[9], [9]],
+        release_slot=[1, 2, 3],
+        num_chunks=[1, 1, 1],
+        work_slow=[2, 2, 1],
+        work_fast=[2, 2, 1],
+        upload_delay=[[0, 9], [0, 0], [9, 0]],
+    )
+    chosen = prospects(instance)
+    runs = Runs(chosen, *PooledColumns(chosen).schedules)
+    soon = (runs.start == instance.release_slot[runs.job]) & ~chosen.choices.fast[runs.choice]
+    runs = runs.take(soon)
+    assert runs.violated(np.ones(3)) == []
+    just = (2.0 / 3.0) * (1.0 + MISPLACED)
+    assert placement_cuts(runs, np.full(3, just - 1e-6)) == []
+    (cut,) = placement_cuts(runs, np.full(3, just + 1e-6))
+    at, counts, side = cut.row(runs)
     assert at.tolist() == [0, 1, 2]
     assert counts.tolist() == [0.5] * 3
     assert side == 1.0

@@ -17,6 +17,7 @@ from formulations.batch.insertion import Occupancy, PlacedJob, inserted, placed_
 from formulations.batch.instance import Instance
 from formulations.batch.intervals import problem_2_pooled, with_cloud
 from formulations.batch.neighbourhoods import Neighbourhoods
+from formulations.batch.placement_cuts import placement_cuts
 from formulations.batch.pooled_columns import PooledColumns, lb_columns, problem_2_pooled_slots
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.prospects import prospects
@@ -192,9 +193,11 @@ def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
         mine = all_runs.take(np.array(at, dtype=np.int64))
         assert mine.violated(np.ones(len(at))) == []
         assert width_cuts(mine, np.ones(len(at))) == []
+        assert placement_cuts(mine, np.ones(len(at))) == []
         halves = np.full(len(all_runs.start), 0.5)
         rows = [all_runs.row(cut) for cut in all_runs.violated(halves)]
         rows += [cut.row(all_runs) for cut in width_cuts(all_runs, halves)]
+        rows += [cut.row(all_runs) for cut in placement_cuts(all_runs, halves)]
         for counted, values, side in rows:
             assert values[np.isin(counted, at)].sum() <= side + 1e-9
 
