@@ -173,9 +173,10 @@ class _Search:
         if self.schedule is None or self.priced is None or not self.planner.exact:
             return None
         together = Together(lambda: not self.clock.over())
-        schedule: Schedule | None = self.schedule
-        while schedule is not None and self.go_on():
-            bound, schedule = together.search(*self.priced, self.cost)
+        before = np.inf
+        while self.cost < before and self.go_on():
+            before = self.cost
+            bound, schedule = together.search(*self.priced, before)
             self.offer(schedule)
             self.raise_bound(bound)
         return together
