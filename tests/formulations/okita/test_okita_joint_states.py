@@ -209,6 +209,23 @@ def test_a_search_that_ends_lets_the_next_go_further_and_one_that_does_not_keeps
     assert together.reach < last
 
 
+def test_a_schedule_no_cheaper_than_the_best_is_not_looked_for_again(monkeypatch):
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    search.cut()
+    searched = []
+
+    def as_cheap(together, pricing, rows, below):
+        searched.append(below)
+        assert len(searched) < 3
+        return -np.inf, search.schedule
+
+    monkeypatch.setattr(Together, "search", as_cheap)
+    search.together()
+    assert searched == [search.cost]
+
+
 def test_it_ends_when_it_is_told_to():
     with pytest.raises(TooManyError):
         states_of(worked_example(), 15.0).search(15.0, lambda: False)
