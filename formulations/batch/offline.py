@@ -181,7 +181,7 @@ class _Search:
         ):
             still = [part for part in parts if not part.closed()]
             still.sort(key=lambda part: part.value - part.bound, reverse=step is _Search.decide)
-            gaps = [part.value - part.bound for part in still]
+            gaps = [p.value - p.bound for p in still] if all(p.best for p in still) else []
             in_turns(still, partial(begun, step), self.clock, share, self.options.threads, gaps)
             if all(part.best for part in parts):
                 self.offer_merged([(j, p.best) for j, p in zip(jobs, parts, strict=True) if p.best])
