@@ -12,6 +12,7 @@ from formulations.batch.placement_cuts import placement_cuts
 from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.server_cuts import Row, Runs, at_most
 from formulations.batch.width_cuts import width_cuts
+from optsched.clock import Clock
 from optsched.session import Session
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution
@@ -72,12 +73,12 @@ class Cutting:
             if not for_good:
                 self._loose[name] = row
 
-    def renew(self, solution: Solution, *, placed: bool = False) -> bool:
+    def renew(self, solution: Solution, placing: Clock | None = None) -> bool:
         """Take rows that the last solution violates, and drop those that are slack in it.
 
         Args:
             solution: the last.
-            placed: whether to look for the costly ones, those of whole runs' placement, too.
+            placing: time for the costly ones, those of runs' placement; None: without them.
 
         Returns:
             Whether it violates any.
@@ -87,8 +88,8 @@ class Cutting:
         runs = self._runs.take(used)
         found = [self._runs.row(cut) for cut in runs.violated(b[used])]
         found += [cut.row(self._runs) for cut in width_cuts(runs, b[used])]
-        if placed:
-            found += [cut.row(self._runs) for cut in placement_cuts(runs, b[used])]
+        if placing is not None:
+            found += [cut.row(self._runs) for cut in placement_cuts(runs, b[used], placing)]
         slack = [
             name
             for name, (at, counts, side) in self._loose.items()

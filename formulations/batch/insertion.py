@@ -41,8 +41,7 @@ class Occupancy:
         self.workers = instance.worker_capacity.T[:, None, :] * whole
         self.services = instance.ps_capacity.T[:, None, :] * whole
         self._last = chosen.last.tolist()
-        reached = instance.release_slot[:, None] + instance.upload_delay
-        self._reached = np.where(chosen.limited, reached, np.iinfo(np.int64).max)
+        self._reached = chosen.reached
         k, bounds = chosen.choices, np.arange(1, instance.jobs)
         columns = k.workers, k.duration, k.fast, chosen.first
         cut = np.searchsorted(k.job, bounds)

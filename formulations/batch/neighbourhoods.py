@@ -51,9 +51,7 @@ class Neighbourhoods:
 
     def _given(self, chosen: Prospects, weight: Floats) -> Crowd:
         instance = chosen.instance
-        since = np.where(
-            chosen.limited, instance.release_slot[:, None] + instance.upload_delay, NEVER
-        )
+        since = np.minimum(chosen.reached, NEVER)
         first = np.full(instance.jobs, NEVER)
         np.minimum.at(first, chosen.choices.job, chosen.first)
         never = 2 * int(chosen.last.max()) + 2  # so that no job is left out for others' sake

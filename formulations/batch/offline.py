@@ -306,7 +306,7 @@ class _Search:
                 before = solution.bound
                 enough = (little and placed) or self.closed() or part.over()
                 placed = placed or little
-                if enough or not cutting.renew(solution, placed=placed):
+                if enough or not cutting.renew(solution, part if placed else None):
                     break
             self.rows = cutting.rows
 

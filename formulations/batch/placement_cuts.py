@@ -22,16 +22,16 @@ import numpy as np
 from formulations.batch.instance import Booleans, Floats, Integers
 from formulations.batch.server_cuts import Row, Runs
 from optsched.arrays import compress, ranges
+from optsched.clock import Clock
 from optsched.jit import njit_cached
 from optsched.model import Model
 from optsched.solve import solve
+from optsched.solvers.options import Options
 
 VIOLATED = 1e-3
 """Part of a side beyond it from which on a cut is worth a row."""
 UNITS = 10_000
 """Of the highest price, before prices are rounded to whole numbers."""
-NEVER = int(np.iinfo(np.int64).max)
-"""Past every slot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +52,9 @@ class PlacementCut:
         part, capacity = runs.take(at), instance.worker_capacity[:, self.kind]
         there = np.flatnonzero((capacity >= 1) & chosen.limited.any(axis=0))
         room, prices = capacity[there].astype(np.int64), self.prices[:, there]
-        since = np.where(
-            chosen.limited, instance.release_slot[:, None] + instance.upload_delay, NEVER
-        )
         cost = cheapest(
             part.job, part.start, part.end, part.workers, chosen.choices.fast[part.choice],
-            since[:, there], room, instance.ps_room[:, there] >= 1,
+            chosen.reached[:, there], room, instance.ps_room[:, there] >= 1,
             np.cumsum(np.vstack([np.zeros_like(prices[:1]), prices]), axis=0),
         )  # fmt: skip
         side = float((prices @ room).sum())
@@ -104,34 +101,32 @@ def cheapest(
     return found
 
 
-def placement_cuts(runs: Runs, share: Floats) -> list[PlacementCut]:
+def placement_cuts(runs: Runs, share: Floats, clock: Clock | None = None) -> list[PlacementCut]:
     """Cuts that a fractional choice of runs violates, for each type at most one for each window.
 
-    Windows are as long as runs are on average; each begins in the middle of the one before.
+    Windows are twice as long as runs are on average; each begins in the middle of the one before.
 
     Args:
         runs: of the choice.
         share: of each, > 0, shape (runs,).
+        clock: once it is over, no more are looked for.
     """
     found: list[PlacementCut] = []
-    instance, usable = runs.chosen.instance, runs.chosen.limited.any(axis=0)
-    kind = instance.worker_type[runs.job]
-    for u in np.unique(kind).tolist():
-        part, own = runs.take(kind == u), share[kind == u]
-        capacity = np.where(usable, instance.worker_capacity[:, u], 0.0)
-        if not np.isfinite(capacity).all():
-            continue
+    clock = Clock(None) if clock is None else clock
+    for u, part, own, capacity in runs.by_type(share):
         length = 2 * max(1, round(float(np.average(part.end - part.start + 1, weights=own))))
         for begin in range(int(part.start.min()), int(part.end.max()) + 1, length // 2):
             near = (part.start < begin + length) & (begin <= part.end)
-            cut = _cut_of(u, part.take(near), own[near], capacity) if near.any() else None
+            if clock.over() or not near.any():
+                continue
+            prices = placement_prices(part.take(near), own[near], capacity, clock)
+            cut = _cut_of(u, part.take(near), own[near], prices)
             found += [] if cut is None else [cut]
     return found
 
 
-def _cut_of(u: int, runs: Runs, share: Floats, capacity: Floats) -> PlacementCut | None:
-    """The cut by which some runs are hardest to place, if they are."""
-    prices = np.maximum(placement_prices(runs, share, capacity), 0.0)
+def _cut_of(u: int, runs: Runs, share: Floats, prices: Floats) -> PlacementCut | None:
+    """The cut at some prices, if a choice of runs violates it."""
     if not prices.any():
         return None
     cut = PlacementCut(u, np.rint(prices * (UNITS / prices.max())).astype(np.int64))
@@ -139,13 +134,14 @@ def _cut_of(u: int, runs: Runs, share: Floats, capacity: Floats) -> PlacementCut
     return cut if share[at] @ counts > (1.0 + VIOLATED) * side else None
 
 
-def placement_prices(runs: Runs, share: Floats, capacity: Floats) -> Floats:
+def placement_prices(runs: Runs, share: Floats, capacity: Floats, clock: Clock) -> Floats:
     """Of a worker on each server in each slot: what one more would place, worker-slots.
 
     Args:
         runs: of one type of worker.
         share: of each, > 0, shape (runs,).
         capacity: of servers, shape (servers,).
+        clock: what time there is.
 
     Returns:
         Shape (slots, servers); all 0 where everything can be placed, or that was not found out.
@@ -162,7 +158,8 @@ def placement_prices(runs: Runs, share: Floats, capacity: Floats) -> Floats:
     model.add("workers", y.sum_by(run, len(share)) <= runs.workers * share)
     model.add("capacity", y[of].sum_by(place, len(rows)) <= capacity[rows % servers])
     model.maximize(y @ length[run])
-    solution = solve(model, "highs")
+    limits = Options(time_limit=clock.within(1.0), stop=clock.stop)
+    solution = solve(model, "highs", options=limits)
     prices = np.zeros((int(runs.end.max()) + 1) * servers)
     if "capacity" in solution.duals:
         prices[rows] = np.abs(solution.duals["capacity"])

@@ -41,6 +41,12 @@ class Prospects:
         return ~self.instance.unlimited
 
     @cached_property
+    def reached(self) -> Integers:
+        """First slot of each job on each server with limits, else no slot; (jobs, servers)."""
+        since = self.instance.release_slot[:, None] + self.instance.upload_delay
+        return np.where(self.limited, since, np.iinfo(np.int64).max)
+
+    @cached_property
     def rooms(self) -> tuple[Floats, Floats]:
         """Workers and parameter servers by type where jobs of it use what has limits, else 0.
 

@@ -11,7 +11,7 @@ The A that a fractional point violates most is a minimum cut between its runs an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,8 +64,7 @@ class Runs:
     def most(self) -> Floats:
         """Workers that each may have on each server, shape (runs, servers)."""
         instance, job = self.chosen.instance, self.job
-        since = instance.release_slot[job, None] + instance.upload_delay[job]
-        reached = self.chosen.limited[job] & (since <= self.start[:, None])
+        reached = self.chosen.reached[job] <= self.start[:, None]
         room = np.where(reached, instance.worker_capacity.T[instance.worker_type[job]], 0.0)
         fast = self.chosen.choices.fast[self.choice]
         alone = (room >= self.workers[:, None]) & (instance.ps_room[job] >= 1)
@@ -78,16 +77,28 @@ class Runs:
         there = (self.start <= cut.slot) & (cut.slot <= self.end)
         at = np.flatnonzero(there & (instance.worker_type[self.job] == cut.kind))
         part, capacity = self.take(at), instance.worker_capacity[:, cut.kind]
-        reached = instance.release_slot[:, None] + instance.upload_delay
-        reached = np.where(self.chosen.limited, reached, np.iinfo(np.int64).max)
         other = np.flatnonzero(~cut.servers & (capacity >= 1) & self.chosen.limited.any(axis=0))
         outside = fitting(
             part.job, part.start, part.workers, self.chosen.choices.fast[part.choice],
-            reached[:, other], capacity[other].astype(np.int64), instance.ps_room[:, other] >= 1,
+            self.chosen.reached[:, other], capacity[other].astype(np.int64),
+            instance.ps_room[:, other] >= 1,
         )  # fmt: skip
         inside = part.workers - outside
         used = np.flatnonzero(inside)
         return at[used], inside[used].astype(float), float(capacity[cut.servers].sum())
+
+    def by_type(self, share: Floats) -> Iterator[tuple[int, Runs, Floats, Floats]]:
+        """Of each type of worker whose capacity is limited: its runs, shares, room on servers.
+
+        Args:
+            share: of each run, shape (runs,).
+        """
+        instance, usable = self.chosen.instance, self.chosen.limited.any(axis=0)
+        kind = instance.worker_type[self.job]
+        for u in np.unique(kind).tolist():
+            capacity = np.where(usable, instance.worker_capacity[:, u], 0.0)
+            if np.isfinite(capacity).all():
+                yield u, self.take(kind == u), share[kind == u], capacity
 
     def violated(self, weight: Floats) -> list[ServerCut]:
         """Cuts that a fractional choice of runs violates, at most one for each type and slot.
@@ -96,15 +107,7 @@ class Runs:
             weight: of each run, above 0, shape (runs,).
         """
         found: list[ServerCut] = []
-        instance = self.chosen.instance
-        kind = instance.worker_type[self.job]
-        usable = self.chosen.limited.any(axis=0)
-        for u in np.unique(kind).tolist():
-            mine = np.flatnonzero(kind == u)
-            part, share = self.take(mine), weight[mine]
-            capacity = np.where(usable, instance.worker_capacity[:, u], 0.0)
-            if not np.isfinite(capacity).all():
-                continue
+        for u, part, share, capacity in self.by_type(weight):
             most, before = part.most(), b""
             for t in np.unique(part.start).tolist():  # nothing is added in other slots
                 now = np.flatnonzero((part.start <= t) & (t <= part.end))

@@ -174,17 +174,13 @@ def width_cuts(runs: Runs, share: Floats) -> list[WidthCut]:
         share: of each, > 0, shape (runs,).
     """
     found: list[WidthCut] = []
-    instance, usable = runs.chosen.instance, runs.chosen.limited.any(axis=0)
-    kind = instance.worker_type[runs.job]
-    for u in np.unique(kind).tolist():
-        part, own = runs.take(kind == u), share[kind == u]
-        room = float(instance.worker_capacity[usable, u].sum())
+    for u, part, own, capacity in runs.by_type(share):
         before = b""
-        for t in np.unique(part.start).tolist() if np.isfinite(room) else ():
+        for t in np.unique(part.start).tolist():
             now = (part.start <= t) & (t <= part.end)  # nothing is added in other slots
             if now.tobytes() != before:
                 before = now.tobytes()
-                cut = _cut_at(t, u, part.take(now), own[now], int(room))
+                cut = _cut_at(t, u, part.take(now), own[now], int(capacity.sum()))
                 found += [] if cut is None else [cut]
     return found
 

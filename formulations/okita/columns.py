@@ -264,6 +264,7 @@ class _Search:
         if not self.go_on():
             return
         exact, limited = self.planner.exact, self.options.time_limit is not None
+        default = GenerationOptions.heuristic_seconds
         found = self.generation(pricing, together).solve(
             GenerationOptions(
                 time_limit=self.clock.within(1.0 if exact else BRANCH_SHARE),
@@ -274,7 +275,7 @@ class _Search:
                 node_limit=None if exact or limited else 1,  # it might never end
                 dive_every=10,
                 master_every=10,
-                heuristic_seconds=10.0 if together is None else HEURISTIC_SECONDS,
+                heuristic_seconds=default if together is None else HEURISTIC_SECONDS,
             )
         )
         self.learn(found)

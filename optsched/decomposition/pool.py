@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -47,7 +46,7 @@ class ColumnPool:
         self.counted: list[tuple[int, frozenset[Condition]]] = []
         """What each row after the coupling rows counts."""
         self.coupling = rows
-        self._known: set[tuple[object, ...]] = set()
+        self._position: dict[tuple[object, ...], int] = {}
         self._units: dict[tuple[int, Feature], tuple[list[int], list[int]]] = {}
         self._cost, self._block = _Growing(np.float64), _Growing(np.int64)
         self._entry_row, self._entry_column = _Growing(np.int64), _Growing(np.int64)
@@ -76,8 +75,8 @@ class ColumnPool:
         new = []
         for column in columns:
             key = _key(column)
-            if key not in self._known:
-                self._known.add(key)
+            if key not in self._position:
+                self._position[key] = len(self._position)
                 new.append(column)
         first = len(self.columns)
         self.columns += new
@@ -136,8 +135,8 @@ class ColumnPool:
 
     def numbers(self, chosen: Iterable[Column]) -> Floats:
         """How often each column is among some of those known, shape (columns,)."""
-        keys = Counter(map(_key, chosen))
-        return np.array([float(keys[_key(column)]) for column in self.columns])
+        at = np.array([self._position[_key(column)] for column in chosen], dtype=np.int64)
+        return np.bincount(at, minlength=len(self)).astype(float)
 
     def matrix(self) -> sp.csr_array:
         """Coefficients of the coupling rows, shape (rows, columns)."""
