@@ -47,7 +47,7 @@ class Dives:
     deadline: float = math.inf
     stop: threading.Event | None = None
     relaxed: MasterPoint | None = field(init=False, default=None)
-    """Optimum of the relaxation over the patterns known when it was last left."""
+    """Optimum of the relaxation over the patterns known when it was last solved."""
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(0)
@@ -164,7 +164,10 @@ class Dives:
                 break
             if not any(self.master.add(self._improving(point, left, unused, n)) for n in nodes):
                 break
-            point = self.master.solve(self.seconds)
+            later = self.master.solve(self.seconds)
+            if later.ending is not MasterStatus.OPTIMAL:  # the prices before it are as valid
+                break
+            point = later
         return point
 
     def _improving(

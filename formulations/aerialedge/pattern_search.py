@@ -9,7 +9,8 @@ no more than
 * if there is a table: what the options to come add on a coarse grid of two resources, sizes
   rounded down to it. Where the grid has a cell per unit, the table is exact for these resources.
 
-Both never grow with later options: the first that cannot beat what is known ends a level.
+Both never grow with later options: the first that cannot beat what is known ends a level. The
+options that still fit at each level lie on a stack, so that those that do not are met once.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from formulations.aerialedge.instance import Floats, Integers
 from optsched.jit import njit_cached
 
 _STEPS = 120  # of the descent to resource prices
+_LEVELS = 8  # of a pattern, for which there is room from the beginning
 _SLACK = 1e-9  # relative error, at most, of what is ahead
 
 
@@ -158,14 +160,25 @@ def fits(offer: Offer, k: int, free: Integers, left: Integers) -> bool:
 
 
 @njit_cached
-def ahead(offer: Offer, first: int, free: Integers, left: Integers, room: float) -> float:
-    """The surrogate relaxation of options from one on: the most they add to a pattern."""
+def narrow(
+    offer: Offer, stack: Integers, first: int, last: int, free: Integers, left: Integers
+) -> int:
+    """Put those options of a part of the stack that still fit on top of it; where they end."""
+    top = last
+    for place in range(first, last):
+        if fits(offer, stack[place], free, left):
+            stack[top] = stack[place]
+            top += 1
+    return top
+
+
+@njit_cached
+def ahead(offer: Offer, options: Integers, left: Integers, room: float) -> float:
+    """The surrogate relaxation of options that fit: the most they add to a pattern."""
     worth = 0.0
-    for k in range(first, len(offer.value)):
+    for k in options:
         if offer.value[k] <= 0:
             break
-        if not fits(offer, k, free, left):
-            continue
         units = left[offer.kind[k]]
         if offer.priced[k] > 0 and units * offer.priced[k] > room:
             return float(worth + offer.value[k] * max(room, 0.0) / offer.priced[k])
@@ -212,8 +225,11 @@ def best_patterns(
         short[terms.term[c]] += 1
     chosen = np.zeros(left.sum() + 1, dtype=np.int64)
     worths, rooms = np.zeros(len(chosen)), np.zeros(len(chosen))  # so that no rounding adds up
+    stack = np.arange(_LEVELS * options)
+    tops = np.zeros(len(chosen), dtype=np.int64)
+    tops[0] = narrow(offer, stack, 0, options, free, left)
     worth, room, dropped = 0.0, offer.room, beat
-    depth, k, visited, new = 0, 0, 0, True
+    depth, place, visited, new = 0, options, 0, True
     while True:
         if new and worth > value[worst]:
             found[worst] = units
@@ -221,42 +237,34 @@ def best_patterns(
             count = min(count + 1, keep)
             worst = int(np.argmin(value)) if count == keep else count
         new = False
-        while k < options:
-            if not fits(offer, k, free, left):
-                k += 1
-                continue
+        if place < tops[depth]:
+            k = int(stack[place])
             visited += 1
             extra = reward(terms, short, units, k) if len(terms.worth) else 0.0
             most = worth + extra
             if offer.value[k] > 0:
-                most += ahead(offer, k, free, left, room)
+                most += ahead(offer, stack[place : tops[depth]], left, room)
             elif extra == 0:
-                k = options
-                break
+                most = value[worst]
             if len(table.most) and most > value[worst]:
                 x = free[table.axes[0]] * table.cells[0] // offer.capacity[table.axes[0]]
                 y = free[table.axes[1]] * table.cells[1] // offer.capacity[table.axes[1]]
                 most = min(most, worth + extra + table.most[k, x, y])
-            if most <= value[worst]:
-                k = options
-            elif visited > nodes:
-                dropped = max(dropped, most)
-                k = options
-            else:
-                new = True
-            break
-        if k < options:  # down, with one more unit
-            chosen[depth] = k
+            if most > value[worst]:
+                new = visited <= nodes
+                dropped = dropped if new else max(dropped, most)
+        if new:  # down, with one more unit
+            chosen[depth] = place
             worths[depth], rooms[depth] = worth, room
             worth += offer.value[k]
             room -= offer.priced[k]
-            depth += 1
             step = 1
         elif depth == 0:
             break
         else:  # up, to go on with the next option
             depth -= 1
-            k = chosen[depth]
+            place = chosen[depth]
+            k = int(stack[place])
             worth, room = worths[depth], rooms[depth]
             step = -1
         units[k] += step
@@ -270,7 +278,14 @@ def best_patterns(
                 if step > 0 and short[t] == 0:
                     worth += terms.worth[t]
         if step < 0:
-            k += 1
+            place += 1
+            continue
+        last = tops[depth]
+        if 2 * last - place > len(stack):
+            stack = np.concatenate((stack, stack))
+        depth += 1
+        tops[depth] = narrow(offer, stack, place, last, free, left)
+        place = last
     best = value[:count].max() if count else beat
     return found[:count], value[:count], max(best, dropped)
 
@@ -298,46 +313,52 @@ def maximal_patterns(
     free, left = offer.capacity.copy(), offer.number.copy()
     chosen = np.zeros(left.sum() + 1, dtype=np.int64)
     rooms = np.zeros(len(chosen))
-    worth, room, depth, k, visited, written = 0.0, offer.room, 0, 0, 0, 0
+    stack = np.arange(_LEVELS * options)
+    tops = np.zeros(len(chosen), dtype=np.int64)
+    tops[0] = narrow(offer, stack, 0, options, free, left)
+    worth, room, depth, place, visited, written = 0.0, offer.room, 0, options, 0, 0
     enough = least - 0.5 - _SLACK * abs(least)  # what is ahead is not computed exactly
     while True:
         down = False
-        while k < options and not down:
-            down = fits(offer, k, free, left)
-            if not down:
-                k += 1
-                continue
+        if place < tops[depth]:
             visited += 1
-            if worth + ahead(offer, k, free, left, room) < enough:
-                down, k = False, options
+            down = worth + ahead(offer, stack[place : tops[depth]], left, room) >= enough
         if not down and worth >= least and _full(offer, free, left):
             if count == most:
                 return held[:written], ends[:count], False
             while written + depth > len(held):
                 held = np.concatenate((held, np.zeros(len(held), dtype=np.int64)))
-            held[written : written + depth] = chosen[:depth]
+            held[written : written + depth] = stack[chosen[:depth]]
             written += depth
             ends[count] = written
             count += 1
         if visited > nodes:
             return held[:written], ends[:count], False
         if down:
-            chosen[depth], rooms[depth] = k, room
+            k = int(stack[place])
+            chosen[depth], rooms[depth] = place, room
             room -= offer.priced[k]
-            depth += 1
             step = 1
         elif depth == 0:
             return held[:written], ends[:count], True
         else:
             depth -= 1
-            k, room = chosen[depth], rooms[depth]
+            place, room = chosen[depth], rooms[depth]
+            k = int(stack[place])
             step = -1
         worth += step * offer.value[k]
         left[offer.kind[k]] -= step
         for r in range(resources):
             free[r] -= step * offer.size[k, r]
         if not down:
-            k += 1
+            place += 1
+            continue
+        last = tops[depth]
+        if 2 * last - place > len(stack):
+            stack = np.concatenate((stack, stack))
+        depth += 1
+        tops[depth] = narrow(offer, stack, place, last, free, left)
+        place = last
 
 
 @njit_cached

@@ -1,8 +1,11 @@
 """Packings by diving, against enumeration."""
 
 import threading
+from dataclasses import replace
+from itertools import count
 
 import numpy as np
+import pytest
 from aerialedge_cases import enumerated_optimum, instances
 from hypothesis import given, settings
 
@@ -12,6 +15,7 @@ from formulations.aerialedge.dive import Dives
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.patterns import solve_patterns
 from formulations.aerialedge.vector_packing import aggregate, to_schedule, total_weight
+from optsched.decomposition.master import MasterStatus
 
 
 @given(instance=instances())
@@ -53,6 +57,25 @@ def test_dives_meet_the_bound_that_quick_rules_miss() -> None:
     known = solve_patterns(packing, start=start, known=dives.patterns(), time_limit=60)
     assert known.solution.root_bound is not None
     assert lightest == round(known.solution.root_bound)
+
+
+def test_a_relaxation_cut_short_keeps_the_prices_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    packing = aggregate(bins_of_two_sizes(), 0)
+    dives = Dives(packing, best_start(packing))
+    solve, calls = dives.master.solve, count(1)
+    in_time, late = MasterStatus.OPTIMAL, MasterStatus.LIMIT
+    monkeypatch.setattr(
+        dives.master,
+        "solve",
+        lambda seconds: replace(solve(seconds), ending=in_time if next(calls) < 4 else late),
+    )
+    dives.relax()
+    assert next(calls) == 5  # it ended early
+    prices = dives.prices(np.inf)
+    optimum = solve_patterns(packing, start=best_start(packing), time_limit=60).solution
+    assert prices is not None
+    assert optimum.bound is not None
+    assert 0 < prices.bound <= optimum.bound
 
 
 def test_a_dive_ends_when_it_is_asked_to() -> None:

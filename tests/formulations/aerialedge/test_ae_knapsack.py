@@ -74,3 +74,14 @@ def test_nothing_is_returned_that_does_not_beat_what_was_asked(case) -> None:
     assert len(found.units) == 0
     assert found.most >= best
     assert found.most <= best + 0.01 + 1e-9
+
+
+def test_a_pattern_may_hold_many_units_of_one_option() -> None:
+    knapsack = Knapsack(
+        np.ones((1, 1), np.int64), np.zeros(1, np.int64), np.array([40]), np.array([50])
+    )
+    value = np.ones(1)
+    assert knapsack.solve(value, beat=0.0, keep=1).units.tolist() == [[40]]
+    listed = knapsack.listed(value, least=1.0, most=10)
+    assert listed is not None
+    assert listed.toarray().tolist() == [[40]]
