@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.instance import Floats, Integers
+from formulations.okita.instance import Booleans, Floats, Integers
 from optsched.jit import njit_cached
 
 
@@ -74,23 +74,45 @@ def enter(points: Integers, table: Integers, count: int) -> None:
 
 
 @njit_cached
-def _fits(
-    before: Integers,
-    workers: Integers,
-    server: int,
-    worker_demand: Integers,
-    server_demand: Integers,
-    left: Integers,
-) -> bool:
-    """Whether a move fits into what is left, and what it leaves, written."""
-    for r in range(before.shape[0]):
-        for k in range(before.shape[1]):
-            left[r, k] = before[r, k] - workers[r] * worker_demand[k]
-            if r == server:
-                left[r, k] -= server_demand[k]
-            if left[r, k] < 0:
-                return False
+def _fits(system: System, j: int, workers: Integers, server: int, left: Integers) -> bool:
+    """Whether a job's workers and its server fit into what is left, shape (sites, resources)."""
+    for r in range(left.shape[0]):
+        if workers[r] > 0 or r == server:
+            for k in range(left.shape[1]):
+                held = workers[r] * system.worker_demand[j, k]
+                if r == server:
+                    held += system.server_demand[j, k]
+                if held > left[r, k]:
+                    return False
     return True
+
+
+@njit_cached
+def _take(
+    system: System, slot: Slot, j: int, n: int, left: Integers, kept: Floats, rest: Integers,
+    worth: Floats,
+) -> None:  # fmt: skip
+    """Write what entry ``n`` of a job leaves, and what that is worth.
+
+    Args:
+        system: the jobs.
+        slot: what they are offered.
+        j: the job.
+        n: the entry.
+        left: what is left before it, shape (sites, resources).
+        kept: what that is worth, by site.
+        rest: written: what is left after it.
+        worth: written: what that is worth.
+    """
+    for r in range(len(kept)):
+        count, serves = slot.workers[n, r], r == slot.site[n]
+        worth[r] = kept[r] - count * slot.worker[j, r]
+        if serves:
+            worth[r] -= slot.server[j, r]
+        for k in range(left.shape[1]):
+            rest[r, k] = left[r, k] - count * system.worker_demand[j, k]
+            if serves:
+                rest[r, k] -= system.server_demand[j, k]
 
 
 @njit_cached
@@ -120,6 +142,46 @@ def _lost(system: System, slot: Slot, rest: Integers, left: Integers, kept: Floa
         if not used:
             total += kept[r]
     return total
+
+
+@njit_cached
+def _in_turn(begin: Integers, end: Integers, idle: Booleans) -> Integers:
+    """Jobs that are not idle, those of the fewest moves first; the last job if all are."""
+    turn, count = np.empty(len(begin), dtype=np.int64), 0
+    for j in range(len(begin)):
+        if idle[j] and (count > 0 or j < len(begin) - 1):
+            continue
+        at, moves = count, end[j] - begin[j]
+        while at > 0 and end[turn[at - 1]] - begin[turn[at - 1]] > moves:
+            turn[at] = turn[at - 1]
+            at -= 1
+        turn[at] = j
+        count += 1
+    return turn[:count]
+
+
+@njit_cached
+def _reach(
+    points: Integers, remains: Floats, origin: Integers, moved: Integers, table: Integers,
+    said: Integers, wanted: Integers, at: Integers, x: int, left: float,
+) -> bool:  # fmt: skip
+    """Enter the state ``wanted``, come to from state ``x`` by entries ``at``; False: no room."""
+    h = _place(points, table, wanted)
+    y = table[h]
+    if y < 0:
+        y = said[0]
+        if y == len(points):
+            said[1] = FULL
+            return False
+        table[h] = y
+        points[y] = wanted
+        said[0] = y + 1
+    elif remains[y] >= left:
+        return True
+    remains[y] = left
+    origin[y] = x
+    moved[y] = at
+    return True
 
 
 @njit_cached
@@ -154,15 +216,15 @@ def expand(
         said: written: how many states there are, and how this ended.
         steps: combinations after which to return.
     """
-    first, last, added, dearer = slot.first, slot.last, slot.added, slot.dearer
-    site, to, worth = slot.site, slot.to, slot.worth.sum()
+    added, dearer, worth = slot.added, slot.dearer, slot.worth.sum()
     jobs, sites = point.shape[1], len(slot.worth)
-    room = np.empty((jobs + 1, sites, system.capacity.shape[1]), dtype=np.int64)
+    room = np.empty((jobs, sites, system.capacity.shape[1]), dtype=np.int64)
     room[0] = system.capacity
-    kept = np.empty((jobs + 1, sites))
+    kept = np.empty((jobs, sites))
     kept[0] = slot.worth
     at, wanted = np.empty(jobs, dtype=np.int64), np.empty(jobs, dtype=np.int64)
-    busy = np.empty(jobs, dtype=np.int64)
+    begin, end = np.empty(jobs, dtype=np.int64), np.empty(jobs, dtype=np.int64)
+    idle = np.empty(jobs, dtype=np.bool_)
     paid, least = np.zeros(jobs + 1), np.zeros(jobs + 1)
     dues, mild = np.zeros(jobs + 1), np.zeros(jobs + 1)
     total = 0
@@ -170,77 +232,55 @@ def expand(
     for x in range(begun, len(point)):
         if total > steps:
             return x
-        stuck, tried, idle = False, 0, jobs
-        for j in range(jobs - 1, -1, -1):
-            at[j] = first[j, point[x, j]]
-            end = last[j, point[x, j]]
-            stuck = stuck or at[j] == end
-            if stuck:
-                break
-            least[j] = least[j + 1] + added[at[j] : end].min()
-            mild[j] = mild[j + 1] + dearer[at[j]]
-            if end > at[j] + 1 or site[at[j]] >= 0:
-                idle -= 1
-                busy[idle] = j
-        j = -1 if stuck else 0
-        while j >= 0:
+        for j in range(jobs):
+            begin[j], end[j] = slot.first[j, point[x, j]], slot.last[j, point[x, j]]
+        if (begin == end).any():
+            continue
+        at[:] = begin
+        paid[0] = dues[0] = 0.0
+        for j in range(jobs):
+            idle[j] = end[j] == begin[j] + 1 and slot.site[begin[j]] < 0
+            wanted[j] = slot.to[begin[j]]
+        turn = _in_turn(begin, end, idle)
+        idle[turn] = False
+        for n in begin[idle]:
+            paid[0] += added[n]
+            dues[0] += dearer[n]
+        depth = len(turn)
+        least[depth] = mild[depth] = 0.0
+        for d in range(depth - 1, -1, -1):
+            j = int(turn[d])
+            least[d] = least[d + 1] + added[begin[j] : end[j]].min()
+            mild[d] = mild[d + 1] + dearer[begin[j]]
+        tried, d = 0, 0
+        while d >= 0:
+            j = int(turn[d])
             n = at[j]
-            if n == last[j, point[x, j]] or dues[j] + dearer[n] + mild[j + 1] > spare[x]:
-                at[j] = first[j, point[x, j]]
-                j -= 1
-                if j >= 0:
-                    at[j] += 1
+            if n == end[j] or dues[d] + dearer[n] + mild[d + 1] > spare[x]:
+                at[j] = begin[j]
+                d -= 1
+                if d >= 0:
+                    at[turn[d]] += 1
                 continue
             tried += 1
             if tried > steps:
                 said[1] = ENDLESS
                 return x
-            paid[j + 1] = paid[j] + added[n]
-            dues[j + 1] = dues[j] + dearer[n]
-            good = paid[j + 1] + least[j + 1] + worth <= spare[x]
-            if good and site[n] < 0:
-                room[j + 1] = room[j]
-                kept[j + 1] = kept[j]
-            elif good:
-                workers, server = slot.workers[n], site[n]
-                good = _fits(
-                    room[j], workers, server, system.worker_demand[j], system.server_demand[j],
-                    room[j + 1],
-                )  # fmt: skip
-                for r in range(sites):
-                    kept[j + 1, r] = kept[j, r] - workers[r] * slot.worker[j, r]
-                kept[j + 1, server] -= slot.server[j, server]
-            if good and j < jobs - 1:
-                later = idle
-                while later < jobs and busy[later] <= j:
-                    later += 1
-                lost = _lost(system, slot, busy[later:], room[j + 1], kept[j + 1])
-                good = dues[j + 1] + mild[j + 1] + lost <= spare[x]
-            if not good:
-                at[j] += 1
-                continue
-            if j < jobs - 1:
-                j += 1
-                continue
-            at[j] += 1
-            for i in range(jobs):
-                wanted[i] = to[at[i] if i < j else n]
-            left = spare[x] - worth - paid[jobs]
-            h = _place(points, table, wanted)
-            y = table[h]
-            if y < 0:
-                y = said[0]
-                if y == len(points):
-                    said[1] = FULL
+            paid[d + 1] = paid[d] + added[n]
+            dues[d + 1] = dues[d] + dearer[n]
+            left = spare[x] - worth - paid[d + 1]
+            good = least[d + 1] <= left and _fits(system, j, slot.workers[n], slot.site[n], room[d])
+            if good and d < depth - 1:
+                _take(system, slot, j, n, room[d], kept[d], room[d + 1], kept[d + 1])
+                lost = _lost(system, slot, turn[d + 1 :], room[d + 1], kept[d + 1])
+                good = dues[d + 1] + mild[d + 1] + lost <= spare[x]
+            if good:
+                wanted[j] = slot.to[n]
+                if d < depth - 1:
+                    d += 1
+                    continue
+                if not _reach(points, remains, origin, moved, table, said, wanted, at, x, left):
                     return x
-                table[h] = y
-                points[y] = wanted
-                said[0] = y + 1
-            elif remains[y] >= left:
-                continue
-            remains[y] = left
-            origin[y] = x
-            for i in range(jobs):
-                moved[y, i] = at[i] if i < j else n
+            at[j] += 1
         total += tried
     return len(point)
