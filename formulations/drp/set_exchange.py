@@ -23,24 +23,30 @@ from optsched.jit import limit_left, limited, njit_cached
 
 STEPS = 20_000
 """Steps between two looks at the clock."""
+DRAWS = 10
+"""Random numbers of a step."""
 LENGTH = 8
 """Steps of the first cooling, for each triple of jobs."""
 DOUBLINGS = 5
 """Coolings after which they get no longer; each is twice as long as the one before until then."""
 BEGINNINGS = 12
 """Coolings in vain after which the search ends."""
-WARMTH = (0.02, 0.005)
+WARMTH = (0.015, 0.002)
 """Excess that is accepted by one step in e, at first and in the end."""
 MARGINS = (0.05, 0.2)
 """By which sets may be dearer than the cheapest of their job: drawn anew for every beginning."""
 DISORDER = 0.2
 """Relative, of the prices by which the first jobs are chosen."""
+FOCUSED = 0.3
+"""Part of the steps that take a job from an overfull server."""
 EXCHANGED = 0.3
 """Part of the steps that exchange a job for one outside."""
 PLACED = 0.03
 """Part of them that place the nodes of a job anew."""
 HOPELESS = 0.5
 """Excess added by a job from which on no second one is moved."""
+LOAD_WEIGHT = 0.25
+"""Of loads beyond 1 beside storage beyond 1: a node moves more easily than a service."""
 ROUNDING = 1e-11
 """Excess that counts as none."""
 
@@ -145,7 +151,7 @@ class SetExchange:
             if not go_on():
                 break
             warmth = WARMTH[0] * (WARMTH[1] / WARMTH[0]) ** (began / length)
-            noise = rng.random((min(STEPS, length - began), 8))
+            noise = rng.random((min(STEPS, length - began), DRAWS))
             if anneal(sets, self.demand, state, noise, float(warmth)):
                 inside = state.chosen[self.instance.node_job] >= 0
                 return np.where(inside, state.at, NO_SERVER)
@@ -189,13 +195,13 @@ def storage_excess(state: State) -> float:
 
 @njit_cached
 def load_excess(state: State) -> float:
-    """Inbound bandwidth and load factor beyond 1, over all servers."""
+    """Inbound bandwidth and load factor beyond 1, over all servers, times LOAD_WEIGHT."""
     total = 0.0
     for j in range(len(state.load)):
         load = state.load[j]
         total += max(0.0, load[0] - 1.0)
         total += max(0.0, load_factor(load[1], load[2], load[3]) - 1.0)
-    return total
+    return LOAD_WEIGHT * total
 
 
 @njit_cached
@@ -316,11 +322,35 @@ def best_set(
 
 
 @njit_cached
+def overfull(state: State, where: float) -> int:
+    """A server that is too full, looked for from ``where`` in [0, 1) on; -1 if there is none."""
+    servers = len(state.stored)
+    for t in range(servers):
+        j = (t + int(where * servers)) % servers
+        load = state.load[j]
+        if max(state.stored[j], load[0], load_factor(load[1], load[2], load[3])) > 1.0:
+            return j
+    return -1
+
+
+@njit_cached
+def stands(sets: CoveringSets, n: int, j: int) -> bool:
+    """Whether a set is one, and server j, if that is one, is among its own."""
+    if n < 0 or j < 0:
+        return n >= 0
+    found = False
+    for q in range(sets.start[n], sets.start[n + 1]):
+        found = found or sets.server[q] == j
+    return found
+
+
+@njit_cached
 def proposal(sets: CoveringSets, state: State, noise: Floats) -> tuple[int, int]:
     """A job inside and the set that comes for it: of it, perhaps the same, or of one outside."""
     jobs = len(state.chosen)
     k = int(noise[0] * jobs)
-    while state.chosen[k] < 0:
+    full = overfull(state, noise[9]) if noise[8] < FOCUSED else -1
+    while not stands(sets, state.chosen[k], full):
         k = (k + 1) % jobs
     if noise[1] < PLACED:
         return k, state.chosen[k]
@@ -344,7 +374,7 @@ def anneal(sets: CoveringSets, demand: Demand, state: State, noise: Floats, warm
         sets: on which jobs may stand.
         demand: what jobs ask.
         state: changed in place.
-        noise: uniform in [0, 1), shape (steps, 8).
+        noise: uniform in [0, 1), shape (steps, DRAWS).
         warmth: excess that one step in e accepts.
 
     Returns:

@@ -16,13 +16,19 @@ from formulations.drp.generator import generate, tiny
 from formulations.drp.loads import server_load_factor
 from formulations.drp.service_columns import ServiceColumns
 from formulations.drp.set_exchange import (
+    DRAWS,
+    LOAD_WEIGHT,
     SetExchange,
     anneal,
     beside,
     best_set,
     enter,
     load_excess,
+    load_factor,
+    overfull,
+    proposal,
     stand,
+    stands,
     storage_excess,
 )
 from optsched.decomposition import GenerationOptions
@@ -112,6 +118,11 @@ def recounted(search, sets, state):
     return stored, load
 
 
+def factors(state):
+    """Load factor of every server."""
+    return [load_factor(*row[1:]) for row in state.load]
+
+
 @given(instance=instances(**SHARED), seed=st.integers(0, 99), data=st.data())
 @examples(20)
 def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed, data):
@@ -123,7 +134,7 @@ def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed, data):
         return
     target = data.draw(st.integers(1, usable))
     state = search._begin(rng, sets, target)
-    anneal(sets, search.demand, state, rng.random((50, 8)), 0.2)
+    anneal(sets, search.demand, state, rng.random((50, DRAWS)), 0.2)
     assert (state.chosen >= 0).sum() == target
     for k in np.flatnonzero(state.chosen >= 0).tolist():
         assert sets.job[state.chosen[k]] == k
@@ -131,8 +142,28 @@ def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed, data):
     assert state.stored == pytest.approx(stored, abs=1e-12)
     assert state.load == pytest.approx(load, abs=1e-12)
     over = np.maximum(0, load[:, 0] - 1) + np.maximum(0, server_load_factor(*load[:, 1:].T) - 1)
-    assert load_excess(state) == pytest.approx(over.sum(), abs=1e-12)
+    assert load_excess(state) == pytest.approx(LOAD_WEIGHT * over.sum(), abs=1e-12)
     assert storage_excess(state) == pytest.approx(np.maximum(0, stored - 1).sum(), abs=1e-12)
+    full = overfull(state, rng.random())
+    assert (full >= 0) == (max(state.stored.max(), *state.load[:, 0], *factors(state)) > 1)
+    for n in range(len(sets.job)):
+        held = sets.server[sets.start[n] : sets.start[n + 1]]
+        assert stands(sets, n, full) == (full < 0 or full in held)
+
+
+def test_a_job_that_goes_first_stands_on_a_server_that_is_too_full():
+    """Of three jobs two share a server that has room for one; the third is never taken."""
+    instance = system([(0, 1, [0]), (1, 1, [0]), (2, 1, [1])], [9, 9],
+                      service_size_bytes=[3.0] * 3, server_storage_bytes=[5.0] * 2)  # fmt: skip
+    sets = free_sets(instance)
+    search = SetExchange(instance, sets, np.random.default_rng(0))
+    state = search._begin(search.rng, sets, 3)
+    draws = np.random.default_rng(1).random((200, DRAWS))
+    assert {overfull(state, where) for where in draws[:, 9]} == {0}
+    draws[:, 8] = 0.0
+    assert {proposal(sets, state, row)[0] for row in draws} == {0, 1}
+    draws[:, 8] = 1.0
+    assert {proposal(sets, state, row)[0] for row in draws} == {0, 1, 2}
 
 
 def test_two_services_change_places_where_storage_leaves_no_room_between():
