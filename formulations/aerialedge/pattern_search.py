@@ -173,6 +173,34 @@ def narrow(
 
 
 @njit_cached
+def _below(
+    offer: Offer,
+    stack: Integers,
+    tops: Integers,
+    depth: int,
+    first: int,
+    free: Integers,
+    left: Integers,
+) -> Integers:
+    """Begin a level with what still fits of the one above it; the stack, longer if need be.
+
+    Args:
+        offer: the options.
+        stack: of them, level upon level.
+        tops: where levels end, written at ``depth``.
+        depth: of the level.
+        first: place from which on options of the level above count.
+        free: capacity that is left.
+        left: units that are left.
+    """
+    last = tops[depth - 1]
+    if 2 * last - first > len(stack):
+        stack = np.concatenate((stack, stack))
+    tops[depth] = narrow(offer, stack, first, last, free, left)
+    return stack
+
+
+@njit_cached
 def ahead(offer: Offer, options: Integers, left: Integers, room: float) -> float:
     """The surrogate relaxation of options that fit: the most they add to a pattern."""
     worth = 0.0
@@ -280,12 +308,9 @@ def best_patterns(
         if step < 0:
             place += 1
             continue
-        last = tops[depth]
-        if 2 * last - place > len(stack):
-            stack = np.concatenate((stack, stack))
         depth += 1
-        tops[depth] = narrow(offer, stack, place, last, free, left)
-        place = last
+        stack = _below(offer, stack, tops, depth, place, free, left)
+        place = tops[depth - 1]
     best = value[:count].max() if count else beat
     return found[:count], value[:count], max(best, dropped)
 
@@ -353,12 +378,9 @@ def maximal_patterns(
         if not down:
             place += 1
             continue
-        last = tops[depth]
-        if 2 * last - place > len(stack):
-            stack = np.concatenate((stack, stack))
         depth += 1
-        tops[depth] = narrow(offer, stack, place, last, free, left)
-        place = last
+        stack = _below(offer, stack, tops, depth, place, free, left)
+        place = tops[depth - 1]
 
 
 @njit_cached
