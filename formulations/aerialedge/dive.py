@@ -127,8 +127,9 @@ class Dives:
                 point = self._generate(left, unused)
             if self.over or _hopeless(point, best):
                 return None
-            least = np.pad(least, (0, len(point.weights) - len(least)))
-            order = point.weights - least
+            columns = len(self.master.pool)  # those the point does not know yet count nothing
+            least = np.pad(least, (0, columns - len(least)))
+            order = np.pad(point.weights, (0, columns - len(point.weights))) - least
             order *= 1 - shake * self.rng.random(len(order))
             taken = self._take(order, left, unused)
             if not taken:
@@ -147,7 +148,7 @@ class Dives:
         seconds: float = math.inf,
         nodes: Sequence[int] = (_NODES,),
     ) -> MasterPoint:
-        """The relaxation, with new patterns of the items left.
+        """The relaxation, with new patterns of the items left; the last one solved to the end.
 
         Args:
             left: items of each type.
@@ -158,9 +159,10 @@ class Dives:
         """
         enough = time.perf_counter() + seconds
         point = self.master.solve(self.seconds)
+        if point.ending is not MasterStatus.OPTIMAL:
+            return point
         for _ in range(rounds):
-            late = self.over or time.perf_counter() > enough
-            if point.ending is not MasterStatus.OPTIMAL or late:
+            if self.over or time.perf_counter() > enough:
                 break
             if not any(self.master.add(self._improving(point, left, unused, n)) for n in nodes):
                 break

@@ -1,10 +1,11 @@
 """So many jobs of DSRP by annealing over the sets of servers that their services stand on.
 
 A fixed number of jobs is inside, each on one covering set, its nodes on servers of that set;
-servers may be overfull. A step puts a job on another set, or another job in. Where that makes a
-server's storage too full, a second job leaves that server for its best other set: storage is filled
-almost to the last byte, and only exchanges of services of about the same size keep it so. What a
-step makes worse it may keep with a probability that falls as the search cools (Metropolis).
+servers may be overfull. A step puts a job, often one on an overfull server, on another set, or
+another job in its place. Where that makes a server's storage too full, a second job leaves that
+server for its best other set: storage is filled almost to the last byte, and only exchanges of
+services of about the same size keep it so. What a step makes worse it may keep with a probability
+that falls as the search cools (Metropolis).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ PLACED = 0.03
 HOPELESS = 0.5
 """Excess added by a job from which on no second one is moved."""
 LOAD_WEIGHT = 0.25
-"""Of loads beyond 1 beside storage beyond 1: a node moves more easily than a service."""
+"""Of load beyond 1, where storage beyond 1 counts whole."""
 ROUNDING = 1e-11
 """Excess that counts as none."""
 
@@ -263,6 +264,17 @@ def enter(
 
 
 @njit_cached
+def stands(sets: CoveringSets, n: int, j: int) -> bool:
+    """Whether a set is one, and server j, if that is one, is among its own."""
+    if n < 0 or j < 0:
+        return n >= 0
+    found = False
+    for q in range(sets.start[n], sets.start[n + 1]):
+        found = found or sets.server[q] == j
+    return found
+
+
+@njit_cached
 def beside(sets: CoveringSets, state: State, n: int, k: int, where: float, who: float) -> int:
     """A job other than k on a server of a set that is overfull; -1 where there is none.
 
@@ -281,12 +293,9 @@ def beside(sets: CoveringSets, state: State, n: int, k: int, where: float, who: 
             continue
         for t in range(jobs):
             other = (t + int(who * jobs)) % jobs
-            m = state.chosen[other]
-            if other == k or other == sets.job[n] or m < 0:
-                continue
-            for q in range(sets.start[m], sets.start[m + 1]):
-                if sets.server[q] == j:
-                    return other
+            apart = other != k and other != sets.job[n]
+            if apart and stands(sets, state.chosen[other], j):
+                return other
         return -1
     return -1
 
@@ -331,17 +340,6 @@ def overfull(state: State, where: float) -> int:
         if max(state.stored[j], load[0], load_factor(load[1], load[2], load[3])) > 1.0:
             return j
     return -1
-
-
-@njit_cached
-def stands(sets: CoveringSets, n: int, j: int) -> bool:
-    """Whether a set is one, and server j, if that is one, is among its own."""
-    if n < 0 or j < 0:
-        return n >= 0
-    found = False
-    for q in range(sets.start[n], sets.start[n + 1]):
-        found = found or sets.server[q] == j
-    return found
 
 
 @njit_cached

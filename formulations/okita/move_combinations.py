@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.instance import Booleans, Floats, Integers
+from formulations.okita.instance import Floats, Integers
 from optsched.jit import njit_cached
 
 
@@ -145,22 +145,6 @@ def _lost(system: System, slot: Slot, rest: Integers, left: Integers, kept: Floa
 
 
 @njit_cached
-def _in_turn(begin: Integers, end: Integers, idle: Booleans) -> Integers:
-    """Jobs that are not idle, those of the fewest moves first; the last job if all are."""
-    turn, count = np.empty(len(begin), dtype=np.int64), 0
-    for j in range(len(begin)):
-        if idle[j] and (count > 0 or j < len(begin) - 1):
-            continue
-        at, moves = count, end[j] - begin[j]
-        while at > 0 and end[turn[at - 1]] - begin[turn[at - 1]] > moves:
-            turn[at] = turn[at - 1]
-            at -= 1
-        turn[at] = j
-        count += 1
-    return turn[:count]
-
-
-@njit_cached
 def _reach(
     points: Integers, remains: Floats, origin: Integers, moved: Integers, table: Integers,
     said: Integers, wanted: Integers, at: Integers, x: int, left: float,
@@ -241,8 +225,10 @@ def expand(
         for j in range(jobs):
             idle[j] = end[j] == begin[j] + 1 and slot.site[begin[j]] < 0
             wanted[j] = slot.to[begin[j]]
-        turn = _in_turn(begin, end, idle)
-        idle[turn] = False
+        if idle.all():  # one of them makes the choice that there is
+            idle[jobs - 1] = False
+        busy = np.flatnonzero(~idle)
+        turn = busy[np.argsort((end - begin)[busy], kind="mergesort")]  # fewest moves first
         for n in begin[idle]:
             paid[0] += added[n]
             dues[0] += dearer[n]

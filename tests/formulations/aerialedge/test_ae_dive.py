@@ -1,6 +1,7 @@
 """Packings by diving, against enumeration."""
 
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
@@ -59,9 +60,8 @@ def test_dives_meet_the_bound_that_quick_rules_miss() -> None:
     assert lightest == round(known.solution.root_bound)
 
 
-def test_a_relaxation_cut_short_keeps_the_prices_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    packing = aggregate(bins_of_two_sizes(), 0)
-    dives = Dives(packing, best_start(packing))
+def cut_short(dives: Dives, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Let the fourth relaxation and all later ones end at a limit; numbers of those to come."""
     solve, calls = dives.master.solve, count(1)
     in_time, late = MasterStatus.OPTIMAL, MasterStatus.LIMIT
     monkeypatch.setattr(
@@ -69,6 +69,13 @@ def test_a_relaxation_cut_short_keeps_the_prices_it_has(monkeypatch: pytest.Monk
         "solve",
         lambda seconds: replace(solve(seconds), ending=in_time if next(calls) < 4 else late),
     )
+    return calls
+
+
+def test_a_relaxation_cut_short_keeps_the_prices_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    packing = aggregate(bins_of_two_sizes(), 0)
+    dives = Dives(packing, best_start(packing))
+    calls = cut_short(dives, monkeypatch)
     dives.relax()
     assert next(calls) == 5  # it ended early
     prices = dives.prices(np.inf)
@@ -76,6 +83,15 @@ def test_a_relaxation_cut_short_keeps_the_prices_it_has(monkeypatch: pytest.Monk
     assert prices is not None
     assert optimum.bound is not None
     assert 0 < prices.bound <= optimum.bound
+
+
+def test_no_packing_comes_of_relaxations_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dive begins at the last one solved, which does not know the patterns found after it."""
+    packing = aggregate(bins_of_two_sizes(), 0)
+    dives = Dives(packing, best_start(packing))
+    calls = cut_short(dives, monkeypatch)
+    assert list(dives.packings()) == []
+    assert next(calls) > 5  # a dive was begun
 
 
 def test_a_dive_ends_when_it_is_asked_to() -> None:
