@@ -264,17 +264,6 @@ def enter(
 
 
 @njit_cached
-def stands(sets: CoveringSets, n: int, j: int) -> bool:
-    """Whether a set is one, and server j, if that is one, is among its own."""
-    if n < 0 or j < 0:
-        return n >= 0
-    found = False
-    for q in range(sets.start[n], sets.start[n + 1]):
-        found = found or sets.server[q] == j
-    return found
-
-
-@njit_cached
 def beside(sets: CoveringSets, state: State, n: int, k: int, where: float, who: float) -> int:
     """A job other than k on a server of a set that is overfull; -1 where there is none.
 
@@ -293,9 +282,12 @@ def beside(sets: CoveringSets, state: State, n: int, k: int, where: float, who: 
             continue
         for t in range(jobs):
             other = (t + int(who * jobs)) % jobs
-            apart = other != k and other != sets.job[n]
-            if apart and stands(sets, state.chosen[other], j):
-                return other
+            m = state.chosen[other]
+            if other == k or other == sets.job[n] or m < 0:
+                continue
+            for q in range(sets.start[m], sets.start[m + 1]):  # a call would cost a tenth of a step
+                if sets.server[q] == j:
+                    return other
         return -1
     return -1
 
@@ -340,6 +332,17 @@ def overfull(state: State, where: float) -> int:
         if max(state.stored[j], load[0], load_factor(load[1], load[2], load[3])) > 1.0:
             return j
     return -1
+
+
+@njit_cached
+def stands(sets: CoveringSets, n: int, j: int) -> bool:
+    """Whether a set is one, and server j, if that is one, is among its own."""
+    if n < 0 or j < 0:
+        return n >= 0
+    q = sets.start[n]
+    while q < sets.start[n + 1] and sets.server[q] != j:
+        q += 1
+    return bool(q < sets.start[n + 1])
 
 
 @njit_cached
