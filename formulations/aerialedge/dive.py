@@ -18,7 +18,7 @@ import numpy as np
 from formulations.aerialedge.construct import lighten
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.knapsack import NODES
-from formulations.aerialedge.listing import DualPrices, dual_prices
+from formulations.aerialedge.listing import DualPrices, dual_prices, size_prices
 from formulations.aerialedge.patterns import PatternModel
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition.columns import Column
@@ -96,16 +96,24 @@ class Dives:
             self.relaxed = root
         return root
 
-    def prices(self, best: float) -> DualPrices | None:
-        """The prices of the relaxation, and so a bound; None where it is not solved.
+    def prices(self, best: float) -> list[DualPrices]:
+        """The prices of the relaxation, and so a bound, and others; none where it is not solved.
+
+        The others are halfway to prices by size, where these bound nearly as well: between two
+        optimal ones fewer patterns cost nothing than at either.
 
         Args:
             best: weight of a packing known; the prices are for lighter ones.
         """
         if self.relaxed is None:
-            return None
-        point = self.relaxed
-        return dual_prices(self.packing, self.model.knapsacks, point.duals, point.thresholds, best)
+            return []
+        point, packing, knapsacks = self.relaxed, self.packing, self.model.knapsacks
+        chosen, by_size = [(point.duals, point.thresholds)], size_prices(packing)
+        if packing.number @ by_size > point.value - 1:  # else far from optimal
+            chosen.append(((point.duals + by_size) / 2, point.thresholds / 2))
+        return [
+            dual_prices(packing, knapsacks, duals, thresholds, best) for duals, thresholds in chosen
+        ]
 
     def patterns(self) -> list[Bin]:
         """Those of the patterns known that are cheapest at the prices of the relaxation."""

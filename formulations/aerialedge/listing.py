@@ -7,7 +7,8 @@ weight of a packing is the bound of these prices and what its patterns cost beyo
 
 So no pattern of a packing of weight at most W costs more than W less the bound. Where that is
 little, few patterns remain: all are listed, and an integer program chooses. An item more in a
-pattern costs nothing: those with room for another one are left out.
+pattern costs nothing: those with room for another one are left out. Nor can an item be there more
+often than its price allows, mostly just as often as it must.
 
 Prices are whole numbers, so that bound and list are exact whatever the rounding of the relaxation.
 """
@@ -31,8 +32,9 @@ from optsched.solvers.solution import Status
 
 MOST_LISTED = 8_000
 """Patterns of all node types among which an integer program may choose."""
-_PARTIAL = 300_000  # partial patterns of a node type
+_PARTIAL = 2_000_000  # partial patterns of a node type
 _BITS = 48  # of the largest sum of prices; sums of doubles are exact up to 53
+_SHARES = 1e-9  # relative; sums of shares of whole numbers are as close as that to theirs
 _ROUNDING = 1e-11  # relative; the value of the best pattern is as close as that
 
 
@@ -87,6 +89,19 @@ def dual_prices(
     return DualPrices(item, node, unit, int(item @ packing.number - node @ number))
 
 
+def size_prices(packing: VectorPacking) -> Floats:
+    """Prices of task types by size, in units of weight: of the resources that bound best alone.
+
+    They are optimal for the relaxation where a packing at its bound leaves no room, shape (task
+    types,).
+    """
+    supply = (packing.capacity / np.maximum(packing.weight, 1)[:, None]).max(axis=0)
+    share = packing.least_size / np.where(supply > 0, supply, 1.0)
+    bound = packing.number @ share
+    whole = np.ceil(bound - _SHARES * np.maximum(1.0, bound))
+    return np.asarray(share[:, whole == whole.max()].mean(axis=1))
+
+
 @dataclass(frozen=True, eq=False)
 class Listing:
     """All patterns that a packing of limited weight can be made of."""
@@ -97,6 +112,10 @@ class Listing:
     """Of each option, shape (patterns, options)."""
     node_type: Integers
     """Shape (patterns,)."""
+    most: Integers
+    """Items of each type that the patterns of one packing hold in all, shape (task types,)."""
+    least: int
+    """No packing weighs less, but for the one known to the prices."""
 
 
 def list_patterns(
@@ -128,7 +147,11 @@ def list_patterns(
         most -= found.shape[0]
     number = [found.shape[0] for found in units]
     listed = sparse.csr_array(sparse.vstack(units))
-    return Listing(weight, listed, np.repeat(np.arange(packing.node_types), number))
+    node_type = np.repeat(np.arange(packing.node_types), number)
+    free = np.full(packing.task_types, packing.items)
+    spare = np.floor_divide(max(gap, 0), prices.item, out=free, where=prices.item > 0)
+    most_held = packing.number + np.minimum(spare, packing.items)
+    return Listing(weight, listed, node_type, most_held, prices.bound)
 
 
 @dataclass(frozen=True)
@@ -148,6 +171,8 @@ def lightest(
 ) -> Lightest:
     """The lightest packing within the limit of a list; proven, unless time ends before.
 
+    Where none is lighter than that limit, any will do.
+
     Args:
         packing: what to pack.
         listing: complete.
@@ -166,16 +191,22 @@ def lightest(
     model = Model("packing of listed patterns")
     times = model.integer("times", units.shape[0], upper=most.astype(float))
     weight = times @ packing.weight[listing.node_type].astype(float)
-    model.add("items", (sparse.csr_array(units.T) @ times) >= packing.number.astype(float))
+    held = sparse.csr_array(units.T) @ times
+    model.add("items", held.between(packing.number.astype(float), listing.most.astype(float)))
     used = times.sum_by(listing.node_type, packing.node_types)
     model.add("nodes", used <= packing.available.astype(float))
     model.add("weight", weight <= float(listing.weight))
-    model.minimize(weight)
-    # without presolve, which takes longer than it saves: columns are many, and none is redundant
-    solution = solve(model, "highs", time_limit=time_limit, stop=stop, extra={"presolve": "off"})
+    any_will_do = listing.weight <= listing.least
+    if not any_will_do:
+        model.minimize(weight)
+    # presolve takes longer than it saves where columns are many, and few are redundant
+    extra = {} if any_will_do else {"presolve": "off"}
+    solution = solve(model, "highs", time_limit=time_limit, stop=stop, extra=extra)
     if solution.status is Status.INFEASIBLE:
         return Lightest(None, listing.weight + 1)
-    bound = -math.inf if solution.bound is None else min(solution.bound, listing.weight + 1)
+    bound = float(listing.least)
+    if solution.bound is not None and not any_will_do:
+        bound = max(bound, min(solution.bound, listing.weight + 1))
     if not solution.has_point:
         return Lightest(None, bound)
     chosen = np.repeat(np.arange(len(most)), np.rint(solution["times"]).astype(np.int64))

@@ -68,8 +68,8 @@ class Search:
     by: list[str] = field(default_factory=list)
     dives: Dives | None = None
     """With all patterns they have met."""
-    prices: DualPrices | None = None
-    """Of the relaxation that the dives begin with."""
+    prices: list[DualPrices] = field(default_factory=list)
+    """Of the relaxation that the dives begin with, and near them."""
 
     @property
     def weight(self) -> float:
@@ -151,7 +151,8 @@ def _by_prices(search: Search) -> None:
     search.dives.deadline = search.deadline
     search.dives.relax()
     search.prices = search.dives.prices(search.weight)
-    search.raise_bound(None if search.prices is None else search.prices.bound)
+    for prices in search.prices:
+        search.raise_bound(prices.bound)
     _lightest_fleet(search)
 
 
@@ -202,16 +203,20 @@ def _by_listing(search: Search) -> None:
     Where these are too many, and few weights are left in between, the bound itself is tried; once
     there is proven to be nothing, the next.
     """
-    packing, prices = search.packing, search.prices
-    if prices is None or search.dives is None or search.bins is None:
+    packing = search.packing
+    if search.dives is None or search.bins is None:
         return
     knapsacks = search.dives.model.knapsacks
     enough = min(search.deadline, time.perf_counter() + _LISTING * packing.items)
     while not search.closed and not search.course.stopped:
         bound, lighter = int(search.bound), int(search.weight) - 1
-        listing = list_patterns(packing, knapsacks, prices, lighter)
-        if listing is None and lighter - bound <= _WEIGHTS:
-            listing = list_patterns(packing, knapsacks, prices, bound)
+        limits = [lighter, bound] if bound < lighter <= bound + _WEIGHTS else [lighter]
+        lists = (
+            list_patterns(packing, knapsacks, prices, weight)
+            for weight in limits
+            for prices in search.prices
+        )
+        listing = next((found for found in lists if found is not None), None)
         if listing is None:
             return
         seconds = max(enough - time.perf_counter(), 1e-3)
