@@ -148,10 +148,17 @@ def list_patterns(
     number = [found.shape[0] for found in units]
     listed = sparse.csr_array(sparse.vstack(units))
     node_type = np.repeat(np.arange(packing.node_types), number)
-    free = np.full(packing.task_types, packing.items)
-    spare = np.floor_divide(max(gap, 0), prices.item, out=free, where=prices.item > 0)
-    most_held = packing.number + np.minimum(spare, packing.items)
-    return Listing(weight, listed, node_type, most_held, prices.bound)
+    return Listing(weight, listed, node_type, _most_held(packing, prices.item, gap), prices.bound)
+
+
+def _most_held(packing: VectorPacking, price: Integers, gap: int) -> Integers:
+    """Items of each type in the patterns of one packing: those needed, and what a gap pays for.
+
+    A pattern holds no more than are needed, so that all nodes there are limit those without price.
+    """
+    ample = packing.number * packing.available.sum()
+    paid = packing.number + max(gap, 0) // np.maximum(price, 1)
+    return np.asarray(np.where(price > 0, np.minimum(paid, ample), ample))
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,23 @@ def test_the_lightest_packing_is_found_from_the_optimum_on_and_refuted_below(
     assert cost(instance, schedule) == pytest.approx(optimum * packing.weight_unit)
 
 
+@pytest.mark.parametrize("price", [0.0, 1e-12])
+@pytest.mark.parametrize("small", [1, 2, 5])
+def test_items_that_cost_nothing_fill_every_node_of_a_packing_at_its_bound(
+    small: int, price: float
+) -> None:
+    """Ten large items, one a node, and small ones: patterns without room hold all of these."""
+    demand = [[6.0]] * 10 + [[0.5]] * small
+    packing = aggregate(Instance.build(demand=demand, capacity=[[10.0]] * (10 + small)), 0)
+    knapsacks, large = PatternModel(packing).knapsacks, packing.number == 10
+    prices = dual_prices(packing, knapsacks, np.where(large, 1.0, price), np.zeros(1))
+    assert prices.bound == 10
+    for weight in (10, 11):
+        found = lightest(packing, list_patterns(packing, knapsacks, prices, weight))
+        assert found.bound == len(found.bins) == 10
+    assert lightest(packing, list_patterns(packing, knapsacks, prices, 9)).bound == 10
+
+
 def without_room(bins: int, rng: np.random.Generator) -> Instance:
     """Three items for each of some nodes of 30 x 30, which they fill."""
     first, second = rng.integers(8, 15, (2, bins, 2))
