@@ -10,7 +10,8 @@ Every method gets the same instances and the same time limit, in turn, on one th
 
 Instances: the ``hard`` generator, and random two-dimensional items with few to a bin, as in public
 benchmark classes (sizes uniform in a share of the capacity). With ``--classes`` the portfolio alone
-packs bins of several sizes at a cost each, and items of many dimensions.
+packs bins of several sizes at a cost each, items of many dimensions, and triplets that leave no
+room.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def instances(full: bool) -> Iterator[tuple[str, Instance]]:
 
 
 def in_classes(items: int, seed: int) -> Iterator[tuple[str, Instance]]:
-    """Bins of several sizes, then many dimensions; as many bins as there are items."""
+    """Bins of several sizes, many dimensions, triplets; as many bins as there are items."""
     rng = np.random.default_rng([items, seed])
     for name, (size, price) in VARIABLE.items():
         demand = rng.integers(20, 101, (items, 1)).astype(float)
@@ -140,6 +141,10 @@ def in_classes(items: int, seed: int) -> Iterator[tuple[str, Instance]]:
             f"{dimensions} dimensions",
             Instance.build(demand=demand, capacity=capacity, resources=names),
         )
+    first, second = rng.integers(25, 51, (2, items // 3, 2)).astype(float)
+    demand = np.concatenate([first, second, 100 - first - second])
+    full = np.full((len(demand), 2), 100.0)
+    yield "triplets that leave no room", Instance.build(demand=demand, capacity=full)
 
 
 def tabulate_classes(limit: float, seeds: int) -> None:
