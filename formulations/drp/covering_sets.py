@@ -43,7 +43,10 @@ class CoveringSets(NamedTuple):
 
     def within(self, margin: float) -> CoveringSets:
         """The sets that are dearer than the cheapest of their job by at most so much."""
-        kept = self.price <= self.cheapest[self.job] + margin
+        return self.only(self.price <= self.cheapest[self.job] + margin)
+
+    def only(self, kept: Booleans) -> CoveringSets:
+        """These sets; ``kept`` has shape (sets,)."""
         size = np.diff(self.start)
         entries = np.repeat(kept, size)
         of_job = np.bincount(self.job[kept], minlength=len(self.first) - 1)
@@ -54,6 +57,28 @@ class CoveringSets(NamedTuple):
             self.server[entries],
             self.price[kept],
         )
+
+    def part_on(self, servers: Booleans) -> tuple[CoveringSets, Integers]:
+        """What sets have in common with some servers, none of a job twice.
+
+        Args:
+            servers: shape (servers,).
+
+        Returns:
+            These parts, at the price of the cheapest set that has them, and the part of each set.
+        """
+        at = np.flatnonzero(servers)
+        held = np.zeros((len(self.job), len(servers)), dtype=np.int64)
+        held[np.repeat(np.arange(len(self.job)), np.diff(self.start)), self.server] = 1
+        rows = np.column_stack([self.job, held[:, at]])
+        parts, of_set = np.unique(rows, axis=0, return_inverse=True)
+        of_set = of_set.reshape(-1)
+        price = np.full(len(parts), np.inf)
+        np.minimum.at(price, of_set, self.price)
+        where, which = np.nonzero(parts[:, 1:])
+        of_job = np.bincount(parts[:, 0], minlength=len(self.first) - 1)
+        size = np.bincount(where, minlength=len(parts))
+        return CoveringSets(parts[:, 0], _starts(of_job), _starts(size), at[which], price), of_set
 
 
 def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSets:

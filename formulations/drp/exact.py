@@ -4,8 +4,9 @@ The relaxation bounds the number of jobs. A mixed-integer program in which only 
 chooses that many jobs, as far from the capacities as possible; local search packs their nodes on
 servers. If it succeeds, bound and decision meet. Otherwise fewer jobs are tried, and the exact
 model closes what remains, starting from the best decision. With services, which take storage, the
-relaxation is over whole services with cuts on storage; jobs are inserted at its prices, then
-exchanged over the sets of servers that these prices choose.
+relaxation is over whole services with cuts on storage; jobs are inserted at its prices, packed on
+dear servers first where prices leave next to no choice, then exchanged over the sets of servers
+that these prices choose.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from formulations.drp.check import check, check_dsrp
 from formulations.drp.core_jobs import search_cores
-from formulations.drp.covering_sets import covering_sets
+from formulations.drp.covering_sets import CoveringSets, covering_sets
+from formulations.drp.dear_servers import PACKINGS, DearFirst
 from formulations.drp.decode import decode, encode, encode_services, schedule_of
-from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
+from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.job_insertion import Insertion
-from formulations.drp.packing import Packing
+from formulations.drp.packing import Choice, Packing, rounded
 from formulations.drp.projected import (
     ANGLES,
     problem_5_projected,
@@ -63,6 +64,10 @@ RELAXATION_SHARE = 0.5
 """Part of the time that the first relaxation may take."""
 INSERTION_SHARE = 0.05
 """Part of the time left that inserting jobs may take, where there are services."""
+MOST_SPARE = 0.1
+"""Jobs by which the bound may lie above a whole number for dear servers to be packed first."""
+FILL_SHARE = 0.2
+"""Part of the time left that packing them first may take."""
 EXCHANGE_SHARE = 0.95
 """Part of the time left then that exchanging them may take."""
 CUTS_SHARE = 0.4
@@ -81,15 +86,6 @@ DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
 """Ends of branch and bound after which nothing it said counts."""
 CHOICE_GAP = 1e-3
 """Relative distance to the least load at which a choice of jobs is good enough."""
-
-
-class Choice(NamedTuple):
-    """Jobs that fit if nodes may be split, and how."""
-
-    x: Floats
-    """Shape (pairs,)."""
-    admit: Booleans
-    """Shape (jobs,)."""
 
 
 def _settle(search: _Search, model: Model, solver: str | None, start: Schedule | None) -> Answer:
@@ -228,7 +224,9 @@ class _Search:
         jobs = Insertion(self.instance, self.rng, columns.rent)
         self._take(jobs.search(self.bound, lambda: not part.over()))
         relaxed = self._cut(columns, relaxed, CUTS_SEEN)
-        self._exchange(columns)
+        sets = covering_sets(self.instance, columns.rent, columns.node_price)
+        self._fill(columns, relaxed.bound, sets)
+        self._exchange(sets)
         self._cut(columns, relaxed, CUTS_ROUNDS)
 
     @property
@@ -278,10 +276,20 @@ class _Search:
         if found.admit.sum() > self.best.admit.sum() and not check_dsrp(self.instance, found):
             self.tell(found, self.bound)
 
-    def _exchange(self, columns: ServiceColumns) -> None:
+    def _fill(self, columns: ServiceColumns, cost: float | None, sets: CoveringSets) -> None:
+        """As many jobs as the bound says, dear servers first, where it is hardly above that."""
+        if self._met or cost is None or -cost - self.bound > MOST_SPARE:
+            return
+        part = Clock(self.clock.within(FILL_SHARE), self.options.stop)
+        limits = max(0.0, -cost - self.bound), self.rng, self.options.threads
+        jobs = DearFirst(self.instance, sets, columns.rent, *limits)
+        assoc = jobs.search(int(self.bound), lambda: not part.over(), PACKINGS)
+        if assoc is not None:
+            self._take(assoc)
+
+    def _exchange(self, sets: CoveringSets) -> None:
         """One job more, again and again, on the sets of servers that are cheap at the prices."""
         part = Clock(self.clock.within(EXCHANGE_SHARE), self.options.stop)
-        sets = covering_sets(self.instance, columns.rent, columns.node_price)
         jobs = SetExchange(self.instance, sets, self.rng, self.options.threads)
         while (target := int(self.best.admit.sum()) + 1) <= self.bound and not part.over():
             assoc = jobs.search(target, lambda: not part.over())
@@ -357,13 +365,6 @@ def promising(bounds: list[float], seen: int) -> bool:
     gain = (recent[0] - recent[-1]) / seen
     near = bounds[-1] - whole_jobs(bounds[-1])
     return rounds > 0 and (len(bounds) <= seen or gain * rounds > near)
-
-
-def rounded(instance: Instance, chosen: Choice) -> Integers:
-    """Each node of a chosen job on the server that has most of it."""
-    order = np.lexsort((-chosen.x, instance.pair_node))
-    most = instance.pair_server[order[instance.first_pair[:-1]]]
-    return np.where(chosen.admit[instance.node_job], most, NO_SERVER)
 
 
 def _card(name: str, build: Callable[..., Model], services: bool, source: str) -> ExactMethod:

@@ -8,6 +8,7 @@ by tabu search: the best move or swap out of the fullest server, nodes just move
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,15 @@ TENURE = (5, 25)
 """Iterations for which a node that was moved stays put."""
 ROUNDING = 1e-12
 """Excess that counts as none."""
+
+
+class Choice(NamedTuple):
+    """Jobs that fit if nodes may be split, and how."""
+
+    x: Floats
+    """Shape (pairs,)."""
+    admit: Booleans
+    """Shape (jobs,)."""
 
 
 class Packing:
@@ -145,3 +155,10 @@ def _excess(load: Floats) -> Floats:
 
 def _penalty(load: Floats) -> Floats:
     return np.asarray(_excess(load) ** 2)
+
+
+def rounded(instance: Instance, chosen: Choice) -> Integers:
+    """Each node of a chosen job on the server that has most of it."""
+    order = np.lexsort((-chosen.x, instance.pair_node))
+    most = instance.pair_server[order[instance.first_pair[:-1]]]
+    return np.where(chosen.admit[instance.node_job], most, NO_SERVER)

@@ -112,15 +112,18 @@ class SetExchange:
         )
         self._usable = np.flatnonzero(np.diff(sets.first))
 
-    def search(self, target: int, go_on: Callable[[], bool]) -> Integers | None:
+    def search(
+        self, target: int, go_on: Callable[[], bool], beginnings: int | None = None
+    ) -> Integers | None:
         """An association of so many jobs, shape (nodes,), or None if none was found in time.
 
         It is that of the first beginning which finds one, however many run at a time.
         """
         if not 0 < target <= len(self._usable):
             return None
-        streams, seconds = self.rng.spawn(BEGINNINGS), limit_left()
-        needed = BEGINNINGS  # beginnings from here on are not: an earlier one found what they seek
+        most = BEGINNINGS if beginnings is None else beginnings
+        streams, seconds = self.rng.spawn(most), limit_left()
+        needed = most  # beginnings from here on are not: an earlier one found what they seek
 
         def cool(beginning: int) -> Integers | None:
             nonlocal needed
@@ -135,7 +138,7 @@ class SetExchange:
         with ThreadPoolExecutor(self.threads) as pool:
             apart = pool.map if self.threads > 1 else map
             try:
-                runs = apart(cool, range(BEGINNINGS))
+                runs = apart(cool, range(most))
                 return next((found for found in runs if found is not None), None)
             finally:
                 needed = 0
@@ -146,17 +149,34 @@ class SetExchange:
         """One cooling from a beginning."""
         margin = np.exp(rng.uniform(*np.log(MARGINS)))
         sets = self._all.within(float(margin))
-        state = self._begin(rng, sets, target)
         length = LENGTH * self.instance.num_jobs**3 * 2 ** min(beginning, DOUBLINGS)
+        state = self.cool(sets, rng, target, length, go_on)
+        return None if state is None else self.association(state)
+
+    def cool(
+        self,
+        sets: CoveringSets,
+        rng: np.random.Generator,
+        target: int,
+        length: int,
+        go_on: Callable[[], bool],
+        warmth: tuple[float, float] = WARMTH,
+    ) -> State | None:
+        """So many jobs on these sets, without a server that is too full, if so many steps do."""
+        state = self._begin(rng, sets, target)
         for began in range(0, length, STEPS):
             if not go_on():
                 break
-            warmth = WARMTH[0] * (WARMTH[1] / WARMTH[0]) ** (began / length)
+            now = warmth[0] * (warmth[1] / warmth[0]) ** (began / length)
             noise = rng.random((min(STEPS, length - began), DRAWS))
-            if anneal(sets, self.demand, state, noise, float(warmth)):
-                inside = state.chosen[self.instance.node_job] >= 0
-                return np.where(inside, state.at, NO_SERVER)
+            if anneal(sets, self.demand, state, noise, now):
+                return state
         return None
+
+    def association(self, state: State) -> Integers:
+        """The server of each node, shape (nodes,)."""
+        inside = state.chosen[self.instance.node_job] >= 0
+        return np.where(inside, state.at, NO_SERVER)
 
     def _begin(self, rng: np.random.Generator, sets: CoveringSets, target: int) -> State:
         """The cheapest jobs, about, on their cheapest sets."""

@@ -10,9 +10,10 @@ from hypothesis import given
 
 from formulations.drp import DSRP, PROBLEM
 from formulations.drp.decode import encode_services, schedule_of
-from formulations.drp.exact import Choice, promising, rounded
+from formulations.drp.exact import promising
 from formulations.drp.generator import generate
 from formulations.drp.job_insertion import Insertion
+from formulations.drp.packing import Choice, rounded
 from formulations.drp.projected import problem_22_projected
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

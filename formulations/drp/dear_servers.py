@@ -1,0 +1,75 @@
+"""So many jobs of DSRP where prices leave next to no choice: the dear servers first.
+
+Against the prices of a relaxation, a schedule of as many jobs as its bound says loses no more than
+the bound lies above that number. Where this is little, sets that lose more are left out, and the
+servers whose storage is dear have to be filled to the last byte. Annealing over all servers at
+once nearly gets there; over the dear ones alone it does, and the others have room for the rest.
+This is a heuristic: nothing is bounded, and what a set loses is overrated where services are
+shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from formulations.drp.covering_sets import CoveringSets
+from formulations.drp.instance import Floats, Instance, Integers
+from formulations.drp.set_exchange import SetExchange
+
+LENGTH = 2
+"""Steps of a cooling, for each triple of jobs."""
+PACKINGS = 1000
+"""Of dear servers, at most."""
+WARMTH = (0.01, 0.0003)
+"""Excess that is accepted by one step in e, at first and in the end."""
+DEAR = 0.01
+"""Of the highest rent of a server, from which on one is dear."""
+ROUNDING = 1e-7
+"""By which losses may be too large."""
+
+
+class DearFirst(SetExchange):
+    """The search on one instance; every beginning packs the dear servers anew."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        sets: CoveringSets,
+        rent: Floats,
+        spare: float,
+        rng: np.random.Generator,
+        threads: int = 1,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            instance: the system.
+            sets: on which the services of jobs may stand, and what they cost.
+            rent: price of each service on each server, shape (services, servers).
+            spare: what jobs may lose, at least 0: by how much the bound is above their number.
+            rng: of beginnings and steps.
+            threads: beginnings that run at a time.
+        """
+        gain = np.maximum(0.0, 1.0 - sets.cheapest)[sets.job]
+        self._sets = sets.only(gain - (1.0 - sets.price) <= spare + ROUNDING)
+        super().__init__(instance, self._sets, rng, threads)
+        highest = rent.max(axis=0)
+        self._parts, self._part = self._sets.part_on(highest > DEAR * highest.max())
+        self._dear = SetExchange(instance, self._parts, rng)
+        # without nodes jobs load nothing: only storage counts
+        no_nodes = np.zeros_like(self.demand.first)
+        self._dear.demand = self.demand._replace(first=no_nodes)
+
+    def _cool(
+        self, beginning: int, rng: np.random.Generator, target: int, go_on: Callable[[], bool]
+    ) -> Integers | None:
+        """One packing of the dear servers, if one is found, and the others after it."""
+        length = LENGTH * self.instance.num_jobs**3
+        dear = self._dear.cool(self._parts, rng, target, length, go_on, WARMTH)
+        if dear is None:
+            return None
+        sets = self._sets.only(self._part == dear.chosen[self._sets.job])
+        state = self.cool(sets, rng, target, length, go_on, WARMTH)
+        return None if state is None else self.association(state)
