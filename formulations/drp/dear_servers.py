@@ -2,10 +2,9 @@
 
 Against the prices of a relaxation, a schedule of as many jobs as its bound says loses no more than
 the bound lies above that number. Where this is little, sets that lose more are left out, and the
-servers whose storage is dear have to be filled to the last byte. Annealing over all servers at
-once nearly gets there; over the dear ones alone it does, and the others have room for the rest.
-This is a heuristic: nothing is bounded, and what a set loses is overrated where services are
-shared.
+servers whose storage is dear have to be filled almost to the last byte. These are packed by
+themselves, anew each time, until the others have room for the rest. This is a heuristic: nothing
+is bounded, and what a set loses is overrated where services are shared.
 """
 
 from __future__ import annotations
@@ -48,15 +47,15 @@ class DearFirst(SetExchange):
             instance: the system.
             sets: on which the services of jobs may stand, and what they cost.
             rent: price of each service on each server, shape (services, servers).
-            spare: what jobs may lose, at least 0: by how much the bound is above their number.
+            spare: what jobs may lose, nothing below 0: how far the bound is above their number.
             rng: of beginnings and steps.
             threads: beginnings that run at a time.
         """
         gain = np.maximum(0.0, 1.0 - sets.cheapest)[sets.job]
-        self._sets = sets.only(gain - (1.0 - sets.price) <= spare + ROUNDING)
-        super().__init__(instance, self._sets, rng, threads)
+        few = sets.only(gain - (1.0 - sets.price) <= max(0.0, spare) + ROUNDING)
+        super().__init__(instance, few, rng, threads)
         highest = rent.max(axis=0)
-        self._parts, self._part = self._sets.part_on(highest > DEAR * highest.max())
+        self._parts, self._part = few.part_on(highest > DEAR * highest.max())
         self._dear = SetExchange(instance, self._parts, rng)
         # without nodes jobs load nothing: only storage counts
         no_nodes = np.zeros_like(self.demand.first)
@@ -70,6 +69,6 @@ class DearFirst(SetExchange):
         dear = self._dear.cool(self._parts, rng, target, length, go_on, WARMTH)
         if dear is None:
             return None
-        sets = self._sets.only(self._part == dear.chosen[self._sets.job])
+        sets = self._all.only(self._part == dear.chosen[self._all.job])
         state = self.cool(sets, rng, target, length, go_on, WARMTH)
         return None if state is None else self.association(state)

@@ -278,11 +278,11 @@ class _Search:
 
     def _fill(self, columns: ServiceColumns, cost: float | None, sets: CoveringSets) -> None:
         """As many jobs as the bound says, dear servers first, where it is hardly above that."""
-        if self._met or cost is None or -cost - self.bound > MOST_SPARE:
+        spare = math.inf if cost is None else -cost - self.bound
+        if self._met or spare > MOST_SPARE:
             return
         part = Clock(self.clock.within(FILL_SHARE), self.options.stop)
-        limits = max(0.0, -cost - self.bound), self.rng, self.options.threads
-        jobs = DearFirst(self.instance, sets, columns.rent, *limits)
+        jobs = DearFirst(self.instance, sets, columns.rent, spare, self.rng, self.options.threads)
         assoc = jobs.search(int(self.bound), lambda: not part.over(), PACKINGS)
         if assoc is not None:
             self._take(assoc)

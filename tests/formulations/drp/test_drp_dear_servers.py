@@ -28,9 +28,8 @@ def held(sets, n):
 )
 @examples(30)
 def test_parts_are_what_the_sets_of_a_job_have_in_common_with_some_servers(instance, dear, seed):
-    rng, chosen = np.random.default_rng(seed), np.array(dear[: instance.num_servers])
-    chosen = np.resize(chosen, instance.num_servers)
-    rent = rng.random(instance.service_load.shape)
+    chosen = np.resize(dear, instance.num_servers)
+    rent = np.random.default_rng(seed).random(instance.service_load.shape)
     sets = covering_sets(instance, rent, np.zeros(instance.num_pairs))
     parts, of_set = sets.part_on(chosen)
     some = set(np.flatnonzero(chosen).tolist())
@@ -72,7 +71,7 @@ def test_sets_that_lose_more_than_the_bound_leaves_are_not_used(spare, found):
 
 
 def test_a_bound_that_leaves_a_hundredth_of_a_job_is_met():
-    """Four of 19 servers have a price; 19 services fill them but for a thousandth."""
+    """Only four of 19 servers have a price."""
     instance = generate(np.random.default_rng(2), jobs=40)
     columns = ServiceColumns(instance, 9)
     bound = -columns.solve(GenerationOptions()).bound
