@@ -14,8 +14,13 @@ from formulations.batch.prospects import Prospects
 
 PATIENCE = 30
 """Neighbourhoods in vain, for each triple of jobs of a type, after which the search ends."""
-WARMTH = 1.0
-"""Mean loss, in slots of a job of mean weight, at which a schedule is still gone on from."""
+WARMTH = 3.0
+"""Mean loss, in slots of a job of mean weight, at which a schedule is gone on from at first."""
+COLD = 0.1
+"""Part of that mean loss that is left at a cooling's end."""
+COOLING = 2
+"""Neighbourhoods of the first cooling, for each triple of jobs of a type; twice as many in each of
+the following."""
 TURNS = 300
 """Neighbourhoods between two looks at the clock, in machine code."""
 FEW = 10
@@ -26,6 +31,7 @@ NEVER = int(np.iinfo(np.int64).max) // 4
 class Neighbourhoods:
     """The best schedule met, and the one that is gone on from.
 
+    Simulated annealing (Kirkpatrick, Gelatt and Vecchi, 1983), in coolings that become longer.
     Jobs of one type of worker are taken out, near each other in time, and put where each completes
     earliest, in another order; some of them narrower or later than they might be.
     """
@@ -44,10 +50,12 @@ class Neighbourhoods:
         instance = chosen.instance
         self._state = rng.integers(1, PRIME, 1)
         self._servers = instance.servers
-        self._sizes = np.bincount(instance.worker_type[chosen.contested])
+        self._triples = int((np.bincount(instance.worker_type[chosen.contested]) ** 3).sum())
+        self._turned, self._cooling = 0, COOLING * self._triples
         self._workers, self._services = (_places(room) for room in chosen.rooms)
         self._crowd = self._given(chosen, weight)
         self._best = self._standing(chosen, runs)
+        self._now, self._value = copy.deepcopy(self._best), np.zeros(3)
 
     def _given(self, chosen: Prospects, weight: Floats) -> Crowd:
         instance = chosen.instance
@@ -107,19 +115,22 @@ class Neighbourhoods:
         )  # fmt: skip
 
     def search(self, go_on: Callable[[], bool]) -> list[PlacedJob]:
-        """Neighbourhoods until it is enough, or nothing more comes of it.
+        """Neighbourhoods until it is enough, or nothing more comes of it; gone on with if called
+        again.
 
         Returns:
             The best runs met.
         """
-        crowd, best = self._crowd, self._best
-        now = copy.deepcopy(best)
-        value = np.array([0.0, 0.0, WARMTH * float(crowd.weight.mean())])
-        jobs = len(crowd.group)
+        crowd, best, value = self._crowd, self._best, self._value
+        warmest, jobs = WARMTH * float(crowd.weight.mean()), len(crowd.group)
         turns = jobs if jobs <= FEW else TURNS
-        vain, patience, least = 0, PATIENCE * int((self._sizes**3).sum()), 0.0
-        while vain < patience and go_on():
-            since = wander(crowd, now, best, value, self._state, turns)
+        vain, least = 0, float(value[1])
+        while vain < PATIENCE * self._triples and go_on():
+            if self._turned >= self._cooling:
+                self._turned, self._cooling = 0, 2 * self._cooling
+            value[2] = warmest * COLD ** (self._turned / self._cooling)
+            self._turned += turns
+            since = wander(crowd, self._now, best, value, self._state, turns)
             vain = since if value[1] < least else vain + since
             least = float(value[1])
         return [self._run(int(j)) for j in np.flatnonzero(best.start >= 0)]

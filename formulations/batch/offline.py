@@ -111,6 +111,8 @@ class _Search:
         self.whole = bool(np.all(self.weight == np.round(self.weight)))
         self.best: Schedule | None = None
         self.value = math.inf
+        self.near: Neighbourhoods | None = None
+        """Of the best schedule, if they have found it."""
         self.bound = -math.inf
         self.nodes = 0
         self.said: list[str] = []
@@ -210,7 +212,7 @@ class _Search:
         """Take a schedule that is better than the best."""
         value = float(completion_slots(self.instance, schedule) @ self.weight) + self.constant
         if value < self.value:
-            self.best, self.value = schedule, value
+            self.best, self.value, self.near = schedule, value, None
             self.clock.tell(objective=value)
 
     def offer_runs(self, runs: Sequence[PlacedJob]) -> None:
@@ -250,9 +252,12 @@ class _Search:
         if self.best is None or not chosen.contested.any() or not self.go_on():
             return
         part = Clock(self.clock.within(share), self.clock.stop)
-        runs = placed_jobs(chosen, self.best)
-        near = Neighbourhoods(chosen, self.weight, runs, np.random.default_rng(self.options.seed))
+        near = self.near
+        if near is None:
+            rng = np.random.default_rng(self.options.seed)
+            near = Neighbourhoods(chosen, self.weight, placed_jobs(chosen, self.best), rng)
         self.offer_runs(near.search(lambda: not part.over()))
+        self.near = near
 
     def in_time(self) -> bool:
         """Whether there is time left and nobody asked for an end."""

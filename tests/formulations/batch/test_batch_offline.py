@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from batch_cases import tiny_instances, worked_example
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from formulations.batch import PROBLEM, offline
@@ -200,6 +200,25 @@ def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
         rows += [cut.row(all_runs) for cut in placement_cuts(all_runs, halves)]
         for counted, values, side in rows:
             assert values[np.isin(counted, at)].sum() <= side + 1e-9
+
+
+@given(instance=tiny_instances(), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_a_search_of_neighbourhoods_gone_on_with_is_that_of_one_call(
+    instance: Instance, seed: int
+) -> None:
+    chosen = prospects(instance)
+    assume(chosen.contested.any())
+    first = inserted(Occupancy(chosen), [], np.flatnonzero(chosen.contested).tolist())
+    ends = []
+    for calls in ([30], [12, 18]):
+        rng = np.random.default_rng(seed)
+        near = Neighbourhoods(chosen, np.ones(instance.jobs), first, rng)
+        for count in calls:
+            steps = iter(range(count))
+            runs = near.search(lambda steps=steps: next(steps, None) is not None)
+        ends.append([(r.job, r.start, r.end, r.ps, r.workers.tolist()) for r in runs])
+    assert ends[0] == ends[1]
 
 
 def test_a_cut_sees_which_servers_a_job_has_reached() -> None:
