@@ -41,9 +41,10 @@ class CoveringSets(NamedTuple):
         np.minimum.at(least, self.job, self.price)
         return least
 
-    def within(self, margin: float) -> CoveringSets:
-        """The sets that are dearer than the cheapest of their job by at most so much."""
-        return self.only(self.price <= self.cheapest[self.job] + margin)
+    @property
+    def dearer(self) -> Floats:
+        """By how much a set is dearer than the cheapest of its job, shape (sets,)."""
+        return self.price - self.cheapest[self.job]
 
     def only(self, kept: Booleans) -> CoveringSets:
         """These sets; ``kept`` has shape (sets,)."""

@@ -9,6 +9,7 @@ is bounded, and what a set loses is overrated where services are shared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +18,7 @@ from formulations.drp.covering_sets import CoveringSets
 from formulations.drp.instance import Floats, Instance, Integers
 from formulations.drp.set_exchange import SetExchange
 
-LENGTH = 2
+LENGTH = 0.4
 """Steps of a cooling, for each triple of jobs."""
 PACKINGS = 1000
 """Of dear servers, at most."""
@@ -55,20 +56,17 @@ class DearFirst(SetExchange):
         few = sets.only(gain - (1.0 - sets.price) <= max(0.0, spare) + ROUNDING)
         super().__init__(instance, few, rng, threads)
         highest = rent.max(axis=0)
-        self._parts, self._part = few.part_on(highest > DEAR * highest.max())
-        self._dear = SetExchange(instance, self._parts, rng)
-        # without nodes jobs load nothing: only storage counts
-        no_nodes = np.zeros_like(self.demand.first)
-        self._dear.demand = self.demand._replace(first=no_nodes)
+        parts, self._part = few.part_on(highest > DEAR * highest.max())
+        self._dear = SetExchange(instance, parts, rng, storage_only=True)
 
     def _cool(
         self, beginning: int, rng: np.random.Generator, target: int, go_on: Callable[[], bool]
     ) -> Integers | None:
         """One packing of the dear servers, if one is found, and the others after it."""
-        length = LENGTH * self.instance.num_jobs**3
-        dear = self._dear.cool(self._parts, rng, target, length, go_on, WARMTH)
+        length = math.ceil(LENGTH * self.instance.num_jobs**3)
+        dear = self._dear.cool(self._dear.table, rng, target, length, go_on, WARMTH)
         if dear is None:
             return None
-        sets = self._all.only(self._part == dear.chosen[self._all.job])
-        state = self.cool(sets, rng, target, length, go_on, WARMTH)
-        return None if state is None else self.association(state)
+        table = self.table.only(self._part == dear.chosen[self.table.sets.job])
+        state = self.cool(table, rng, target, length, go_on, WARMTH)
+        return None if state is None else self.association(table, state)

@@ -25,7 +25,7 @@ from formulations.batch.server_cuts import Runs
 from formulations.batch.width_cuts import width_cuts
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.generator import tiny
-from formulations.drp.set_exchange import SetExchange, beside, best_set
+from formulations.drp.set_exchange import SetExchange
 from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.check import cost as sites_cost
@@ -182,16 +182,13 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     assert placement_cuts(crowd, halves)
     few = problem("preemptive").generate(instance_rng(1), **TINY["preemptive"] | {"jobs": 12})
     assert problem("preemptive").solve("by_market", few).solution.status == "optimal"
-    stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # far too much for them
+    stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # for five jobs too small
     sets = covering_sets(stored, stored.service_load, np.zeros(stored.num_pairs))
     monkeypatch.setattr("formulations.drp.set_exchange.STEPS", 30)
     looks = iter(range(3))
     go_on = lambda: next(looks, None) is not None  # noqa: E731
     exchange = SetExchange(stored, sets, instance_rng(0))
-    assert exchange.search(stored.num_jobs, go_on) is None
-    begun = exchange._begin(exchange.rng, sets, stored.num_jobs)
-    beside(sets, begun, int(begun.chosen[0]), 0, 0.5, 0.5)
-    best_set(sets, exchange.demand, begun, 0, 9.0)
+    assert exchange.search(5, go_on) is None
     hours = np.arange(1.0, 41.0) * 3600
     trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))
     for policy in POLICIES:

@@ -7,11 +7,14 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from formulations.drp.covering_sets import CoveringSets, covering_sets
 from formulations.drp.generator import tiny
 from formulations.drp.instance import Instance
 
 GB = 1e9
 MBIT = 1e6
+SHARED = {"jobs": 4, "servers": 4, "most_nodes": 3, "storage": True, "shared_services": True}
+"""Of ``instances``: services that several jobs need, and storage too small for all of them."""
 
 
 def examples(count: int) -> settings:
@@ -128,3 +131,8 @@ def worked_dsrp() -> Instance:
         server_storage_bytes=30 * GB,
         service_size_bytes=[20 * GB] * 3,
     )
+
+
+def free_sets(instance: Instance) -> CoveringSets:
+    """All covering sets, at prices of nothing."""
+    return covering_sets(instance, 0 * instance.service_load, np.zeros(instance.num_pairs))

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from brute_force import optimum
-from drp_cases import examples, instances, system
+from drp_cases import SHARED, examples, free_sets, instances, system
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,32 +13,9 @@ from formulations.drp import DSRP
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.decode import schedule_of
 from formulations.drp.generator import generate, tiny
-from formulations.drp.loads import server_load_factor
 from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.set_exchange import (
-    DRAWS,
-    LOAD_WEIGHT,
-    SetExchange,
-    anneal,
-    beside,
-    best_set,
-    enter,
-    load_excess,
-    load_factor,
-    overfull,
-    proposal,
-    stand,
-    stands,
-    storage_excess,
-)
+from formulations.drp.set_exchange import LEARNED, WEIGHTS, SetExchange, learn
 from optsched.decomposition import GenerationOptions
-
-SHARED = {"jobs": 4, "servers": 4, "most_nodes": 3, "storage": True, "shared_services": True}
-
-
-def free_sets(instance):
-    """All covering sets, at prices of nothing."""
-    return covering_sets(instance, 0 * instance.service_load, np.zeros(instance.num_pairs))
 
 
 def listed(sets, k):
@@ -101,90 +78,16 @@ def test_a_service_larger_than_a_server_is_not_put_there():
     assert search.search(2, lambda: True) is None
 
 
-def recounted(search, sets, state):
-    """Storage and loads of every server, from the jobs inside."""
-    demand, servers = search.demand, search.instance.num_servers
-    placed, load = set(), np.zeros((servers, 4))
-    for k in np.flatnonzero(state.chosen >= 0).tolist():
-        n = state.chosen[k]
-        held = sets.server[sets.start[n] : sets.start[n + 1]].tolist()
-        placed |= {(int(demand.service[k]), j) for j in held}
-        for i in search.instance.job_nodes[k].tolist():
-            assert state.at[i] in held
-            load[state.at[i]] += demand.load[demand.pair[i, state.at[i]]]
-    stored = np.zeros(servers)
-    for service, j in placed:
-        stored[j] += demand.size[service, j]
-    return stored, load
-
-
-def factors(state):
-    """Load factor of every server."""
-    return [load_factor(*row[1:]) for row in state.load]
-
-
-@given(instance=instances(**SHARED), seed=st.integers(0, 99), data=st.data())
-@examples(20)
-def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed, data):
-    """A service that several jobs share is stored once."""
-    rng, sets = np.random.default_rng(seed), free_sets(instance)
-    search = SetExchange(instance, sets, rng)
-    usable = int(np.isfinite(sets.cheapest).sum())
-    if not usable:
-        return
-    target = data.draw(st.integers(1, usable))
-    state = search._begin(rng, sets, target)
-    anneal(sets, search.demand, state, rng.random((50, DRAWS)), 0.2)
-    assert (state.chosen >= 0).sum() == target
-    for k in np.flatnonzero(state.chosen >= 0).tolist():
-        assert sets.job[state.chosen[k]] == k
-    stored, load = recounted(search, sets, state)
-    assert state.stored == pytest.approx(stored, abs=1e-12)
-    assert state.load == pytest.approx(load, abs=1e-12)
-    over = np.maximum(0, load[:, 0] - 1) + np.maximum(0, server_load_factor(*load[:, 1:].T) - 1)
-    assert load_excess(state) == pytest.approx(LOAD_WEIGHT * over.sum(), abs=1e-12)
-    assert storage_excess(state) == pytest.approx(np.maximum(0, stored - 1).sum(), abs=1e-12)
-    full = overfull(state, rng.random())
-    assert (full >= 0) == (max(state.stored.max(), *state.load[:, 0], *factors(state)) > 1)
-    for n in range(len(sets.job)):
-        held = sets.server[sets.start[n] : sets.start[n + 1]]
-        assert stands(sets, n, full) == (full < 0 or full in held)
-
-
-def test_a_job_that_goes_first_stands_on_a_server_that_is_too_full():
-    """Of three jobs two share a server that has room for one; the third is never taken."""
-    instance = system([(0, 1, [0]), (1, 1, [0]), (2, 1, [1])], [9, 9],
-                      service_size_bytes=[3.0] * 3, server_storage_bytes=[5.0] * 2)  # fmt: skip
-    sets = free_sets(instance)
-    search = SetExchange(instance, sets, np.random.default_rng(0))
-    state = search._begin(search.rng, sets, 3)
-    draws = np.random.default_rng(1).random((200, DRAWS))
-    assert {overfull(state, where) for where in draws[:, 9]} == {0}
-    draws[:, 8] = 0.0
-    assert {proposal(sets, state, row)[0] for row in draws} == {0, 1}
-    draws[:, 8] = 1.0
-    assert {proposal(sets, state, row)[0] for row in draws} == {0, 1, 2}
-
-
-def test_two_services_change_places_where_storage_leaves_no_room_between():
-    """Either job alone would overfill a server; both together do not."""
-    instance = system([(0, 1, [0, 1]), (1, 1, [0, 1])], [9, 9], service_size_bytes=[4.0, 5.0],
-                      server_storage_bytes=[5.0, 5.0])  # fmt: skip
-    sets = free_sets(instance)
-    search = SetExchange(instance, sets, np.random.default_rng(0))
-    state = search._begin(search.rng, sets, 0)
-    for k in range(2):
-        n = int(sets.first[k]) + k
-        state.chosen[k] = n
-        stand(sets, search.demand, state, n, 1)
-        enter(sets, search.demand, state, n, 0.0, state.at)
-    coming = int(sets.first[0]) + 1
-    stand(sets, search.demand, state, int(state.chosen[0]), -1)
-    stand(sets, search.demand, state, coming, 1)
-    assert beside(sets, state, coming, 0, 0.0, 0.0) == 1
-    stand(sets, search.demand, state, int(state.chosen[1]), -1)
-    assert best_set(sets, search.demand, state, 1, 0.0) == (0.0, int(sets.first[1]))
-    assert best_set(sets, search.demand, state, 1, -1e-9)[1] == -1
+def test_servers_that_are_overfull_for_longer_gain_weight_and_the_mean_stays():
+    weight, full = np.ones((3, 2)), np.array([[1.0, 0.5], [0.5, 0.5], [0.0, 0.5]])
+    learn(weight, full)
+    assert weight[0, 0] > weight[1, 0] > weight[2, 0]
+    assert weight[:, 1].tolist() == [1, 1, 1]
+    assert weight[0, 0] / weight[2, 0] == pytest.approx(np.exp(LEARNED))
+    for _ in range(2000):
+        learn(weight, full)
+    assert weight.mean(axis=0) == pytest.approx([1, 1])
+    assert weight.max() / weight.min() <= WEIGHTS[1] / WEIGHTS[0]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -211,6 +114,13 @@ def test_two_services_fill_a_server_and_no_more(size, found, monkeypatch):
     assert (search.search(2, lambda: True) is not None) == found
 
 
+def test_one_job_alone_is_found():
+    instance = system([(0, 1, [0])], [9], service_size_bytes=[1.0],
+                      server_storage_bytes=[1.0])  # fmt: skip
+    search = SetExchange(instance, free_sets(instance), np.random.default_rng(0))
+    assert search.search(1, lambda: True).tolist() == [0]
+
+
 def test_at_forty_jobs_exchanges_fit_in_what_insertion_does_not():
     instance = generate(np.random.default_rng(2), jobs=40)
     columns = ServiceColumns(instance, 9)
@@ -232,7 +142,7 @@ def test_the_sets_within_a_margin_are_those_that_cost_little_more_than_the_cheap
         instance.service_load * np.linspace(0.1, 1, instance.num_servers),
         np.zeros(instance.num_pairs),
     )
-    some = sets.within(margin)
+    some = sets.only(sets.dearer <= margin)
     for k in range(instance.num_jobs):
         price = sets.price[sets.first[k] : sets.first[k + 1]]
         cheap = price <= price.min(initial=np.inf) + margin
