@@ -51,7 +51,7 @@ class Answer:
         value = cost(schedule)
         bound = None if found.bound is None else value + (found.bound - found.objective) * unit
         whole_solution = replace(found, objective=value, bound=bound, trajectory=())
-        return Answer(whole_solution, schedule)
+        return Answer(whole_solution, schedule, self.check)
 
 
 Function = Callable[..., Any]

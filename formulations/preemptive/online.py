@@ -24,6 +24,7 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from formulations.preemptive.offline import OFFLINE
+from formulations.preemptive.price_guided import PRICE_GUIDED, fits_slots
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from formulations.preemptive.sweep import Spans, count_open
 from formulations.preemptive.unfolding import unfold
@@ -92,22 +93,29 @@ def _pieces(rows: Integers, start: Floats, end: Floats) -> list[tuple[list[int],
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def rest(instance: Instance, past: Schedule, now: int) -> tuple[Instance, Integers]:
-    """What is left to do from a slot on, as an instance, and which jobs these are.
+def rest(
+    instance: Instance, past: Schedule, now: float, slotted: bool = True
+) -> tuple[Instance, Integers]:
+    """What is left to do from a moment on, as an instance, and which jobs these are.
 
     Args:
         instance: all jobs known.
         past: what they did before ``now``.
-        now: first slot that is free to decide on.
+        now: from when on is decided, slots.
+        slotted: jobs take whole slots, and so does what is left of them.
     """
     length = past.run_end - past.run_start
-    done = np.round(np.bincount(past.run_job, weights=length, minlength=instance.jobs))
+    done = np.bincount(past.run_job, weights=length, minlength=instance.jobs)
     at_edge = np.zeros(instance.jobs, dtype=bool)
     at_edge[past.run_job[past.run_worker != CLOUD]] = True
     at_edge[past.service_job[past.service_ps != CLOUD]] = True
-    slow = instance.work_slow - done
-    fast = np.where(at_edge, slow, instance.work_fast - done)
-    left = np.flatnonzero(fast > 0)
+    if slotted:
+        slow, fast = instance.work_slow - np.round(done), instance.work_fast - np.round(done)
+    else:
+        slow = instance.num_chunks * instance.chunk_time_slow - done
+        fast = instance.num_chunks * instance.chunk_time_fast - done
+    fast = np.where(at_edge, slow, fast)
+    left = np.flatnonzero(fast > ROUNDING * np.maximum(1.0, done))
     part = instance.select_jobs(left)
     release = np.maximum(part.release_time, now)
     arrival = part.release_time + part.upload_delay_cloud
@@ -125,16 +133,31 @@ def rest(instance: Instance, past: Schedule, now: int) -> tuple[Instance, Intege
 
 
 def replan(instance: Instance, schedule: Schedule, now: float, options: Options) -> Answer:
-    """(2) with what was done before ``now`` (slots) as it is; a slot that has begun is done."""
-    slot = int(whole_slots(now))
-    past = before(schedule, slot)
-    part, left = rest(instance, past, slot)
+    """(2) with what was done before ``now`` (slots) as it is.
+
+    Where slots are too long for the jobs, time is continuous from then on: ``price_guided`` plans.
+    In slots, one that has begun is done.
+    """
+    slotted = fits_slots(instance) and _in_slots(before(schedule, now))
+    moment = float(whole_slots(now)) if slotted else now
+    past = before(schedule, moment)
+    part, left = rest(instance, past, moment, slotted)
     if not len(left):
         value = cost(instance, past)
-        return Answer(Solution(Status.OPTIMAL, objective=value, bound=value, checked=True), past)
-    return OFFLINE.solve(part, options=options).completed(
+        found = Solution(Status.OPTIMAL, objective=value, bound=value, checked=True)
+        return Answer(found, past, {"slotted": slotted})
+    if slotted:
+        answer = OFFLINE.solve(part, options=options)
+    else:
+        answer = PRICE_GUIDED.solve(part, options=options, slotted=False)
+    return answer.completed(
         lambda made: _joined(past, relabel(instance, made, left), left), partial(cost, instance)
     )
+
+
+def _in_slots(schedule: Schedule) -> bool:
+    """Whether all runs begin in whole slots."""
+    return bool(np.all(np.abs(schedule.run_start - np.round(schedule.run_start)) <= ROUNDING))
 
 
 def _joined(past: Schedule, future: Schedule, jobs: Integers) -> Schedule:

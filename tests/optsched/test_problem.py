@@ -156,11 +156,12 @@ def test_a_point_at_which_a_search_was_ended_may_cost_more_than_its_schedule(
 
 
 def test_what_is_left_answers_the_whole_at_its_own_cost_and_with_a_bound_as_far_below():
-    left = Answer(Solution(Status.FEASIBLE, objective=5.0, bound=4.0), schedule=[1])
+    left = Answer(Solution(Status.FEASIBLE, objective=5.0, bound=4.0), [1], {"slotted": False})
     whole = left.completed(lambda made: [0, *made], lambda made: 10.0 * len(made), unit=2.0)
     assert whole.schedule == [0, 1]
     assert (whole.solution.status, whole.solution.objective) == (Status.FEASIBLE, 20.0)
     assert whole.solution.bound == 18.0
+    assert whole.check == {"slotted": False}
 
 
 def test_what_is_left_unsolved_says_nothing_of_the_whole():

@@ -1,0 +1,80 @@
+"""Planning anew on every arrival where slots are too long for the jobs: time is continuous."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from preemptive_cases import examples, instances
+
+from formulations.preemptive import PROBLEM
+from formulations.preemptive.check import check, cost
+from formulations.preemptive.instance import Instance
+from formulations.preemptive.price_guided import fits_slots
+from formulations.preemptive.workload import philly_workload
+from optsched.online import reoptimise
+
+
+def one_worker(release: list[float], work: list[float]) -> Instance:
+    """Jobs of one chunk each, for one worker at the edge; no cloud, no delay."""
+    return Instance.build(
+        release_time=release,
+        num_chunks=1,
+        chunk_time_slow=work,
+        upload_delay_edge=np.zeros((len(release), 1)),
+        upload_delay_cloud=np.inf,
+        worker_server=[0],
+    )
+
+
+def followed(instance: Instance, **options: Any) -> float:
+    """Cost of a schedule that holds."""
+    schedule = reoptimise(PROBLEM, instance, **options)
+    assert check(instance, schedule) == []
+    return cost(instance, schedule)
+
+
+def test_short_jobs_that_are_done_are_not_done_again() -> None:
+    instance = one_worker([1, 1, 2], [0.25, 0.5, 0.125])
+    assert not fits_slots(instance)
+    assert followed(instance) == pytest.approx(0.25 + 0.75 + 0.125)
+
+
+def test_what_is_left_of_a_job_is_what_it_has_not_done() -> None:
+    """The second job comes when half of the first is left, and the third runs before the rest."""
+    instance = one_worker([1, 1.75, 2], [1.5, 0.5, 0.125])
+    assert followed(instance) == pytest.approx((1.5 + 0.5 + 0.125) + (0.5 + 0.125) + 0.125)
+
+
+def test_time_that_has_been_continuous_remains_so() -> None:
+    """The first job alone fits slots, with the next two slots are too long, with the last not."""
+    instance = one_worker([1, 2, 2, 3, 3, 3], [4, 0.25, 0.25, 3, 3, 3])
+    some = [instance.select_jobs(np.arange(n)) for n in (1, 3, 6)]
+    assert [fits_slots(part) for part in some] == [True, False, True]
+    # at 3 the first has 2.5 slots left
+    assert followed(instance) == pytest.approx(4.5 + 0.25 + 0.5 + 5.5 + 8.5 + 11.5)
+
+
+@given(data=st.data())
+@examples(20)
+def test_in_continuous_time_it_keeps_above_the_bound(data: st.DataObject) -> None:
+    short = data.draw(st.sampled_from([0.1, 0.3]))
+    drawn = data.draw(instances(fractional=True, tables=data.draw(st.booleans())))
+    instance = replace(
+        drawn,
+        chunk_time_slow=drawn.chunk_time_slow * short,
+        chunk_time_fast=drawn.chunk_time_fast * short,
+        jobs_document=None,
+    )
+    bound = PROBLEM.solve("price_guided(slotted=False)", instance).solution.bound
+    assert followed(instance) >= bound - 1e-6
+
+
+def test_on_a_cluster_it_does_what_the_prices_guide_to() -> None:
+    """With all foresight that is the offline schedule; without, hardly a worse one of so few jobs."""
+    instance = philly_workload(np.random.default_rng(0), 300)
+    best = PROBLEM.solve("price_guided", instance).solution
+    assert followed(instance, lookahead="all") == pytest.approx(best.objective)
+    assert best.bound <= followed(instance) <= 1.01 * best.objective
