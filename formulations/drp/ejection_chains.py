@@ -152,10 +152,24 @@ def sent_on(
         for q in range(table.sets.start[n], table.sets.start[n + 1]):
             j = table.sets.server[q]
             state.held[service, j] += 1
-            state.filled[j] = before[j]
             state.cost[j] = costs[j]
+            for r in range(before.shape[1]):
+                state.filled[j, r] = before[j, r]
         tried += 1
     return who, best
+
+
+@njit_cached
+def copy(
+    filled: Floats, cost: Floats, at: Integers, to_filled: Floats, to_cost: Floats, to_at: Integers
+) -> None:
+    """Copy what steps change; slices would take the compiler seconds."""
+    for j in range(len(cost)):
+        to_cost[j] = cost[j]
+        for r in range(filled.shape[1]):
+            to_filled[j, r] = filled[j, r]
+    for i in range(len(at)):
+        to_at[i] = at[i]
 
 
 @njit_cached
@@ -167,9 +181,7 @@ def undo(table: SetLoads, state: State, links: Links, link: int) -> None:
         state.chosen[links.came[x]] = -1
         shift(table, state, links.old[x], 1)
         state.chosen[links.left[x]] = links.old[x]
-    state.filled[:] = links.filled
-    state.cost[:] = links.cost
-    state.at[:] = links.at
+    copy(links.filled, links.cost, links.at, state.filled, state.cost, state.at)
 
 
 @njit_cached
@@ -244,9 +256,7 @@ def anneal(table: SetLoads, state: State, draws: Floats, warmth: float, full: In
         after = total(state.cost)
         if after <= most:
             now = after
-            links.filled[:] = state.filled
-            links.cost[:] = state.cost
-            links.at[:] = state.at
+            copy(state.filled, state.cost, state.at, links.filled, links.cost, links.at)
         else:
             undo(table, state, links, link)
     return now == 0.0
