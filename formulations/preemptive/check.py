@@ -194,7 +194,7 @@ def _workers(case: CheckedSchedule) -> Iterator[Violation]:
 def _parameter_servers(case: CheckedSchedule) -> Iterator[Violation]:
     """(2e) and (2f): one parameter server while a job runs, and one job at a time on each."""
     running, serving = case.useful, case.serving
-    steps = count_open(running.by(running.job), serving.by(serving.job))
+    steps = count_open(running.by(running.job).apart(), serving.by(serving.job))
     workers, servers = steps.counts
     wrong = Steps(steps.pieces, (servers,)).take((workers > 0) & (servers != 1))
     wrong = _significant(wrong)

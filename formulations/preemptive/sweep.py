@@ -25,6 +25,13 @@ class Spans:
         """The intervals that a mask or an index array picks."""
         return Spans(self.key[kept], self.start[kept], self.end[kept])
 
+    def apart(self) -> Spans:
+        """Without those that equal the one before them, as of workers side by side."""
+        columns = (self.key, self.start, self.end)
+        new = np.ones(len(self.key), dtype=np.bool_)
+        new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+        return self.take(new)
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -51,9 +58,13 @@ class Steps:
 
 
 def by_key_and_time(key: Integers, time: Floats) -> NDArray[np.int64]:
-    """Order by key, then by time; two plain sorts take two thirds of a lexsort's time."""
+    """Order by key, then by time; keys by 16 bits at a time, which numpy sorts by counting."""
     order = np.argsort(time, kind="stable")
-    return order[np.argsort(key[order], kind="stable")]
+    rank = key - key.min(initial=0)
+    for bits in range(0, int(rank.max(initial=0)).bit_length(), 16):
+        digit = (rank[order] >> bits).astype(np.uint16)
+        order = order[np.argsort(digit, kind="stable")]
+    return order
 
 
 def count_open(*layers: Spans) -> Steps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Literal
@@ -50,7 +51,8 @@ def reoptimise(
     """
     arrivals = arrivals_of(problem)
     options = Options(time_limit=time_limit)
-    *_, plan = plans(problem, instance, options, lookahead=lookahead, window=window)
+    made = plans(problem, instance, options, lookahead=lookahead, window=window)
+    plan = deque(made, maxlen=1).pop()  # those before it are not kept
     return arrivals.relabel(instance, plan, _order(arrivals, instance))
 
 

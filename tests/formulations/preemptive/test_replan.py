@@ -73,7 +73,7 @@ def test_in_continuous_time_it_keeps_above_the_bound(data: st.DataObject) -> Non
 
 
 def test_on_a_cluster_it_does_what_the_prices_guide_to() -> None:
-    """With all foresight that is the offline schedule; without, hardly a worse one of so few jobs."""
+    """With all foresight that is the offline schedule; without, hardly a worse one here."""
     instance = philly_workload(np.random.default_rng(0), 300)
     best = PROBLEM.solve("price_guided", instance).solution
     assert followed(instance, lookahead="all") == pytest.approx(best.objective)
