@@ -110,7 +110,9 @@ class Declared(Declares):
             elif isinstance(value, tuple):
                 changes[item.name] = tuple(value[i] for i in index.tolist())
             else:
-                changes[item.name] = value[index]
+                picked = value[index]  # nobody else's, so that it need not be copied again
+                picked.flags.writeable = False
+                changes[item.name] = picked
         return cast("Self", dataclasses.replace(cast("Any", self), **changes | renumbered))
 
     def entry(self, index: int, kind: type[R], **more: Any) -> R:
