@@ -138,9 +138,7 @@ def sent_on(
     for t in range(jobs):
         k = (at + t) % jobs
         n = state.chosen[k]
-        if tried == TRIED or not stands(table, n, full) or n < 0:
-            continue
-        if (links.came[:link] == k).any():
+        if tried == TRIED or not stands(table, n, full) or (links.came[:link] == k).any():
             continue
         leave(table, state, k)
         m = best_set(table, state, k, n, extra)

@@ -38,9 +38,22 @@ from formulations.drp.set_state import (
 )
 
 
+def searching(instance, seed):
+    """A search over all covering sets, and how many jobs have one."""
+    search = SetExchange(instance, free_sets(instance), np.random.default_rng(seed))
+    return search, int(np.isfinite(search.table.sets.cheapest).sum())
+
+
 def state_of(search, table, target):
     """A beginning."""
     return search._begin(search.rng, table, target)
+
+
+def links_of(state):
+    """No links; what is before them."""
+    none = np.zeros(DEPTH + 1, dtype=np.int64)
+    before = state.filled.copy(), state.cost.copy(), state.at.copy()
+    return Links(none, none.copy(), none.copy(), *before)
 
 
 def recounted(search, table, state):
@@ -74,12 +87,10 @@ def costs(filled, weight):
 @examples(20)
 def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed, data):
     """A service that several jobs share is stored once."""
-    rng, sets = np.random.default_rng(seed), free_sets(instance)
-    search = SetExchange(instance, sets, rng)
-    table = search.table
-    usable = int(np.isfinite(sets.cheapest).sum())
+    search, usable = searching(instance, seed)
     if not usable:
         return
+    rng, table, sets = search.rng, search.table, search.table.sets
     target = data.draw(st.integers(1, usable))
     state = state_of(search, table, target)
     state.weight[:] = rng.uniform(0.5, 2.0, state.weight.shape)
@@ -103,18 +114,13 @@ def test_what_is_taken_of_servers_follows_the_jobs_inside(instance, seed, data):
 @given(instance=instances(**SHARED), seed=st.integers(0, 99))
 @examples(20)
 def test_a_chain_that_is_undone_leaves_no_trace(instance, seed):
-    rng, sets = np.random.default_rng(seed), free_sets(instance)
-    search = SetExchange(instance, sets, rng)
-    table = search.table
-    usable = int(np.isfinite(sets.cheapest).sum())
+    search, usable = searching(instance, seed)
     if not usable:
         return
+    rng, table = search.rng, search.table
     state = state_of(search, table, usable - usable // 3)
     recount(table, state)
-    none = np.zeros(DEPTH + 1, dtype=np.int64)
-    before = copy.deepcopy(state)
-    links = Links(none, none.copy(), none.copy(), state.filled.copy(), state.cost.copy(),
-                  state.at.copy())  # fmt: skip
+    before, links = copy.deepcopy(state), links_of(state)
     extra = np.empty(len(table.burdened) + 1)
     for _ in range(10):
         link = follow(table, state, links, rng.random(DRAWS), -1.0, extra)
@@ -129,11 +135,11 @@ def test_a_chain_that_is_undone_leaves_no_trace(instance, seed):
 @examples(20)
 def test_the_best_set_of_a_job_costs_least_of_all_its_others(instance, seed):
     """Costs are those of its burdens: nodes that are free are placed afterwards."""
-    rng, sets = np.random.default_rng(seed), free_sets(instance)
-    search = SetExchange(instance, sets, rng)
+    search, usable = searching(instance, seed)
+    rng, sets = search.rng, search.table.sets
     table = search.table._replace(first_free=0 * search.table.first_free)
     k = int(rng.integers(instance.num_jobs))
-    state = state_of(search, table, len(search._usable))
+    state = state_of(search, table, usable)
     state.weight[:] = rng.uniform(0.5, 2.0, state.weight.shape)
     recount(table, state)
     without = int(state.chosen[k])
@@ -180,9 +186,7 @@ def test_two_services_change_places_where_storage_leaves_no_room_between():
     for k in range(2):
         enter(table, state, int(sets.first[k]) + k, 0.0)
     state.weight[:] = 0.5  # so that one job alone is not hopeless
-    none = np.zeros(DEPTH + 1, dtype=np.int64)
-    links = Links(none, none.copy(), none.copy(), state.filled.copy(), state.cost.copy(),
-                  state.at.copy())  # fmt: skip
+    links = links_of(state)
     draws = np.zeros(DRAWS)
     draws[[1, 3, 5]] = 0.9, 0.9, 0.6  # any job, its own set, the second one
     assert proposal(table, state, draws) == (0, int(sets.first[0]) + 1)
