@@ -94,7 +94,7 @@ def _pieces(rows: Integers, start: Floats, end: Floats) -> list[tuple[list[int],
 
 
 def rest(
-    instance: Instance, past: Schedule, now: float, slotted: bool = True
+    instance: Instance, past: Schedule, now: float, slotted: bool
 ) -> tuple[Instance, Integers]:
     """What is left to do from a moment on, as an instance, and which jobs these are.
 

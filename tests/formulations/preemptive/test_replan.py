@@ -14,7 +14,7 @@ from formulations.preemptive.check import check, cost
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.price_guided import fits_slots
 from formulations.preemptive.workload import philly_workload
-from optsched.online import reoptimise
+from optsched.online import anticipation, reoptimise
 
 
 def one_worker(release: list[float], work: list[float]) -> Instance:
@@ -78,3 +78,16 @@ def test_on_a_cluster_it_does_what_the_prices_guide_to() -> None:
     best = PROBLEM.solve("price_guided", instance).solution
     assert followed(instance, lookahead="all") == pytest.approx(best.objective)
     assert best.bound <= followed(instance) <= 1.01 * best.objective
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [
+        one_worker([1, 1.75, 2, 2, 3], [1.5, 0.5, 0.125, 0.25, 0.5]),
+        one_worker([1, 2, 2, 3, 3, 3], [4, 0.25, 0.25, 3, 3, 3]),
+    ],
+    ids=["short", "long and short"],
+)
+def test_in_continuous_time_it_does_not_look_ahead_either(instance: Instance) -> None:
+    run = lambda one, rng: reoptimise(PROBLEM, one)  # noqa: E731
+    assert anticipation(PROBLEM, run, instance, cuts=3, changes=2) is None
