@@ -14,6 +14,7 @@ import numpy as np
 from formulations.preemptive.decode import slot_schedule, whole_units
 from formulations.preemptive.grid import add_capacity, build_grid
 from formulations.preemptive.instance import Instance
+from formulations.preemptive.price_guided import fits_slots
 from formulations.preemptive.schedule import Schedule
 from optsched.arrivals import Copy, Decisions
 from optsched.errors import InputError
@@ -34,10 +35,14 @@ def unfold(model: Model, name: str, instance: Instance, known: float) -> Copy:
         known: does not matter, as the windows hold whatever comes.
 
     Raises:
-        InputError: eligibility of single workers: pools must mean the same in all scenarios.
+        InputError: eligibility of single workers: pools must mean the same in all scenarios; or
+            slots that are longer than the jobs, whose optima are in continuous time.
     """
     if instance.explicit_worker_eligible is not None:
         raise InputError.of("worker_eligible", "a table", "null: eligibility by type")
+    if not fits_slots(instance):
+        shortest = float(instance.chunk_time_slow.min())
+        raise InputError.of("chunk_time_slow", shortest, "jobs that fill whole slots, about")
     grid = build_grid(instance, slow_cloud=True)
     jobs, chunks = instance.jobs, instance.num_chunks.astype(float)
     job, slot = grid.windows

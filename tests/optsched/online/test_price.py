@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -202,6 +203,18 @@ def test_what_is_no_tree_of_futures_is_refused():
         price(problem("preemptive"), [])
     with pytest.raises(InputError, match="a model of its online algorithms"):
         price(problem("okita"), [instance_of("okita", 0)])
+
+
+def test_what_no_model_in_whole_slots_can_price_is_refused():
+    """Optima of jobs shorter than slots are in continuous time; workers are pooled by type."""
+    one = instance([JOBS[0], JOBS[1]])
+    slow, fast = (0.3 * times for times in (one.chunk_time_slow, one.chunk_time_fast))
+    short = replace(one, chunk_time_slow=slow, chunk_time_fast=fast)
+    with pytest.raises(InputError, match=r"chunk_time_slow = .*: jobs that fill whole slots"):
+        price(problem("preemptive"), endings(problem("preemptive"), short))
+    table = replace(one, explicit_worker_eligible=one.worker_eligible)
+    with pytest.raises(InputError, match="worker_eligible = 'a table': null: eligibility by type"):
+        price(problem("preemptive"), endings(problem("preemptive"), table))
 
 
 @pytest.mark.parametrize("weight", [[0.5], [0.7, 0.7], [-0.5, 1.5]])
