@@ -12,6 +12,10 @@ Result = TypeVar("Result")
 
 _POLL = 0.02  # seconds between two looks at the keyboard and the stop event
 
+_starting = threading.Lock()
+"""Held while a thread starts: until it runs, Python takes it for the one that starts it, and an
+exception raised in that one would end it unseen, waited for for ever."""
+
 
 class Call(Generic[Result]):
     """Work that has begun on a thread, which cannot be killed: what is not waited for goes on."""
@@ -30,26 +34,29 @@ class Call(Generic[Result]):
                 self._done.set()
 
         self._thread = threading.Thread(target=body, daemon=True)
-        self._thread.start()
+        with _starting:
+            self._thread.start()
 
     def ended(self, seconds: float = 0.0) -> bool:
         """Whether it has come to its end, after waiting for at most so long."""
-        return self._done.wait(seconds)
+        return self._done.wait(seconds) or not self._thread.is_alive()
 
     def result(self) -> Result:
         """What it returned, once it has ended.
 
         Raises:
             Exception: whatever it raised.
+            KeyboardInterrupt: it was interrupted, be it before it could begin.
         """
-        if self._failures:
-            raise self._failures[0]
+        if self._failures or not self._results:
+            raise self._failures[0] if self._failures else KeyboardInterrupt
         return self._results[0]
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in it, once it is back in Python."""
         ident = ctypes.c_ulong(self._thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(KeyboardInterrupt))
+        with _starting:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(KeyboardInterrupt))
 
 
 @dataclass(frozen=True)
