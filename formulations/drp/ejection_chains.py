@@ -158,16 +158,14 @@ def sent_on(
 
 
 @njit_cached
-def copy(
-    filled: Floats, cost: Floats, at: Integers, to_filled: Floats, to_cost: Floats, to_at: Integers
-) -> None:
-    """Copy what steps change; slices would take the compiler seconds."""
-    for j in range(len(cost)):
-        to_cost[j] = cost[j]
-        for r in range(filled.shape[1]):
-            to_filled[j, r] = filled[j, r]
-    for i in range(len(at)):
-        to_at[i] = at[i]
+def copy(source: State | Links, target: State | Links) -> None:
+    """Copy what steps change of servers and nodes; slices would take the compiler seconds."""
+    for j in range(len(source.cost)):
+        target.cost[j] = source.cost[j]
+        for r in range(source.filled.shape[1]):
+            target.filled[j, r] = source.filled[j, r]
+    for i in range(len(source.at)):
+        target.at[i] = source.at[i]
 
 
 @njit_cached
@@ -179,7 +177,7 @@ def undo(table: SetLoads, state: State, links: Links, link: int) -> None:
         state.chosen[links.came[x]] = -1
         shift(table, state, links.old[x], 1)
         state.chosen[links.left[x]] = links.old[x]
-    copy(links.filled, links.cost, links.at, state.filled, state.cost, state.at)
+    copy(links, state)
 
 
 @njit_cached
@@ -238,8 +236,8 @@ def anneal(table: SetLoads, state: State, draws: Floats, warmth: float, full: In
         widest = max(widest, table.first_burden[k + 1] - table.first_burden[k])
     extra = np.empty(widest + 1)
     none = np.zeros(DEPTH + 1, dtype=np.int64)
-    before = state.filled.copy(), state.cost.copy(), state.at.copy()
-    links = Links(none, none.copy(), none.copy(), before[0], before[1], before[2])
+    filled, cost, at = state.filled.copy(), state.cost.copy(), state.at.copy()
+    links = Links(none, none.copy(), none.copy(), filled, cost, at)
     now = total(state.cost)
     for row in range(len(draws)):
         if now == 0.0:
@@ -254,7 +252,7 @@ def anneal(table: SetLoads, state: State, draws: Floats, warmth: float, full: In
         after = total(state.cost)
         if after <= most:
             now = after
-            copy(state.filled, state.cost, state.at, links.filled, links.cost, links.at)
+            copy(state, links)
         else:
             undo(table, state, links, link)
     return now == 0.0

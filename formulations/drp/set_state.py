@@ -1,8 +1,8 @@
 """Which jobs stand on which sets of servers, and what that makes of the servers.
 
-Overfull servers cost by how much they are so, and besides that they are at all: where storage is
-filled almost to the last byte, a little beyond it on many servers is further from a schedule than
-much on one. Each server has a weight for its storage and one for its loads.
+Overfull servers cost by how much they are so, and besides that they are at all: a little too much
+on each of many servers counts more than as much on one. Each server has a weight for its storage
+and one for its loads.
 """
 
 from __future__ import annotations

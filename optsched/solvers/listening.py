@@ -13,8 +13,9 @@ Result = TypeVar("Result")
 _POLL = 0.02  # seconds between two looks at the keyboard and the stop event
 
 _starting = threading.Lock()
-"""Held while a thread starts: until it runs, Python takes it for the one that starts it, and an
-exception raised in that one would end it unseen, waited for for ever."""
+"""Held while a call's thread starts: until it runs, Python 3.11 takes it for the thread that starts
+it, and an exception meant for that one would end it unseen, waited for for ever. Calls that are
+interrupted start no threads but those of calls."""
 
 
 class Call(Generic[Result]):

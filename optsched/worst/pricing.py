@@ -66,6 +66,7 @@ class PriceJudge(Judge):
         try:
             known = [optimum(self.problem, one, options) for one in scenarios]
             optima = [interval for interval, _ in known]
+            tree = Tree(self.problem, scenarios, options, optima)  # refuses what it cannot price
             rival = self._rival(instance, scenarios, optima)
             if rival.max() < wanted.need:
                 return Score(0.0, rival.max(), rival.max(), None, None, UNSOLVED)
@@ -73,7 +74,7 @@ class PriceJudge(Judge):
                 price = Interval(1.0, 1.0)
             else:
                 self.solved += 1
-                price, _ = Tree(self.problem, scenarios, options, optima).least_largest()
+                price, _ = tree.least_largest()
         except (InputError, ModelError) as error:
             self._fail(words(error))
             return None

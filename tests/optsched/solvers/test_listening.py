@@ -16,7 +16,7 @@ def nested() -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_call_ends_whenever_it_is_interrupted() -> None:
-    """Also while it starts another: one in five was waited for until its time limit."""
+    """Also while it starts another, which must not be interrupted in its stead."""
     moments = random.Random(0)
     for _ in range(300):
         call = Call(nested)

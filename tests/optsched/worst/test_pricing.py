@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,20 @@ def test_where_an_online_algorithm_loses_nothing_the_price_is_not_solved_for(mon
     score = judge.instance(LOST.select_jobs([0]))
     assert (score.low, score.high, judge.solved) == (1.0, 1.0, 0)
     assert judge.instance(LOST, Wanted(2.0)).low == 0.0  # nor where it is certain to be too low
+
+
+def test_where_slots_are_longer_than_the_jobs_nothing_is_said_of_the_price():
+    """Optima are in continuous time there, and the model of all online algorithms is in slots."""
+    judge = PriceJudge(problem("preemptive"), ANY)
+    slow, fast = (0.1 * times for times in (LOST.chunk_time_slow, LOST.chunk_time_fast))
+    alone = Instance.build(
+        release_time=[1], num_chunks=1, chunk_time_slow=0.25, upload_delay_edge=[[0]],
+        upload_delay_cloud=math.inf, worker_server=[0],
+    )  # fmt: skip
+    for short in (replace(LOST, chunk_time_slow=slow, chunk_time_fast=fast), alone):
+        assert judge.instance(short) is None
+    assert judge.failed == 2
+    assert "jobs that fill whole slots" in judge.failure
 
 
 def test_a_case_against_all_algorithms_holds_and_is_proven(case, tmp_path):
