@@ -5,7 +5,8 @@
 2. Columns are generated over the capacities and their roundings; what the fractional choice
    violates at a site is cut, and so on while the bound moves. Every round of prices gives a
    certified Lagrangian bound.
-3. Jobs are planned together, slot by slot, at these prices: as far above the bound as is quick.
+3. Jobs are planned together, slot by slot, at these prices: as far above the bound as is quick. If
+   that is not enough, neighbourhoods go on, jobs paying part of the prices.
 4. Branching is on when a job completes, then on the workers at a site and on the site of the server
    in a slot; at nodes too jobs are planned together. What time is left where pricing could not be
    exact goes to neighbourhoods, and to an integer program over all schedules met.
@@ -54,6 +55,8 @@ from optsched.solvers.trajectory import Course
 
 SEARCH_SHARE = 0.15
 """Part of the time for neighbourhoods before columns are generated."""
+PRICED_SHARE = 0.4
+"""Part of the time left after columns for neighbourhoods at their prices."""
 ROUNDS = 20
 """Neighbourhoods in vain, for each job, after which that search ends."""
 INSERT_SHARE = 0.4
@@ -156,9 +159,11 @@ class _Search:
             self.near = Neighbourhoods(self.planner, self.parts(self.schedule), self.floors)
         else:
             self.near.take(self.parts(self.schedule))
-        seconds = self.clock.within(share)
-        part = Clock(seconds, self.clock.stop)
-        self.near.search(lambda: not part.over(), rounds * self.instance.jobs)
+        if self.priced is not None:
+            pricing, rows = self.priced
+            self.near.prices = pricing.prices(rows)
+        part = Clock(self.clock.within(share), self.clock.stop)
+        self.near.search(part, rounds * self.instance.jobs)
         self.offer(self.near.schedule)
 
     def relax(self) -> None:
@@ -318,7 +323,9 @@ class _Search:
         self.improve(SEARCH_SHARE, ROUNDS)
         with suppress(TimeoutError):
             pricing = self.cut()
-            self.branch(pricing, self.together())
+            together = self.together()
+            self.improve(PRICED_SHARE, ROUNDS if self.planner.exact else 10 * ROUNDS)
+            self.branch(pricing, together)
 
     def answer(self) -> Answer:
         """What is known."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,10 +24,15 @@ from formulations.okita.one_job import (
     JobTerms,
     Path,
     cheapest_paths,
+    path_cost,
     path_schedule,
 )
+from formulations.okita.pricing import SitePrices
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import flow_cut_off, least_slots, site_bounds, slots_needed
+
+QUICK_LATTICE = 2000
+"""Most points of a lattice that is searched even where planning is to be quick."""
 
 
 class FreeCapacity:
@@ -144,34 +149,50 @@ class Planner:
         best = min([path, *paths], key=lambda found: found.price)
         return best, min(max(bound, float(self._site_bounds[i])), best.price)
 
-    def best(self, i: int, terms: JobTerms) -> Path | None:
-        """The cheapest schedule known of a job on some terms."""
-        points = self.lattices[i]
-        if points is not None and len(points.level) <= lattice.LARGEST_LATTICE:
+    def best(self, i: int, terms: JobTerms, quick: bool = False) -> Path | None:
+        """The cheapest schedule known of a job on some terms, or a cheap one found quickly."""
+        points, most = self.lattices[i], QUICK_LATTICE if quick else lattice.LARGEST_LATTICE
+        if points is not None and len(points.level) <= most:
             return next(cheapest_paths(self.instance, points, terms), None)
         if self.beyond:
             return cheapest_by_servers(self.instance, i, terms)
         near = next(iter(self.searches[i].cheapest(terms)[0]), None)
-        if points is None:
+        if points is None or quick:
             return near
         below = np.inf if near is None else near.price
         return next(cheapest_paths(self.instance, points, terms, below=below), near)
 
-    def optimum(self, i: int, room: FreeCapacity | None) -> Path:
-        """The cheapest schedule known beside what is taken; as few slots are looked at as do."""
+    def optimum(
+        self,
+        i: int,
+        room: FreeCapacity | None,
+        prices: SitePrices | None = None,
+        quick: bool = False,
+        slots: int = 1,
+    ) -> Path:
+        """The cheapest schedule known beside what is taken; as few slots are looked at as do.
+
+        Args:
+            i: the job.
+            room: what is left of the sites; None: the empty system.
+            prices: that the job has to pay as well; they are not part of the price it comes with.
+            quick: see ``best``.
+            slots: so many are looked at first.
+        """
         first = int(self.instance.release_slot[i])
         limit = int(self._needed[i]) + (0 if room is None else max(0, room.end - first + 1))
-        slots = min(int(self._least[i]), limit)
+        slots = min(max(slots, int(self._least[i])), limit)
         while True:
             self.look()
             left = None if room is None else room.between(first, slots)
-            path = self.best(i, free_terms(self.instance, i, slots, left))
+            terms = free_terms(self.instance, i, slots, left)
+            path = self.best(i, terms if prices is None else prices.charged(i, terms), quick)
             if path is None and slots == limit:
                 taken = FreeCapacity(self.instance) if room is None else room
                 return self._greedy(i, taken)
             reach = min(2 * slots, limit) if path is None else self._reach(i, path.price, limit)
             if path is not None and slots >= reach:
-                return path
+                return replace(path, price=path_cost(self.instance, i, path)) if prices else path
             slots = reach
 
     def _reach(self, i: int, price: float, limit: int) -> int:
@@ -206,13 +227,6 @@ class Planner:
             parts.append(path_schedule(self.instance, i, path))
             room.hold(i, path)
         return Schedule.merged(parts)
-
-    def inserted(self, order: Sequence[int], room: FreeCapacity) -> Iterator[tuple[int, Path]]:
-        """The same one by one, beside what is taken already."""
-        for i in self._in_time(order):
-            path = self.optimum(i, room)
-            room.hold(i, path)
-            yield i, path
 
     def greedy(self) -> Schedule:
         """Jobs in order of arrival, slot by slot as many workers as help: quick at any size."""

@@ -1,8 +1,13 @@
-"""A schedule made better by taking jobs out and planning them anew, a few at a time."""
+"""A schedule made better by taking jobs out and planning them anew, a few at a time.
+
+Where the sites' capacities have prices, jobs mostly pay part of them, so that those planned first
+leave to the others what these need more. What costs a little more than before is kept at times,
+ever more rarely as the time passes and nothing better is found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 
 import numpy as np
@@ -10,20 +15,30 @@ import numpy as np
 from formulations.okita.construct import FreeCapacity, Planner
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.one_job import Path, path_schedule
+from formulations.okita.pricing import SitePrices
 from formulations.okita.schedule import Schedule
+from optsched.clock import Clock
 
-LARGEST_NEIGHBOURHOOD = 8
+LARGEST_NEIGHBOURHOOD = 5
 """Most jobs taken out at a time."""
+
+PAID = (0.0, 0.0, 0.3, 0.6)
+"""Parts of the prices that jobs pay, one of them drawn each time."""
+WARMTH = 0.02
+"""How much more is kept, on average, at first; in the end nothing is. Part of what jobs cost more
+than each of them would alone. Nothing where planning a job takes so long that rounds are few."""
 
 _FLAT = 1e-9  # relative difference of costs that is rounding
 
 
 class Neighbourhoods:
-    """The best schedule known, as one of every job, and all schedules planned on the way."""
+    """The best schedule known, as one of every job, and all that was kept on the way."""
 
     def __init__(self, planner: Planner, paths: Iterable[Path], floors: Floats) -> None:
         self.planner = planner
         self.floors = floors
+        self.prices: SitePrices | None = None
+        """Of capacities, if they are known."""
         self.take(paths)
         self.planned: list[tuple[int, Path]] = list(enumerate(self.paths))
         self._rng = np.random.default_rng(0)
@@ -36,26 +51,37 @@ class Neighbourhoods:
     @property
     def schedule(self) -> Schedule:
         """The best."""
-        parts = (path_schedule(self.instance, i, path) for i, path in enumerate(self.paths))
+        parts = (path_schedule(self.instance, i, path) for i, path in enumerate(self.best))
         return Schedule.merged(parts)
 
     def take(self, paths: Iterable[Path]) -> None:
         """Go on from another schedule."""
         self.paths = list(paths)
         self.cost = sum(path.price for path in self.paths)
+        self.best, self.best_cost = list(self.paths), self.cost
         self._room = FreeCapacity(self.instance)
         for i, path in enumerate(self.paths):
             self._room.hold(i, path)
 
-    def search(self, go_on: Callable[[], bool], rounds: int) -> None:
-        """Take out and plan anew until it is enough, or in vain for so many rounds."""
-        vain = 0
+    def search(self, clock: Clock, rounds: int) -> None:
+        """Take out and plan anew until time is over, or in vain for so many rounds."""
+        vain, warmth = 0, 0.0 if self.planner.beyond else WARMTH
         with suppress(TimeoutError):
-            while go_on() and vain < rounds:
-                vain = 0 if self._improved(go_on) else vain + 1
+            while not clock.over() and vain < rounds:
+                left = 1.0 if clock.seconds is None else max(0.0, clock.left / clock.seconds)
+                self._round(warmth * min(left, 1.0 - vain / rounds), clock)
+                better = self.cost < self.best_cost - _FLAT * self.best_cost
+                vain = 0 if better else vain + 1
+                if better:
+                    self.best, self.best_cost = list(self.paths), self.cost
 
-    def _improved(self, go_on: Callable[[], bool]) -> bool:
-        """One neighbourhood: some jobs near each other in time, in random order."""
+    def _round(self, warmth: float, clock: Clock) -> None:
+        """One neighbourhood: some jobs near each other in time, in random order.
+
+        Args:
+            warmth: as ``WARMTH`` by now.
+            clock: looked at before every job.
+        """
         instance, rng = self.instance, self._rng
         most = min(LARGEST_NEIGHBOURHOOD, instance.jobs)
         count = int(rng.integers(min(2, most), most, endpoint=True))
@@ -66,16 +92,23 @@ class Neighbourhoods:
         for i in out.tolist():
             room.hold(i, self.paths[i], -1)
         spare = sum(self.paths[i].price for i in out.tolist())
+        more = _FLAT * self.cost + warmth * rng.exponential() * (self.cost - self.floors.sum())
+        paid = float(rng.choice(PAID))
+        prices = None if self.prices is None or not paid else self.prices.scaled(paid)
         found: dict[int, Path] = {}
         left = float(self.floors[out].sum())
-        for i, path in self.planner.inserted(out.tolist(), room):
+        for i in out.tolist():
+            last = len(found) == count - 1  # it leaves nothing to anybody
+            path = self.planner.optimum(
+                i, room, None if last else prices, quick=True, slots=self.paths[i].last + 2
+            )
+            room.hold(i, path)
             found[i] = path
-            self.planned.append((i, path))
             spare, left = spare - path.price, left - float(self.floors[i])
-            if spare - left < -_FLAT * self.cost or (len(found) < count and not go_on()):
-                return False
+            if spare - left < -more or (not last and clock.over()):
+                return
         self._room = room
+        self.planned.extend(found.items())
         for i, path in found.items():
             self.paths[i] = path
         self.cost -= spare
-        return bool(spare > _FLAT * self.cost)

@@ -88,6 +88,29 @@ class SiteLimits:
 
 
 @dataclass(frozen=True, eq=False)
+class SitePrices:
+    """What limits cost, slot by slot; beyond the slots that have prices nothing."""
+
+    limits: SiteLimits
+    release_slot: Integers
+    """Of each job, shape (jobs,)."""
+    price: Floats
+    """Shape (slots, limits), money."""
+
+    def scaled(self, factor: float) -> SitePrices:
+        """The same prices times a factor."""
+        return replace(self, price=factor * self.price)
+
+    def charged(self, i: int, terms: JobTerms) -> JobTerms:
+        """Terms of a job that pays these prices as well."""
+        first, slots = int(self.release_slot[i]) - 1, len(terms.flow_cost)
+        price = np.zeros((slots, self.price.shape[1]))
+        known = self.price[first : first + slots]
+        price[: len(known)] = known
+        return priced_terms(terms, *self.limits.charged(i, price), 1.0)
+
+
+@dataclass(frozen=True, eq=False)
 class Pricing:
     """The cheapest schedules of a job at any prices of limits."""
 
@@ -186,6 +209,10 @@ class Pricing:
     def paid(self, rows: Floats) -> Floats:
         """Prices of rows as what the limits cost, shape (slots, limits), money."""
         return np.maximum(-rows.reshape(self.slots, -1), 0.0)
+
+    def prices(self, rows: Floats) -> SitePrices:
+        """The same for planning beside others."""
+        return SitePrices(self.limits, self.instance.release_slot, self.paid(rows))
 
     def counts(self, i: int, path: Path) -> bool:
         """Whether a schedule is one of those that bounds speak of: of no idle workers."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import tiny
 
-from formulations.okita import PROBLEM, construct, lattice
+from formulations.okita import PROBLEM, construct, lattice, neighbourhoods
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check, cost
@@ -17,8 +17,10 @@ from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
+from formulations.okita.pricing import SiteLimits, SitePrices
 from formulations.okita.site_cuts import best_packing, site_cuts
 from formulations.okita.windows import slots_needed
+from optsched.clock import Clock
 from optsched.solvers.options import Options
 
 SEEDS = st.integers(0, 10_000)
@@ -143,16 +145,81 @@ def test_no_packing_of_a_site_breaks_a_cut_that_a_fractional_point_breaks():
     assert (cuts.worker.T @ shares + cuts.server.T @ shares > cuts.room).any()
 
 
-def test_neighbourhoods_never_make_a_schedule_dearer():
+def drawn_prices(instance, rng, slots):
+    """Of capacities, in the first slots."""
+    limits = SiteLimits.of(instance)
+    return SitePrices(
+        limits, instance.release_slot, rng.exponential(1.0, (slots, len(limits.room)))
+    )
+
+
+@pytest.mark.parametrize("priced", [False, True])
+@pytest.mark.parametrize("warmth", [0.0, 0.02, 10.0])
+def test_neighbourhoods_never_make_a_schedule_dearer(monkeypatch, priced, warmth):
+    instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
+    monkeypatch.setattr(neighbourhoods, "WARMTH", warmth)
+    planner = Planner(instance)
+    made = planner.insert(range(6))
+    near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(6)], planner.floors)
+    if priced:
+        near.prices = drawn_prices(instance, np.random.default_rng(0), 3)
+    before = near.best_cost
+    near.search(Clock(None), 40)
+    assert check(instance, near.schedule) == []
+    assert near.best_cost <= before + 1e-9
+    assert near.best_cost <= near.cost + 1e-9
+    assert cost(instance, near.schedule) == pytest.approx(near.best_cost)
+    assert near.cost == pytest.approx(sum(path.price for path in near.paths))
+    if not warmth:
+        assert near.cost == near.best_cost
+
+
+def test_neighbourhoods_make_nothing_where_there_is_no_time():
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
     planner = Planner(instance)
     made = planner.insert(range(6))
     near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(6)], planner.floors)
-    before = near.cost
-    near.search(lambda: True, 40)
-    assert check(instance, near.schedule) == []
-    assert near.cost <= before + 1e-9
-    assert cost(instance, near.schedule) == pytest.approx(near.cost)
+    near.search(Clock(0.0), 40)
+    assert near.best_cost == pytest.approx(cost(instance, made))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_prices_of_sites_are_paid_where_they_stand_and_are_not_part_of_what_a_job_costs(seed):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    planner = Planner(instance)
+    for i in range(instance.jobs):
+        first = int(instance.release_slot[i]) - 1
+        prices = drawn_prices(instance, rng, int(rng.integers(0, first + 4)))
+        path = planner.optimum(i, None, prices)
+        assert path.price == pytest.approx(path_cost(instance, i, path))
+        slots = len(path.server)
+        charged = prices.charged(i, free_terms(instance, i, slots))
+        free = free_terms(instance, i, slots)
+        known = np.zeros((slots, prices.price.shape[1]))
+        known[: len(prices.price[first : first + slots])] = prices.price[first : first + slots]
+        by_site = known.reshape(slots, instance.sites, -1)
+        worker, server = by_site @ instance.worker_demand[i], by_site @ instance.ps_demand[i]
+        assert charged.worker_price - free.worker_price == pytest.approx(
+            np.broadcast_to(worker[:, None, :], free.worker_price.shape)
+        )
+        runs = np.isfinite(free.server_price)
+        assert (charged.server_price - server)[runs] == pytest.approx(free.server_price[runs])
+        alone = planner.optimum(i, None)
+        assert alone.price <= path.price + 1e-9
+        assert alone.price == pytest.approx(planner.optimum(i, None, prices.scaled(0.0)).price)
+        assert planner.optimum(i, None, slots=7).price == pytest.approx(alone.price)
+
+
+def test_planning_quickly_finds_a_schedule_no_better_than_the_best(monkeypatch):
+    instance = PROBLEM.generate(np.random.default_rng(2), jobs=4, sites=3, horizon=2)
+    planner = Planner(instance)
+    monkeypatch.setattr(construct, "QUICK_LATTICE", 1)
+    for i in range(4):
+        quick = planner.optimum(i, None, quick=True)
+        assert planner.optimum(i, None).price <= quick.price + 1e-9
+        alone = instance.select_jobs([i])
+        assert check(alone, path_schedule(alone, 0, quick)) == []
 
 
 def test_a_part_of_a_schedule_read_back_is_the_schedule_it_was():
