@@ -2,9 +2,9 @@
 
 A family is one problem's instances of one size, drawn with the seeds named; the problem's reference
 method gets the time limit, and two threads where it takes them. Prints a line per instance, and per
-family how many optima are proven, the longest proof, and the gaps of what stays open: (cost -
-bound) / bound, or for admitted jobs (bound - jobs) / jobs. Seconds are wall time; where our machine
-code is not on disk yet, the first solves compile it within their limits.
+family how many optima are proven, the longest proof, and the gap of each that stays open by its
+seed: (cost - bound) / bound, or for admitted jobs (bound - jobs) / jobs. Seconds are wall time;
+where our machine code is not on disk yet, the first solves compile it within their limits.
 
     python benchmarks/open_instances.py --families okita,batch
     python benchmarks/open_instances.py --families dsrp --limit 300 --first-seed 20 --seeds 5
@@ -95,7 +95,6 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for (name, size), rows in table.groupby(["problem", "size"], sort=False):
         open_ones = rows[~rows["proven"]]
-        gaps = [f"{gap:.2%}" for gap in np.sort(open_ones["gap"])]
         lines.append(
             {
                 "problem": name,
@@ -105,8 +104,10 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
                 "longest proof, s": f"{rows.loc[rows['proven'], 'seconds'].max():.1f}"
                 if rows["proven"].any()
                 else "",
-                "gaps left": ", ".join(gaps),
-                "open seeds": ", ".join(map(str, open_ones["seed"])),
+                "left": ", ".join(
+                    f"{seed}: {gap:.2%}"
+                    for seed, gap in zip(open_ones["seed"], open_ones["gap"], strict=True)
+                ),
             }
         )
     return pd.DataFrame(lines)
