@@ -81,7 +81,7 @@ def solved(family: Family, seed: int, limit: float) -> dict[str, Any]:
         "bound": solution.bound,
         "proven": proven,
         "seconds": solution.seconds,
-        "gap": 0.0 if proven else np.divide(high - low, low) if low else np.inf,
+        "gap": 0.0 if proven else (high - low) / low if low else np.inf,
     }
 
 
@@ -139,6 +139,10 @@ def main() -> None:
             print(f"# {row['problem']} {row['size']} seed {seed}: {said(row['objective'])} / "
                   f"{said(row['bound'])} {'proven' if row['proven'] else 'open'} "
                   f"{row['seconds']:.1f} s", flush=True)  # fmt: skip
+    if not rows:
+        parser.error(
+            f"no such family; there are {', '.join(dict.fromkeys(f.problem for f in FAMILIES))}"
+        )
     table = pd.DataFrame(rows)
     lines = summary(table)
     for cells in (lines.columns, ["---"] * lines.shape[1], *lines.to_numpy()):

@@ -1,6 +1,6 @@
 """A schedule made better by taking jobs out and planning them anew, a few at a time.
 
-Where the sites' capacities have prices, jobs mostly pay part of them, so that those planned first
+Where the sites' capacities have prices, jobs pay part of them half of the time: those planned first
 leave to the others what these need more. What costs a little more than before is kept at times,
 ever more rarely as the time passes and nothing better is found.
 """

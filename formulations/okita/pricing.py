@@ -101,13 +101,13 @@ class SitePrices:
         """The same prices times a factor."""
         return replace(self, price=factor * self.price)
 
-    def charged(self, i: int, terms: JobTerms) -> JobTerms:
-        """Terms of a job that pays these prices as well."""
+    def charged(self, i: int, terms: JobTerms, weight: float = 1.0) -> JobTerms:
+        """Terms of a job that pays these prices as well; the others count by a weight."""
         first, slots = int(self.release_slot[i]) - 1, len(terms.flow_cost)
         price = np.zeros((slots, self.price.shape[1]))
         known = self.price[first : first + slots]
         price[: len(known)] = known
-        return priced_terms(terms, *self.limits.charged(i, price), 1.0)
+        return priced_terms(terms, *self.limits.charged(i, price), weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,11 +193,8 @@ class Pricing:
     def __call__(self, block: int, duals: Duals) -> Priced:
         """Schedules of one job and a bound on their prices; the least price itself if asked for."""
         base = self._limited(block, duals)
-        first = int(self.instance.release_slot[block]) - 1
-        slots = len(base.flow_cost)
-        price = self.paid(duals.rows)[first : first + slots]
-        worker, server = self.limits.charged(block, price)
-        terms = ending(priced_terms(base, worker, server, duals.weight), duals.lower, duals.upper)
+        priced = self.prices(duals.rows).charged(block, base, duals.weight)
+        terms = ending(priced, duals.lower, duals.upper)
         lattice = self.lattices[block]
         if lattice is not None and duals.exact:
             return self._exactly(block, lattice, terms, duals)
@@ -211,7 +208,7 @@ class Pricing:
         return np.maximum(-rows.reshape(self.slots, -1), 0.0)
 
     def prices(self, rows: Floats) -> SitePrices:
-        """The same for planning beside others."""
+        """The same by slot, for the terms of a job."""
         return SitePrices(self.limits, self.instance.release_slot, self.paid(rows))
 
     def counts(self, i: int, path: Path) -> bool:
