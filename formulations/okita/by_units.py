@@ -17,10 +17,12 @@ is an alpha for every site of the first server.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
+from formulations.okita.lattice import Levels
 from formulations.okita.one_job import JobTerms, Path
 from formulations.okita.transport import cheapest_transport
 from optsched.jit import njit_cached
@@ -29,7 +31,7 @@ FEW_SITES = 12
 """Sites up to which every site of the first server has prices of its own."""
 
 STEPS = 12
-"""Steps on the prices of chunks; ``THOROUGH`` times as many where only the bound is wanted."""
+"""Steps on the prices of chunks; ``THOROUGH`` times as many where these were not good enough."""
 THOROUGH = 8
 
 _ROUNDING = 1e-9  # relative, by which the bound is lowered
@@ -52,6 +54,11 @@ class ByUnits:
         way = (instance.chunk_size_mb[i] * q + talk[:, None, :]).min(axis=2)
         self.alpha = way if sites <= FEW_SITES else way.mean(axis=0, keepdims=True)
 
+    @cached_property
+    def levels(self) -> Levels:
+        """That the job's sites can reach."""
+        return Levels.of(self.instance, self.job)
+
     @property
     def needed(self) -> int:
         """Units of work that all chunks take at least."""
@@ -59,13 +66,10 @@ class ByUnits:
 
     @property
     def top(self) -> int:
-        """Most units of a schedule of no idle workers whose sites are used in full but at last."""
-        instance, i = self.instance, self.job
-        total = int(instance.total_chunks[i])
-        each, left = divmod(int(instance.rate_numerator[i]), int(instance.work_per_chunk[i]))
-        if left == 0:
-            return (total + instance.sites * (each - 1)) // each
-        return total * max(1, int(instance.workers_needed(i, 1)))
+        """Most units of a schedule within the job's levels."""
+        levels = self.levels
+        each = (levels.option_workers / levels.option_levels).max(initial=1.0)
+        return int(np.ceil(levels.in_all * each - 1e-9))
 
     def cheapest(self, terms: JobTerms, *, steps: int = STEPS) -> tuple[list[Path], float]:
         """Schedules met, cheapest first, and a bound on the price of every schedule.
@@ -252,7 +256,7 @@ def _search(
         work: see there.
         move: price of a chunk from row to column.
         needed: units that all chunks take.
-        top: most units of any schedule without idle workers.
+        top: most units of any schedule within the levels.
         total: chunks.
         steps: most steps, for each site of the first server.
         workers: written, shape (first servers, slots, sites).

@@ -8,8 +8,8 @@
 3. Jobs are planned together, slot by slot, at these prices: as far above the bound as is quick. If
    that is not enough, neighbourhoods go on, jobs paying part of the prices.
 4. Branching is on when a job completes, then on the workers at a site and on the site of the server
-   in a slot; at nodes too jobs are planned together. What time is left where pricing could not be
-   exact goes to neighbourhoods, and to an integer program over all schedules met.
+   in a slot; at nodes too jobs are planned together. Where they have too many points for that, what
+   time is left goes to neighbourhoods.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ CUTS_SHARE = 0.5
 """Part of the time by which the last cut is made."""
 MOST_ROUNDS_OF_CUTS = 30
 HEURISTIC_SECONDS = 2.0
-"""Longest time of a dive, or of a choice among columns, where searching all jobs together finds
-schedules as well."""
+"""Longest time of a dive, or of a choice among columns; neighbourhoods find as much."""
 BRANCH_SHARE = 0.8
-"""Part of the time left for the tree, where pricing may leave it open before the end."""
+"""Part of the time left for the tree, where jobs cannot be planned together: it may be far from
+its end then."""
 
 _PATIENCE = 0.5
 """Seconds beyond 1.2 times the limit for making a first schedule; as many again and one are
@@ -175,9 +175,9 @@ class _Search:
 
     def together(self) -> Together | None:
         """All jobs slot by slot; what does the same at nodes of the tree, if anything can."""
-        if self.schedule is None or self.priced is None or not self.planner.exact:
+        if self.schedule is None or self.priced is None or self.planner.lattices is None:
             return None
-        together = Together(lambda: not self.clock.over())
+        together = Together(self.planner.lattices, lambda: not self.clock.over())
         before = np.inf
         while self.cost < before and self.go_on():
             before = self.cost
@@ -235,7 +235,7 @@ class _Search:
         """Of capacities and their roundings, with what is planned so far as its columns."""
         planner = self.planner
         limits = SiteLimits.of(self.instance).and_also(rounded_limits(self.instance))
-        pricing = Pricing(self.instance, planner.lattices, planner.searches, self.span, limits)
+        pricing = Pricing(self.instance, planner.searches, self.span, limits)
         pricing.offered.extend(self._planned())
         return pricing
 
@@ -245,6 +245,13 @@ class _Search:
             yield from enumerate(self.parts(self.schedule))
         if self.near is not None:
             yield from self.near.planned
+
+    def standing(self, pricing: Pricing) -> list[Column]:
+        """Columns of the best schedule, if each is one of those that bounds speak of."""
+        parts = [] if self.schedule is None else list(enumerate(self.parts(self.schedule)))
+        if not all(pricing.counts(*part) for part in parts):
+            return []
+        return [pricing.column(*part) for part in parts]
 
     def parts(self, schedule: Schedule) -> Iterator[Path]:
         """What a schedule holds of each job."""
@@ -259,6 +266,7 @@ class _Search:
             [ColumnBlock(least_cost=float(floor)) for floor in self.floors],
             pricing,
             initial=list(pricing.known()),
+            known=self.standing(pricing),
             branching=1,
             rank=lambda feature: float(feature == ENDS),
             finish=None if together is None else partial(self.finish, together, pricing),
@@ -268,19 +276,18 @@ class _Search:
         """The tree."""
         if not self.go_on():
             return
-        exact, limited = self.planner.exact, self.options.time_limit is not None
-        default = GenerationOptions.heuristic_seconds
+        if together is None:  # whose searches need prices in the middle
+            pricing = replace(pricing, at_once=True)
         found = self.generation(pricing, together).solve(
             GenerationOptions(
-                time_limit=self.clock.within(1.0 if exact else BRANCH_SHARE),
+                time_limit=self.clock.within(BRANCH_SHARE if together is None else 1.0),
                 gap=self.options.gap,
                 absolute_gap=self.options.absolute_gap,
                 stop=self.clock.stop,
                 on_progress=self.hear,
-                node_limit=None if exact or limited else 1,  # it might never end
                 dive_every=10,
                 master_every=10,
-                heuristic_seconds=default if together is None else HEURISTIC_SECONDS,
+                heuristic_seconds=HEURISTIC_SECONDS,
             )
         )
         self.learn(found)
@@ -324,7 +331,8 @@ class _Search:
         with suppress(TimeoutError):
             pricing = self.cut()
             together = self.together()
-            self.improve(PRICED_SHARE, ROUNDS if self.planner.exact else 10 * ROUNDS)
+            self.improve(PRICED_SHARE, ROUNDS if together else 10 * ROUNDS)
+            pricing.offered.extend(self._planned())
             self.branch(pricing, together)
 
     def answer(self) -> Answer:

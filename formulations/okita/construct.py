@@ -12,13 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.okita import lattice
 from formulations.okita.by_servers import cheapest_by_servers
-from formulations.okita.by_units import FEW_SITES, STEPS, THOROUGH, ByUnits
+from formulations.okita.by_units import FEW_SITES, ByUnits
 from formulations.okita.check import completion_slots, cost
 from formulations.okita.greedy import Greedy
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.job_prices import free_terms
+from formulations.okita.labels import cheapest_by_labels
 from formulations.okita.lattice import Lattice, build_lattice, lattice_points
 from formulations.okita.one_job import (
     JobTerms,
@@ -33,6 +33,12 @@ from formulations.okita.windows import flow_cut_off, least_slots, site_bounds, s
 
 QUICK_LATTICE = 2000
 """Most points of a lattice that is searched even where planning is to be quick."""
+
+LARGEST_LATTICE = 50_000
+"""Most points of a lattice that is searched: beyond, labels find the same sooner."""
+
+LARGEST_LATTICES = 1_000_000
+"""Most points of all jobs' lattices together that lattices are made for."""
 
 
 class FreeCapacity:
@@ -81,7 +87,7 @@ class FreeCapacity:
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Plans jobs of one instance one at a time, exactly where their lattices are small enough.
+    """Plans jobs of one instance one at a time, exactly where sites are few.
 
     Whatever is asked of it raises TimeoutError once it is too late.
     """
@@ -105,12 +111,13 @@ class Planner:
             raise TimeoutError("planning was cut short")
 
     @cached_property
-    def lattices(self) -> tuple[Lattice | None, ...]:
-        """Of each job."""
-        points = [lattice_points(self.instance, i) for i in range(self.instance.jobs)]
-        most = np.inf if sum(points) <= lattice.LARGEST_LATTICES else lattice.LARGEST_LATTICE
+    def lattices(self) -> tuple[Lattice, ...] | None:
+        """Of each job; None where they have too many points together."""
+        points = (lattice_points(search.levels) for search in self.searches)
+        if sum(points) > LARGEST_LATTICES:
+            return None
         jobs = self._in_time(range(self.instance.jobs))
-        return tuple(build_lattice(self.instance, i) if points[i] <= most else None for i in jobs)
+        return tuple(build_lattice(self.instance, self.searches[i].levels) for i in jobs)
 
     @cached_property
     def searches(self) -> tuple[ByUnits, ...]:
@@ -118,14 +125,9 @@ class Planner:
         return tuple(ByUnits(self.instance, i) for i in self._in_time(range(self.instance.jobs)))
 
     @property
-    def exact(self) -> bool:
-        """Whether every job has a lattice."""
-        return None not in self.lattices
-
-    @property
     def beyond(self) -> bool:
-        """Whether jobs have neither lattices nor so few sites that units of work are quick."""
-        return self.instance.sites > FEW_SITES and not self.exact
+        """Whether jobs have neither lattices nor so few sites that labels are quick."""
+        return self.instance.sites > FEW_SITES and self.lattices is None
 
     @cached_property
     def alone(self) -> tuple[tuple[Path, float], ...]:
@@ -142,25 +144,34 @@ class Planner:
 
     def _alone(self, i: int) -> tuple[Path, float]:
         path = self.optimum(i, None)
-        if self.lattices[i] is not None:
-            return path, path.price
+        if self.beyond:
+            return path, float(self._site_bounds[i])
         terms = free_terms(self.instance, i, self._reach(i, path.price, int(self._needed[i])))
-        paths, bound = self.searches[i].cheapest(terms, steps=THOROUGH * STEPS)
-        best = min([path, *paths], key=lambda found: found.price)
+        if self.lattices is not None:
+            paths = cheapest_paths(self.instance, self.lattices[i], terms, below=path.price)
+            exact = next(paths, path)
+            return exact, exact.price
+        found, bound = cheapest_by_labels(self.searches[i], terms, path.price)
+        best = min([path, *found], key=lambda one: one.price)
         return best, min(max(bound, float(self._site_bounds[i])), best.price)
 
-    def best(self, i: int, terms: JobTerms, quick: bool = False) -> Path | None:
-        """The cheapest schedule known of a job on some terms, or a cheap one found quickly."""
-        points, most = self.lattices[i], QUICK_LATTICE if quick else lattice.LARGEST_LATTICE
-        if points is not None and len(points.level) <= most:
-            return next(cheapest_paths(self.instance, points, terms), None)
+    def best(
+        self, i: int, terms: JobTerms, below: float = np.inf, quick: bool = False
+    ) -> Path | None:
+        """The cheapest schedule known of a job on some terms, or a cheap one found quickly.
+
+        Schedules that cost more than ``below`` may be left out.
+        """
         if self.beyond:
             return cheapest_by_servers(self.instance, i, terms)
-        near = next(iter(self.searches[i].cheapest(terms)[0]), None)
-        if points is None or quick:
-            return near
-        below = np.inf if near is None else near.price
-        return next(cheapest_paths(self.instance, points, terms, below=below), near)
+        most = QUICK_LATTICE if quick or below < np.inf else LARGEST_LATTICE
+        if self.lattices is not None and len(self.lattices[i].level) <= most:
+            return next(cheapest_paths(self.instance, self.lattices[i], terms, below=below), None)
+        search = self.searches[i]
+        if quick:
+            return next(iter(search.cheapest(terms)[0]), None)
+        found, _ = cheapest_by_labels(search, terms, below, thorough=below == np.inf)
+        return next(iter(found), None)
 
     def optimum(
         self,
@@ -186,7 +197,8 @@ class Planner:
             self.look()
             left = None if room is None else room.between(first, slots)
             terms = free_terms(self.instance, i, slots, left)
-            path = self.best(i, terms if prices is None else prices.charged(i, terms), quick)
+            charged = terms if prices is None else prices.charged(i, terms)
+            path = self.best(i, charged, quick=quick)
             if path is None and slots == limit:
                 taken = FreeCapacity(self.instance) if room is None else room
                 return self._greedy(i, taken)
@@ -194,6 +206,23 @@ class Planner:
             if path is not None and slots >= reach:
                 return replace(path, price=path_cost(self.instance, i, path)) if prices else path
             slots = reach
+
+    def cheaper(self, i: int, room: FreeCapacity, below: float) -> Path | None:
+        """The cheapest schedule beside what is taken, if one is known that costs less than this.
+
+        Args:
+            i: the job.
+            room: what is left of the sites.
+            below: money.
+        """
+        self.look()
+        first = int(self.instance.release_slot[i])
+        slots = self._reach(i, below, int(self._needed[i]) + max(0, room.end - first + 1))
+        if slots < 1:
+            return None
+        terms = free_terms(self.instance, i, slots, room.between(first, slots))
+        path = self.best(i, terms, below)
+        return path if path is not None and path.price < below else None
 
     def _reach(self, i: int, price: float, limit: int) -> int:
         """Slots beyond which completing alone costs more."""

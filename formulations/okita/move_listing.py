@@ -30,7 +30,9 @@ class Ladder(NamedTuple):
         below = np.full_like(lattice.above, -1)
         site, point = np.nonzero(lattice.above >= 0)
         below[site, lattice.above[site, point]] = point
-        return cls(lattice.above, below, lattice.option_workers, lattice.option_levels)
+        return cls(
+            lattice.above, below, lattice.levels.option_workers, lattice.levels.option_levels
+        )
 
 
 class Goods(NamedTuple):
@@ -48,13 +50,14 @@ class Goods(NamedTuple):
     @classmethod
     def of(cls, instance: Instance, lattice: Lattice) -> Goods:
         """Those of a job, with what is known of its transport."""
-        i, known = lattice.job, lattice.transport_cost
+        levels, known = lattice.levels, lattice.transport_cost
+        i = levels.job
         cost = np.full(len(lattice.level), np.inf)
         cost[lattice.ends] = np.where(np.isnan(known), lattice.transport_floor, known)
         settled = np.zeros(len(cost), dtype=np.bool_)
         settled[lattice.ends] = ~np.isnan(known)
         price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
-        return cls(cost, settled, lattice.level * lattice.unit, instance.num_chunks[i], price)
+        return cls(cost, settled, lattice.level * levels.unit, instance.num_chunks[i], price)
 
 
 class Found(NamedTuple):

@@ -98,14 +98,18 @@ class Neighbourhoods:
         found: dict[int, Path] = {}
         left = float(self.floors[out].sum())
         for i in out.tolist():
-            last = len(found) == count - 1  # it leaves nothing to anybody
-            path = self.planner.optimum(
-                i, room, None if last else prices, quick=True, slots=self.paths[i].last + 2
-            )
+            if len(found) < count - 1:
+                slots = self.paths[i].last + 2
+                path = self.planner.optimum(i, room, prices, quick=True, slots=slots)
+            else:  # it leaves nothing to anybody, and what it may cost is known
+                cheapest = self.planner.cheaper(i, room, spare + more)
+                if cheapest is None:
+                    return
+                path = cheapest
             room.hold(i, path)
             found[i] = path
             spare, left = spare - path.price, left - float(self.floors[i])
-            if spare - left < -more or (not last and clock.over()):
+            if spare - left < -more or (len(found) < count and clock.over()):
                 return
         self._room = room
         self.planned.extend(found.items())

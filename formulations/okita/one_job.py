@@ -208,7 +208,7 @@ def least_prices(
         Prices, shape (slots + 1, points), money, infinite where no such schedule comes by; the
         point that each is reached from and the site of the server then, shape (slots, points).
     """
-    slots, points = len(terms.flow_cost), len(lattice.level)
+    slots, points, levels = len(terms.flow_cost), len(lattice.level), lattice.levels
     value = np.empty((slots + 1, points))
     origin = np.empty((slots, points), dtype=np.int32)
     server = np.empty((slots, points), dtype=np.int32)
@@ -218,7 +218,7 @@ def least_prices(
     budget = np.full(slots, -np.inf)
     np.subtract(limit, ahead, out=budget, where=np.isfinite(ahead))
     _sweep(
-        value, origin, server, lattice.above, lattice.option_workers, lattice.option_levels,
+        value, origin, server, lattice.above, levels.option_workers, levels.option_levels,
         terms.worker_price, terms.server_price, terms.least, terms.most, terms.must_run,
         budget,
     )  # fmt: skip
@@ -238,10 +238,11 @@ def cheapest_paths(
         terms: its prices, none of them negative, and limits.
         below: schedules of a higher price are of no interest.
     """
-    i, slots = lattice.job, len(terms.flow_cost)
+    levels, slots = lattice.levels, len(terms.flow_cost)
+    i = levels.job
     value, origin, server = least_prices(lattice, terms, below)
     best, state = np.empty(slots), np.empty(slots, dtype=np.int64)
-    room = lattice.level[lattice.ends] * lattice.unit
+    room = lattice.level[lattice.ends] * levels.unit
     supply = instance.num_chunks[i]
     move_price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
     _finish(
@@ -258,10 +259,10 @@ def cheapest_paths(
             before = int(origin[slot, point])
             at[slot] = server[slot, point]
             gained = lattice.level[point] - lattice.level[before]
-            chosen = np.searchsorted(lattice.option_levels, gained)
-            workers[slot, gained > 0] = lattice.option_workers[chosen[gained > 0]]
+            chosen = np.searchsorted(levels.option_levels, gained)
+            workers[slot, gained > 0] = levels.option_workers[chosen[gained > 0]]
             point = before
-        flow = cheapest_flow(instance, i, lattice.level[int(state[t])] * lattice.unit)
+        flow = cheapest_flow(instance, i, lattice.level[int(state[t])] * levels.unit)
         yield Path(float(best[t]), workers, at, flow)
 
 

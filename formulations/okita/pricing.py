@@ -2,7 +2,7 @@
 
 The coupling rows are limits of sites, in every slot: the capacities, and what has been cut. A
 job's cheapest schedules are looked for by counting units of work, which bounds all prices as well;
-where that finds none that improves, and the job's lattice is small enough, exactly.
+where that finds none that improves, exactly.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.okita.by_units import STEPS, THOROUGH, ByUnits
+from formulations.okita.by_units import ByUnits
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.job_prices import free_terms, priced_terms
-from formulations.okita.lattice import Lattice
-from formulations.okita.one_job import JobTerms, Path, cheapest_paths, transfer_cost
+from formulations.okita.labels import cheapest_by_labels
+from formulations.okita.one_job import JobTerms, Path, transfer_cost
 from formulations.okita.windows import Windows
 from optsched.decomposition import Column, Duals, Priced
 from optsched.decomposition.columns import Feature
@@ -115,10 +115,12 @@ class Pricing:
     """The cheapest schedules of a job at any prices of limits."""
 
     instance: Instance
-    lattices: Sequence[Lattice | None]
     searches: Sequence[ByUnits]
     windows: Windows
     limits: SiteLimits
+    at_once: bool = False
+    """Whether to price exactly before being asked to: in fewer rounds, whose prices are further
+    from the middle of those that are as good."""
     offered: list[tuple[int, Path]] = field(default_factory=list)
     """Jobs and schedules offered so far."""
 
@@ -195,13 +197,18 @@ class Pricing:
         base = self._limited(block, duals)
         priced = self.prices(duals.rows).charged(block, base, duals.weight)
         terms = ending(priced, duals.lower, duals.upper)
-        lattice = self.lattices[block]
-        if lattice is not None and duals.exact:
-            return self._exactly(block, lattice, terms, duals)
-        steps = THOROUGH * STEPS if duals.exact else STEPS
-        paths, bound = self.searches[block].cheapest(terms, steps=steps)
-        paths = [path for path in paths[:OFFERED] if self.counts(block, path)]
-        return self._priced(block, paths, bound, duals)
+        if self.at_once or duals.exact:
+            below = min(duals.threshold, self._least_known(block, duals))
+            paths, bound = cheapest_by_labels(self.searches[block], terms, below)
+        else:
+            paths, bound = self.searches[block].cheapest(terms)
+            paths = [path for path in paths if self.counts(block, path)]
+        return self._priced(block, paths[:OFFERED], bound, duals)
+
+    def _least_known(self, block: int, duals: Duals) -> float:
+        """The least price of schedules offered lately."""
+        known = (c for c in self._recent[block] if duals.allows(c))
+        return min(map(duals.price_of, known), default=np.inf)
 
     def paid(self, rows: Floats) -> Floats:
         """Prices of rows as what the limits cost, shape (slots, limits), money."""
@@ -213,26 +220,7 @@ class Pricing:
 
     def counts(self, i: int, path: Path) -> bool:
         """Whether a schedule is one of those that bounds speak of: of no idle workers."""
-        lattice = self.lattices[i]
-        if lattice is None:
-            search = self.searches[i]
-            return bool(search.needed <= path.workers.sum() <= search.top)
-        return lattice.reaches(path.workers)
-
-    def _exactly(self, block: int, lattice: Lattice, terms: JobTerms, duals: Duals) -> Priced:
-        below = np.inf
-        for column in self._recent[block]:
-            price = duals.price_of(column)
-            if price < below and duals.allows(column):
-                below = price
-        paths: list[Path] = []
-        bound = np.inf
-        for path in cheapest_paths(self.instance, lattice, terms, below=below):
-            bound = min(bound, path.price)
-            if len(paths) == OFFERED or (paths and path.price >= duals.threshold):
-                break
-            paths.append(path)
-        return self._priced(block, paths, bound, duals)
+        return self.searches[i].levels.reaches(path.workers)
 
     def _priced(self, block: int, paths: Sequence[Path], bound: float, duals: Duals) -> Priced:
         earliest = duals.lower.get(ENDS, 1) - 1

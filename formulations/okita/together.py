@@ -7,7 +7,7 @@ until relaxations meet the best schedule, only until what is left between them c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -16,6 +16,7 @@ import numpy as np
 from formulations.okita.instance import Floats
 from formulations.okita.job_moves import TooManyError
 from formulations.okita.joint_states import JointStates
+from formulations.okita.lattice import Lattice
 from formulations.okita.pricing import Pricing
 from formulations.okita.schedule import Schedule
 from optsched.decomposition import Limits
@@ -30,6 +31,8 @@ GROWTH = 1.5
 class Together:
     """Searches that learn from each other how far to go."""
 
+    lattices: Sequence[Lattice]
+    """Of all jobs."""
     go_on: Callable[[], bool]
     """Asked now and then whether there is time."""
     reach: float = field(default=np.inf, init=False)
@@ -41,7 +44,7 @@ class Together:
         """Search a node as far as it seems that an end will be come to.
 
         Args:
-            pricing: of all jobs; every one has a lattice.
+            pricing: of all jobs.
             rows: prices of its rows.
             below: only schedules that cost less are of interest, money.
             limits: its restrictions; those on workers and servers are left out.
@@ -50,11 +53,10 @@ class Together:
             What schedules of the node cost at least, where they cost less than ``below``, and one
             if some is found; -inf where there was no end.
         """
-        lattices = [lattice for lattice in pricing.lattices if lattice is not None]
         bound, found = -np.inf, None
         with suppress(TooManyError):
             states = JointStates(
-                lattices, pricing.windows, pricing.limits, pricing.paid(rows), limits
+                self.lattices, pricing.windows, pricing.limits, pricing.paid(rows), limits
             )
             if np.isinf(self.reach):
                 self.reach = FIRST_SHARE * (below - states.bound)

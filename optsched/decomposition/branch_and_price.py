@@ -6,6 +6,7 @@ import heapq
 import itertools
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -37,6 +38,7 @@ class ColumnProblem(Protocol):
     blocks: tuple[ColumnBlock, ...]
     price: Price
     initial: tuple[Column, ...]
+    known: tuple[Column, ...]
     branching: int
     rank: Rank
     finish: Finish | None
@@ -132,6 +134,7 @@ class TreeSearch:
         """Search until the proof is complete or a limit is reached."""
         root = Node(-math.inf, 0, next(self._numbers), ())
         self.open = [root]
+        self._offer_columns(self.problem.known)
         reason: Outcome | None = None
         try:
             reason = self._search()
@@ -243,10 +246,7 @@ class TreeSearch:
         prices = result.point.duals[:coupling] if result.prices is None else result.prices
         limits = Limits.of(self.problem.blocks, node.restrictions)
         bound, columns = self.problem.finish(limits, prices, self.cutoff)
-        if columns:
-            pool = self.generator.master.pool
-            self.generator.master.add(columns)
-            self._offer(self.integer.accept(pool, pool.numbers(columns)))
+        self._offer_columns(columns)
         return max(bound, result.bound)
 
     def _branching(self, weights: Floats) -> Branching | None:
@@ -277,6 +277,13 @@ class TreeSearch:
         ):
             self.incumbent = candidate
             self._tell()
+
+    def _offer_columns(self, columns: Sequence[Column]) -> None:
+        """A solution made of some columns, if they are one."""
+        if columns:
+            pool = self.generator.master.pool
+            self.generator.master.add(columns)
+            self._offer(self.integer.accept(pool, pool.numbers(columns)))
 
     def _try_heuristics(self, node: Node, result: NodeResult) -> None:
         """Look for a better incumbent, as long as that takes a small part of the time."""

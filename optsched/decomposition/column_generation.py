@@ -46,12 +46,13 @@ class ColumnGeneration:
         blocks: how many columns of each block are chosen.
         price: cheapest columns of a block; what it raises is not caught.
         initial: columns to begin with; none are needed.
+        known: columns of a solution that the tree is to beat, once for every time one is used.
         branching: how many conditions on features pricing supports in one term; 0: none at all.
         rank: of features; those of the highest are branched on first.
         finish: asked at each node of the tree that has been branched on before it is again.
 
     Raises:
-        InputError: sides that do not fit, no block, or an initial column that does not fit.
+        InputError: sides that do not fit, no block, or a column given that does not fit.
 
     Example:
         Two rolls of length 10 give four pieces of length 5, or pieces of 6 and 4:
@@ -77,6 +78,7 @@ class ColumnGeneration:
         price: Price,
         *,
         initial: Sequence[Column] = (),
+        known: Sequence[Column] = (),
         branching: int = 0,
         rank: Rank = alike,
         finish: Finish | None = None,
@@ -86,6 +88,7 @@ class ColumnGeneration:
         self.blocks = tuple(blocks)
         self.price = price
         self.initial = tuple(initial)
+        self.known = tuple(known)
         self.branching = branching
         self.rank = rank
         self.finish = finish
@@ -100,7 +103,7 @@ class ColumnGeneration:
             raise InputError.of("blocks", blocks, "at least one")
         if branching < 0:
             raise InputError.of("branching", branching, "an integer >= 0")
-        for column in self.initial:
+        for column in (*self.initial, *self.known):
             check_column(column, len(self.blocks), len(self.lower))
 
     def solve(self, options: GenerationOptions | None = None, **settings: Any) -> ColumnSolution:

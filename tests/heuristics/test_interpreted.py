@@ -26,13 +26,13 @@ from formulations.batch.width_cuts import width_cuts
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.generator import tiny
 from formulations.drp.set_exchange import SetExchange
-from formulations.okita import lattice
+from formulations.okita import construct as planning
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.check import cost as sites_cost
 from formulations.okita.construct import Planner
 from formulations.okita.job_prices import free_terms
 from formulations.okita.joint_states import JointStates
-from formulations.okita.lattice import build_lattice
+from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.pricing import SiteLimits
 from formulations.okita.site_cuts import best_packing
 from formulations.okita.windows import windows
@@ -133,8 +133,9 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         found = problem(name)
         for seed in range(4):
             if (name, seed) == ("okita", 3):  # as where the schedules of a job are too many to list
-                monkeypatch.setattr(lattice, "LARGEST_LATTICE", 0)
-                monkeypatch.setattr(lattice, "LARGEST_LATTICES", 0)
+                monkeypatch.setattr(planning, "LARGEST_LATTICE", 0)
+                monkeypatch.setattr(planning, "LARGEST_LATTICES", 0)
+                monkeypatch.setattr("formulations.okita.labels.MOST_POINTS", 2)
             runner = InstanceRunner(found, found.generate(instance_rng(seed), **TINY[name]), seed)
             own = [f"heuristic {call}" for call in found.heuristics if call != "reoptimise"]
             for kind, call in map(str.split, [*own, *others]):
@@ -163,7 +164,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     pair = problem("okita").generate(instance_rng(0), jobs=2, sites=2, horizon=3)
     known = sites_cost(pair, Planner(pair).greedy())
     span, limits = windows(pair, known_cost=known), SiteLimits.of(pair)
-    lattices = [build_lattice(pair, i) for i in range(2)]
+    lattices = [build_lattice(pair, Levels.of(pair, i)) for i in range(2)]
     monkeypatch.setattr("formulations.okita.joint_states.FIRST_STATES", 1)
     price = np.zeros((int(span.last.max()), len(limits.room)))
     assert JointStates(lattices, span, limits, price).search(2 * known, lambda: True)[1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from okita_cases import tiny, worked_example
 
-from formulations.okita import Instance, lattice
+from formulations.okita import Instance, construct
 from formulations.okita.bounds import job_bounds, lb_alone, lb_sites, site_bounds
 from formulations.okita.latency import Latencies
 
@@ -77,8 +77,8 @@ def test_a_job_alone_costs_at_least_its_site_bound(seed) -> None:
 def test_jobs_too_large_for_one_alone_are_bounded_no_less_than_by_their_sites(monkeypatch) -> None:
     exact = job_bounds(worked_example())
     assert exact.tolist() == [7, 5]
-    monkeypatch.setattr(lattice, "LARGEST_LATTICE", 0)
-    monkeypatch.setattr(lattice, "LARGEST_LATTICES", 0)
+    monkeypatch.setattr(construct, "LARGEST_LATTICE", 0)
+    monkeypatch.setattr(construct, "LARGEST_LATTICES", 0)
     assert np.all(job_bounds(worked_example()) <= exact)
     assert np.all(job_bounds(worked_example()) >= [5, 2])
     assert lb_alone(worked_example()) >= 7

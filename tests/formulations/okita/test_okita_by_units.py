@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import tiny
 
-from formulations.okita import PROBLEM, construct, lattice, neighbourhoods
+from formulations.okita import PROBLEM, construct, neighbourhoods
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check, cost
 from formulations.okita.construct import Planner
 from formulations.okita.job_prices import free_terms, priced_terms
-from formulations.okita.lattice import build_lattice
+from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
 from formulations.okita.pricing import SiteLimits, SitePrices
@@ -40,7 +40,9 @@ def test_the_optimum_of_one_job_lies_between_bound_and_schedule_of_its_units(see
     instance, rng = tiny(seed), np.random.default_rng(seed)
     for i in range(instance.jobs):
         terms = random_terms(instance, i, rng)
-        exact = next(cheapest_paths(instance, build_lattice(instance, i), terms))
+        exact = next(
+            cheapest_paths(instance, build_lattice(instance, Levels.of(instance, i)), terms)
+        )
         paths, bound = ByUnits(instance, i).cheapest(terms, steps=50)
         assert bound <= exact.price + 1e-7
         for path in paths:
@@ -56,7 +58,9 @@ def test_a_schedule_by_its_servers_is_one_and_costs_what_it_says(seed):
     for i in range(instance.jobs):
         terms = free_terms(instance, i, int(slots_needed(instance)[i]))
         path = cheapest_by_servers(instance, i, terms)
-        exact = next(cheapest_paths(instance, build_lattice(instance, i), terms))
+        exact = next(
+            cheapest_paths(instance, build_lattice(instance, Levels.of(instance, i)), terms)
+        )
         assert path is not None
         alone = instance.select_jobs([i])
         schedule = path_schedule(alone, 0, path)
@@ -69,7 +73,9 @@ def test_schedules_by_servers_are_within_a_fifth_of_the_optimum_at_the_papers_ra
     instance = PROBLEM.generate(np.random.default_rng(0), jobs=6, sites=4, horizon=3)
     for i in range(instance.jobs):
         terms = free_terms(instance, i, 8)
-        exact = next(cheapest_paths(instance, build_lattice(instance, i), terms)).price
+        exact = next(
+            cheapest_paths(instance, build_lattice(instance, Levels.of(instance, i)), terms)
+        ).price
         path = cheapest_by_servers(instance, i, terms)
         assert path is not None
         assert path.price <= 1.2 * exact
@@ -79,7 +85,9 @@ def test_the_bound_by_units_is_within_two_per_cent_at_the_papers_ranges_the_sche
     instance = PROBLEM.generate(np.random.default_rng(0), jobs=6, sites=4, horizon=3)
     for i in range(instance.jobs):
         terms = free_terms(instance, i, 8)
-        exact = next(cheapest_paths(instance, build_lattice(instance, i), terms)).price
+        exact = next(
+            cheapest_paths(instance, build_lattice(instance, Levels.of(instance, i)), terms)
+        ).price
         paths, bound = ByUnits(instance, i).cheapest(terms, steps=100)
         assert 0.98 * exact <= bound <= exact + 1e-6
         assert paths[0].price <= 1.1 * exact
@@ -93,8 +101,8 @@ def test_without_lattices_bound_and_schedule_still_hold_the_optimum_between_them
     start = Planner(instance).best_insertion()  # where there is no machine code yet, it is this
     limit = Options(time_limit=0.3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lattice, "LARGEST_LATTICE", 0)
-        patch.setattr(lattice, "LARGEST_LATTICES", 0)
+        patch.setattr(construct, "LARGEST_LATTICE", 0)
+        patch.setattr(construct, "LARGEST_LATTICES", 0)
         patch.setattr(construct, "FEW_SITES", few)
         answer = PROBLEM.solve("problem_2_columns", instance, start=start, options=limit)
     exact = PROBLEM.solve("problem_2_columns", instance).solution.objective
@@ -234,7 +242,7 @@ def test_a_part_of_a_schedule_read_back_is_the_schedule_it_was():
 def test_a_lattice_too_large_to_be_searched_at_every_turn_still_finds_the_optimum(monkeypatch):
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=4, sites=3, horizon=2)
     quick = [path.price for path, _ in Planner(instance).alone]
-    monkeypatch.setattr(lattice, "LARGEST_LATTICE", 1)
+    monkeypatch.setattr(construct, "LARGEST_LATTICE", 1)
     assert [path.price for path, _ in Planner(instance).alone] == pytest.approx(quick)
-    monkeypatch.setattr(lattice, "LARGEST_LATTICES", 1)
-    assert not Planner(instance).exact
+    monkeypatch.setattr(construct, "LARGEST_LATTICES", 1)
+    assert Planner(instance).lattices is None

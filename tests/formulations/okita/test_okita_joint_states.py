@@ -15,7 +15,7 @@ from formulations.okita.construct import Planner
 from formulations.okita.job_moves import PricedJob, TooManyError
 from formulations.okita.job_prices import free_terms
 from formulations.okita.joint_states import JointStates
-from formulations.okita.lattice import build_lattice
+from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.one_job import cheapest_paths, path_cost
 from formulations.okita.pricing import ENDS, SiteLimits
 from formulations.okita.together import Together
@@ -68,7 +68,7 @@ def test_it_agrees_with_the_listing_of_all_deployments(seed):
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 1.0, 5.0]))
 def test_every_schedule_within_a_limit_is_made_of_the_moves_listed(seed, spare):
     instance = tiny(seed, jobs=1)
-    lattice, terms = build_lattice(instance, 0), free_terms(instance, 0, 3)
+    lattice, terms = build_lattice(instance, Levels.of(instance, 0)), free_terms(instance, 0, 3)
     paths = list(cheapest_paths(instance, lattice, terms))
     assume(paths)
     job = PricedJob(instance, lattice, terms).within(paths[0].price + spare)
@@ -100,7 +100,9 @@ def followed(job, path, spare):
 
 def test_a_slot_in_which_a_job_may_not_run_has_no_moves():
     instance = worked_example()
-    job = PricedJob(instance, build_lattice(instance, 0), free_terms(instance, 0, 3)).within(100.0)
+    job = PricedJob(
+        instance, build_lattice(instance, Levels.of(instance, 0)), free_terms(instance, 0, 3)
+    ).within(100.0)
     for slot in (-1, 3):
         assert not len(job.moves(slot, np.array([0]), np.array([100.0])).to)
     assert len(job.moves(2, np.array([0]), np.array([100.0])).to)
@@ -108,7 +110,9 @@ def test_a_slot_in_which_a_job_may_not_run_has_no_moves():
 
 def test_moves_that_become_many_are_all_listed_and_too_many_are_not(monkeypatch):
     instance = worked_example()
-    job = PricedJob(instance, build_lattice(instance, 0), free_terms(instance, 0, 3)).within(100.0)
+    job = PricedJob(
+        instance, build_lattice(instance, Levels.of(instance, 0)), free_terms(instance, 0, 3)
+    ).within(100.0)
     start = 0, np.array([0]), np.array([100.0])
     plain = job.moves(*start)
     monkeypatch.setattr(job_moves, "FIRST_MOVES", 1)
@@ -196,7 +200,7 @@ def test_a_search_that_ends_lets_the_next_go_further_and_one_that_does_not_keeps
     search = _Search(instance, Options(), None, "safe")
     search.plan()
     search.cut()
-    together = Together(lambda: True)
+    together = Together(search.planner.lattices, lambda: True)
     bound, schedule = together.search(*search.priced, search.cost)
     assert search.bound <= bound <= cost(instance, schedule) < search.cost
     first, found = together.reach, cost(instance, schedule) * (1 - 1e-8)

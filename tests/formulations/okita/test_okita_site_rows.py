@@ -12,6 +12,7 @@ from okita_cases import tiny
 from formulations.okita import PROBLEM
 from formulations.okita.construct import Planner
 from formulations.okita.job_prices import free_terms
+from formulations.okita.lattice import build_lattice
 from formulations.okita.one_job import cheapest_paths, path_cost
 from formulations.okita.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.site_rounding import dual_feasible, rounded_limits
@@ -72,7 +73,7 @@ def pricing_of(instance):
     planner = Planner(instance)
     span = windows(instance)
     limits = SiteLimits.of(instance).and_also(rounded_limits(instance))
-    return Pricing(instance, planner.lattices, planner.searches, span, limits)
+    return Pricing(instance, planner.searches, span, limits)
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
@@ -88,8 +89,7 @@ def test_pricing_within_limits_on_completion_is_that_of_latencies_changed_alike(
         )
         free = free_terms(instance, i, late)
         cost = np.maximum(free.flow_cost, free.flow_cost[early - 1])
-        lattice = pricing.lattices[i]
-        assert lattice is not None
+        lattice = build_lattice(instance, pricing.searches[i].levels)
         best = next(cheapest_paths(instance, lattice, replace(free, flow_cost=cost)), None)
         found = pricing(i, duals)
         if best is None:

@@ -267,6 +267,29 @@ def test_the_triangle_is_covered_by_halves_and_by_no_whole_sets():
     assert cover(TRIANGLE, branching=2).solve().status is Status.INFEASIBLE
 
 
+def sets(*members):
+    """Columns that cover so many elements each, at 2 a set."""
+    return [
+        Column(0, 2.0, np.array(m), np.ones(len(m)), features=dict.fromkeys(m, 1)) for m in members
+    ]
+
+
+ALONE = {"dive_every": None, "master_every": None}
+
+
+def test_a_solution_known_is_the_answer_until_it_is_beaten():
+    problem = cover(TRIANGLE | SINGLES, branching=2, known=sets((0,), (1,), (2,)))
+    assert problem.solve(iteration_limit=1, **ALONE).objective == 6.0
+    beaten = problem.solve(**ALONE)
+    assert (beaten.status, beaten.objective) == (Status.OPTIMAL, 3.0)
+
+
+def test_columns_known_that_solve_nothing_are_not_a_solution():
+    problem = cover(TRIANGLE | SINGLES, branching=2, known=sets((0,), (1,)))
+    assert problem.solve(iteration_limit=1, **ALONE).objective is None
+    assert problem.solve(**ALONE).objective == 3.0
+
+
 def test_a_triangle_with_single_sets_is_solved_by_branching():
     solution = cover(TRIANGLE | SINGLES, branching=2).solve(dive_every=None, master_every=None)
     assert (solution.status, solution.objective) == (Status.OPTIMAL, 3.0)
@@ -460,8 +483,9 @@ def test_errors_in_pricing_reach_the_caller():
 )
 def test_what_does_not_fit_is_refused_by_name(lower, upper, blocks, initial, field):
     columns = [Column(b, c, np.array(r), np.array(v)) for b, c, r, v in initial]
-    with pytest.raises(InputError, match=field):
-        ColumnGeneration(lower, upper, blocks, lambda b, d: Priced(), initial=columns)
+    for where in ("initial", "known"):
+        with pytest.raises(InputError, match=field):
+            ColumnGeneration(lower, upper, blocks, lambda b, d: Priced(), **{where: columns})
 
 
 @pytest.mark.parametrize(

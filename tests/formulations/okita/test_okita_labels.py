@@ -1,0 +1,200 @@
+"""One job's cheapest schedules by labels: against its lattice, and where that cannot be listed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from okita_cases import tiny
+
+from formulations.okita import PROBLEM, construct, labels
+from formulations.okita.by_units import ByUnits
+from formulations.okita.check import check, cost
+from formulations.okita.columns import _Search
+from formulations.okita.construct import FreeCapacity, Planner
+from formulations.okita.job_prices import free_terms, priced_terms
+from formulations.okita.labels import cheapest_by_labels
+from formulations.okita.lattice import Levels, build_lattice, lattice_points
+from formulations.okita.one_job import cheapest_paths, path_schedule
+from formulations.okita.windows import slots_needed
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
+
+SEEDS = st.integers(0, 10_000)
+
+
+def branched_terms(instance, i, rng):
+    """Terms of a job at random prices, some of them within limits that branching may set."""
+    slots = int(slots_needed(instance)[i])
+    shape = (slots, instance.sites)
+    worker, server = rng.exponential(1.0, (2, *shape)) * (rng.random((2, *shape)) < 0.5)
+    terms = priced_terms(free_terms(instance, i, slots), worker, server, 1.0)
+    if rng.random() < 0.5:
+        return terms
+    least, most, must = terms.least.copy(), terms.most.copy(), terms.must_run.copy()
+    t, r = int(rng.integers(slots)), int(rng.integers(instance.sites))
+    least[t, r] = rng.integers(0, 3)
+    must[t] = least[t, r] > 0
+    most[rng.integers(slots), :, rng.integers(instance.sites)] = 1
+    late = terms.flow_cost.copy()
+    late[: int(rng.integers(slots))] = np.inf
+    stands = terms.server_price.copy()
+    stands[rng.integers(slots), rng.integers(instance.sites)] = np.inf
+    return replace(
+        terms, least=least, most=most, must_run=must, flow_cost=late, server_price=stands
+    )
+
+
+def least_price(instance, i, terms):
+    """Of the job's lattice; infinite where it has no schedule."""
+    best = next(
+        cheapest_paths(instance, build_lattice(instance, Levels.of(instance, i)), terms), None
+    )
+    return np.inf if best is None else best.price
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_labels_come_to_the_optimum_of_the_lattice_and_prove_it(seed):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    for i in range(instance.jobs):
+        terms = branched_terms(instance, i, rng)
+        exact = least_price(instance, i, terms)
+        found, bound = cheapest_by_labels(ByUnits(instance, i), terms)
+        assert bound == pytest.approx(exact)
+        if not np.isfinite(exact):
+            assert not found
+            continue
+        assert found[0].price == pytest.approx(exact)
+        for path in found:
+            alone = instance.select_jobs([i])
+            schedule = path_schedule(alone, 0, path)
+            assert check(alone, schedule) == []
+            runs = np.flatnonzero(path.server >= 0)
+            at = path.server[runs]
+            paid = (terms.worker_price[runs, at] * path.workers[runs]).sum()
+            paid += terms.server_price[runs, at].sum()
+            moved = (path.flow * instance.unit_bandwidth_cost).sum() * instance.chunk_size_mb[i]
+            assert min(terms.flow_cost[path.last :]) + paid + moved <= path.price + 1e-7
+            assert (path.workers >= terms.least).all()
+            assert (path.workers[runs] <= terms.most[runs, at]).all()
+            assert (path.server[terms.must_run] >= 0).all()
+            assert ByUnits(instance, i).levels.reaches(path.workers)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(SEEDS, st.sampled_from([1, 2, 5]))
+def test_where_points_are_dropped_the_optimum_still_lies_between_bound_and_schedule(seed, most):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labels, "MOST_POINTS", most)
+        for i in range(instance.jobs):
+            terms = branched_terms(instance, i, rng)
+            exact = least_price(instance, i, terms)
+            found, bound = cheapest_by_labels(ByUnits(instance, i), terms, thorough=False)
+            assert bound <= exact * (1 + 1e-12)
+            assert all(path.price >= exact - 1e-7 for path in found)
+
+
+@pytest.mark.parametrize("off", [1e-6, -1e-6])
+def test_a_limit_just_above_the_optimum_finds_it_and_one_just_below_proves_that_none_is_cheaper(
+    off,
+):
+    instance = PROBLEM.generate(np.random.default_rng(0), jobs=6, sites=4, horizon=3)
+    for i in range(instance.jobs):
+        terms = free_terms(instance, i, 8)
+        exact = least_price(instance, i, terms)
+        limit = exact * (1 + off)
+        found, bound = cheapest_by_labels(ByUnits(instance, i), terms, limit)
+        if off > 0:
+            assert found[0].price == pytest.approx(exact, rel=1e-9)
+            assert bound == pytest.approx(exact, rel=1e-9)
+        else:
+            assert limit <= bound <= exact
+            assert all(path.price >= exact * (1 - 1e-9) for path in found)
+
+
+def test_a_lattice_of_millions_of_points_needs_a_few_thousand_labels():
+    instance = PROBLEM.generate(np.random.default_rng(103), jobs=20, sites=8, horizon=40)
+    i = 6
+    search = ByUnits(instance, i)
+    assert lattice_points(search.levels) > 2_000_000
+    rng = np.random.default_rng(0)
+    shape = (6, instance.sites)
+    terms = priced_terms(
+        free_terms(instance, i, 6), *rng.exponential(20.0, (2, *shape)), 1.0
+    )  # fmt: skip
+    found, bound = cheapest_by_labels(search, terms)
+    assert bound == found[0].price
+    _, low = ByUnits(instance, i).cheapest(terms, steps=100)
+    assert low <= bound <= 1.02 * low
+    alone = instance.select_jobs([i])
+    assert check(alone, path_schedule(alone, 0, found[0])) == []
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_a_deployment_reaches_an_end_of_the_lattice_or_does_not(seed):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    for i in range(instance.jobs):
+        levels = Levels.of(instance, i)
+        lattice = build_lattice(instance, levels)
+        ends = {row.tobytes() for row in lattice.level[lattice.ends]}
+        workers = rng.integers(0, 4, (3, instance.sites))
+        gained = [[dict(zip(levels.option_workers, levels.option_levels, strict=True)).get(y, 0)
+                   for y in row] for row in workers.tolist()]  # fmt: skip
+        idle = ~np.isin(workers, np.append(0, levels.option_workers))
+        level = np.array(gained).sum(axis=0)
+        assert levels.reaches(workers) == (not idle.any() and level.tobytes() in ends)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(SEEDS, st.booleans())
+def test_a_cheaper_schedule_beside_others_is_found_exactly_where_there_is_one(seed, listed):
+    instance = tiny(seed, jobs=2)
+    with pytest.MonkeyPatch.context() as patch:
+        if not listed:
+            patch.setattr(construct, "LARGEST_LATTICES", 0)
+        planner = Planner(instance)
+        room = FreeCapacity(instance)
+        room.hold(0, planner.alone[0][0])
+        best = planner.optimum(1, room).price
+        found = planner.cheaper(1, room, best * (1 + 1e-6) + 1e-6)
+        assert found is not None
+        assert found.price == pytest.approx(best)
+        assert planner.cheaper(1, room, best * (1 - 1e-6)) is None
+
+
+def test_pricing_at_once_and_when_asked_come_to_the_same_bound():
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    pricing = search.pricing()
+    asked = search.generation(pricing).solve_relaxation()
+    at_once = search.generation(replace(pricing, at_once=True)).solve_relaxation()
+    assert asked.status is at_once.status is Status.OPTIMAL
+    assert at_once.bound == pytest.approx(asked.bound)
+    assert len(at_once.iterations) <= len(asked.iterations)
+
+
+def test_the_schedule_known_is_where_the_tree_begins():
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    pricing = search.pricing()
+    known = search.standing(pricing)
+    assert sorted(column.block for column in known) == list(range(instance.jobs))
+    found = search.generation(pricing).solve(node_limit=1, dive_every=None, master_every=None)
+    assert found.objective == pytest.approx(cost(instance, search.schedule))
+
+
+def test_without_lattices_branch_and_price_proves_what_it_proves_with_them(monkeypatch):
+    instance = PROBLEM.generate(np.random.default_rng(3), jobs=4, sites=3, horizon=3)
+    exact = PROBLEM.solve("problem_2_columns", instance).solution
+    assert exact.status is Status.OPTIMAL
+    monkeypatch.setattr(construct, "LARGEST_LATTICES", 0)
+    answer = PROBLEM.solve("problem_2_columns", instance)
+    assert answer.solution.status is Status.OPTIMAL
+    assert answer.solution.objective == pytest.approx(exact.objective)
+    assert check(instance, answer.schedule) == []
