@@ -235,7 +235,8 @@ class _Search:
         """Of capacities and their roundings, with what is planned so far as its columns."""
         planner = self.planner
         limits = SiteLimits.of(self.instance).and_also(rounded_limits(self.instance))
-        pricing = Pricing(self.instance, planner.searches, self.span, limits)
+        at_once = planner.lattices is None  # else prices are to be good for planning together
+        pricing = Pricing(self.instance, planner.searches, self.span, limits, at_once)
         pricing.offered.extend(self._planned())
         return pricing
 
@@ -276,8 +277,6 @@ class _Search:
         """The tree."""
         if not self.go_on():
             return
-        if together is None:  # whose searches need prices in the middle
-            pricing = replace(pricing, at_once=True)
         found = self.generation(pricing, together).solve(
             GenerationOptions(
                 time_limit=self.clock.within(BRANCH_SHARE if together is None else 1.0),
