@@ -35,7 +35,7 @@ def branched_terms(instance, i, rng):
     least, most, must = terms.least.copy(), terms.most.copy(), terms.must_run.copy()
     t, r = int(rng.integers(slots)), int(rng.integers(instance.sites))
     least[t, r] = rng.integers(0, 3)
-    must[t] = least[t, r] > 0
+    must[t] = least[t, r] > 0 or rng.random() < 0.5
     most[rng.integers(slots), :, rng.integers(instance.sites)] = 1
     late = terms.flow_cost.copy()
     late[: int(rng.integers(slots))] = np.inf
