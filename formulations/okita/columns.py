@@ -69,8 +69,7 @@ MOST_ROUNDS_OF_CUTS = 30
 HEURISTIC_SECONDS = 2.0
 """Longest time of a dive, or of a choice among columns; neighbourhoods find as much."""
 BRANCH_SHARE = 0.8
-"""Part of the time left for the tree, where jobs cannot be planned together: it may be far from
-its end then."""
+"""Part of the time left for the tree, where jobs cannot be planned together."""
 
 _PATIENCE = 0.5
 """Seconds beyond 1.2 times the limit for making a first schedule; as many again and one are
@@ -192,9 +191,7 @@ class _Search:
         """All jobs slot by slot at a node of the tree, whose columns may be short of the best."""
         bound, schedule = together.search(pricing, rows, min(below, self.cost), limits)
         self.offer(schedule)
-        if self.schedule is None or self.cost >= below:
-            return bound, []
-        return bound, [pricing.column(*part) for part in enumerate(self.parts(self.schedule))]
+        return bound, self.standing(pricing) if self.cost < below else []
 
     def cut(self) -> Pricing:
         """Columns at the root, and cuts while they move the bound; what prices the rest."""
@@ -250,9 +247,8 @@ class _Search:
     def standing(self, pricing: Pricing) -> list[Column]:
         """Columns of the best schedule, if each is one of those that bounds speak of."""
         parts = [] if self.schedule is None else list(enumerate(self.parts(self.schedule)))
-        if not all(pricing.counts(*part) for part in parts):
-            return []
-        return [pricing.column(*part) for part in parts]
+        counted = all(pricing.counts(*part) for part in parts)
+        return [pricing.column(*part) for part in parts] if counted else []
 
     def parts(self, schedule: Schedule) -> Iterator[Path]:
         """What a schedule holds of each job."""
