@@ -53,9 +53,9 @@ from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.trajectory import Course
 
-SEARCH_SHARE = 0.15
+SEARCH_SHARE = 0.05
 """Part of the time for neighbourhoods before columns are generated."""
-PRICED_SHARE = 0.4
+PRICED_SHARE = 0.5
 """Part of the time left after columns for neighbourhoods at their prices."""
 ROUNDS = 20
 """Neighbourhoods in vain, for each job, after which that search ends."""
