@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -67,7 +67,7 @@ CUTS_SHARE = 0.5
 """Part of the time by which the last cut is made."""
 MOST_ROUNDS_OF_CUTS = 30
 HEURISTIC_SECONDS = 2.0
-"""Longest time of a dive, or of a choice among columns; neighbourhoods find as much."""
+"""Longest time of a dive, or of a choice among columns."""
 BRANCH_SHARE = 0.8
 """Part of the time left for the tree, where jobs cannot be planned together."""
 
@@ -254,8 +254,10 @@ class _Search:
         """What a schedule holds of each job."""
         return (path_of(self.instance, i, schedule) for i in range(self.instance.jobs))
 
-    def generation(self, pricing: Pricing, together: Together | None = None) -> ColumnGeneration:
-        """Columns under the limits known."""
+    def generation(
+        self, pricing: Pricing, together: Together | None = None, known: Sequence[Column] = ()
+    ) -> ColumnGeneration:
+        """Columns under the limits known, and for the tree those of a schedule it is to beat."""
         room = pricing.room()
         return ColumnGeneration(
             np.full(len(room), -np.inf),
@@ -263,7 +265,7 @@ class _Search:
             [ColumnBlock(least_cost=float(floor)) for floor in self.floors],
             pricing,
             initial=list(pricing.known()),
-            known=self.standing(pricing),
+            known=known,
             branching=1,
             rank=lambda feature: float(feature == ENDS),
             finish=None if together is None else partial(self.finish, together, pricing),
@@ -273,7 +275,8 @@ class _Search:
         """The tree."""
         if not self.go_on():
             return
-        found = self.generation(pricing, together).solve(
+        pricing.offered.extend(self._planned())
+        found = self.generation(pricing, together, self.standing(pricing)).solve(
             GenerationOptions(
                 time_limit=self.clock.within(BRANCH_SHARE if together is None else 1.0),
                 gap=self.options.gap,
@@ -327,7 +330,6 @@ class _Search:
             pricing = self.cut()
             together = self.together()
             self.improve(PRICED_SHARE, ROUNDS if together else 10 * ROUNDS)
-            pricing.offered.extend(self._planned())
             self.branch(pricing, together)
 
     def answer(self) -> Answer:

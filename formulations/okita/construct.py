@@ -35,7 +35,7 @@ QUICK_LATTICE = 2000
 """Most points of a lattice that is searched even where planning is to be quick."""
 
 LARGEST_LATTICE = 50_000
-"""Most points of a lattice that is searched: beyond, labels find the same sooner."""
+"""Most points of a lattice that is searched at every turn; beyond, labels are."""
 
 LARGEST_LATTICES = 1_000_000
 """Most points of all jobs' lattices together that lattices are made for."""
@@ -148,6 +148,8 @@ class Planner:
             return path, float(self._site_bounds[i])
         terms = free_terms(self.instance, i, self._reach(i, path.price, int(self._needed[i])))
         if self.lattices is not None:
+            if len(self.lattices[i].level) <= LARGEST_LATTICE:
+                return path, path.price
             paths = cheapest_paths(self.instance, self.lattices[i], terms, below=path.price)
             exact = next(paths, path)
             return exact, exact.price

@@ -7,7 +7,6 @@ where that finds none that improves, exactly.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,9 +24,6 @@ from optsched.decomposition.columns import Feature
 
 OFFERED = 4
 """Most columns that pricing offers at a time for one job."""
-
-REMEMBERED = 200
-"""Columns per job by whose prices the search for cheaper ones is limited."""
 
 _WORKERS, _SERVER = "y", "s"  # kinds of feature
 
@@ -119,8 +115,7 @@ class Pricing:
     windows: Windows
     limits: SiteLimits
     at_once: bool = False
-    """Whether to price exactly before being asked to: in fewer rounds, whose prices are further
-    from the middle of those that are as good."""
+    """Whether to price exactly before being asked to."""
     offered: list[tuple[int, Path]] = field(default_factory=list)
     """Jobs and schedules offered so far."""
 
@@ -128,11 +123,6 @@ class Pricing:
     def slots(self) -> int:
         """Slots 1 .. slots have capacity rows."""
         return int(self.windows.last.max())
-
-    @cached_property
-    def _recent(self) -> list[deque[Column]]:
-        """Columns offered last, by job: at new prices they bound what is worth looking for."""
-        return [deque(maxlen=REMEMBERED) for _ in range(self.instance.jobs)]
 
     @cached_property
     def _free(self) -> tuple[JobTerms, ...]:
@@ -198,17 +188,11 @@ class Pricing:
         priced = self.prices(duals.rows).charged(block, base, duals.weight)
         terms = ending(priced, duals.lower, duals.upper)
         if self.at_once or duals.exact:
-            below = min(duals.threshold, self._least_known(block, duals))
-            paths, bound = cheapest_by_labels(self.searches[block], terms, below)
+            paths, bound = cheapest_by_labels(self.searches[block], terms, duals.threshold)
         else:
             paths, bound = self.searches[block].cheapest(terms)
             paths = [path for path in paths if self.counts(block, path)]
         return self._priced(block, paths[:OFFERED], bound, duals)
-
-    def _least_known(self, block: int, duals: Duals) -> float:
-        """The least price of schedules offered lately."""
-        known = (c for c in self._recent[block] if duals.allows(c))
-        return min(map(duals.price_of, known), default=np.inf)
 
     def paid(self, rows: Floats) -> Floats:
         """Prices of rows as what the limits cost, shape (slots, limits), money."""
@@ -225,7 +209,6 @@ class Pricing:
     def _priced(self, block: int, paths: Sequence[Path], bound: float, duals: Duals) -> Priced:
         earliest = duals.lower.get(ENDS, 1) - 1
         columns = [self.column(block, path, earliest) for path in paths]
-        self._recent[block].extend(columns)
         self.offered.extend((block, path) for path in paths)
         return Priced(columns, bound)
 

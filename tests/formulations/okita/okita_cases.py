@@ -6,7 +6,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from formulations.okita.instance import Instance
+from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.latency import Latencies
+from formulations.okita.windows import slots_needed
 
 
 def worked_example():
@@ -127,3 +129,11 @@ def _listed_job(instance, i, slots):
         cost += float(instance.latency.cost(i, last - first))
         found.append((cost, held))
     return sorted(found, key=lambda pair: pair[0])
+
+
+def random_terms(instance, i, rng):
+    """Terms of a job at random prices of workers and servers."""
+    slots = int(slots_needed(instance)[i])
+    shape = (slots, instance.sites)
+    worker, server = rng.exponential(1.0, (2, *shape)) * (rng.random((2, *shape)) < 0.5)
+    return priced_terms(free_terms(instance, i, slots), worker, server, 1.0)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from okita_cases import tiny
+from okita_cases import random_terms, tiny
 
 from formulations.okita import PROBLEM, construct, neighbourhoods
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check, cost
 from formulations.okita.construct import Planner
-from formulations.okita.job_prices import free_terms, priced_terms
+from formulations.okita.job_prices import free_terms
 from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
@@ -24,14 +24,6 @@ from optsched.clock import Clock
 from optsched.solvers.options import Options
 
 SEEDS = st.integers(0, 10_000)
-
-
-def random_terms(instance, i, rng):
-    """Terms of a job at random prices of workers and servers."""
-    slots = int(slots_needed(instance)[i])
-    shape = (slots, instance.sites)
-    worker, server = rng.exponential(1.0, (2, *shape)) * (rng.random((2, *shape)) < 0.5)
-    return priced_terms(free_terms(instance, i, slots), worker, server, 1.0)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from okita_cases import tiny
+from okita_cases import random_terms, tiny
 
 from formulations.okita import PROBLEM, construct, labels
 from formulations.okita.by_units import ByUnits
@@ -17,7 +17,6 @@ from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.labels import cheapest_by_labels
 from formulations.okita.lattice import Levels, build_lattice, lattice_points
 from formulations.okita.one_job import cheapest_paths, path_schedule
-from formulations.okita.windows import slots_needed
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -26,10 +25,8 @@ SEEDS = st.integers(0, 10_000)
 
 def branched_terms(instance, i, rng):
     """Terms of a job at random prices, some of them within limits that branching may set."""
-    slots = int(slots_needed(instance)[i])
-    shape = (slots, instance.sites)
-    worker, server = rng.exponential(1.0, (2, *shape)) * (rng.random((2, *shape)) < 0.5)
-    terms = priced_terms(free_terms(instance, i, slots), worker, server, 1.0)
+    terms = random_terms(instance, i, rng)
+    slots = len(terms.flow_cost)
     if rng.random() < 0.5:
         return terms
     least, most, must = terms.least.copy(), terms.most.copy(), terms.must_run.copy()
@@ -115,7 +112,7 @@ def test_a_limit_just_above_the_optimum_finds_it_and_one_just_below_proves_that_
             assert all(path.price >= exact * (1 - 1e-9) for path in found)
 
 
-def test_a_lattice_of_millions_of_points_needs_a_few_thousand_labels():
+def test_a_lattice_of_millions_of_points_is_searched_exactly():
     instance = PROBLEM.generate(np.random.default_rng(103), jobs=20, sites=8, horizon=40)
     i = 6
     search = ByUnits(instance, i)
@@ -185,7 +182,9 @@ def test_the_schedule_known_is_where_the_tree_begins():
     pricing = search.pricing()
     known = search.standing(pricing)
     assert sorted(column.block for column in known) == list(range(instance.jobs))
-    found = search.generation(pricing).solve(node_limit=1, dive_every=None, master_every=None)
+    found = search.generation(pricing, known=known).solve(
+        node_limit=1, dive_every=None, master_every=None
+    )
     assert found.objective == pytest.approx(cost(instance, search.schedule))
 
 
