@@ -3,8 +3,8 @@
 1. Jobs are inserted one after the other, and planned anew in neighbourhoods: a schedule, and the
    slots that one as cheap keeps to.
 2. Columns are generated over the capacities and their roundings; what the fractional choice
-   violates at a site is cut, and so on while the bound moves. Every round of prices gives a
-   certified Lagrangian bound.
+   violates is cut, and so on while that moves the bound. Every round of prices gives a certified
+   Lagrangian bound.
 3. Jobs are planned together, slot by slot, at these prices: as far above the bound as is quick. If
    that is not enough, neighbourhoods go on, jobs paying part of the prices.
 4. Branching is on when a job completes, then on the workers at a site and on the site of the server
@@ -16,20 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
 
 from formulations.okita.check import check
 from formulations.okita.construct import Planner, known_cost
+from formulations.okita.cut_rounds import CutRounds
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import Path, path_of, path_schedule
 from formulations.okita.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
-from formulations.okita.site_cuts import site_cuts
 from formulations.okita.site_rounding import rounded_limits
 from formulations.okita.together import Together
 from formulations.okita.volume import volume_bound
@@ -55,7 +54,7 @@ from optsched.solvers.trajectory import Course
 
 SEARCH_SHARE = 0.05
 """Part of the time for neighbourhoods before columns are generated."""
-PRICED_SHARE = 0.5
+PRICED_SHARE = 0.6
 """Part of the time left after columns for neighbourhoods at their prices."""
 ROUNDS = 20
 """Neighbourhoods in vain, for each job, after which that search ends."""
@@ -63,9 +62,8 @@ INSERT_SHARE = 0.4
 """Part of the time for inserting jobs as cheaply as can be where sites are many."""
 RELAX_SHARE = 0.5
 """Part of the time for a relaxation of the columns, where that is all that can be had."""
-CUTS_SHARE = 0.5
+CUTS_SHARE = 0.4
 """Part of the time by which the last cut is made."""
-MOST_ROUNDS_OF_CUTS = 30
 HEURISTIC_SECONDS = 2.0
 """Longest time of a dive, or of a choice among columns."""
 BRANCH_SHARE = 0.8
@@ -197,22 +195,23 @@ class _Search:
         """Columns at the root, and cuts while they move the bound; what prices the rest."""
         pricing = self.pricing()
         part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
-        for _ in range(MOST_ROUNDS_OF_CUTS):
-            if not self.go_on() or part.over():
-                break
+        rounds = CutRounds(self.instance, self.go_on)
+        while self.go_on() and not part.over() and rounds.move(self.cost):
             found = self.generation(pricing).solve_relaxation(
-                time_limit=part.within(1.0), stop=self.clock.stop, on_progress=self.hear
+                time_limit=part.within(1.0),
+                absolute_gap=rounds.near_enough(self.cost) if pricing.at_once else 0.0,
+                stop=self.clock.stop,
+                on_progress=self.hear,
             )
-            if found.prices is not None:
+            if found.prices is not None and not pricing.cuts:
                 self.priced = pricing, found.prices
             self.raise_bound(found.bound)
-            if found.limit is not None or not found.chosen or not self.go_on():
+            if found.limit not in (None, Limit.GAP) or not found.chosen or not self.go_on():
                 break
-            used = [(c.block, c.payload, weight) for c, weight in found.chosen]
-            more = site_cuts(self.instance, used, self.go_on)
+            more = rounds.further(pricing, found)
             if more is None:
                 break
-            pricing = replace(pricing, limits=pricing.limits.and_also(more))
+            pricing = more
         return pricing
 
     @cached_property
@@ -382,7 +381,7 @@ def problem_2_columns(
 
 
 def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
-    """The certified Lagrangian bound of the root, money, with cuts of sites.
+    """The certified Lagrangian bound of the root, money, with cuts.
 
     Args:
         instance: the system and its jobs.
@@ -401,7 +400,7 @@ def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
 METHOD = ExactMethod(
     "problem_2_columns", problem_2_columns, "problem (2)",
     "branch and price over whole schedules of one job, priced by dynamic programming, with cuts "
-    "of sites and neighbourhoods: the model for scale",
+    "of sites and of slots, and neighbourhoods: the model for scale",
     LIMITS | GAPS | {"start", "on_progress"},
 )  # fmt: skip
 LB_COLUMNS = Bound(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.okita.by_units import ByUnits, earnings
+from formulations.okita.charges import Charges
 from formulations.okita.instance import Booleans, Floats, Integers
 from formulations.okita.one_job import JobTerms
 from optsched.jit import njit_cached
@@ -47,6 +48,10 @@ class LabelledJob(NamedTuple):
     """Chunks that lie at each site."""
     move: Floats
     """Price of a chunk from row to column."""
+    first: Integers
+    """Of its charges, as are the next two."""
+    then: Integers
+    charge: Floats
 
 
 class CompletionBounds(NamedTuple):
@@ -57,7 +62,7 @@ class CompletionBounds(NamedTuple):
     ahead: Floats
     """Yet to be paid before a slot, shape (slots + 1, needed + 1), by levels missing."""
     amid: Floats
-    """The same within a slot, by slot, site of the server, first site undecided, levels missing."""
+    """The same within a slot, by ``row``, levels missing."""
     opening: Floats
     """The same before a slot, while nothing is done and the site of the first server is given."""
 
@@ -65,12 +70,16 @@ class CompletionBounds(NamedTuple):
 def labelled_job(search: ByUnits, terms: JobTerms) -> LabelledJob:
     """The job of a search at some terms."""
     instance, i, levels = search.instance, search.job, search.levels
+    slots, sites = terms.server_price.shape
+    most = int(instance.useful_workers[i].max())
+    charges = Charges.none(slots, sites, most) if terms.charges is None else terms.charges
     return LabelledJob(
         terms.worker_price, terms.server_price, terms.least, terms.most, terms.must_run,
         terms.flow_cost, terms.earliest, np.append(0, levels.option_workers),
         np.append(0, levels.option_levels), levels.most, levels.in_all, levels.needed,
         levels.unit, instance.num_chunks[i],
         terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost,
+        *charges,
     )  # fmt: skip
 
 
@@ -80,11 +89,17 @@ def completion_bounds(job: LabelledJob, alpha: Floats, first: int) -> Completion
     bounds = CompletionBounds(
         np.zeros((sites, int(job.reach.max()) + 1)),
         np.full((slots + 1, job.needed + 1), np.inf),
-        np.full((slots, sites, sites + 1, job.needed + 1), np.inf),
+        np.full((sites * len(job.charge), job.needed + 1), np.inf),
         np.full(slots + 1, np.inf),
     )
     _fill(job, alpha, first, bounds)
     return bounds
+
+
+@njit_cached
+def row(job: LabelledJob, s: int, g: int) -> int:
+    """Where a state, with the server at a site, stands among bounds within slots."""
+    return s * len(job.charge) + g
 
 
 @njit_cached
@@ -108,11 +123,12 @@ def _fill(job: LabelledJob, alpha: Floats, first: int, bounds: CompletionBounds)
         for s in range(sites):
             if server_price[t, s] == np.inf:
                 continue
-            _fill_slot(job, earned, t, s, ahead[t + 1], amid[t, s])
+            _fill_slot(job, earned, t, s, ahead[t + 1], amid)
+            begin = row(job, s, job.first[t, 0])
             for m in range(needed + 1):
-                ahead[t, m] = min(ahead[t, m], server_price[t, s] + amid[t, s, 0, m])
+                ahead[t, m] = min(ahead[t, m], server_price[t, s] + amid[begin, m])
             if first in (ANY, s):
-                begun = server_price[t, s] + amid[t, s, 0, needed]
+                begun = server_price[t, s] + amid[begin, needed]
                 bounds.opening[t] = min(bounds.opening[t], begun)
 
 
@@ -128,12 +144,13 @@ def _fill_slot(
         t: the slot.
         s: site of the server.
         after: yet to be paid after the slot, by levels missing.
-        amid: written, by first site undecided, levels missing.
+        amid: of the bounds, written.
     """
     workers, gains, reach = job.workers, job.gains, job.reach
     least, most, price = job.least[t], job.most[t, s], job.worker_price[t, s]
     sites = len(price)
-    amid[sites] = after
+    for g in range(job.first[t, sites], job.first[t, sites + 1]):
+        amid[row(job, s, g)] = after + job.charge[g]
     for r in range(sites - 1, -1, -1):
         for o in range(len(workers)):
             if workers[o] > most[r] or gains[o] > reach[r]:
@@ -141,7 +158,10 @@ def _fill_slot(
             if workers[o] < least[r]:
                 continue
             paid, gain = price[r] * workers[o] - earned[r, gains[o]], gains[o]
-            for m in range(len(after)):
-                total = paid + amid[r + 1, max(0, m - gain)]
-                if total < amid[r, m]:
-                    amid[r, m] = total
+            for g in range(job.first[t, r], job.first[t, r + 1]):
+                now = amid[row(job, s, g)]
+                then = amid[row(job, s, job.then[g, int(s == r), workers[o]])]
+                for m in range(len(after)):
+                    total = paid + then[max(0, m - gain)]
+                    if total < now[m]:
+                        now[m] = total

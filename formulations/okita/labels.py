@@ -13,6 +13,7 @@ many, those of the least bounds are kept, and nothing is said of schedules as de
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,13 +26,16 @@ from formulations.okita.label_bounds import (
     LabelledJob,
     completion_bounds,
     labelled_job,
+    row,
 )
 from formulations.okita.one_job import JobTerms, Path, widened
 from formulations.okita.transport import cheapest_flow, cheapest_transport
 from optsched.jit import njit_cached
 
-MOST_POINTS = 8000
+MOST_POINTS = 3000
 """Points after a slot from which on the half of higher bounds is dropped."""
+QUICK_POINTS = 300
+"""The same in a first search: what it finds limits the second one."""
 
 _ROUNDING = 1e-9  # relative, by which bounds that points were dropped for are lowered
 
@@ -54,7 +58,11 @@ class _Points(NamedTuple):
 
 
 def cheapest_by_labels(
-    search: ByUnits, terms: JobTerms, below: float = np.inf, *, thorough: bool = True
+    search: ByUnits,
+    terms: JobTerms,
+    below: float = np.inf,
+    *,
+    thorough: bool = True,
 ) -> tuple[list[Path], float]:
     """The cheapest schedules, cheapest first, and a bound on the price of every schedule.
 
@@ -70,11 +78,14 @@ def cheapest_by_labels(
     bound = -np.inf
     for effort in (1, THOROUGH) if thorough else (1,):
         near, low = search.cheapest(terms, steps=effort * STEPS)
-        found.extend(path for path in near if search.levels.reaches(path.workers))
+        found.extend(_charged(terms, path) for path in near if search.levels.reaches(path.workers))
         limit = min([below, *(path.price for path in found)])
-        if low < limit:
-            paths, proven = _found_below(search, terms, limit)
+        for most in (min(QUICK_POINTS, MOST_POINTS), MOST_POINTS):
+            if low >= limit:
+                break
+            paths, proven = _found_below(search, terms, limit, most)
             found.extend(paths)
+            limit = min([limit, *(path.price for path in paths)])
             low = max(low, proven)
         found.sort(key=lambda path: path.price)
         bound = max(bound, low)
@@ -83,9 +94,19 @@ def cheapest_by_labels(
     return found, bound
 
 
-def _found_below(search: ByUnits, terms: JobTerms, below: float) -> tuple[list[Path], float]:
+def _charged(terms: JobTerms, path: Path) -> Path:
+    """With what its actions are charged for."""
+    if terms.charges is None:
+        return path
+    return replace(path, price=path.price + terms.charges.of(path.workers, path.server))
+
+
+def _found_below(
+    search: ByUnits, terms: JobTerms, below: float, most: int
+) -> tuple[list[Path], float]:
     """Schedules that cost less than a limit, if there are any, and a bound up to there."""
-    job, points = labelled_job(search, terms), _room(*terms.server_price.shape)
+    slots, sites = terms.server_price.shape
+    job, points = labelled_job(search, terms), _room(slots, sites, most)
     begun = []
     for site, alpha in enumerate(search.alpha):
         first = site if len(search.alpha) > 1 else ANY
@@ -102,12 +123,12 @@ def _found_below(search: ByUnits, terms: JobTerms, below: float) -> tuple[list[P
     return found, limit if limit <= left else left - _ROUNDING * max(1.0, abs(left))
 
 
-def _room(slots: int, sites: int) -> _Points:
-    size = MOST_POINTS * slots + 1
+def _room(slots: int, sites: int, most: int) -> _Points:
+    size = most * slots + 1
     return _Points(
         np.empty((size, sites), dtype=np.int64), np.empty(size),
         np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64),
-        np.empty(1 << (4 * MOST_POINTS).bit_length(), dtype=np.int64), MOST_POINTS,
+        np.empty(1 << (4 * most).bit_length(), dtype=np.int64), most,
     )  # fmt: skip
 
 
@@ -175,7 +196,10 @@ def _search(
                     points, bounds.ahead[t + 1], a, gained, value[a], -1, fresh, end, limit
                 )
             for s in range(sites):
-                if job.server_price[t, s] < np.inf and (so_far > 0 or first in (ANY, s)):
+                fee = job.server_price[t, s]
+                if fee == np.inf or not (so_far > 0 or first in (ANY, s)):
+                    continue
+                if value[a] + fee + bounds.amid[row(job, s, job.first[t, 0]), missing] < limit:
                     end, limit = _expand(job, bounds, points, t, a, s, gained, fresh, end, limit)
         begin = fresh
         if t < job.earliest or job.flow_cost[t] == np.inf:
@@ -231,17 +255,19 @@ def _expand(
     """
     workers, gains, reach, earned = job.workers, job.gains, job.reach, bounds.earned
     least, most, price = job.least[t], job.most[t, s], job.worker_price[t, s]
-    level, amid, sites = points.level[a], bounds.amid[t, s], len(price)
+    level, amid, sites = points.level[a], bounds.amid, len(price)
     so_far = level.sum()
     option = np.full(sites, -1)
     paid, done = np.empty(sites + 1), np.zeros(sites + 1, dtype=np.int64)
     paid[0] = points.value[a] + job.server_price[t, s]
+    state = np.full(sites + 1, job.first[t, 0])
     r = 0
     while r >= 0:
         if r == sites:
             if done[r] > 0:
+                total = paid[r] + job.charge[state[r]]
                 end, limit = _enter(
-                    points, bounds.ahead[t + 1], a, gained, paid[r], s, fresh, end, limit
+                    points, bounds.ahead[t + 1], a, gained, total, s, fresh, end, limit
                 )
             r -= 1
             continue
@@ -257,7 +283,9 @@ def _expand(
         higher = level[r] + gains[o]
         paid[r + 1] = paid[r] + price[r] * workers[o] - (earned[r, higher] - earned[r, level[r]])
         done[r + 1] = done[r] + gains[o]
-        if paid[r + 1] + amid[r + 1, max(0, job.needed - so_far - done[r + 1])] < limit:
+        state[r + 1] = job.then[state[r], int(s == r), workers[o]]
+        ahead = amid[row(job, s, state[r + 1]), max(0, job.needed - so_far - done[r + 1])]
+        if paid[r + 1] + ahead < limit:
             gained[r] = gains[o]
             r += 1
     return end, limit

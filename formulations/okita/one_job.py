@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.okita.charges import Charges
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.lattice import Lattice
 from formulations.okita.schedule import Schedule
@@ -39,6 +40,8 @@ class JobTerms:
     """Slots in which the job may not pause, shape (slots,)."""
     transport_weight: float = 1.0
     """How much moving data counts."""
+    charges: Charges | None = None
+    """What actions as a whole are charged for, if they are; only labels know of it."""
 
     @property
     def earliest(self) -> int:

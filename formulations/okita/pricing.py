@@ -1,6 +1,7 @@
 """Pricing of whole schedules of a job, for branch and price over them.
 
-The coupling rows are limits of sites, in every slot: the capacities, and what has been cut. A
+The coupling rows are limits of sites, in every slot: the capacities, and what has been cut; then
+cuts of single slots, of which a job counts in some by what it does at all sites together. A
 job's cheapest schedules are looked for by counting units of work, which bounds all prices as well;
 where that finds none that improves, exactly.
 """
@@ -18,6 +19,8 @@ from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.labels import cheapest_by_labels
 from formulations.okita.one_job import JobTerms, Path, transfer_cost
+from formulations.okita.slot_cuts import SlotCut
+from formulations.okita.slot_diagram import SlotDiagram
 from formulations.okita.windows import Windows
 from optsched.decomposition import Column, Duals, Priced
 from optsched.decomposition.columns import Feature
@@ -116,6 +119,8 @@ class Pricing:
     limits: SiteLimits
     at_once: bool = False
     """Whether to price exactly before being asked to."""
+    cuts: tuple[SlotCut, ...] = ()
+    """Of what jobs do in a slot; with them all prices are exact at once."""
     offered: list[tuple[int, Path]] = field(default_factory=list)
     """Jobs and schedules offered so far."""
 
@@ -124,6 +129,19 @@ class Pricing:
         """Slots 1 .. slots have capacity rows."""
         return int(self.windows.last.max())
 
+    @property
+    def _cuts_from(self) -> int:
+        """Number of the first cut's row."""
+        return self.slots * len(self.limits.room)
+
+    @cached_property
+    def _diagrams(self) -> tuple[SlotDiagram, ...]:
+        length = self.windows.last - self.instance.release_slot + 1
+        return tuple(
+            SlotDiagram.of(self.instance, i, int(length[i]), self.cuts)
+            for i in range(self.instance.jobs)
+        )
+
     @cached_property
     def _free(self) -> tuple[JobTerms, ...]:
         length = self.windows.last - self.instance.release_slot + 1
@@ -131,9 +149,19 @@ class Pricing:
             free_terms(self.instance, i, int(length[i])) for i in range(self.instance.jobs)
         )
 
+    def limited(self, more: SiteLimits) -> Pricing:
+        """The same with further limits, before there are cuts."""
+        return replace(self, limits=self.limits.and_also(more))
+
+    def cut(self, rows: Floats | None, more: Sequence[SlotCut]) -> Pricing:
+        """The same with further cuts, and without those that are free at prices of rows."""
+        paid = np.full(len(self.cuts), -1.0) if rows is None else rows[self._cuts_from :]
+        kept = [cut for cut, price in zip(self.cuts, paid, strict=True) if price < 0.0]
+        return replace(self, at_once=True, cuts=(*kept, *more))
+
     def room(self) -> Floats:
-        """Right-hand sides of the coupling rows, by slot, limit."""
-        return np.tile(self.limits.room, self.slots)
+        """Right-hand sides of the coupling rows: limits by slot, then cuts."""
+        return np.append(np.tile(self.limits.room, self.slots), np.full(len(self.cuts), 1.0))
 
     def known(self) -> Iterator[Column]:
         """Everything offered so far that keeps to the slots, as columns."""
@@ -170,14 +198,15 @@ class Pricing:
             for t, r in zip(slot, site, strict=True)
         }
         features.update(((_SERVER, int(path.server[t]), int(t) + first), 1) for t in runs)
+        cuts = self._diagrams[i].held(path) if self.cuts else np.zeros(0, dtype=np.int64)
         end = max(path.last, earliest)
         features[ENDS] = end + 1
         late = float(self._free[i].flow_cost[end])
         return Column(
             block=i,
             cost=late + transfer_cost(instance, i, path),
-            rows=used + first * len(limits.site),
-            values=flat[used],
+            rows=np.append(used + first * len(limits.site), self._cuts_from + cuts),
+            values=np.append(flat[used], np.ones(len(cuts))),
             features=features,
             payload=path,
         )
@@ -187,8 +216,13 @@ class Pricing:
         base = self._limited(block, duals)
         priced = self.prices(duals.rows).charged(block, base, duals.weight)
         terms = ending(priced, duals.lower, duals.upper)
+        if self.cuts:
+            paid = np.maximum(-duals.rows[self._cuts_from :], 0.0)
+            terms = replace(terms, charges=self._diagrams[block].charged(paid))
         if self.at_once or duals.exact:
-            paths, bound = cheapest_by_labels(self.searches[block], terms, duals.threshold)
+            paths, bound = cheapest_by_labels(
+                self.searches[block], terms, duals.threshold, thorough=duals.exact
+            )
         else:
             paths, bound = self.searches[block].cheapest(terms)
             paths = [path for path in paths if self.counts(block, path)]
@@ -196,7 +230,7 @@ class Pricing:
 
     def paid(self, rows: Floats) -> Floats:
         """Prices of rows as what the limits cost, shape (slots, limits), money."""
-        return np.maximum(-rows.reshape(self.slots, -1), 0.0)
+        return np.maximum(-rows[: self._cuts_from].reshape(self.slots, -1), 0.0)
 
     def prices(self, rows: Floats) -> SitePrices:
         """The same by slot, for the terms of a job."""

@@ -99,6 +99,8 @@ class TreeSearch:
     def relaxation(self) -> ColumnSolution:
         """Column generation at the root, without branching."""
         self.generator.integral_objective = False
+        self.generator.gap = self.options.gap
+        self.generator.absolute_gap = self.options.absolute_gap
         limits = Limits.of(self.problem.blocks)
         try:
             result = self.generator.solve(limits)
@@ -116,10 +118,11 @@ class TreeSearch:
             status = Status.INTERRUPTED
         pool = self.generator.master.pool
         chosen = [(pool.columns[k], float(weights[k])) for k in np.flatnonzero(weights)]
+        limit = Limit.GAP if result.outcome is Outcome.CONVERGED else self._limit(result)
         return self._answer(
             status,
             min(result.bound, value),
-            None if met else self._limit(result),
+            None if met else limit,
             Incumbent(tuple(chosen), value),
         )
 

@@ -123,6 +123,10 @@ class Generator:
     integral_objective: bool
     heard: Callable[[int, float], None] | None = None
     """Told a node's number and the bound on it after each round of pricing."""
+    gap: float = 0.0
+    """Distance of value and bound, relative to the value, at which a node may end."""
+    absolute_gap: float = 0.0
+    """The same, not relative."""
     history: list[Iteration] = field(default_factory=list)
 
     def rounded(self, bound: float) -> float:
@@ -312,11 +316,12 @@ class _NodeRun:
         return NodeResult(outcome, self.bound, point if satisfied else None, self.prices)
 
     def _closed(self, point: MasterPoint) -> bool:
-        """Whether the bound has met the relaxation's value, rounding included."""
+        """Whether the bound is near enough to the relaxation's value, rounding included."""
         if self.g.master.phase is Phase.FEASIBILITY or point.shortfall > SATISFIED:
             return False
         apart = self.g.rounded(point.value) - self.bound
-        return apart <= CONVERGED * max(1.0, abs(point.value))
+        near = max(self.g.gap * abs(point.value), self.g.absolute_gap)
+        return apart <= max(CONVERGED * max(1.0, abs(point.value)), near)
 
     def _change_phase(self, phase: Phase) -> None:
         self.g.master.enter_phase(phase)

@@ -32,7 +32,8 @@ class GenerationOptions:
     iteration_limit: int | None = None
     """Rounds of pricing, over all nodes."""
     gap: float = 0.0
-    """Relative gap |objective - bound| / |objective| at which the search may stop."""
+    """Relative gap |objective - bound| / |objective| at which the search may stop; of a relaxation
+    asked for alone, |value - bound| / |value|."""
     absolute_gap: float = 0.0
     integral_objective: bool = False
     """Whether every integer solution has a whole cost, so that bounds may be rounded up."""

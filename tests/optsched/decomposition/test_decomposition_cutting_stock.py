@@ -129,6 +129,22 @@ def test_the_bound_of_no_iteration_exceeds_the_relaxation(order, smoothing):
     assert solution.objective == pytest.approx(solution.bound)
 
 
+@pytest.mark.parametrize("gap", [{"absolute_gap": 2.0}, {"gap": 0.02}])
+def test_a_relaxation_may_end_when_its_bound_is_near_and_then_says_so(gap):
+    rng = np.random.default_rng(0)
+    problem = cutting_stock(300, rng.integers(30, 150, 30), rng.integers(1, 40, 30))
+    exact, near = problem.solve_relaxation(), problem.solve_relaxation(**gap)
+    assert (exact.status, exact.limit) == (Status.OPTIMAL, None)
+    assert (near.status, near.limit) == (Status.FEASIBLE, Limit.GAP)
+    assert len(near.iterations) < len(exact.iterations)
+    most = gap.get("absolute_gap", 0.02 * near.objective)
+    assert near.objective - near.bound <= most
+    assert near.bound <= exact.objective <= near.objective
+    before = [step for step in near.iterations[:-1] if step.bound is not None]
+    best = np.maximum.accumulate([step.bound for step in before])
+    assert all(step.value - known > most for step, known in zip(before[1:], best, strict=False))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_twenty_items_are_cut_to_proven_optimality(seed):
     rng = np.random.default_rng(seed)

@@ -1,0 +1,294 @@
+"""Clique cuts of slots: against listing, and what they do to pricing and to bounds."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from okita_cases import random_terms, tiny
+
+from formulations.okita import PROBLEM
+from formulations.okita.by_units import ByUnits
+from formulations.okita.columns import _Search
+from formulations.okita.cut_rounds import LEAST_MOVE, NEAR, ROUNDS_SEEN, CutRounds
+from formulations.okita.labels import cheapest_by_labels
+from formulations.okita.one_job import path_along
+from formulations.okita.slot_cuts import Actions, SlotCut, slot_cuts
+from formulations.okita.slot_diagram import SlotDiagram
+from optsched.decomposition import Duals
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
+
+SEEDS = st.integers(0, 10_000)
+
+
+def all_actions(instance, i):
+    """Every one of a job that fits alone: workers, site of the server, what is held."""
+    found = []
+    for workers in itertools.product(*(range(int(y) + 1) for y in instance.useful_workers[i])):
+        for server in range(instance.sites):
+            held = np.array(workers)[:, None] * instance.worker_demand[i]
+            held[server] += instance.ps_demand[i]
+            if any(workers) and (held <= instance.capacity).all():
+                found.append((np.array(workers), server, held))
+    return found
+
+
+def counts_in(cut, i, workers, server):
+    """Whether an action contains one of a cut's."""
+    if i not in cut.least:
+        return False
+    return any(
+        (workers >= least).all() and stands in (-1, server)
+        for least, stands in zip(*cut.least[i], strict=True)
+    )
+
+
+def random_path(instance, i, slots, rng):
+    """A schedule of a job, whether it trains everything or not, for what it does in its slots."""
+    actions = all_actions(instance, i)
+    workers, server = np.zeros((slots, instance.sites), dtype=np.int64), np.full(slots, -1)
+    for t in range(slots):
+        if rng.random() < 0.8:
+            n = rng.integers(len(actions))
+            workers[t], server[t] = actions[n][:2]
+    return path_along(instance, i, workers, server) if _enough(instance, i, workers) else None
+
+
+def _enough(instance, i, workers):
+    return instance.chunks_done(i, workers).sum() >= instance.total_chunks[i]
+
+
+def random_choice(instance, rng, slots=3):
+    """Schedules of all jobs in fractions that add up to one for each."""
+    used = []
+    for i in range(instance.jobs):
+        paths = [random_path(instance, i, slots, rng) for _ in range(4)]
+        paths = [path for path in paths if path is not None]
+        shares = rng.dirichlet(np.ones(len(paths))) if paths else []
+        used += [(i, path, float(share)) for path, share in zip(paths, shares, strict=True)]
+    return used
+
+
+def crowded(seed):
+    """A few jobs at sites that hold little."""
+    instance = tiny(seed, jobs=3, sites=2, whole_rates=True)
+    return replace(instance, release_slot=np.ones(3, dtype=np.int64))
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_no_packing_of_the_sites_holds_two_actions_of_a_clique(seed):
+    instance, rng = crowded(seed), np.random.default_rng(seed)
+    cuts = slot_cuts(instance, random_choice(instance, rng), lambda: True)
+    for cut in cuts:
+        jobs = sorted(cut.least)
+        assert len(jobs) >= 2
+        for i, j in itertools.combinations(jobs, 2):
+            mine = [held for y, s, held in all_actions(instance, i) if counts_in(cut, i, y, s)]
+            theirs = [held for y, s, held in all_actions(instance, j) if counts_in(cut, j, y, s)]
+            for a, b in itertools.product(mine, theirs):
+                assert (a + b > instance.capacity).any()
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_a_cut_is_violated_by_the_choice_it_was_found_for(seed):
+    instance, rng = crowded(seed), np.random.default_rng(seed)
+    used = random_choice(instance, rng)
+    for cut in slot_cuts(instance, used, lambda: True):
+        held = sum(
+            share
+            for i, path, share in used
+            if path.server[cut.slot] >= 0
+            and counts_in(cut, i, path.workers[cut.slot], path.server[cut.slot])
+        )
+        assert held > 1.02
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_what_a_least_action_has_it_needs_to_be_a_rival(seed):
+    """With a worker or the server less it fits beside a least action of some other job."""
+    instance, rng = crowded(seed), np.random.default_rng(seed)
+    for cut in slot_cuts(instance, random_choice(instance, rng), lambda: True):
+        last = min(cut.least, key=lambda i: len(cut.least[i].server))
+        others = np.concatenate(
+            [own.held(instance, j) for j, own in cut.least.items() if j != last]
+        )
+
+        def rival(workers, server, last=last, others=others):
+            held = Actions(workers[None], np.array([server])).held(instance, last)
+            return (held + others > instance.capacity).any(axis=(1, 2)).all()
+
+        for workers, server in zip(*cut.least[last], strict=True):
+            assert rival(workers, server)
+            assert server < 0 or not rival(workers, -1)
+            for r in np.flatnonzero(workers):
+                assert not rival(workers - (np.arange(len(workers)) == r), server)
+
+
+def test_jobs_that_meet_at_one_site_or_at_another_are_cut_where_no_site_alone_is():
+    """Job 0 works at both sites; jobs 1 and 2 at one each, half of the time each of them."""
+    instance = replace(
+        tiny(3, jobs=3, sites=2, whole_rates=True),
+        capacity=np.array([[2], [2]]),
+        worker_demand=np.array([[1], [2], [2]]),
+        ps_demand=np.array([[0], [0], [0]]),
+        release_slot=np.ones(3, dtype=np.int64),
+        num_chunks=np.full((3, 2), 1),
+    )
+    at = np.array([[1, 1], [2, 0], [0, 2]])
+    both, one, other = (
+        path_along(instance, i, np.repeat(row[None], 4, axis=0), np.zeros(4, dtype=np.int64))
+        for i, row in enumerate(np.minimum(at, 1))
+    )
+    used = [(0, both, 0.5), (1, one, 0.5), (2, other, 0.5), (1, other, 0.5)]
+    cuts = [cut for cut in slot_cuts(instance, used, lambda: True) if cut.slot == 0]
+    assert any(counts_in(cut, 0, np.array([1, 1]), 0) and len(cut.least) >= 2 for cut in cuts)
+
+
+def random_cuts(instance, rng, slots):
+    """Cuts as they are found, and some of actions at will."""
+    cuts = slot_cuts(instance, random_choice(instance, rng, slots), lambda: True)
+    for _ in range(4):
+        least = {}
+        for i in range(instance.jobs):
+            n = int(rng.integers(1, 4))
+            workers = rng.integers(0, 3, (n, instance.sites))
+            least[i] = Actions(workers, rng.integers(-1, instance.sites, n))
+        cuts.append(SlotCut(int(rng.integers(slots)), least))
+    return cuts
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_a_diagram_counts_an_action_where_it_contains_one_of_a_cut(seed):
+    instance, rng = crowded(seed), np.random.default_rng(seed)
+    cuts = random_cuts(instance, rng, 3)
+    price = rng.exponential(1.0, len(cuts))
+    for i in range(instance.jobs):
+        diagram = SlotDiagram.of(instance, i, 3, cuts)
+        for workers, server, _ in all_actions(instance, i):
+            for t in range(3):
+                rows, at = np.zeros((3, instance.sites), dtype=np.int64), np.full(3, -1)
+                rows[t], at[t] = workers, server
+                own = [
+                    n
+                    for n, cut in enumerate(cuts)
+                    if cut.slot == t and counts_in(cut, i, workers, server)
+                ]
+                assert diagram.charged(price).of(rows, at) == pytest.approx(price[own].sum())
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_labels_find_the_cheapest_schedule_where_actions_are_charged(seed):
+    """Against labels that list: every action of a slot in turn is the only one allowed there."""
+    instance, rng = crowded(seed), np.random.default_rng(seed)
+    i = int(rng.integers(instance.jobs))
+    terms = random_terms(instance, i, rng)
+    slots = len(terms.flow_cost)
+    cuts = random_cuts(instance, rng, slots)
+    diagram = SlotDiagram.of(instance, i, slots, cuts)
+    price = rng.exponential(4.0, len(cuts)) * (rng.random(len(cuts)) < 0.7)
+    charged = replace(terms, charges=diagram.charged(price))
+    search = ByUnits(instance, i)
+    found, bound = cheapest_by_labels(search, charged)
+    t = int(rng.integers(slots))
+    only_here = [cut for n, cut in enumerate(cuts) if cut.slot == t and price[n] > 0]
+    own = np.array([price[n] for n, cut in enumerate(cuts) if cut.slot == t and price[n] > 0])
+    elsewhere = np.array([0.0 if cut.slot == t else p for cut, p in zip(cuts, price, strict=True)])
+    rest = replace(terms, charges=diagram.charged(elsewhere))
+    best = np.inf
+    options = [(np.zeros(instance.sites, dtype=np.int64), -1)]
+    options += [(y, s) for y, s, _ in all_actions(instance, i)]
+    for workers, server in options:
+        fee = sum(
+            p for cut, p in zip(only_here, own, strict=True) if counts_in(cut, i, workers, server)
+        ) if server >= 0 else 0.0  # fmt: skip
+        fixed = _fixed(rest, t, workers, server)
+        paths, _ = cheapest_by_labels(search, fixed)
+        if paths:
+            best = min(best, paths[0].price + fee)
+    assert bound == pytest.approx(best)
+    assert not found or found[0].price == pytest.approx(best)
+
+
+def _fixed(terms, t, workers, server):
+    """The same with one action in one slot and no other."""
+    least, most, must = terms.least.copy(), terms.most.copy(), terms.must_run.copy()
+    stands = terms.server_price.copy()
+    if server < 0:
+        stands[t] = np.inf
+    else:
+        least[t] = workers
+        most[t] = np.minimum(most[t], workers)
+        must[t] = True
+        stands[t, np.arange(len(stands[t])) != server] = np.inf
+    return replace(terms, least=least, most=most, must_run=must, server_price=stands)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_relaxations_cut_in_slots_do_not_exceed_the_optimum_and_never_fall(seed):
+    instance = crowded(seed)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    pricing, values = replace(search.pricing(), at_once=True), []
+    for _ in range(4):
+        found = search.generation(pricing).solve_relaxation()
+        values.append(found.objective)
+        used = [(c.block, c.payload, share) for c, share in found.chosen]
+        cuts = slot_cuts(instance, used, lambda: True)
+        pricing = pricing.cut(found.prices, cuts)
+    assert (np.diff(values) >= -1e-6 * max(values)).all()
+    optimum = PROBLEM.solve("problem_2_aggregated", instance, solver="highs").solution
+    assert optimum.status is Status.OPTIMAL
+    assert values[-1] <= optimum.objective * (1 + 1e-6)
+
+
+def test_cuts_move_the_bound_of_a_crowd_that_cannot_be_planned_together():
+    """At 20 jobs and 8 sites, from 3,587 to 3,596 by the first of them (seed 100)."""
+    instance = PROBLEM.generate(np.random.default_rng(100), jobs=20, sites=8, horizon=40)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    pricing = search.pricing()
+    assert pricing.at_once
+    before = search.generation(pricing).solve_relaxation(absolute_gap=1.0)
+    used = [(c.block, c.payload, share) for c, share in before.chosen]
+    pricing = pricing.cut(before.prices, slot_cuts(instance, used, lambda: True))
+    after = search.generation(pricing).solve_relaxation(absolute_gap=1.0)
+    assert after.bound > before.bound + 5.0
+    assert after.bound <= search.cost
+
+
+def test_cuts_that_are_free_are_dropped_and_the_rest_keep_their_rows():
+    instance = crowded(1)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    cuts = random_cuts(instance, np.random.default_rng(1), 3)
+    pricing = replace(search.pricing(), at_once=True).cut(None, cuts)
+    rows = np.zeros(len(pricing.room()))
+    rows[-len(cuts) + 1] = -1.0
+    fewer = pricing.cut(rows, [])
+    assert fewer.cuts == (cuts[1],)
+    assert len(fewer.room()) == len(rows) - len(cuts) + 1
+    asked = fewer(0, Duals(np.zeros(len(fewer.room())), exact=True))
+    assert asked.columns
+
+
+def test_rounds_end_where_the_last_of_them_moved_next_to_nothing():
+    rounds = CutRounds(tiny(0), lambda: True)
+    assert rounds.near_enough(200.0) == 0.0
+    rounds.values = [100.0 - ROUNDS_SEEN - 1.0, *[100.0] * ROUNDS_SEEN]
+    assert rounds.move(200.0)
+    rounds.values[0] = 100.0 - LEAST_MOVE * 100.0 * (1 - 1e-6)
+    assert not rounds.move(200.0)
+    rounds.values[0] = 100.0 - LEAST_MOVE * 100.0 * (1 + 1e-6)
+    assert rounds.move(200.0)
+    assert rounds.move(np.inf)
+    assert rounds.near_enough(200.0) == pytest.approx(NEAR * 100.0)
+    assert rounds.near_enough(np.inf) == 0.0
