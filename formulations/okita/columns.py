@@ -203,7 +203,7 @@ class _Search:
                 stop=self.clock.stop,
                 on_progress=self.hear,
             )
-            if found.prices is not None and not pricing.cuts:
+            if found.prices is not None and not pricing.cuts:  # later prices lack those of cuts
                 self.priced = pricing, found.prices
             self.raise_bound(found.bound)
             if found.limit not in (None, Limit.GAP) or not found.chosen or not self.go_on():

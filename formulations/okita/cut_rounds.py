@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from formulations.okita.instance import Instance
 from formulations.okita.pricing import Pricing
@@ -54,6 +54,8 @@ class CutRounds:
         used = [(c.block, c.payload, share) for c, share in found.chosen]
         if not pricing.at_once:
             limits = site_cuts(self.instance, used, self.go_on)
-            return None if limits is None else pricing.limited(limits)
+            if limits is None:
+                return None
+            return replace(pricing, limits=pricing.limits.and_also(limits))
         cuts = slot_cuts(self.instance, used, self.go_on)
         return pricing.cut(found.prices, cuts) if cuts else None

@@ -58,11 +58,7 @@ class _Points(NamedTuple):
 
 
 def cheapest_by_labels(
-    search: ByUnits,
-    terms: JobTerms,
-    below: float = np.inf,
-    *,
-    thorough: bool = True,
+    search: ByUnits, terms: JobTerms, below: float = np.inf, *, thorough: bool = True
 ) -> tuple[list[Path], float]:
     """The cheapest schedules, cheapest first, and a bound on the price of every schedule.
 
@@ -80,12 +76,9 @@ def cheapest_by_labels(
         near, low = search.cheapest(terms, steps=effort * STEPS)
         found.extend(_charged(terms, path) for path in near if search.levels.reaches(path.workers))
         limit = min([below, *(path.price for path in found)])
-        for most in (min(QUICK_POINTS, MOST_POINTS), MOST_POINTS):
-            if low >= limit:
-                break
-            paths, proven = _found_below(search, terms, limit, most)
+        if low < limit:
+            paths, proven = _found_below(search, terms, limit)
             found.extend(paths)
-            limit = min([limit, *(path.price for path in paths)])
             low = max(low, proven)
         found.sort(key=lambda path: path.price)
         bound = max(bound, low)
@@ -101,26 +94,29 @@ def _charged(terms: JobTerms, path: Path) -> Path:
     return replace(path, price=path.price + terms.charges.of(path.workers, path.server))
 
 
-def _found_below(
-    search: ByUnits, terms: JobTerms, below: float, most: int
-) -> tuple[list[Path], float]:
+def _found_below(search: ByUnits, terms: JobTerms, below: float) -> tuple[list[Path], float]:
     """Schedules that cost less than a limit, if there are any, and a bound up to there."""
     slots, sites = terms.server_price.shape
-    job, points = labelled_job(search, terms), _room(slots, sites, most)
-    begun = []
+    job, begun = labelled_job(search, terms), []
     for site, alpha in enumerate(search.alpha):
         first = site if len(search.alpha) > 1 else ANY
         begun.append((first, float(alpha @ job.supply), completion_bounds(job, alpha, first)))
+    begun.sort(key=lambda one: one[1] + one[2].opening[0])
     found: list[Path] = []
-    left = widened(below)
-    for first, worth, bounds in sorted(begun, key=lambda one: one[1] + one[2].opening[0]):
-        best = np.full(len(terms.flow_cost), np.inf)
-        state = np.full(len(best), -1)
-        left = _search(job, bounds, worth, first, points, left, best, state)
-        last = np.flatnonzero(best < below).tolist()
-        found.extend(_path(search, terms, points, int(state[t]), t, best[t]) for t in last)
-    limit = min([below, *(path.price for path in found)])
-    return found, limit if limit <= left else left - _ROUNDING * max(1.0, abs(left))
+    limit, proven = below, -np.inf
+    for most in (min(QUICK_POINTS, MOST_POINTS), MOST_POINTS):
+        points, left = _room(slots, sites, most), widened(limit)
+        for first, worth, bounds in begun:
+            best = np.full(slots, np.inf)
+            state = np.full(slots, -1)
+            left = _search(job, bounds, worth, first, points, left, best, state)
+            last = np.flatnonzero(best < limit).tolist()
+            found.extend(_path(search, terms, points, int(state[t]), t, best[t]) for t in last)
+        limit = min([limit, *(path.price for path in found)])
+        if limit <= left:
+            return found, limit
+        proven = max(proven, left - _ROUNDING * max(1.0, abs(left)))
+    return found, proven
 
 
 def _room(slots: int, sites: int, most: int) -> _Points:

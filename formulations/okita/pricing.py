@@ -149,10 +149,6 @@ class Pricing:
             free_terms(self.instance, i, int(length[i])) for i in range(self.instance.jobs)
         )
 
-    def limited(self, more: SiteLimits) -> Pricing:
-        """The same with further limits, before there are cuts."""
-        return replace(self, limits=self.limits.and_also(more))
-
     def cut(self, rows: Floats | None, more: Sequence[SlotCut]) -> Pricing:
         """The same with further cuts, and without those that are free at prices of rows."""
         paid = np.full(len(self.cuts), -1.0) if rows is None else rows[self._cuts_from :]

@@ -72,7 +72,7 @@ def slot_cuts(
 
     Args:
         instance: the system.
-        used: jobs, schedules and how far each is used.
+        used: jobs, schedules and how far each is used, those of a job once in all at most.
         go_on: asked before each slot.
     """
     shares: dict[int, dict[tuple[int, bytes, int], float]] = {}
@@ -111,9 +111,8 @@ def _cuts_in(
     np.fill_diagonal(rivals, False)
     for clique in _cliques(rivals, np.array([share for _, share in counted])):
         least = {i: _of(actions, clique & (job == i)) for i in np.unique(job[clique]).tolist()}
-        if len(least) < 2 or max(len(one.server) for one in least.values()) > MOST_ACTIONS:
-            continue
-        yield SlotCut(t, _made_small(instance, least))
+        if max(len(one.server) for one in least.values()) <= MOST_ACTIONS:
+            yield SlotCut(t, _made_small(instance, least))
 
 
 def _of(actions: Actions, which: Booleans) -> Actions:

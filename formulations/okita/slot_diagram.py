@@ -27,6 +27,7 @@ class SlotDiagram:
     counts: Booleans
     """Whether an action that ends in a state does, shape (states, cuts)."""
     free: Charges
+    """The states, and where they lead, before anything is charged."""
 
     @classmethod
     def of(cls, instance: Instance, i: int, slots: int, cuts: Sequence[SlotCut]) -> SlotDiagram:

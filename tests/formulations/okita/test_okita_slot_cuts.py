@@ -15,6 +15,7 @@ from formulations.okita.columns import _Search
 from formulations.okita.cut_rounds import LEAST_MOVE, NEAR, ROUNDS_SEEN, CutRounds
 from formulations.okita.labels import cheapest_by_labels
 from formulations.okita.one_job import path_along
+from formulations.okita.site_cuts import site_cuts
 from formulations.okita.slot_cuts import Actions, SlotCut, slot_cuts
 from formulations.okita.slot_diagram import SlotDiagram
 from optsched.decomposition import Duals
@@ -130,24 +131,28 @@ def test_what_a_least_action_has_it_needs_to_be_a_rival(seed):
                 assert not rival(workers - (np.arange(len(workers)) == r), server)
 
 
-def test_jobs_that_meet_at_one_site_or_at_another_are_cut_where_no_site_alone_is():
-    """Job 0 works at both sites; jobs 1 and 2 at one each, half of the time each of them."""
+def test_three_jobs_that_meet_in_pairs_at_three_sites_are_cut_where_no_site_alone_is():
+    """Each works at two sites, half of the time: every site is full, and only one job can run."""
+    one = np.ones((3, 1), dtype=np.int64)
     instance = replace(
-        tiny(3, jobs=3, sites=2, whole_rates=True),
-        capacity=np.array([[2], [2]]),
-        worker_demand=np.array([[1], [2], [2]]),
-        ps_demand=np.array([[0], [0], [0]]),
-        release_slot=np.ones(3, dtype=np.int64),
-        num_chunks=np.full((3, 2), 1),
+        tiny(3, jobs=3, sites=3, whole_rates=True),
+        capacity=one,
+        worker_demand=one,
+        ps_demand=0 * one,
+        release_slot=one[:, 0],
+        num_chunks=np.ones((3, 3), dtype=np.int64),
     )
-    at = np.array([[1, 1], [2, 0], [0, 2]])
-    both, one, other = (
-        path_along(instance, i, np.repeat(row[None], 4, axis=0), np.zeros(4, dtype=np.int64))
-        for i, row in enumerate(np.minimum(at, 1))
-    )
-    used = [(0, both, 0.5), (1, one, 0.5), (2, other, 0.5), (1, other, 0.5)]
-    cuts = [cut for cut in slot_cuts(instance, used, lambda: True) if cut.slot == 0]
-    assert any(counts_in(cut, 0, np.array([1, 1]), 0) and len(cut.least) >= 2 for cut in cuts)
+    used = []
+    for i in range(3):
+        workers = np.repeat((np.arange(3) != i)[None].astype(np.int64), 3, axis=0)
+        used.append((i, path_along(instance, i, workers, np.full(3, (i + 1) % 3)), 0.5))
+    assert site_cuts(instance, used, lambda: True) is None
+    cuts = slot_cuts(instance, used, lambda: True)
+    assert {cut.slot for cut in cuts} == {0, 1, 2}
+    assert all(sorted(cut.least) == [0, 1, 2] for cut in cuts)
+    for cut in cuts:
+        for i, path, _ in used:
+            assert counts_in(cut, i, path.workers[cut.slot], int(path.server[cut.slot]))
 
 
 def random_cuts(instance, rng, slots):
