@@ -14,9 +14,10 @@ import numpy as np
 
 from optsched.decomposition.branching import INTEGRAL, Branching, find_branching
 from optsched.decomposition.columns import Column, ColumnBlock, Price, PricingError, Rank
-from optsched.decomposition.generation import Budget, Generator, NodeResult, Outcome
+from optsched.decomposition.generation import Generator
 from optsched.decomposition.limits import Finish, Limits, Restriction
 from optsched.decomposition.master import RestrictedMaster
+from optsched.decomposition.nodes import Budget, NodeResult, Outcome
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
 from optsched.decomposition.primal import Incumbent, IntegerMaster, dive
 from optsched.model.expression import Floats

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 import numpy as np
 
@@ -24,6 +21,7 @@ from optsched.decomposition.columns import (
 )
 from optsched.decomposition.limits import Limits
 from optsched.decomposition.master import MasterPoint, MasterStatus, Phase, RestrictedMaster
+from optsched.decomposition.nodes import Budget, Iteration, NodeResult, Outcome
 from optsched.model.expression import Floats
 
 IMPROVES = 1e-9
@@ -39,76 +37,6 @@ ROUNDING = 1e-6
 
 CONVERGED = 1e-9
 """Bound and value of the relaxation have met at this distance, relative to ``max(1, |value|)``."""
-
-
-class Outcome(StrEnum):
-    """How column generation at a node ended."""
-
-    CONVERGED = "converged"
-    """The relaxation is solved, or its bound can no longer matter."""
-    CUT_OFF = "cut_off"
-    """No solution of the node is better than the one in hand."""
-    INFEASIBLE = "infeasible"
-    """Proven: no choice of columns satisfies the node."""
-    UNBOUNDED = "unbounded"
-    LIMIT = "limit"
-    STOPPED = "stopped"
-    OPEN = "open"
-    """Pricing gave no bound when an exact one was needed, or the master problem failed."""
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """One round of master problem and pricing."""
-
-    node: int
-    phase: Phase
-    value: float
-    """Optimum of the master problem over the columns known."""
-    bound: float | None
-    """Lagrangian bound of this round's prices on the node; None in the feasibility phase."""
-    columns: int
-    """Columns added."""
-
-
-@dataclass(frozen=True, eq=False)
-class NodeResult:
-    """What is known of a node."""
-
-    outcome: Outcome
-    bound: float
-    """Proven lower bound on every integer solution of the node."""
-    point: MasterPoint | None
-    """A fractional solution that satisfies the rows; None where none is known."""
-    prices: Floats | None = None
-    """Of the coupling rows, at which the bound was proven; None where it was proven otherwise."""
-
-
-@dataclass
-class Budget:
-    """What is left of time and iterations, over the whole solve."""
-
-    deadline: float = math.inf
-    """In ``time.perf_counter`` seconds."""
-    iterations: float = math.inf
-    stop: threading.Event | None = None
-
-    @property
-    def seconds(self) -> float:
-        """Wall time left, not negative."""
-        return max(0.0, self.deadline - time.perf_counter())
-
-    @property
-    def spent(self) -> Outcome | None:
-        """Why to end now, if there is a reason."""
-        if self.stop is not None and self.stop.is_set():
-            return Outcome.STOPPED
-        return Outcome.LIMIT if self.seconds <= 0 or self.iterations <= 0 else None
-
-    def within(self, seconds: float) -> Budget:
-        """The same, but ending in so many seconds at the latest."""
-        deadline = min(self.deadline, time.perf_counter() + seconds)
-        return Budget(deadline, self.iterations, self.stop)
 
 
 @dataclass

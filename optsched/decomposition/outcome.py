@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from optsched.decomposition.columns import Column
-from optsched.decomposition.generation import Iteration
+from optsched.decomposition.nodes import Iteration
 from optsched.decomposition.primal import Incumbent
 from optsched.errors import FieldProblem, InputError
 from optsched.model.expression import Floats

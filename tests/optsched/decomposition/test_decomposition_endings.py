@@ -19,9 +19,10 @@ from optsched.decomposition import (
     Priced,
     PricingError,
 )
-from optsched.decomposition.generation import Budget, Generator
+from optsched.decomposition.generation import Generator
 from optsched.decomposition.limits import Limits, Restriction
 from optsched.decomposition.master import RestrictedMaster
+from optsched.decomposition.nodes import Budget
 from optsched.solvers.solution import Limit
 
 
