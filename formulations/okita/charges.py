@@ -36,9 +36,19 @@ class Charges(NamedTuple):
             server: its site in each slot, -1 in a pause.
         """
         runs = np.flatnonzero(server >= 0)
-        state: Integers = self.first[runs, 0]
+        return self.within(runs, workers[runs], server[runs])
+
+    def within(self, slot: Integers | int, workers: Integers, server: Integers) -> Integers:
+        """The states that actions end in, shape (actions,).
+
+        Args:
+            slot: of each, or of all.
+            workers: of each, shape (actions, sites).
+            server: its site in each.
+        """
+        state: Integers = self.first[np.broadcast_to(slot, len(server)), 0]
         for r in range(workers.shape[1]):
-            state = self.then[state, (server[runs] == r).astype(np.int64), workers[runs, r]]
+            state = self.then[state, (server == r).astype(np.int64), workers[:, r]]
         return state
 
     def of(self, workers: Integers, server: Integers) -> float:

@@ -3,10 +3,11 @@
 1. Jobs are inserted one after the other, and planned anew in neighbourhoods: a schedule, and the
    slots that one as cheap keeps to.
 2. Columns are generated over the capacities and their roundings; what the fractional choice
-   violates is cut, and so on while that moves the bound. Every round of prices gives a certified
-   Lagrangian bound.
-3. Jobs are planned together, slot by slot, at these prices: as far above the bound as is quick. If
-   that is not enough, neighbourhoods go on, jobs paying part of the prices.
+   violates in a slot is cut, and so on while that moves the bound. Every round of prices gives a
+   certified Lagrangian bound.
+3. Jobs are planned together, slot by slot, at the prices before and after the cuts: as far above
+   the bound as is quick. If that is not enough, neighbourhoods go on, jobs paying part of the
+   prices.
 4. Branching is on when a job completes, then on the workers at a site and on the site of the server
    in a slot; at nodes too jobs are planned together. Where they have too many points for that, what
    time is left goes to neighbourhoods.
@@ -26,7 +27,7 @@ from formulations.okita.cut_rounds import CutRounds
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import Path, path_of, path_schedule
-from formulations.okita.pricing import ENDS, Pricing, SiteLimits
+from formulations.okita.pricing import ENDS, Pricing, SiteLimits, SitePrices
 from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.site_rounding import rounded_limits
@@ -64,6 +65,9 @@ RELAX_SHARE = 0.5
 """Part of the time for a relaxation of the columns, where that is all that can be had."""
 CUTS_SHARE = 0.4
 """Part of the time by which the last cut is made."""
+LEAST_MOVE, LEAST_MOVE_TOGETHER = 0.01, 0.06
+"""Part of what is left between bound and schedule by which the last cuts have to move the bound,
+for there to be more; where jobs can be planned together, that does what slow cuts would."""
 HEURISTIC_SECONDS = 2.0
 """Longest time of a dive, or of a choice among columns."""
 BRANCH_SHARE = 0.8
@@ -98,6 +102,8 @@ class _Search:
         """The choice of columns that was offered last."""
         self.priced: tuple[Pricing, Floats] | None = None
         """The last relaxation's pricing, and its prices of rows."""
+        self.site_prices: SitePrices | None = None
+        """Those of the relaxation before it was cut: later ones are in part of the cuts."""
         self.offer(start)
 
     def offer(self, schedule: Schedule | None) -> None:
@@ -156,9 +162,7 @@ class _Search:
             self.near = Neighbourhoods(self.planner, self.parts(self.schedule), self.floors)
         else:
             self.near.take(self.parts(self.schedule))
-        if self.priced is not None:
-            pricing, rows = self.priced
-            self.near.prices = pricing.prices(rows)
+        self.near.prices = self.site_prices
         part = Clock(self.clock.within(share), self.clock.stop)
         self.near.search(part, rounds * self.instance.jobs)
         self.offer(self.near.schedule)
@@ -170,18 +174,20 @@ class _Search:
             stop = self.clock.stop
             self.raise_bound(relaxed_bound(self.span, self.cost, seconds=seconds, stop=stop))
 
+    @cached_property
     def together(self) -> Together | None:
-        """All jobs slot by slot; what does the same at nodes of the tree, if anything can."""
-        if self.schedule is None or self.priced is None or self.planner.lattices is None:
-            return None
-        together = Together(self.planner.lattices, lambda: not self.clock.over())
+        """All jobs slot by slot; None where they have too many points for that."""
+        lattices = self.planner.lattices
+        return None if lattices is None else Together(lattices, lambda: not self.clock.over())
+
+    def plan_together(self) -> None:
+        """All jobs slot by slot at the last prices, from one schedule to the next."""
         before = np.inf
-        while self.cost < before and self.go_on():
+        while self.together and self.priced and self.cost < before and self.go_on():
             before = self.cost
-            bound, schedule = together.search(*self.priced, before)
+            bound, schedule = self.together.search(*self.priced, before)
             self.offer(schedule)
             self.raise_bound(bound)
-        return together
 
     def finish(
         self, together: Together, pricing: Pricing, limits: Limits, rows: Floats, below: float
@@ -195,19 +201,24 @@ class _Search:
         """Columns at the root, and cuts while they move the bound; what prices the rest."""
         pricing = self.pricing()
         part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
-        rounds = CutRounds(self.instance, self.go_on)
+        least_move = LEAST_MOVE_TOGETHER if self.together else LEAST_MOVE
+        rounds = CutRounds(self.instance, self.go_on, least_move)
         while self.go_on() and not part.over() and rounds.move(self.cost):
             found = self.generation(pricing).solve_relaxation(
                 time_limit=part.within(1.0),
-                absolute_gap=rounds.near_enough(self.cost) if pricing.at_once else 0.0,
+                absolute_gap=rounds.near_enough(self.cost),
                 stop=self.clock.stop,
                 on_progress=self.hear,
             )
-            if found.prices is not None and not pricing.cuts:  # later prices lack those of cuts
+            if found.prices is not None:
                 self.priced = pricing, found.prices
+                if not pricing.cuts:
+                    self.site_prices = pricing.prices(found.prices)
             self.raise_bound(found.bound)
             if found.limit not in (None, Limit.GAP) or not found.chosen or not self.go_on():
                 break
+            if not pricing.cuts:
+                self.plan_together()  # where little is left open that is quicker than a cut
             more = rounds.further(pricing, found)
             if more is None:
                 break
@@ -231,8 +242,7 @@ class _Search:
         """Of capacities and their roundings, with what is planned so far as its columns."""
         planner = self.planner
         limits = SiteLimits.of(self.instance).and_also(rounded_limits(self.instance))
-        at_once = planner.lattices is None  # else prices are to be good for planning together
-        pricing = Pricing(self.instance, planner.searches, self.span, limits, at_once)
+        pricing = Pricing(self.instance, planner.searches, self.span, limits)
         pricing.offered.extend(self._planned())
         return pricing
 
@@ -270,14 +280,14 @@ class _Search:
             finish=None if together is None else partial(self.finish, together, pricing),
         )
 
-    def branch(self, pricing: Pricing, together: Together | None) -> None:
+    def branch(self, pricing: Pricing) -> None:
         """The tree."""
         if not self.go_on():
             return
         pricing.offered.extend(self._planned())
-        found = self.generation(pricing, together, self.standing(pricing)).solve(
+        found = self.generation(pricing, self.together, self.standing(pricing)).solve(
             GenerationOptions(
-                time_limit=self.clock.within(BRANCH_SHARE if together is None else 1.0),
+                time_limit=self.clock.within(1.0 if self.together else BRANCH_SHARE),
                 gap=self.options.gap,
                 absolute_gap=self.options.absolute_gap,
                 stop=self.clock.stop,
@@ -327,9 +337,10 @@ class _Search:
         self.improve(SEARCH_SHARE, ROUNDS)
         with suppress(TimeoutError):
             pricing = self.cut()
-            together = self.together()
-            self.improve(PRICED_SHARE, ROUNDS if together else 10 * ROUNDS)
-            self.branch(pricing, together)
+            if pricing.cuts:
+                self.plan_together()
+            self.improve(PRICED_SHARE, ROUNDS if self.together else 10 * ROUNDS)
+            self.branch(pricing)
 
     def answer(self) -> Answer:
         """What is known."""
@@ -400,7 +411,7 @@ def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
 METHOD = ExactMethod(
     "problem_2_columns", problem_2_columns, "problem (2)",
     "branch and price over whole schedules of one job, priced by dynamic programming, with cuts "
-    "of sites and of slots, and neighbourhoods: the model for scale",
+    "of slots, and neighbourhoods: the model for scale",
     LIMITS | GAPS | {"start", "on_progress"},
 )  # fmt: skip
 LB_COLUMNS = Bound(

@@ -1,27 +1,21 @@
-"""Rounds of cuts at the root: which cuts, how many rounds, and how nearly each is solved.
-
-Where jobs can be planned together, slot by slot, cuts are of single sites, whose prices that
-search knows. Elsewhere they are of all sites in a slot, which are stronger.
-"""
+"""Rounds of cuts at the root: how many, and how nearly the relaxation is solved in each."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from formulations.okita.instance import Instance
 from formulations.okita.pricing import Pricing
-from formulations.okita.site_cuts import site_cuts
 from formulations.okita.slot_cuts import slot_cuts
 from optsched.decomposition import ColumnSolution
 
 ROUNDS_SEEN = 3
 """Last rounds of cuts that tell whether there are to be more."""
-LEAST_MOVE = 0.01
-"""Part of what is left between bound and schedule by which they have to move the bound."""
 NEAR = 0.03
-"""Part of it by which bound and value of a relaxation may differ for it to be cut again."""
+"""Part of what is left between bound and schedule by which bound and value of a relaxation may
+differ for it to be cut again."""
 
 
 @dataclass
@@ -31,6 +25,8 @@ class CutRounds:
     instance: Instance
     go_on: Callable[[], bool]
     """Whether there is time for more."""
+    least_move: float
+    """Part of what is left between bound and schedule by which they have to move the bound."""
     values: list[float] = field(default_factory=list)
     """Of the relaxation in each round, money."""
 
@@ -39,7 +35,7 @@ class CutRounds:
         if len(self.values) <= ROUNDS_SEEN or not math.isfinite(cost):
             return True
         moved = self.values[-1] - self.values[-1 - ROUNDS_SEEN]
-        return moved > LEAST_MOVE * (cost - self.values[-1])
+        return moved > self.least_move * (cost - self.values[-1])
 
     def near_enough(self, cost: float) -> float:
         """How far its bound and value may be apart to be cut, money; not at all at first."""
@@ -52,10 +48,5 @@ class CutRounds:
         assert found.objective is not None
         self.values.append(found.objective)
         used = [(c.block, c.payload, share) for c, share in found.chosen]
-        if not pricing.at_once:
-            limits = site_cuts(self.instance, used, self.go_on)
-            if limits is None:
-                return None
-            return replace(pricing, limits=pricing.limits.and_also(limits))
         cuts = slot_cuts(self.instance, used, self.go_on)
         return pricing.cut(found.prices, cuts) if cuts else None

@@ -51,16 +51,13 @@ class PricedJob:
         instance: the system.
         lattice: of the job.
         terms: its prices, none of them negative, and limits on the most workers.
+        least: what it pays at least, money; infinite where it has no schedule.
     """
 
-    def __init__(self, instance: Instance, lattice: Lattice, terms: JobTerms) -> None:
-        self.terms, self.ladder = terms, Ladder.of(lattice)
-        self.goods = Goods.of(instance, lattice)
-        self.before = least_prices(lattice, terms, np.inf)[0]
-        """What a point is reached at, at least, shape (slots + 1, points), money."""
-        ends = self.before[1:, lattice.ends] + self.goods.cost[lattice.ends]
-        self.least = float((ends.min(axis=1, initial=np.inf) + terms.flow_cost).min(initial=np.inf))
-        """What it pays at least, money; infinite where it has no schedule."""
+    def __init__(self, instance: Instance, lattice: Lattice, terms: JobTerms, least: float) -> None:
+        self.lattice, self.terms, self.least = lattice, terms, least
+        self.ladder, self.goods = Ladder.of(lattice), Goods.of(instance, lattice)
+        self.charges = terms.charged(int(instance.useful_workers[lattice.levels.job].max()))
 
     def within(self, most: float) -> LimitedJob:
         """The job in schedules that cost no more than something, money."""
@@ -77,14 +74,15 @@ class LimitedJob:
 
     def __init__(self, job: PricedJob, limit: float) -> None:
         self._job, self._limit, terms = job, limit, job.terms
-        slots, points = len(job.before) - 1, job.before.shape[1]
+        self._before = least_prices(job.lattice, terms, limit)[0]
+        slots, points = len(self._before) - 1, self._before.shape[1]
         self.done = points
         """What stands for a job that has completed, beside its points."""
         self._value = np.full((slots + 1, points + 1), np.inf)
         self._value[:, points] = 0.0
         fill_backwards(
-            job.ladder, job.goods, job.before, self._value, limit, terms.flow_cost,
-            terms.worker_price, terms.server_price, terms.most,
+            job.ladder, job.goods, job.charges, self._before, self._value, limit,
+            terms.flow_cost, terms.worker_price, terms.server_price, terms.most,
         )  # fmt: skip
 
     @property
@@ -106,11 +104,11 @@ class LimitedJob:
         job, terms = self._job, self._job.terms
         size, sites = FIRST_MOVES, job.goods.room.shape[1]
         found, count = Found.room(size, sites), 0
-        if not 0 <= slot < len(job.before) - 1:
+        if not 0 <= slot < len(self._before) - 1:
             slot, points = 0, points[:0]
         while len(points):
             count = list_slot(
-                job.ladder, job.goods, slot, job.before, self._value, self._limit,
+                job.ladder, job.goods, job.charges, slot, self._before, self._value, self._limit,
                 terms.flow_cost[slot], terms.worker_price[slot], terms.server_price[slot],
                 terms.most[slot], points, spare, found,
             )  # fmt: skip

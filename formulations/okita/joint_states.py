@@ -1,15 +1,16 @@
 """All jobs slot by slot: how far each has come, and what is yet to be paid at least.
 
-At prices of what is limited at the sites, every schedule costs what its jobs pay, priced, less
-what the capacities in use are worth. So a state, the points of all jobs' lattices at the beginning
-of a slot, is bounded by what was paid before it and the least prices from its points on, less the
-worth of all capacities to come; a slot adds to that bound by how much dearer its moves are than
-the cheapest, and by the worth of what it leaves unused. States whose bound is above a cutoff are
-dropped, and of those that agree the cheapest is kept: a dynamic program that either comes to a
-cheapest schedule or proves that none costs as little as the cutoff (A* in layers). The better the
-prices, the fewer the states; with those of the last relaxation a few thousand are enough for
-handfuls of jobs in a crowd, whose fractions leave a tree of restrictions open for long. Where they
-become too many the best are followed: nothing is proven then, but a schedule may still be found.
+At prices of what is limited at the sites, and of cuts, every schedule costs what its jobs pay,
+priced, less what the capacities in use are worth. So a state, the points of all jobs' lattices at
+the beginning of a slot, is bounded by what was paid before it and the least prices from its points
+on, less the worth of all capacities to come; a slot adds to that bound by how much dearer its moves
+are than the cheapest, and by the worth of what it leaves unused. States whose bound is above a
+cutoff are dropped, and of those that agree the cheapest is kept: a dynamic program that either
+comes to a cheapest schedule or proves that none costs as little as the cutoff (A* in layers). The
+better the prices, the fewer the states; with those of the last relaxation a few thousand are enough
+for handfuls of jobs in a crowd, whose fractions leave a tree of restrictions open for long. Where
+they become too many the best are followed: nothing is proven then, but a schedule may still be
+found.
 """
 
 from __future__ import annotations
@@ -21,14 +22,13 @@ import numpy as np
 
 from formulations.okita.instance import Floats, Integers
 from formulations.okita.job_moves import LimitedJob, PricedJob, TooManyError
-from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Lattice
 from formulations.okita.move_combinations import FITS, FULL, Slot, System, enter, expand
-from formulations.okita.one_job import JobTerms, path_along, path_schedule
-from formulations.okita.pricing import SiteLimits, ending
+from formulations.okita.one_job import path_along, path_schedule
+from formulations.okita.pricing import ENDS, Pricing
 from formulations.okita.schedule import Schedule
-from formulations.okita.windows import Windows
 from optsched.decomposition import Limits
+from optsched.decomposition.columns import Feature
 
 MOST_POINTS = 50_000_000
 """Points of all jobs' lattices, in each of their slots, beyond which nothing is begun."""
@@ -71,9 +71,8 @@ class JointStates:
 
     Args:
         lattices: of all jobs.
-        span: slots that some optimum keeps to; every job has a schedule in them.
-        limits: what prices are of.
-        price: of each limit in each slot, shape (slots, limits), not negative, money.
+        pricing: of all jobs; every one has a schedule in its slots.
+        rows: prices of its rows, money.
         ends: limits on the slots of completion, among others that are left out.
 
     Raises:
@@ -83,34 +82,31 @@ class JointStates:
     def __init__(
         self,
         lattices: Sequence[Lattice],
-        span: Windows,
-        limits: SiteLimits,
-        price: Floats,
+        pricing: Pricing,
+        rows: Floats,
         ends: Limits | None = None,
     ) -> None:
-        self.instance = instance = span.instance
+        self.instance = instance = pricing.instance
         self.first = instance.release_slot - 1
-        self.slots = len(price)
+        self.slots = pricing.slots
         points = np.array([len(lattice.level) for lattice in lattices])
-        if points @ (span.last - self.first) > MOST_POINTS:
+        if points @ (pricing.windows.last - self.first) > MOST_POINTS:
             raise TooManyError("points of the lattices are too many")
+        limits, price = pricing.limits, pricing.paid(rows)
         self.worth = limits.worth(price)
         """Of all capacities, by slot, site."""
+        self.cuts_worth = pricing.worth_of_cuts(rows)
+        """By slot."""
         charged = [limits.charged(i, price) for i in range(instance.jobs)]
         self._worker, self._server = (np.array(part) for part in zip(*charged, strict=True))
-        terms = [self._terms(i, int(span.last[i])) for i in range(instance.jobs)]
-        if ends is not None:
-            at = enumerate(terms)
-            terms = [ending(one, ends.least.get(i, {}), ends.most.get(i, {})) for i, one in at]
-        self.jobs = [PricedJob(instance, *one) for one in zip(lattices, terms, strict=True)]
-        self.bound = sum(job.least for job in self.jobs) - float(self.worth.sum())
+        self.jobs = []
+        for i, lattice in enumerate(lattices):
+            lower, upper = _ends(ends, i)
+            terms = pricing.terms(i, rows, lower, upper)
+            self.jobs.append(PricedJob(instance, lattice, terms, pricing.least(i, terms)))
+        self._all_worth = float(self.worth.sum() + self.cuts_worth.sum())
+        self.bound = sum(job.least for job in self.jobs) - self._all_worth
         """What every schedule costs at least, money, up to rounding."""
-
-    def _terms(self, i: int, last: int) -> JobTerms:
-        """Of a job, with what is limited paid for."""
-        slots = slice(int(self.first[i]), last)
-        base = free_terms(self.instance, i, last - int(self.first[i]))
-        return priced_terms(base, self._worker[i, slots], self._server[i, slots], 1.0)
 
     def search(self, cutoff: float, go_on: Callable[[], bool]) -> tuple[float, Schedule | None]:
         """A cheapest schedule that costs no more than a cutoff, and what any costs at least.
@@ -134,7 +130,7 @@ class JointStates:
             _look(go_on)
             jobs.append(job.within(job.least + limit - self.bound))
         start: Integers = np.zeros((1, self.instance.jobs), dtype=np.int64)
-        bound = sum(own.least for own in jobs) - float(self.worth.sum())
+        bound = sum(own.least for own in jobs) - self._all_worth
         layers = [_Layer(start, np.array([bound]), start[:, 0], start, None)]
         whole = True
         for t in range(self.slots):
@@ -210,15 +206,26 @@ class JointStates:
             workers = np.pad(found.workers, ((0, 1), (0, 0)))
             server, dearer = np.append(found.server, -1), np.append(found.dearer, 0.0)
             held = np.where(server < 0, 0.0, self._server[i, t, server])
-            added = dearer - (workers @ self._worker[i, t] + held)
+            used = workers @ self._worker[i, t] + held + self._charged(i, slot, workers, server)
+            added = dearer - used
             parts.append((added, dearer, to, workers, server))
-            used, begin, count = np.unique(point, return_index=True, return_counts=True)
-            first[i, used] = size + begin
-            last[i, used] = size + begin + count
+            come, begin, count = np.unique(point, return_index=True, return_counts=True)
+            first[i, come] = size + begin
+            last[i, come] = size + begin + count
             size += len(point)
         added, dearer, to, workers, server = map(np.concatenate, zip(*parts, strict=True))
         price = self._worker[:, t], self._server[:, t], self.worth[t]
-        return Slot(first, last, added, dearer, to, workers, server, *price)
+        return Slot(
+            first, last, added, dearer, to, workers, server, *price, float(self.cuts_worth[t])
+        )
+
+    def _charged(self, i: int, slot: int, workers: Integers, server: Integers) -> Floats:
+        """What actions of a job as a whole are charged in one of its slots, money."""
+        charges, charged = self.jobs[i].charges, np.zeros(len(server))
+        runs = server >= 0
+        if runs.any():
+            charged[runs] = charges.charge[charges.within(slot, workers[runs], server[runs])]
+        return charged
 
     def _schedule(self, layers: Sequence[_Layer], state: int) -> Schedule:
         """The way to a state of the last layer."""
@@ -236,6 +243,15 @@ class JointStates:
             path = path_along(instance, i, workers[i, first:], server[i, first:])
             parts.append(path_schedule(instance, i, path))
         return Schedule.merged(parts)
+
+
+def _ends(limits: Limits | None, i: int) -> tuple[dict[Feature, int], dict[Feature, int]]:
+    """The least and the last slot of completion, among a job's limits."""
+    if limits is None:
+        return {}, {}
+    least, most = limits.least.get(i, {}), limits.most.get(i, {})
+    lower, upper = ({ENDS: own[ENDS]} if ENDS in own else {} for own in (least, most))
+    return lower, upper
 
 
 def _look(go_on: Callable[[], bool]) -> None:

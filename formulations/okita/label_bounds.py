@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.okita.by_units import ByUnits, earnings
-from formulations.okita.charges import Charges
 from formulations.okita.instance import Booleans, Floats, Integers
 from formulations.okita.one_job import JobTerms
 from optsched.jit import njit_cached
@@ -70,16 +69,13 @@ class CompletionBounds(NamedTuple):
 def labelled_job(search: ByUnits, terms: JobTerms) -> LabelledJob:
     """The job of a search at some terms."""
     instance, i, levels = search.instance, search.job, search.levels
-    slots, sites = terms.server_price.shape
-    most = int(instance.useful_workers[i].max())
-    charges = Charges.none(slots, sites, most) if terms.charges is None else terms.charges
     return LabelledJob(
         terms.worker_price, terms.server_price, terms.least, terms.most, terms.must_run,
         terms.flow_cost, terms.earliest, np.append(0, levels.option_workers),
         np.append(0, levels.option_levels), levels.most, levels.in_all, levels.needed,
         levels.unit, instance.num_chunks[i],
         terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost,
-        *charges,
+        *terms.charged(int(instance.useful_workers[i].max())),
     )  # fmt: skip
 
 

@@ -41,12 +41,17 @@ class JobTerms:
     transport_weight: float = 1.0
     """How much moving data counts."""
     charges: Charges | None = None
-    """What actions as a whole are charged for, if they are; only labels know of it."""
+    """What actions as a whole are charged for, if they are; ``cheapest_paths`` leaves it out."""
 
     @property
     def earliest(self) -> int:
         """The first slot in which the job may complete."""
         return int(np.flatnonzero(self.must_run).max(initial=0))
+
+    def charged(self, most: int) -> Charges:
+        """What actions as a whole are charged for, of up to so many workers at a site."""
+        slots, sites = self.server_price.shape
+        return Charges.none(slots, sites, most) if self.charges is None else self.charges
 
 
 @dataclass(frozen=True, eq=False)

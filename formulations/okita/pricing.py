@@ -1,9 +1,8 @@
 """Pricing of whole schedules of a job, for branch and price over them.
 
-The coupling rows are limits of sites, in every slot: the capacities, and what has been cut; then
+The coupling rows are limits of sites, in every slot: the capacities, and their roundings; then
 cuts of single slots, of which a job counts in some by what it does at all sites together. A
-job's cheapest schedules are looked for by counting units of work, which bounds all prices as well;
-where that finds none that improves, exactly.
+job's cheapest schedules are looked for by labels.
 """
 
 from __future__ import annotations
@@ -117,10 +116,8 @@ class Pricing:
     searches: Sequence[ByUnits]
     windows: Windows
     limits: SiteLimits
-    at_once: bool = False
-    """Whether to price exactly before being asked to."""
     cuts: tuple[SlotCut, ...] = ()
-    """Of what jobs do in a slot; with them all prices are exact at once."""
+    """Of what jobs do in a slot."""
     offered: list[tuple[int, Path]] = field(default_factory=list)
     """Jobs and schedules offered so far."""
 
@@ -153,7 +150,7 @@ class Pricing:
         """The same with further cuts, and without those that are free at prices of rows."""
         paid = np.full(len(self.cuts), -1.0) if rows is None else rows[self._cuts_from :]
         kept = [cut for cut, price in zip(self.cuts, paid, strict=True) if price < 0.0]
-        return replace(self, at_once=True, cuts=(*kept, *more))
+        return replace(self, cuts=(*kept, *more))
 
     def room(self) -> Floats:
         """Right-hand sides of the coupling rows: limits by slot, then cuts."""
@@ -209,24 +206,44 @@ class Pricing:
 
     def __call__(self, block: int, duals: Duals) -> Priced:
         """Schedules of one job and a bound on their prices; the least price itself if asked for."""
-        base = self._limited(block, duals)
-        priced = self.prices(duals.rows).charged(block, base, duals.weight)
-        terms = ending(priced, duals.lower, duals.upper)
-        if self.cuts:
-            paid = np.maximum(-duals.rows[self._cuts_from :], 0.0)
-            terms = replace(terms, charges=self._diagrams[block].charged(paid))
-        if self.at_once or duals.exact:
-            paths, bound = cheapest_by_labels(
-                self.searches[block], terms, duals.threshold, thorough=duals.exact
-            )
-        else:
-            paths, bound = self.searches[block].cheapest(terms)
-            paths = [path for path in paths if self.counts(block, path)]
+        terms = self.terms(block, duals.rows, duals.lower, duals.upper, duals.weight)
+        search, limit = self.searches[block], duals.threshold
+        paths, bound = cheapest_by_labels(search, terms, limit, thorough=duals.exact)
         return self._priced(block, paths[:OFFERED], bound, duals)
+
+    def terms(
+        self,
+        i: int,
+        rows: Floats,
+        lower: Mapping[Feature, int],
+        upper: Mapping[Feature, int],
+        weight: float = 1.0,
+    ) -> JobTerms:
+        """What a job is planned on: prices of rows, limits on features; how much costs count."""
+        base = self._limited(i, lower, upper)
+        terms = ending(self.prices(rows).charged(i, base, weight), lower, upper)
+        if not self.cuts:
+            return terms
+        return replace(terms, charges=self._diagrams[i].charged(self.paid_for_cuts(rows)))
+
+    def least(self, i: int, terms: JobTerms) -> float:
+        """What a job pays at least on some terms, money; infinite where it has no schedule."""
+        return cheapest_by_labels(self.searches[i], terms)[1]
 
     def paid(self, rows: Floats) -> Floats:
         """Prices of rows as what the limits cost, shape (slots, limits), money."""
         return np.maximum(-rows[: self._cuts_from].reshape(self.slots, -1), 0.0)
+
+    def paid_for_cuts(self, rows: Floats) -> Floats:
+        """Prices of rows as what the cuts cost, shape (cuts,), money."""
+        return np.maximum(-rows[self._cuts_from :], 0.0)
+
+    def worth_of_cuts(self, rows: Floats) -> Floats:
+        """What the right-hand sides of the cuts are worth, by slot, money."""
+        slot = np.array([cut.slot for cut in self.cuts], dtype=np.int64)
+        worth = np.zeros(self.slots)
+        np.add.at(worth, slot, self.paid_for_cuts(rows))
+        return worth
 
     def prices(self, rows: Floats) -> SitePrices:
         """The same by slot, for the terms of a job."""
@@ -242,21 +259,23 @@ class Pricing:
         self.offered.extend((block, path) for path in paths)
         return Priced(columns, bound)
 
-    def _limited(self, i: int, duals: Duals) -> JobTerms:
+    def _limited(
+        self, i: int, lower: Mapping[Feature, int], upper: Mapping[Feature, int]
+    ) -> JobTerms:
         """The free terms within branching's limits on workers and servers."""
         base = self._free[i]
-        if not (duals.lower or duals.upper):
+        if not (lower or upper):
             return base
         least, most = base.least.copy(), base.most.copy()
         server, must = base.server_price.copy(), base.must_run.copy()
         first = int(self.instance.release_slot[i]) - 1
-        for kind, site, t, few in _conditions(duals.lower, first):
+        for kind, site, t, few in _conditions(lower, first):
             must[t] |= few > 0
             if kind == _WORKERS:
                 least[t, site] = max(least[t, site], few)
             elif few > 0:
                 server[t, np.arange(len(server[t])) != site] = np.inf
-        for kind, site, t, many in _conditions(duals.upper, first):
+        for kind, site, t, many in _conditions(upper, first):
             if kind == _WORKERS:
                 most[t, :, site] = np.minimum(most[t, :, site], many)
             elif many < 1:

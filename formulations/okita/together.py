@@ -55,9 +55,7 @@ class Together:
         """
         bound, found = -np.inf, None
         with suppress(TooManyError):
-            states = JointStates(
-                self.lattices, pricing.windows, pricing.limits, pricing.paid(rows), limits
-            )
+            states = JointStates(self.lattices, pricing, rows, limits)
             if np.isinf(self.reach):
                 self.reach = FIRST_SHARE * (below - states.bound)
             while self.go_on():

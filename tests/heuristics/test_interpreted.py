@@ -32,9 +32,8 @@ from formulations.okita.check import cost as sites_cost
 from formulations.okita.construct import Planner
 from formulations.okita.job_prices import free_terms
 from formulations.okita.joint_states import JointStates
-from formulations.okita.lattice import Levels, build_lattice
-from formulations.okita.pricing import SiteLimits
-from formulations.okita.site_cuts import best_packing
+from formulations.okita.lattice import build_lattice
+from formulations.okita.pricing import Pricing, SiteLimits
 from formulations.okita.windows import windows
 from heuristics.common.count_placement import POLICIES, simulate
 from optsched import jit
@@ -141,10 +140,6 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
             for kind, call in map(str.split, [*own, *others]):
                 run = runner.run(MethodSpec(kind, call))
                 assert run.status in ("done", "optimal", "feasible"), (call, run.message)
-    best_packing(
-        np.array([0.5, 0.4, 0.3]), np.array([[2, 1], [1, 1], [1, 2]]), np.array([10**9, 1, 1]),
-        np.array([5, 4]), np.zeros(3, dtype=np.int64), 1000,
-    )  # fmt: skip
     knapsack = Knapsack(
         np.array([[3, 2], [2, 2], [2, 3], [1, 0], [4, 1]]), np.array([0, 1, 2, 2, 3]),
         np.array([2, 1, 2, 1]), np.array([9, 8]),
@@ -164,10 +159,11 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     pair = problem("okita").generate(instance_rng(0), jobs=2, sites=2, horizon=3)
     known = sites_cost(pair, Planner(pair).greedy())
     span, limits = windows(pair, known_cost=known), SiteLimits.of(pair)
-    lattices = [build_lattice(pair, Levels.of(pair, i)) for i in range(2)]
+    pricing = Pricing(pair, Planner(pair).searches, span, limits)
+    lattices = [build_lattice(pair, search.levels) for search in pricing.searches]
     monkeypatch.setattr("formulations.okita.joint_states.FIRST_STATES", 1)
-    price = np.zeros((int(span.last.max()), len(limits.room)))
-    assert JointStates(lattices, span, limits, price).search(2 * known, lambda: True)[1]
+    states = JointStates(lattices, pricing, np.zeros(len(pricing.room())))
+    assert states.search(2 * known, lambda: True)[1]
     crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}
     chosen = prospects(problem("batch").generate(instance_rng(0), **crowded))
     order = np.flatnonzero(chosen.contested).tolist()

@@ -137,3 +137,22 @@ def random_terms(instance, i, rng):
     shape = (slots, instance.sites)
     worker, server = rng.exponential(1.0, (2, *shape)) * (rng.random((2, *shape)) < 0.5)
     return priced_terms(free_terms(instance, i, slots), worker, server, 1.0)
+
+
+def followed(job, path, spare):
+    """What a path costs by the moves that lead along it."""
+    point, cost = 0, job.least
+    left = spare + 1e-6
+    for t, site in enumerate(path.server):
+        moves = job.moves(t, np.array([point]), np.array([left]))
+        assert (moves.point == point).all()
+        assert -1e-9 <= moves.dearer.min() <= moves.dearer.max() <= left + 1e-9
+        assert (np.diff(moves.dearer) >= 0).all()
+        same = (moves.server == site) & (moves.workers == path.workers[t]).all(axis=1)
+        same &= (moves.to == job.done) == (t == path.last)
+        (move,) = np.flatnonzero(same)
+        cost, left = cost + moves.dearer[move], left - moves.dearer[move]
+        point = int(moves.to[move])
+        if point == job.done:
+            return cost
+    raise AssertionError

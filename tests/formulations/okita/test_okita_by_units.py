@@ -1,6 +1,4 @@
-"""Pricing by units of work, cuts of sites, neighbourhoods: against exact search and listing."""
-
-import itertools
+"""Pricing by units of work, neighbourhoods: against exact search and listing."""
 
 import numpy as np
 import pytest
@@ -18,7 +16,6 @@ from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
 from formulations.okita.pricing import SiteLimits, SitePrices
-from formulations.okita.site_cuts import best_packing, site_cuts
 from formulations.okita.windows import slots_needed
 from optsched.clock import Clock
 from optsched.solvers.options import Options
@@ -101,48 +98,6 @@ def test_without_lattices_bound_and_schedule_still_hold_the_optimum_between_them
     assert answer.solution.bound <= exact + 1e-7
     assert exact <= answer.solution.objective + 1e-7
     assert check(instance, answer.schedule) == []
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(SEEDS)
-def test_the_best_packing_is_the_one_that_listing_finds(seed):
-    rng = np.random.default_rng(seed)
-    demand = rng.integers(0, 4, (3, 2))
-    demand[demand.sum(axis=1) == 0] = 1
-    room, worth = rng.integers(0, 9, 2), rng.random(3) * (rng.random(3) < 0.8)
-    most = np.array([np.iinfo(np.int64).max, 1, 1])
-    best = np.zeros(3, dtype=np.int64)
-    found = best_packing(worth, demand, most, room, best, 10_000)
-    listed = max(
-        float(worth @ v)
-        for v in itertools.product(range(10), range(2), range(2))
-        if (np.array(v) @ demand <= room).all()
-    )
-    assert found == pytest.approx(listed)
-    assert (best @ demand <= room).all()
-    assert worth @ best == pytest.approx(found)
-
-
-def test_no_packing_of_a_site_breaks_a_cut_that_a_fractional_point_breaks():
-    """Three jobs whose workers take 3 of 5 units: at most one works at a time."""
-    one = tiny(3, jobs=1, sites=1, whole_rates=True)
-    instance = one.select_jobs([0, 0, 0])
-    object.__setattr__(instance, "capacity", np.array([[5]] * 1))
-    object.__setattr__(instance, "worker_demand", np.array([[3], [3], [4]]))
-    object.__setattr__(instance, "ps_demand", np.array([[0], [1], [0]]))
-    path = Planner(one).alone[0][0]
-    workers = np.ones_like(path.workers)
-    halves = [(i, type(path)(0.0, workers, np.zeros(len(workers), dtype=int), path.flow), 0.8)
-              for i in range(2)]  # fmt: skip
-    cuts = site_cuts(instance, halves, lambda: True)
-    assert cuts is not None
-    for y in itertools.product(range(2), repeat=3):
-        for s in itertools.product(range(2), repeat=3):
-            if np.dot(y, [3, 3, 4]) + np.dot(s, [0, 1, 0]) <= 5:
-                used = cuts.worker.T @ np.array(y) + cuts.server.T @ np.array(s)
-                assert (used <= cuts.room).all()
-    shares = np.array([0.8, 0.8, 0.0])
-    assert (cuts.worker.T @ shares + cuts.server.T @ shares > cuts.room).any()
 
 
 def drawn_prices(instance, rng, slots):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from okita_cases import listed_optimum, tiny, worked_example
+from okita_cases import followed, listed_optimum, tiny, worked_example
 
 from formulations.okita import PROBLEM, job_moves, joint_states
 from formulations.okita.check import check, completion_slots, cost
@@ -17,7 +17,7 @@ from formulations.okita.job_prices import free_terms
 from formulations.okita.joint_states import JointStates
 from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.one_job import cheapest_paths, path_cost
-from formulations.okita.pricing import ENDS, SiteLimits
+from formulations.okita.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.together import Together
 from formulations.okita.windows import windows
 from optsched.decomposition import ColumnBlock, Limits
@@ -25,13 +25,24 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
 
-def states_of(instance, known, price=0.0, ends=None):
-    """The search, with one price for every capacity in every slot."""
+def states_of(instance, known, price=0.0, ends=None, cuts=()):
+    """The search, with one price for every capacity in every slot and for every cut."""
     planner = Planner(instance)
     span = windows(instance, known_cost=known, job_bounds=planner.floors)
-    limits = SiteLimits.of(instance)
-    shape = int(span.last.max()), len(limits.room)
-    return JointStates(planner.lattices, span, limits, np.full(shape, price), ends)
+    pricing = Pricing(instance, planner.searches, span, SiteLimits.of(instance)).cut(None, cuts)
+    return JointStates(planner.lattices, pricing, np.full(len(pricing.room()), -price), ends)
+
+
+def relaxed():
+    """A search that has the prices of its relaxation, and five jobs that crowd three slots."""
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    pricing = search.pricing()
+    found = search.generation(pricing).solve_relaxation()
+    search.raise_bound(found.bound)
+    search.priced = pricing, found.prices
+    return search
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -71,7 +82,7 @@ def test_every_schedule_within_a_limit_is_made_of_the_moves_listed(seed, spare):
     lattice, terms = build_lattice(instance, Levels.of(instance, 0)), free_terms(instance, 0, 3)
     paths = list(cheapest_paths(instance, lattice, terms))
     assume(paths)
-    job = PricedJob(instance, lattice, terms).within(paths[0].price + spare)
+    job = PricedJob(instance, lattice, terms, paths[0].price).within(paths[0].price + spare)
     assert job.least <= paths[0].price + 1e-9
     for path in paths:
         price = path_cost(instance, 0, path)  # the slot it was asked for may be a later one
@@ -79,30 +90,10 @@ def test_every_schedule_within_a_limit_is_made_of_the_moves_listed(seed, spare):
             assert price == pytest.approx(followed(job, path, spare))
 
 
-def followed(job, path, spare):
-    """What a path costs by the moves that lead along it."""
-    point, cost = 0, job.least
-    left = spare + 1e-6
-    for t, site in enumerate(path.server):
-        moves = job.moves(t, np.array([point]), np.array([left]))
-        assert (moves.point == point).all()
-        assert -1e-9 <= moves.dearer.min() <= moves.dearer.max() <= left + 1e-9
-        assert (np.diff(moves.dearer) >= 0).all()
-        same = (moves.server == site) & (moves.workers == path.workers[t]).all(axis=1)
-        same &= (moves.to == job.done) == (t == path.last)
-        (move,) = np.flatnonzero(same)
-        cost, left = cost + moves.dearer[move], left - moves.dearer[move]
-        point = int(moves.to[move])
-        if point == job.done:
-            return cost
-    raise AssertionError
-
-
 def test_a_slot_in_which_a_job_may_not_run_has_no_moves():
     instance = worked_example()
-    job = PricedJob(
-        instance, build_lattice(instance, Levels.of(instance, 0)), free_terms(instance, 0, 3)
-    ).within(100.0)
+    lattice = build_lattice(instance, Levels.of(instance, 0))
+    job = PricedJob(instance, lattice, free_terms(instance, 0, 3), 0.0).within(100.0)
     for slot in (-1, 3):
         assert not len(job.moves(slot, np.array([0]), np.array([100.0])).to)
     assert len(job.moves(2, np.array([0]), np.array([100.0])).to)
@@ -110,9 +101,8 @@ def test_a_slot_in_which_a_job_may_not_run_has_no_moves():
 
 def test_moves_that_become_many_are_all_listed_and_too_many_are_not(monkeypatch):
     instance = worked_example()
-    job = PricedJob(
-        instance, build_lattice(instance, Levels.of(instance, 0)), free_terms(instance, 0, 3)
-    ).within(100.0)
+    lattice = build_lattice(instance, Levels.of(instance, 0))
+    job = PricedJob(instance, lattice, free_terms(instance, 0, 3), 0.0).within(100.0)
     start = 0, np.array([0]), np.array([100.0])
     plain = job.moves(*start)
     monkeypatch.setattr(job_moves, "FIRST_MOVES", 1)
@@ -126,14 +116,11 @@ def test_moves_that_become_many_are_all_listed_and_too_many_are_not(monkeypatch)
 
 
 def test_a_crowd_that_fractions_leave_open_is_proven():
-    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
-    search = _Search(instance, Options(), None, "safe")
-    search.plan()
-    search.cut()
-    search.together()
+    search = relaxed()
+    search.plan_together()
     assert search.met
     assert search.cost == pytest.approx(700.9471645959146)
-    assert check(instance, search.schedule) == []
+    assert check(search.instance, search.schedule) == []
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -196,10 +183,8 @@ def test_too_many_points_are_not_begun_with(monkeypatch):
 def test_a_search_that_ends_lets_the_next_go_further_and_one_that_does_not_keeps_it_near(
     monkeypatch,
 ):
-    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
-    search = _Search(instance, Options(), None, "safe")
-    search.plan()
-    search.cut()
+    search = relaxed()
+    instance = search.instance
     together = Together(search.planner.lattices, lambda: True)
     bound, schedule = together.search(*search.priced, search.cost)
     assert search.bound <= bound <= cost(instance, schedule) < search.cost
@@ -214,11 +199,7 @@ def test_a_search_that_ends_lets_the_next_go_further_and_one_that_does_not_keeps
 
 
 def test_a_schedule_no_cheaper_than_the_best_is_not_looked_for_again(monkeypatch):
-    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
-    search = _Search(instance, Options(), None, "safe")
-    search.plan()
-    search.cut()
-    searched = []
+    search, searched = relaxed(), []
 
     def as_cheap(together, pricing, rows, below):
         searched.append(below)
@@ -226,7 +207,7 @@ def test_a_schedule_no_cheaper_than_the_best_is_not_looked_for_again(monkeypatch
         return -np.inf, search.schedule
 
     monkeypatch.setattr(Together, "search", as_cheap)
-    search.together()
+    search.plan_together()
     assert searched == [search.cost]
 
 

@@ -163,18 +163,6 @@ def test_a_cheaper_schedule_beside_others_is_found_exactly_where_there_is_one(se
         assert planner.cheaper(1, room, best * (1 - 1e-6)) is None
 
 
-def test_pricing_at_once_and_when_asked_come_to_the_same_bound():
-    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
-    search = _Search(instance, Options(), None, "safe")
-    search.plan()
-    pricing = search.pricing()
-    asked = search.generation(pricing).solve_relaxation()
-    at_once = search.generation(replace(pricing, at_once=True)).solve_relaxation()
-    assert asked.status is at_once.status is Status.OPTIMAL
-    assert at_once.bound == pytest.approx(asked.bound)
-    assert len(at_once.iterations) <= len(asked.iterations)
-
-
 def test_the_schedule_known_is_where_the_tree_begins():
     instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
     search = _Search(instance, Options(), None, "safe")

@@ -7,17 +7,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from okita_cases import random_terms, tiny
+from okita_cases import followed, random_terms, tiny
 
 from formulations.okita import PROBLEM
 from formulations.okita.by_units import ByUnits
-from formulations.okita.columns import _Search
-from formulations.okita.cut_rounds import LEAST_MOVE, NEAR, ROUNDS_SEEN, CutRounds
+from formulations.okita.check import check, cost
+from formulations.okita.columns import LEAST_MOVE, _Search
+from formulations.okita.construct import Planner
+from formulations.okita.cut_rounds import NEAR, ROUNDS_SEEN, CutRounds
+from formulations.okita.job_moves import PricedJob
+from formulations.okita.joint_states import JointStates
 from formulations.okita.labels import cheapest_by_labels
+from formulations.okita.lattice import build_lattice
 from formulations.okita.one_job import path_along
-from formulations.okita.site_cuts import site_cuts
+from formulations.okita.pricing import Pricing, SiteLimits
 from formulations.okita.slot_cuts import Actions, SlotCut, slot_cuts
 from formulations.okita.slot_diagram import SlotDiagram
+from formulations.okita.windows import windows
 from optsched.decomposition import Duals
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -146,7 +152,8 @@ def test_three_jobs_that_meet_in_pairs_at_three_sites_are_cut_where_no_site_alon
     for i in range(3):
         workers = np.repeat((np.arange(3) != i)[None].astype(np.int64), 3, axis=0)
         used.append((i, path_along(instance, i, workers, np.full(3, (i + 1) % 3)), 0.5))
-    assert site_cuts(instance, used, lambda: True) is None
+    at_sites = sum(share * path.workers for _, path, share in used)
+    assert (at_sites == 1.0).all()  # that one job works there at a time leaves no site violated
     cuts = slot_cuts(instance, used, lambda: True)
     assert {cut.slot for cut in cuts} == {0, 1, 2}
     assert all(sorted(cut.least) == [0, 1, 2] for cut in cuts)
@@ -236,13 +243,53 @@ def _fixed(terms, t, workers, server):
     return replace(terms, least=least, most=most, must_run=must, server_price=stands)
 
 
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(SEEDS, st.sampled_from([0.1, 1.0, 10.0]))
+def test_jobs_planned_together_at_prices_of_cuts_come_to_the_optimum_and_to_none_below(seed, price):
+    instance, rng = crowded(seed), np.random.default_rng(seed)
+    optimum = PROBLEM.solve("problem_2_columns", instance).solution.objective
+    planner = Planner(instance)
+    span = windows(instance, known_cost=optimum, job_bounds=planner.floors)
+    pricing = Pricing(instance, planner.searches, span, SiteLimits.of(instance))
+    found = slot_cuts(instance, random_choice(instance, rng), lambda: True)
+    pricing = pricing.cut(None, [cut for cut in found if cut.slot < pricing.slots])
+    rows = -price * rng.exponential(1.0, len(pricing.room()))
+    states = JointStates(planner.lattices, pricing, rows)
+    assert states.bound <= optimum * (1 + 1e-9)
+    bound, schedule = states.search(optimum * (1 + 1e-9), lambda: True)
+    assert check(instance, schedule) == []
+    assert cost(instance, schedule) == pytest.approx(optimum)
+    assert optimum * (1 - 1e-8) <= bound <= optimum
+    below = optimum * (1 - 1e-8)
+    assert states.search(below, lambda: True) == (below, None)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_moves_know_of_charges_what_labels_find(seed):
+    """Two ways to the least price of a job, and the cheapest schedule is made of moves."""
+    instance, rng = crowded(seed), np.random.default_rng(seed)
+    i = int(rng.integers(instance.jobs))
+    terms, search = random_terms(instance, i, rng), ByUnits(instance, i)
+    cuts = random_cuts(instance, rng, len(terms.flow_cost))
+    diagram = SlotDiagram.of(instance, i, len(terms.flow_cost), cuts)
+    terms = replace(terms, charges=diagram.charged(rng.exponential(4.0, len(cuts))))
+    paths, least = cheapest_by_labels(search, terms)
+    lattice, spare = build_lattice(instance, search.levels), float(rng.exponential(2.0))
+    job = PricedJob(instance, lattice, terms, least).within(least + spare)
+    assert job.least == pytest.approx(least)
+    for path in paths:
+        if path.price <= least + spare:
+            assert followed(job, path, spare) == pytest.approx(path.price)
+
+
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(SEEDS)
 def test_relaxations_cut_in_slots_do_not_exceed_the_optimum_and_never_fall(seed):
     instance = crowded(seed)
     search = _Search(instance, Options(), None, "safe")
     search.plan()
-    pricing, values = replace(search.pricing(), at_once=True), []
+    pricing, values = search.pricing(), []
     for _ in range(4):
         found = search.generation(pricing).solve_relaxation()
         values.append(found.objective)
@@ -261,7 +308,7 @@ def test_cuts_move_the_bound_of_a_crowd_that_cannot_be_planned_together():
     search = _Search(instance, Options(), None, "safe")
     search.plan()
     pricing = search.pricing()
-    assert pricing.at_once
+    assert search.together is None
     before = search.generation(pricing).solve_relaxation(absolute_gap=1.0)
     used = [(c.block, c.payload, share) for c, share in before.chosen]
     pricing = pricing.cut(before.prices, slot_cuts(instance, used, lambda: True))
@@ -275,7 +322,7 @@ def test_cuts_that_are_free_are_dropped_and_the_rest_keep_their_rows():
     search = _Search(instance, Options(), None, "safe")
     search.plan()
     cuts = random_cuts(instance, np.random.default_rng(1), 3)
-    pricing = replace(search.pricing(), at_once=True).cut(None, cuts)
+    pricing = search.pricing().cut(None, cuts)
     rows = np.zeros(len(pricing.room()))
     rows[-len(cuts) + 1] = -1.0
     fewer = pricing.cut(rows, [])
@@ -286,7 +333,7 @@ def test_cuts_that_are_free_are_dropped_and_the_rest_keep_their_rows():
 
 
 def test_rounds_end_where_the_last_of_them_moved_next_to_nothing():
-    rounds = CutRounds(tiny(0), lambda: True)
+    rounds = CutRounds(tiny(0), lambda: True, LEAST_MOVE)
     assert rounds.near_enough(200.0) == 0.0
     rounds.values = [100.0 - ROUNDS_SEEN - 1.0, *[100.0] * ROUNDS_SEEN]
     assert rounds.move(200.0)
