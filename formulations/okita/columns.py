@@ -11,29 +11,31 @@
 4. Branching is on when a job completes, then on the workers at a site and on the site of the server
    in a slot; at nodes too jobs are planned together. Where they have too many points for that, what
    time is left goes to neighbourhoods.
+
+With two threads neighbourhoods go on beside the columns, to the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property, partial
 
 import numpy as np
 
-from formulations.okita.check import check
-from formulations.okita.construct import Planner, known_cost
+from formulations.okita.best_known import BestKnown
+from formulations.okita.construct import Planner
 from formulations.okita.cut_rounds import CutRounds
 from formulations.okita.instance import Floats, Instance
-from formulations.okita.neighbourhoods import Neighbourhoods
+from formulations.okita.neighbourhoods import Neighbourhoods, beside
 from formulations.okita.one_job import Path, path_of, path_schedule
-from formulations.okita.pricing import ENDS, Pricing, SiteLimits, SitePrices
+from formulations.okita.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.site_rounding import rounded_limits
 from formulations.okita.together import Together
 from formulations.okita.volume import volume_bound
-from formulations.okita.windows import HorizonMode, Windows, last_slot, site_bounds, windows
+from formulations.okita.windows import HorizonMode, Windows, site_bounds, windows
 from optsched.clock import Clock
 from optsched.decomposition import (
     Column,
@@ -49,9 +51,7 @@ from optsched.jit import limited
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.problem import Bound
 from optsched.solvers.options import Options
-from optsched.solvers.registry import backend
-from optsched.solvers.solution import Limit, Solution, Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.solution import Limit, Status
 
 SEARCH_SHARE = 0.05
 """Part of the time for neighbourhoods before columns are generated."""
@@ -63,8 +63,8 @@ INSERT_SHARE = 0.4
 """Part of the time for inserting jobs as cheaply as can be where sites are many."""
 RELAX_SHARE = 0.5
 """Part of the time for a relaxation of the columns, where that is all that can be had."""
-CUTS_SHARE = 0.4
-"""Part of the time by which the last cut is made."""
+CUTS_SHARE, CUTS_SHARE_BESIDE = 0.4, 0.8
+"""Part of the time by which the last cut is made; with neighbourhoods on a thread of their own."""
 LEAST_MOVE, LEAST_MOVE_TOGETHER = 0.01, 0.06
 """Part of what is left between bound and schedule by which the last cuts have to move the bound,
 for there to be more; where jobs can be planned together, that does what slow cuts would."""
@@ -73,75 +73,21 @@ HEURISTIC_SECONDS = 2.0
 BRANCH_SHARE = 0.8
 """Part of the time left for the tree, where jobs cannot be planned together."""
 
-_PATIENCE = 0.5
-"""Seconds beyond 1.2 times the limit for making a first schedule; as many again and one are
-promised, and left for what is made of it."""
 
-_MET = 1e-9  # relative distance at which a cost and a bound have met
-
-
-class _Search:
-    """The best schedule and the best bound so far."""
+class _Search(BestKnown):
+    """What is known, and the parts of the search."""
 
     def __init__(
         self, instance: Instance, options: Options, start: Schedule | None, mode: HorizonMode
     ) -> None:
-        self.instance, self.options, self.mode = instance, options, mode
-        self.clock = Course(options)
-        self.planner = Planner(instance, self._late)
-        end = last_slot(instance, mode)
-        self.horizon = end if mode == "given" else None
-        self.schedule: Schedule | None = None
-        self.cost = np.inf
+        super().__init__(instance, options, start, mode)
+        self.planner = Planner(instance, self.late)
         self.floors = site_bounds(instance)
-        self.bound = float(self.floors.sum())
-        self.proven = self.infeasible = False
-        self.nodes, self.message = 0, ""
         self.near: Neighbourhoods | None = None
         self.heard: Incumbent | None = None
         """The choice of columns that was offered last."""
         self.priced: tuple[Pricing, Floats] | None = None
         """The last relaxation's pricing, and its prices of rows."""
-        self.site_prices: SitePrices | None = None
-        """Those of the relaxation before it was cut: later ones are in part of the cuts."""
-        self.offer(start)
-
-    def offer(self, schedule: Schedule | None) -> None:
-        """Take a schedule that is allowed and better than the best."""
-        if schedule is None or check(self.instance, schedule):
-            return
-        value = known_cost(self.instance, schedule, horizon=self.horizon)
-        if value < self.cost:
-            self.schedule, self.cost = schedule, value
-            self.clock.tell(objective=value)
-
-    def raise_bound(self, bound: float | None) -> None:
-        """Take a bound."""
-        if bound is not None:
-            self.bound = max(self.bound, bound)
-            self.clock.tell(bound=min(self.bound, self.cost))
-
-    @property
-    def met(self) -> bool:
-        """Whether bound and schedule meet, up to the gaps asked for."""
-        options = self.options
-        gap = max(_MET * max(1.0, abs(self.cost)), options.gap * abs(self.cost))
-        near = self.cost - self.bound <= max(gap, options.absolute_gap)
-        return self.schedule is not None and near
-
-    @property
-    def latest(self) -> float | None:
-        """Seconds after which everything is given up."""
-        seconds = self.options.time_limit
-        return None if seconds is None else 1.2 * seconds + _PATIENCE
-
-    def _late(self) -> bool:
-        """Whether to give up what there would be no answer without."""
-        return self.clock.stopped or (self.latest is not None and self.clock.spent >= self.latest)
-
-    def go_on(self) -> bool:
-        """Whether there is something to find and time to find it."""
-        return not (self.met or self.clock.over())
 
     # the parts
 
@@ -154,18 +100,30 @@ class _Search:
             self.floors = self.planner.floors
             self.raise_bound(volume_bound(self.instance, self.floors))
 
-    def improve(self, share: float, rounds: int) -> None:
-        """Neighbourhoods of the best schedule, for a part of the time."""
-        if self.schedule is None or self.mode == "given" or not self.go_on():
-            return
+    def neighbourhoods(self) -> Neighbourhoods | None:
+        """Of the best schedule; None where there can be none."""
+        if self.schedule is None or self.mode == "given":
+            return None
         if self.near is None:
-            self.near = Neighbourhoods(self.planner, self.parts(self.schedule), self.floors)
+            planner = self.planner.apart()
+            self.near = Neighbourhoods(planner, self.parts(self.schedule), self.floors, self.offer)
         else:
             self.near.take(self.parts(self.schedule))
-        self.near.prices = self.site_prices
-        part = Clock(self.clock.within(share), self.clock.stop)
-        self.near.search(part, rounds * self.instance.jobs)
-        self.offer(self.near.schedule)
+        return self.near
+
+    def improve(self, share: float, rounds: int) -> None:
+        """Neighbourhoods of the best schedule, for a part of the time."""
+        near = self.neighbourhoods() if self.go_on() else None
+        if near is not None:
+            part = Clock(self.clock.within(share), self.clock.stop)
+            near.search(part, rounds * self.instance.jobs)
+
+    @contextmanager
+    def improving(self) -> Iterator[bool]:
+        """Whether neighbourhoods go on meanwhile, on a thread of their own."""
+        near = self.neighbourhoods() if self.options.threads > 1 else None
+        with nullcontext() if near is None else beside(near, self.clock.within(1.0)):
+            yield near is not None
 
     def relax(self) -> None:
         """A bound where even columns are too dear."""
@@ -197,10 +155,14 @@ class _Search:
         self.offer(schedule)
         return bound, self.standing(pricing) if self.cost < below else []
 
-    def cut(self) -> Pricing:
-        """Columns at the root, and cuts while they move the bound; what prices the rest."""
+    def cut(self, share: float = 1.0) -> Pricing:
+        """Columns at the root, and cuts while they move the bound; what prices the rest.
+
+        Args:
+            share: of the time, by which the last cut is made.
+        """
         pricing = self.pricing()
-        part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
+        part = Clock(self.clock.within(share), self.clock.stop)
         least_move = LEAST_MOVE_TOGETHER if self.together else LEAST_MOVE
         rounds = CutRounds(self.instance, self.go_on, least_move)
         while self.go_on() and not part.over() and rounds.move(self.cost):
@@ -212,8 +174,8 @@ class _Search:
             )
             if found.prices is not None:
                 self.priced = pricing, found.prices
-                if not pricing.cuts:
-                    self.site_prices = pricing.prices(found.prices)
+                if self.near is not None and not pricing.cuts:  # later prices are in part of cuts
+                    self.near.prices = pricing.prices(found.prices)
             self.raise_bound(found.bound)
             if found.limit not in (None, Limit.GAP) or not found.chosen or not self.go_on():
                 break
@@ -251,7 +213,7 @@ class _Search:
         if self.schedule is not None:
             yield from enumerate(self.parts(self.schedule))
         if self.near is not None:
-            yield from self.near.planned
+            yield from list(self.near.planned)  # there may be more meanwhile
 
     def standing(self, pricing: Pricing) -> list[Column]:
         """Columns of the best schedule, if each is one of those that bounds speak of."""
@@ -280,14 +242,14 @@ class _Search:
             finish=None if together is None else partial(self.finish, together, pricing),
         )
 
-    def branch(self, pricing: Pricing) -> None:
-        """The tree."""
+    def branch(self, pricing: Pricing, share: float) -> None:
+        """The tree, for a part of the time."""
         if not self.go_on():
             return
         pricing.offered.extend(self._planned())
         found = self.generation(pricing, self.together, self.standing(pricing)).solve(
             GenerationOptions(
-                time_limit=self.clock.within(1.0 if self.together else BRANCH_SHARE),
+                time_limit=self.clock.within(share),
                 gap=self.options.gap,
                 absolute_gap=self.options.absolute_gap,
                 stop=self.clock.stop,
@@ -314,7 +276,7 @@ class _Search:
         self.infeasible = found.status is Status.INFEASIBLE and self.schedule is None
         self.proven = (
             found.objective is not None
-            and self.cost - found.objective <= _MET * max(1.0, abs(self.cost))
+            and self.as_good(found.objective)
             and found.status is Status.OPTIMAL
         )
         self.message = found.message
@@ -335,37 +297,13 @@ class _Search:
     def search(self) -> None:
         """Neighbourhoods, columns and their tree."""
         self.improve(SEARCH_SHARE, ROUNDS)
-        with suppress(TimeoutError):
-            pricing = self.cut()
+        with suppress(TimeoutError), self.improving() as meanwhile:
+            pricing = self.cut(CUTS_SHARE_BESIDE if meanwhile else CUTS_SHARE)
             if pricing.cuts:
                 self.plan_together()
-            self.improve(PRICED_SHARE, ROUNDS if self.together else 10 * ROUNDS)
-            self.branch(pricing)
-
-    def answer(self) -> Answer:
-        """What is known."""
-        status, limit, bound = Status.FEASIBLE, None, min(self.bound, self.cost)
-        if self.schedule is None:
-            status = Status.INFEASIBLE if self.infeasible else Status.NO_SOLUTION
-        near = self.cost - bound <= _MET * max(1.0, abs(self.cost))
-        if self.schedule is not None and (self.proven or near):
-            status = Status.OPTIMAL
-        elif self.clock.stopped:
-            status = Status.INTERRUPTED
-        elif not self.infeasible:
-            limit = Limit.TIME if self.clock.over() else Limit.GAP
-        solution = Solution(
-            status=status,
-            objective=None if self.schedule is None else self.cost,
-            bound=bound if np.isfinite(bound) else None,
-            limit=limit,
-            checked=self.schedule is not None,
-            nodes=self.nodes,
-            solver="highs",
-            version=backend("highs").version(),
-            message=self.message,
-        )
-        return Answer(self.clock.ended(solution), self.schedule)
+            if not meanwhile:
+                self.improve(PRICED_SHARE, ROUNDS if self.together else 10 * ROUNDS)
+            self.branch(pricing, 1.0 if meanwhile or self.together else BRANCH_SHARE)
 
 
 def problem_2_columns(
@@ -379,7 +317,8 @@ def problem_2_columns(
 
     Args:
         instance: the system and its jobs.
-        options: time limit, gaps, ``stop`` and ``on_progress``. They are looked at job by job; a
+        options: time limit, gaps, ``threads``, of which two are used, ``stop`` and
+            ``on_progress``. They are looked at job by job; a
             schedule is made until 1.2 times the limit and half a second are over, then there is
             none but ``start``.
         start: a schedule that bounds the optimum from above.
@@ -412,7 +351,7 @@ METHOD = ExactMethod(
     "problem_2_columns", problem_2_columns, "problem (2)",
     "branch and price over whole schedules of one job, priced by dynamic programming, with cuts "
     "of slots, and neighbourhoods: the model for scale",
-    LIMITS | GAPS | {"start", "on_progress"},
+    LIMITS | GAPS | {"start", "threads", "on_progress"},
 )  # fmt: skip
 LB_COLUMNS = Bound(
     "lb_columns", lambda instance: column_bound(instance, seconds=60.0), "problem (2)",

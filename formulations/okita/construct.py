@@ -29,10 +29,13 @@ from formulations.okita.one_job import (
 )
 from formulations.okita.pricing import SitePrices
 from formulations.okita.schedule import Schedule
-from formulations.okita.windows import flow_cut_off, least_slots, site_bounds, slots_needed
+from formulations.okita.windows import affordable, least_slots, site_bounds, slots_needed
 
 QUICK_LATTICE = 2000
 """Most points of a lattice that is searched even where planning is to be quick."""
+
+QUICK_STEPS = 4
+"""Steps on the prices of chunks where planning is to be quick."""
 
 LARGEST_LATTICE = 50_000
 """Most points of a lattice that is searched at every turn; beyond, labels are."""
@@ -119,6 +122,14 @@ class Planner:
         jobs = self._in_time(range(self.instance.jobs))
         return tuple(build_lattice(self.instance, self.searches[i].levels) for i in jobs)
 
+    def apart(self) -> Planner:
+        """One for another thread, with what this one knows but prices of chunks of its own."""
+        other = replace(self)
+        for name in ("alone", "floors", "lattices"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
+
     @cached_property
     def searches(self) -> tuple[ByUnits, ...]:
         """By units of work, of each job."""
@@ -171,7 +182,7 @@ class Planner:
             return next(cheapest_paths(self.instance, self.lattices[i], terms, below=below), None)
         search = self.searches[i]
         if quick:
-            return next(iter(search.cheapest(terms)[0]), None)
+            return next(iter(search.cheapest(terms, steps=QUICK_STEPS)[0]), None)
         found, _ = cheapest_by_labels(search, terms, below, thorough=below == np.inf)
         return next(iter(found), None)
 
@@ -228,9 +239,8 @@ class Planner:
 
     def _reach(self, i: int, price: float, limit: int) -> int:
         """Slots beyond which completing alone costs more."""
-        jobs = self.instance.jobs
-        most = np.full(jobs, limit - 1)
-        return int(flow_cut_off(self.instance, np.full(jobs, price), most)[i]) + 1
+        costs = self.instance.latency.cost(i, np.arange(limit))
+        return int(np.searchsorted(costs, affordable(price), side="right"))
 
     @cached_property
     def _least(self) -> Integers:

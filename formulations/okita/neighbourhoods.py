@@ -7,8 +7,10 @@ ever more rarely as the time passes and nothing better is found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from threading import Event
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from formulations.okita.one_job import Path, path_schedule
 from formulations.okita.pricing import SitePrices
 from formulations.okita.schedule import Schedule
 from optsched.clock import Clock
+from optsched.jit import limit_left, limited
 
 LARGEST_NEIGHBOURHOOD = 5
 """Most jobs taken out at a time."""
@@ -28,15 +31,26 @@ WARMTH = 0.02
 """How much more is kept, on average, at first; in the end nothing is. Part of what jobs cost more
 than each of them would alone. Nothing where planning a job takes so long that rounds are few."""
 
+IN_VAIN = 200
+"""Neighbourhoods in vain, for each job, after which a search beside others is begun with anew."""
+
 _FLAT = 1e-9  # relative difference of costs that is rounding
 
 
 class Neighbourhoods:
     """The best schedule known, as one of every job, and all that was kept on the way."""
 
-    def __init__(self, planner: Planner, paths: Iterable[Path], floors: Floats) -> None:
+    def __init__(
+        self,
+        planner: Planner,
+        paths: Iterable[Path],
+        floors: Floats,
+        heard: Callable[[Schedule], object] = lambda schedule: None,
+    ) -> None:
         self.planner = planner
         self.floors = floors
+        self.heard = heard
+        """Told each schedule that is better than all before."""
         self.prices: SitePrices | None = None
         """Of capacities, if they are known."""
         self.take(paths)
@@ -74,6 +88,7 @@ class Neighbourhoods:
                 vain = 0 if better else vain + 1
                 if better:
                     self.best, self.best_cost = list(self.paths), self.cost
+                    self.heard(self.schedule)
 
     def _round(self, warmth: float, clock: Clock) -> None:
         """One neighbourhood: some jobs near each other in time, in random order.
@@ -116,3 +131,32 @@ class Neighbourhoods:
         for i, path in found.items():
             self.paths[i] = path
         self.cost -= spare
+
+
+@contextmanager
+def beside(near: Neighbourhoods, seconds: float | None) -> Iterator[None]:
+    """Neighbourhoods on a thread of their own, as long as the block runs and there is time.
+
+    What goes wrong there is raised after it. Each time they have been in vain for long they are
+    begun with anew, from the best.
+
+    Args:
+        near: nobody else may search it, or use its planner, meanwhile.
+        seconds: wall time; None: no limit.
+    """
+    done, left = Event(), limit_left()
+    clock = Clock(seconds, done)
+
+    def search() -> None:
+        with limited(left):
+            while not clock.over():
+                near.search(clock, IN_VAIN * near.instance.jobs)
+                near.take(near.best)
+
+    with ThreadPoolExecutor(1) as pool:
+        searched = pool.submit(search)
+        try:
+            yield
+        finally:
+            done.set()
+    searched.result()

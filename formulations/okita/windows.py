@@ -76,6 +76,11 @@ def last_slot(instance: Instance, mode: HorizonMode) -> int:
     return safe_horizon(instance) if mode == "safe" else instance.horizon
 
 
+def affordable(budget: Floats | float) -> Floats:
+    """A budget that no rounding of what is within it exceeds."""
+    return np.asarray(budget + _ROUNDING * np.maximum(1.0, np.abs(budget)))
+
+
 def flow_cut_off(instance: Instance, budget: Floats, most: Integers) -> Integers:
     """Largest flow time, at most ``most``, whose latency is within a budget; -1 if none is.
 
@@ -87,7 +92,7 @@ def flow_cut_off(instance: Instance, budget: Floats, most: Integers) -> Integers
         most: largest flow time of interest, shape (jobs,), slots.
     """
     job = np.arange(instance.jobs)
-    allowed = budget + _ROUNDING * np.maximum(1.0, np.abs(budget))
+    allowed = affordable(budget)
     low, high = np.full(instance.jobs, -1), most.copy()
     while (low < high).any():
         middle = (low + high + 1) // 2
