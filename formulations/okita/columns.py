@@ -12,7 +12,8 @@
    in a slot; at nodes too jobs are planned together. Where they have too many points for that, what
    time is left goes to neighbourhoods.
 
-With two threads neighbourhoods go on beside the columns, to the end.
+With two threads, neighbourhoods of jobs that cannot be planned together go on beside the columns,
+to the end.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ class _Search(BestKnown):
     @contextmanager
     def improving(self) -> Iterator[bool]:
         """Whether neighbourhoods go on meanwhile, on a thread of their own."""
-        near = self.neighbourhoods() if self.options.threads > 1 else None
+        helps = self.options.threads > 1 and self.together is None  # else a tree is soon done
+        near = self.neighbourhoods() if helps else None
         with nullcontext() if near is None else beside(near, self.clock.within(1.0)):
             yield near is not None
 
