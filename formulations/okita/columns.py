@@ -122,9 +122,10 @@ class _Search(BestKnown):
     @contextmanager
     def improving(self) -> Iterator[bool]:
         """Whether neighbourhoods go on meanwhile, on a thread of their own."""
-        helps = self.options.threads > 1 and self.together is None  # else a tree is soon done
+        helps = self.options.threads > 1 and self.together is None  # else proofs take longer
         near = self.neighbourhoods() if helps else None
-        with nullcontext() if near is None else beside(near, self.clock.within(1.0)):
+        rounds = 10 * ROUNDS * self.instance.jobs
+        with nullcontext() if near is None else beside(near, self.clock.within(1.0), rounds):
             yield near is not None
 
     def relax(self) -> None:
@@ -320,9 +321,8 @@ def problem_2_columns(
     Args:
         instance: the system and its jobs.
         options: time limit, gaps, ``threads``, of which two are used, ``stop`` and
-            ``on_progress``. They are looked at job by job; a
-            schedule is made until 1.2 times the limit and half a second are over, then there is
-            none but ``start``.
+            ``on_progress``. They are looked at job by job; a schedule is made until 1.2 times the
+            limit and half a second are over, then there is none but ``start``.
         start: a schedule that bounds the optimum from above.
         horizon_mode: see ``windows``.
 

@@ -31,9 +31,6 @@ WARMTH = 0.02
 """How much more is kept, on average, at first; in the end nothing is. Part of what jobs cost more
 than each of them would alone. Nothing where planning a job takes so long that rounds are few."""
 
-IN_VAIN = 200
-"""Neighbourhoods in vain, for each job, after which a search beside others is begun with anew."""
-
 _FLAT = 1e-9  # relative difference of costs that is rounding
 
 
@@ -134,15 +131,15 @@ class Neighbourhoods:
 
 
 @contextmanager
-def beside(near: Neighbourhoods, seconds: float | None) -> Iterator[None]:
+def beside(near: Neighbourhoods, seconds: float | None, rounds: int) -> Iterator[None]:
     """Neighbourhoods on a thread of their own, as long as the block runs and there is time.
 
-    What goes wrong there is raised after it. Each time they have been in vain for long they are
-    begun with anew, from the best.
+    What goes wrong there is raised after it.
 
     Args:
         near: nobody else may search it, or use its planner, meanwhile.
         seconds: wall time; None: no limit.
+        rounds: so many in vain, and they begin anew from the best.
     """
     done, left = Event(), limit_left()
     clock = Clock(seconds, done)
@@ -150,7 +147,7 @@ def beside(near: Neighbourhoods, seconds: float | None) -> Iterator[None]:
     def search() -> None:
         with limited(left):
             while not clock.over():
-                near.search(clock, IN_VAIN * near.instance.jobs)
+                near.search(clock, rounds)
                 near.take(near.best)
 
     with ThreadPoolExecutor(1) as pool:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import tiny
 
-from formulations.okita import PROBLEM, columns, construct, neighbourhoods
+from formulations.okita import PROBLEM, columns, construct
 from formulations.okita.best_known import BestKnown
 from formulations.okita.check import check, cost
 from formulations.okita.columns import problem_2_columns
@@ -48,9 +48,9 @@ def test_on_two_threads_the_optimum_is_the_same(seed):
 def test_a_crowd_is_proven_on_two_threads_and_no_thread_is_left(monkeypatch):
     begun = []
 
-    def noted(near, seconds):
+    def noted(near, *limits):
         begun.append(near)
-        return beside(near, seconds)
+        return beside(near, *limits)
 
     monkeypatch.setattr(columns, "beside", noted)
     monkeypatch.setattr(construct, "LARGEST_LATTICES", 0)
@@ -74,7 +74,7 @@ def test_what_a_thread_finds_is_heard_while_others_work():
     instance = crowd()
     near = neighbourhoods_of(instance, heard.append)
     first = near.best_cost
-    with beside(near, None):
+    with beside(near, None, 50):
         late = time.monotonic() + 60.0
         while not heard and time.monotonic() < late:
             time.sleep(0.01)
@@ -86,32 +86,37 @@ def test_what_a_thread_finds_is_heard_while_others_work():
     assert all(check(instance, schedule) == [] for schedule in heard)
 
 
-def test_a_thread_ends_when_its_time_is_over_and_begins_anew_from_the_best(monkeypatch):
-    monkeypatch.setattr(neighbourhoods, "IN_VAIN", 1)
-    near, taken = neighbourhoods_of(crowd()), []
+def test_a_thread_begins_anew_from_the_best_as_long_as_there_is_time():
+    near, taken, twice = neighbourhoods_of(crowd()), [], threading.Event()
     take = near.take
 
     def noted(paths):
         taken.append(paths is near.best)
         take(paths)
+        if len(taken) > 1:
+            twice.set()
 
     near.take = noted
-    began = time.monotonic()
-    with beside(near, 0.3):
-        time.sleep(0.6)
-    assert time.monotonic() - began < 30.0
+    with beside(near, None, 1):
+        assert twice.wait(60.0)
     assert all(taken)
-    assert len(taken) > 1
+    taken.clear()
+    with beside(near, 1e-9, 1):
+        time.sleep(0.05)
+    assert not taken
 
 
 def test_what_goes_wrong_on_the_thread_is_raised():
+    failed = threading.Event()
+
     def fail(schedule):
+        failed.set()
         raise ZeroDivisionError
 
     near = neighbourhoods_of(crowd(), fail)
-    with pytest.raises(ZeroDivisionError), beside(near, None):
-        time.sleep(0.5)
-    with pytest.raises(KeyError), beside(neighbourhoods_of(crowd()), None):
+    with pytest.raises(ZeroDivisionError), beside(near, None, 50):
+        assert failed.wait(60.0)
+    with pytest.raises(KeyError), beside(neighbourhoods_of(crowd()), None, 50):
         raise KeyError  # what goes wrong in the block comes first, and ends the thread
 
 
@@ -130,7 +135,7 @@ def test_of_schedules_offered_by_many_threads_the_cheapest_is_kept():
     instance, heard = crowd(), []
     near = neighbourhoods_of(instance, heard.append)
     known = BestKnown(instance, Options(), near.schedule, "safe")
-    with beside(near, 0.5):
+    with beside(near, 0.5, 50):
         time.sleep(0.5)
     threads = [threading.Thread(target=known.offer, args=(one,)) for one in heard]
     for thread in threads:
