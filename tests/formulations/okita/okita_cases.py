@@ -3,8 +3,11 @@
 import itertools
 
 import numpy as np
+import pytest
 from scipy.optimize import linear_sum_assignment
 
+from formulations.okita.check import check
+from formulations.okita.check import cost as schedule_cost
 from formulations.okita.instance import Instance
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.latency import Latencies
@@ -156,3 +159,15 @@ def followed(job, path, spare):
         if point == job.done:
             return cost
     raise AssertionError
+
+
+def comes_to(states, optimum):
+    """Whether jobs planned together come to the optimum, and to nothing below it."""
+    instance = states.instance
+    bound, schedule = states.search(optimum * (1 + 1e-9), lambda: True)
+    assert states.bound <= optimum * (1 + 1e-9)
+    assert check(instance, schedule) == []
+    assert schedule_cost(instance, schedule) == pytest.approx(optimum)
+    assert optimum * (1 - 1e-8) <= bound <= optimum
+    below = optimum * (1 - 1e-8)
+    return states.search(below, lambda: True) == (below, None)

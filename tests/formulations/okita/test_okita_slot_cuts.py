@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from okita_cases import followed, random_terms, tiny
+from okita_cases import comes_to, followed, random_terms, tiny
 
 from formulations.okita import PROBLEM
 from formulations.okita.by_units import ByUnits
-from formulations.okita.check import check, cost
 from formulations.okita.columns import LEAST_MOVE, _Search
 from formulations.okita.construct import Planner
 from formulations.okita.cut_rounds import NEAR, ROUNDS_SEEN, CutRounds
@@ -243,25 +242,18 @@ def _fixed(terms, t, workers, server):
     return replace(terms, least=least, most=most, must_run=must, server_price=stands)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(SEEDS, st.sampled_from([0.1, 1.0, 10.0]))
 def test_jobs_planned_together_at_prices_of_cuts_come_to_the_optimum_and_to_none_below(seed, price):
     instance, rng = crowded(seed), np.random.default_rng(seed)
-    optimum = PROBLEM.solve("problem_2_columns", instance).solution.objective
+    optimum = PROBLEM.solve("problem_2_aggregated", instance, solver="highs").solution.objective
     planner = Planner(instance)
     span = windows(instance, known_cost=optimum, job_bounds=planner.floors)
     pricing = Pricing(instance, planner.searches, span, SiteLimits.of(instance))
     found = slot_cuts(instance, random_choice(instance, rng), lambda: True)
     pricing = pricing.cut(None, [cut for cut in found if cut.slot < pricing.slots])
     rows = -price * rng.exponential(1.0, len(pricing.room()))
-    states = JointStates(planner.lattices, pricing, rows)
-    assert states.bound <= optimum * (1 + 1e-9)
-    bound, schedule = states.search(optimum * (1 + 1e-9), lambda: True)
-    assert check(instance, schedule) == []
-    assert cost(instance, schedule) == pytest.approx(optimum)
-    assert optimum * (1 - 1e-8) <= bound <= optimum
-    below = optimum * (1 - 1e-8)
-    assert states.search(below, lambda: True) == (below, None)
+    assert comes_to(JointStates(planner.lattices, pricing, rows), optimum)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
