@@ -324,6 +324,21 @@ def test_cuts_that_are_free_are_dropped_and_the_rest_keep_their_rows():
     assert asked.columns
 
 
+def test_the_worth_of_cuts_of_one_slot_is_added_up():
+    instance, rng = crowded(1), np.random.default_rng(1)
+    search = _Search(instance, Options(), None, "safe")
+    search.plan()
+    pricing = search.pricing()
+    cuts = random_cuts(instance, rng, pricing.slots)
+    price, slots = rng.exponential(1.0, len(cuts)), [cut.slot for cut in cuts]
+    assert len(set(slots)) < len(slots)
+    rows = np.append(np.zeros(len(pricing.room())), -price)
+    worth = np.zeros(pricing.slots)
+    for t, one in zip(slots, price, strict=True):
+        worth[t] += one
+    assert pricing.cut(None, cuts).worth_of_cuts(rows) == pytest.approx(worth)
+
+
 def test_rounds_end_where_the_last_of_them_moved_next_to_nothing():
     rounds = CutRounds(tiny(0), lambda: True, LEAST_MOVE)
     assert rounds.near_enough(200.0) == 0.0
