@@ -25,14 +25,19 @@ _MET = 1e-9  # relative distance at which a cost and a bound have met
 
 
 class BestKnown:
-    """What is known; several threads may offer schedules."""
+    """What is known; several threads may offer schedules.
+
+    Raises:
+        InputError: an unknown mode.
+    """
 
     def __init__(
         self, instance: Instance, options: Options, start: Schedule | None, mode: HorizonMode
     ) -> None:
         self.instance, self.options, self.mode = instance, options, mode
         self.clock = Course(options)
-        self.horizon = last_slot(instance, mode) if mode == "given" else None
+        end = last_slot(instance, mode)  # whatever the mode: it refuses an unknown one
+        self.horizon = end if mode == "given" else None
         self.schedule: Schedule | None = None
         self.cost = np.inf
         self.bound = float(site_bounds(instance).sum())

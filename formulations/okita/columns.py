@@ -18,7 +18,7 @@ to the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property, partial
 
@@ -158,11 +158,12 @@ class _Search(BestKnown):
         self.offer(schedule)
         return bound, self.standing(pricing) if self.cost < below else []
 
-    def cut(self, share: float = 1.0) -> Pricing:
+    def cut(self, share: float = 1.0, uncut: Callable[[], None] = lambda: None) -> Pricing:
         """Columns at the root, and cuts while they move the bound; what prices the rest.
 
         Args:
             share: of the time, by which the last cut is made.
+            uncut: called once the prices are there that are to be cut for the first time.
         """
         pricing = self.pricing()
         part = Clock(self.clock.within(share), self.clock.stop)
@@ -183,7 +184,7 @@ class _Search(BestKnown):
             if found.limit not in (None, Limit.GAP) or not found.chosen or not self.go_on():
                 break
             if not pricing.cuts:
-                self.plan_together()  # where little is left open that is quicker than a cut
+                uncut()
             more = rounds.further(pricing, found)
             if more is None:
                 break
@@ -301,7 +302,8 @@ class _Search(BestKnown):
         """Neighbourhoods, columns and their tree."""
         self.improve(SEARCH_SHARE, ROUNDS)
         with suppress(TimeoutError), self.improving() as meanwhile:
-            pricing = self.cut(CUTS_SHARE_BESIDE if meanwhile else CUTS_SHARE)
+            share = CUTS_SHARE_BESIDE if meanwhile else CUTS_SHARE
+            pricing = self.cut(share, self.plan_together)  # quicker, if little is left open
             if pricing.cuts:
                 self.plan_together()
             if not meanwhile:

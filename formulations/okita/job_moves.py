@@ -57,7 +57,7 @@ class PricedJob:
     def __init__(self, instance: Instance, lattice: Lattice, terms: JobTerms, least: float) -> None:
         self.lattice, self.terms, self.least = lattice, terms, least
         self.ladder, self.goods = Ladder.of(lattice), Goods.of(instance, lattice)
-        self.charges = terms.charged(int(instance.useful_workers[lattice.levels.job].max()))
+        self.charges = terms.charged
 
     def within(self, most: float) -> LimitedJob:
         """The job in schedules that cost no more than something, money."""

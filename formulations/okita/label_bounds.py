@@ -75,7 +75,7 @@ def labelled_job(search: ByUnits, terms: JobTerms) -> LabelledJob:
         np.append(0, levels.option_levels), levels.most, levels.in_all, levels.needed,
         levels.unit, instance.num_chunks[i],
         terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost,
-        *terms.charged(int(instance.useful_workers[i].max())),
+        *terms.charged,
     )  # fmt: skip
 
 

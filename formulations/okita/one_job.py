@@ -48,10 +48,13 @@ class JobTerms:
         """The first slot in which the job may complete."""
         return int(np.flatnonzero(self.must_run).max(initial=0))
 
-    def charged(self, most: int) -> Charges:
-        """What actions as a whole are charged for, of up to so many workers at a site."""
+    @property
+    def charged(self) -> Charges:
+        """What actions as a whole are charged for, be it nothing."""
+        if self.charges is not None:
+            return self.charges
         slots, sites = self.server_price.shape
-        return Charges.none(slots, sites, most) if self.charges is None else self.charges
+        return Charges.none(slots, sites, int(self.most.max(initial=0)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import random_terms, tiny
 
-from formulations.okita import PROBLEM, construct, labels
+from formulations.okita import PROBLEM, columns, construct, labels
 from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check, cost
 from formulations.okita.columns import _Search
@@ -17,6 +17,8 @@ from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.labels import cheapest_by_labels
 from formulations.okita.lattice import Levels, build_lattice, lattice_points
 from formulations.okita.one_job import cheapest_paths, path_schedule
+from formulations.okita.together import Together
+from optsched.errors import InputError
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -185,3 +187,17 @@ def test_without_lattices_branch_and_price_proves_what_it_proves_with_them(monke
     assert answer.solution.status is Status.OPTIMAL
     assert answer.solution.objective == pytest.approx(exact.objective)
     assert check(instance, answer.schedule) == []
+
+
+def test_a_horizon_mode_that_is_unknown_is_refused():
+    with pytest.raises(InputError, match="horizon_mode"):
+        columns.problem_2_columns(tiny(0), Options(), horizon_mode="endless")
+
+
+def test_the_bound_of_columns_is_that_of_the_root_and_plans_nothing_together(monkeypatch):
+    def refused(*given):
+        raise AssertionError
+
+    monkeypatch.setattr(Together, "search", refused)
+    instance = PROBLEM.generate(np.random.default_rng(1), jobs=5, sites=4, horizon=3)
+    assert 0.0 < columns.column_bound(instance) < 700.9471645959146
