@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from optsched.decomposition.columns import Column, ColumnBlock
 from optsched.decomposition.limits import Limits
@@ -19,7 +22,8 @@ from optsched.solvers.highs.backend import load, refuse
 from optsched.solvers.options import Options
 
 _PENALTY = 10.0  # price of leaving a row unsatisfied, over the largest cost of a column
-_NO_ENTRIES = np.zeros(0, dtype=np.int32)
+_ABSENT = -1  # a row that HiGHS has not been given
+_MET = 1e-7  # absolute: up to here HiGHS, too, takes rows to be satisfied
 
 
 def _nothing() -> Floats:
@@ -66,8 +70,9 @@ class MasterPoint:
 class RestrictedMaster:
     """min cost of columns, subject to coupling rows, numbers per block, and branching's rows.
 
-    Rows in HiGHS: coupling, blocks, counting. A row that no column at all leaves unsatisfied
-    has an artificial column of its own, so that the problem is always feasible until
+    Rows in HiGHS: blocks, then coupling and counting rows as they come. A coupling row that
+    choosing nothing satisfies comes once an optimum breaks it: of many, few ever matter. Other rows
+    have an artificial column of their own, so that the problem is always feasible until
     :attr:`phase` is strict. A node's limits are entered by bounds alone; nothing is rebuilt.
     """
 
@@ -84,19 +89,16 @@ class RestrictedMaster:
         self._per_unit: list[float] = []  # what one unit of an artificial adds to its row
         self._columns = 0
         self._sides = np.zeros((0, 2))  # of every row in HiGHS
-        self._add_rows(lower, upper)
-        self._add_rows(self.limits.lower, self.limits.upper)
-        for row, (least, most) in enumerate(
-            zip(
-                np.concatenate([lower, self.limits.lower]),
-                np.concatenate([upper, self.limits.upper]),
-                strict=True,
-            )
-        ):
-            if least > 0 or most < 0:
-                self._add_artificial(row, least if least > 0 else most)
-            elif row >= len(lower):
-                self._add_artificial(row, 1.0)  # branching may ask for a column of the block
+        self._row = np.full(len(lower), _ABSENT)  # of coupling and counting rows, in HiGHS
+        nothing = sp.csr_array((len(blocks), 0))
+        self._add_rows(nothing, self.limits.lower, self.limits.upper)
+        for row, least in enumerate(self.limits.lower):
+            self._add_artificial(row, max(least, 1.0))  # branching may ask for a column of any
+        asked = np.flatnonzero((lower > 0) | (upper < 0))
+        self._enter_rows(asked)
+        for row in asked.tolist():
+            side = lower[row] if lower[row] > 0 else upper[row]
+            self._add_artificial(int(self._row[row]), float(side))
 
     @property
     def sides(self) -> tuple[Floats, Floats]:
@@ -110,14 +112,12 @@ class RestrictedMaster:
         new = self.pool.extend(columns)
         if not new:
             return 0
-        blocks = len(self.limits.lower)
         parts = []
         for column in new:
             rows, values = self.pool.entries(column)
-            rows = np.where(rows < self.pool.coupling, rows, rows + blocks)
-            parts.append(
-                (np.append(rows, self.pool.coupling + column.block), np.append(values, 1.0))
-            )
+            rows = self._row[rows]
+            there = rows != _ABSENT
+            parts.append((np.append(rows[there], column.block), np.append(values[there], 1.0)))
         length = np.array([len(rows) for rows, _ in parts])
         self._engine.addCols(
             len(new),
@@ -136,10 +136,18 @@ class RestrictedMaster:
             self._price_artificials()
         return len(new)
 
-    def _add_rows(self, lower: Floats, upper: Floats) -> None:
+    def _enter_rows(self, rows: NDArray[np.int64]) -> None:
+        """Give coupling rows to HiGHS, with what columns have in them."""
+        self._row[rows] = len(self._sides) + np.arange(len(rows))
+        self._add_rows(self.pool.matrix()[rows], self._lower[rows], self._upper[rows])
+
+    def _add_rows(self, coefficients: sp.csr_array, lower: Floats, upper: Floats) -> None:
+        """Rows at the end, shape (rows, columns of the pool)."""
         self._sides = np.vstack([self._sides, np.column_stack([lower, upper])])
-        none = np.zeros(len(lower), dtype=np.int32)
-        self._engine.addRows(len(lower), lower, upper, 0, none, _NO_ENTRIES, np.zeros(0))
+        self._engine.addRows(
+            len(lower), lower, upper, coefficients.nnz, coefficients.indptr[:-1].astype(np.int32),
+            self._position[coefficients.indices], coefficients.data,
+        )  # fmt: skip
 
     def _add_artificial(self, row: int, side: float) -> None:
         """A column that satisfies a row in units of ``max(1, |side|)``."""
@@ -158,7 +166,7 @@ class RestrictedMaster:
     def enter(self, limits: Limits) -> None:
         """Move to a node of the tree; dives are undone, the phase is penalised again."""
         self.limits = limits
-        first, blocks = self.pool.coupling, len(limits.lower)
+        first = self.pool.coupling
         for block, conditions in limits.rows:
             if (block, conditions) not in self.pool.counted:
                 self._count(block, conditions)
@@ -166,28 +174,27 @@ class RestrictedMaster:
             sides = [limits.rows.get(key, (-np.inf, np.inf)) for key in self.pool.counted]
             self._lower = np.append(self._lower[:first], [lower for lower, _ in sides])
             self._upper = np.append(self._upper[:first], [upper for _, upper in sides])
-        self._change_rows(first, limits.lower, limits.upper)
-        self._change_rows(first + blocks, self._lower[first:], self._upper[first:])
+        self._change_rows(np.arange(len(limits.lower)), limits.lower, limits.upper)
+        self._change_rows(self._row[first:], self._lower[first:], self._upper[first:])
         self.fix(np.zeros(len(self.pool)))
         self.enter_phase(Phase.PENALISED)
 
     def _count(self, block: int, conditions: frozenset[Any]) -> None:
-        row = self.pool.height + len(self.limits.lower)
-        members = self._position[self.pool.count(block, conditions)]
-        self._sides = np.vstack([self._sides, [-np.inf, np.inf]])
-        self._engine.addRows(
-            1, np.array([-np.inf]), np.array([np.inf]), len(members),
-            np.zeros(1, dtype=np.int32), members.astype(np.int32), np.ones(len(members)),
-        )  # fmt: skip
+        row = len(self._sides)
+        members = self.pool.count(block, conditions)
+        met = sp.csr_array(
+            (np.ones(len(members)), members, [0, len(members)]), shape=(1, len(self.pool))
+        )
+        self._add_rows(met, np.array([-np.inf]), np.array([np.inf]))
         self._add_artificial(row, 1.0)
+        self._row = np.append(self._row, row)
 
-    def _change_rows(self, first: int, lower: Floats, upper: Floats) -> None:
+    def _change_rows(self, rows: NDArray[np.int64], lower: Floats, upper: Floats) -> None:
         sides = np.column_stack([lower, upper])
-        part = slice(first, first + len(sides))
         # highspy changes rows one by one: only those that differ, which are few
-        for offset in np.flatnonzero((sides != self._sides[part]).any(axis=1)):
-            self._engine.changeRowBounds(first + int(offset), *sides[offset])
-        self._sides[part] = sides
+        for n in np.flatnonzero((sides != self._sides[rows]).any(axis=1)):
+            self._engine.changeRowBounds(int(rows[n]), *sides[n])
+        self._sides[rows] = sides
 
     def fix(self, least: Floats) -> None:
         """Ask for at least so much of each column; what the node forbids stays forbidden."""
@@ -227,8 +234,41 @@ class RestrictedMaster:
 
     # solving
 
+    @property
+    def basis(self) -> Any:
+        """Where the last optimum lies; rows that have come since are added when it is set."""
+        return self._engine.getBasis()
+
+    @basis.setter
+    def basis(self, basis: Any) -> None:
+        import highspy
+
+        new = len(self._sides) - len(basis.row_status)
+        basis.row_status = [*basis.row_status, *[highspy.HighsBasisStatus.kBasic] * new]
+        self._engine.setBasis(basis)
+
     def solve(self, seconds: float = math.inf) -> MasterPoint:
         """Optimise over the columns known, from the last basis."""
+        end = time.perf_counter() + seconds
+        while True:
+            point = self._solve(max(0.0, end - time.perf_counter()))
+            broken = self._broken(point)
+            if not len(broken):
+                return point
+            self._enter_rows(broken)
+
+    def _broken(self, point: MasterPoint) -> NDArray[np.int64]:
+        """Coupling rows that HiGHS ought to know of, and does not."""
+        absent = self._row[: self.pool.coupling] == _ABSENT
+        if point.ending in (MasterStatus.UNBOUNDED, MasterStatus.FAILED):
+            return np.flatnonzero(absent)  # they may be what is missing
+        if point.ending is not MasterStatus.OPTIMAL or not absent.any():
+            return np.zeros(0, dtype=np.int64)
+        held = self.pool.held(point.weights)
+        lower, upper = self._lower[: len(held)], self._upper[: len(held)]
+        return np.flatnonzero(absent & ((held < lower - _MET) | (held > upper + _MET)))
+
+    def _solve(self, seconds: float) -> MasterPoint:
         import highspy
 
         engine = self._engine
@@ -255,15 +295,14 @@ class RestrictedMaster:
 
     def _read(self, solution: Any, value: float) -> MasterPoint:
         x, y = np.array(solution.col_value), np.array(solution.row_dual)
-        coupling, blocks = self.pool.coupling, len(self.limits.lower)
-        duals = np.concatenate([y[:coupling], y[coupling + blocks :]])
+        duals = np.where(self._row == _ABSENT, 0.0, y[self._row])
         return MasterPoint(
             MasterStatus.OPTIMAL,
             float(value),
             np.maximum(x[self._position], 0.0),
             float(x[self._artificial].sum()) if self._artificial else 0.0,
             self.project(duals),
-            y[coupling : coupling + blocks],
+            y[: len(self.limits.lower)],
         )
 
     def project(self, duals: Floats) -> Floats:

@@ -138,6 +138,12 @@ class ColumnPool:
         at = np.array([self._position[_key(column)] for column in chosen], dtype=np.int64)
         return np.bincount(at, minlength=len(self)).astype(float)
 
+    def held(self, weights: Floats) -> Floats:
+        """What a choice of columns has in each coupling row, shape (rows,)."""
+        worth = self._entry_value.values * weights[self._entry_column.values]
+        rows = np.bincount(self._entry_row.values, weights=worth, minlength=self.coupling)
+        return np.asarray(rows[: self.coupling], dtype=np.float64)
+
     def matrix(self) -> sp.csr_array:
         """Coefficients of the coupling rows, shape (rows, columns)."""
         row, column = self._entry_row.values, self._entry_column.values
