@@ -8,18 +8,18 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
-from optsched.decomposition.branching import INTEGRAL, Branching, find_branching
-from optsched.decomposition.columns import Column, ColumnBlock, Price, PricingError, Rank
+from optsched.decomposition.branching import INTEGRAL, Branching, find_branchings
+from optsched.decomposition.columns import Column, PricingError
 from optsched.decomposition.generation import Generator
-from optsched.decomposition.limits import Finish, Limits, Restriction
-from optsched.decomposition.master import RestrictedMaster
+from optsched.decomposition.limits import Limits, Restriction
+from optsched.decomposition.master import MasterPoint, RestrictedMaster
 from optsched.decomposition.nodes import Budget, NodeResult, Outcome
-from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
+from optsched.decomposition.outcome import ColumnProblem, ColumnSolution, GenerationOptions
 from optsched.decomposition.primal import Incumbent, IntegerMaster, dive
+from optsched.decomposition.strong_branching import likely, strongest
 from optsched.model.expression import Floats
 from optsched.solvers.direct import AGREEMENT
 from optsched.solvers.options import Options
@@ -29,20 +29,6 @@ _NOISE = 1e-9  # relative difference in cost that is rounding
 _HEURISTIC_SHARE = 0.25  # of the time so far; at the root they run in any case
 _PLUNGE = 50  # children followed one after the other; without an incumbent nothing else ends it
 _ROOT_SHARE = 0.7  # of the time limit, before the columns at hand are tried as they are
-
-
-class ColumnProblem(Protocol):
-    """What branch-and-price is given; see :class:`optsched.decomposition.ColumnGeneration`."""
-
-    lower: Floats
-    upper: Floats
-    blocks: tuple[ColumnBlock, ...]
-    price: Price
-    initial: tuple[Column, ...]
-    known: tuple[Column, ...]
-    branching: int
-    rank: Rank
-    finish: Finish | None
 
 
 @dataclass(frozen=True, order=True)
@@ -225,7 +211,7 @@ class TreeSearch:
         candidate = self.integer.accept(self.generator.master.pool, weights)
         self._offer(candidate)
         whole = (np.abs(weights - np.round(weights)) <= INTEGRAL).all()
-        branching = None if whole else self._branching(weights)
+        branching = None if whole else self._branching(node, result.point)
         self._try_heuristics(node, result)
         bound = self._finish(node, result)
         if bound >= self.cutoff:
@@ -253,11 +239,20 @@ class TreeSearch:
         self._offer_columns(columns)
         return max(bound, result.bound)
 
-    def _branching(self, weights: Floats) -> Branching | None:
-        if self.problem.branching == 0:
+    def _branching(self, node: Node, point: MasterPoint) -> Branching | None:
+        problem, master = self.problem, self.generator.master
+        if problem.branching == 0:
             return None
-        pool, problem = self.generator.master.pool, self.problem
-        return find_branching(pool, weights, problem.blocks, problem.branching, problem.rank)
+        found = find_branchings(
+            master.pool, point.weights, problem.blocks, problem.branching, problem.rank
+        )
+        gain = self.cutoff - point.value if self.incumbent else abs(point.value) + 1.0
+        tried = likely(found, problem.blocks, self.options.branchings_tried)
+        if len(tried) < 2 or gain <= 0.0:
+            return found[0] if found else None
+        return strongest(
+            master, problem.blocks, node.restrictions, tried, point.value, gain, self.budget
+        )
 
     def _push(self, restrictions: tuple[Restriction, ...], bound: float, height: int) -> Node:
         node = Node(bound, height, next(self._numbers), restrictions)

@@ -45,14 +45,14 @@ class Branching:
         return Restriction(self.block, self.conditions, float(math.ceil(self.number)), math.inf)
 
 
-def find_branching(
+def find_branchings(
     pool: ColumnPool,
     weights: Floats,
     blocks: Sequence[ColumnBlock],
     most_conditions: int,
     rank: Rank = alike,
-) -> Branching | None:
-    """The best number to branch on, or None if every number that may be asked for is whole.
+) -> list[Branching]:
+    """Numbers to branch on, the best first; none if every number that may be asked for is whole.
 
     The columns of a block that have at least so many units of some features are counted; if all
     such counts are whole, for every set of conditions, then so are the weights of columns that
@@ -68,14 +68,12 @@ def find_branching(
     """
     used = np.flatnonzero(weights > INTEGRAL)
     owner = pool.block[used]
-    best: Branching | None = None
+    found: list[Branching] = []
     for b in np.unique(owner[~_whole(weights[used])]):
         members = used[owner == b]
         limit = min(most_conditions, 1) if blocks[b].upper <= 1 else most_conditions
-        found = _in_block(pool, int(b), members, weights[members], limit, rank)
-        if found is not None and (best is None or found.score > best.score):
-            best = found
-    return best
+        found += _in_block(pool, int(b), members, weights[members], limit, rank)
+    return sorted(found, key=lambda branching: branching.score, reverse=True)
 
 
 def _in_block(
@@ -85,11 +83,11 @@ def _in_block(
     weights: Floats,
     limit: int,
     rank: Rank,
-) -> Branching | None:
-    """The best number to branch on in one block, with as few conditions as possible."""
+) -> list[Branching]:
+    """The numbers to branch on in one block, with as few conditions as possible."""
     total = float(weights.sum())
     if not _whole(np.array([total])).all():
-        return Branching(block, frozenset(), total)
+        return [Branching(block, frozenset(), total)]
     conditions, holds = _conditions(pool, members)
     nested = [(frozenset[Condition](), np.ones(len(members), dtype=np.bool_), 0)]
     for _ in range(limit):
@@ -107,9 +105,9 @@ def _in_block(
                 if 1 < (meeting & holds[i]).sum() < meeting.sum()
             ]
         if found:
-            return max(found, key=lambda branching: branching.score)
+            return found
         nested = deeper
-    return None
+    return []
 
 
 def _conditions(

@@ -1,4 +1,4 @@
-"""What branch-and-price is asked for, and what it answers."""
+"""What branch-and-price is given and asked for, and what it answers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,30 @@ import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
-from optsched.decomposition.columns import Column
+from optsched.decomposition.columns import Column, ColumnBlock, Price, Rank
+from optsched.decomposition.limits import Finish
 from optsched.decomposition.nodes import Iteration
 from optsched.decomposition.primal import Incumbent
 from optsched.errors import FieldProblem, InputError
 from optsched.model.expression import Floats
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status, relative_gap
+
+
+class ColumnProblem(Protocol):
+    """What branch-and-price is given; see :class:`optsched.decomposition.ColumnGeneration`."""
+
+    lower: Floats
+    upper: Floats
+    blocks: tuple[ColumnBlock, ...]
+    price: Price
+    initial: tuple[Column, ...]
+    known: tuple[Column, ...]
+    branching: int
+    rank: Rank
+    finish: Finish | None
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,9 @@ class GenerationOptions:
     every so many nodes; None: never."""
     heuristic_seconds: float = 10.0
     """Longest time of one such solve or dive."""
+    branchings_tried: int = 1
+    """Numbers to branch on for whose children the master problem is solved, before one is chosen;
+    1: none. Only in blocks of at most one column, where that takes no row of its own."""
     stop: threading.Event | None = None
     """Set it from another thread to end with what is known so far."""
     on_progress: Callable[[float, Incumbent | None], object] | None = None
@@ -62,6 +80,8 @@ class GenerationOptions:
             value = getattr(self, name)
             if value is not None and value < 1:
                 problems.append(FieldProblem(name, value, "an integer >= 1, or None"))
+        if self.branchings_tried < 1:
+            problems.append(FieldProblem("branchings_tried", self.branchings_tried, "at least 1"))
         for name in ("gap", "absolute_gap"):
             value = getattr(self, name)
             if not (value >= 0 and math.isfinite(value)):

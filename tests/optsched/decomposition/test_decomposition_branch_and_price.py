@@ -77,8 +77,9 @@ def problems(draw):
     st.booleans(),
     st.sampled_from([0.0, 0.5, 0.8]),
     st.sampled_from([None, 1]),
+    st.sampled_from([1, 4]),
 )
-def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothing, every):
+def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothing, every, tried):
     model = direct_model(*problem)
     direct, relaxed = solve(model), solve(model.relax())
     solution = listed(*problem, heuristic=heuristic, branching=2).solve(
@@ -86,6 +87,7 @@ def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothi
         smoothing=smoothing,
         dive_every=every,
         master_every=every,
+        branchings_tried=tried,
         time_limit=20,
     )
     unlimited = any(math.isinf(block.upper) for block in problem[3])
@@ -262,17 +264,15 @@ def test_pairs_of_conditions_are_counted_where_single_ones_are_whole():
     weights, blocks = np.full(3, 0.5), [ColumnBlock(lower=0, upper=4)]
     pool.extend([Column(0, 1.0, np.zeros(0, dtype=int), np.zeros(0), {"none": 1})])
     whole_total = np.append(weights, 0.5)
-    found = branching.find_branching(pool, whole_total, blocks, 2)
-    assert found is not None
+    found = branching.find_branchings(pool, whole_total, blocks, 2)[0]
     assert found.conditions == {Condition("none", 1)}
     pool = ColumnPool(3)
     pool.extend(
         Column(0, 1.0, np.array(p), np.ones(2), features=dict.fromkeys(p, 1)) for p in TRIANGLE
     )
     pool.extend([Column(0, 1.0, np.zeros(0, dtype=int), np.zeros(0))])
-    assert branching.find_branching(pool, whole_total, blocks, 1) is None
-    found = branching.find_branching(pool, whole_total, blocks, 2)
-    assert found is not None
+    assert branching.find_branchings(pool, whole_total, blocks, 1) == []
+    found = branching.find_branchings(pool, whole_total, blocks, 2)[0]
     assert len(found.conditions) == 2
     assert found.number == pytest.approx(0.5)
 
