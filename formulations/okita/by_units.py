@@ -31,8 +31,7 @@ FEW_SITES = 12
 """Sites up to which every site of the first server has prices of its own."""
 
 STEPS = 12
-"""Steps on the prices of chunks; ``THOROUGH`` times as many where these were not good enough."""
-THOROUGH = 8
+"""Steps on the prices of chunks."""
 
 _ROUNDING = 1e-9  # relative, by which the bound is lowered
 
@@ -45,6 +44,8 @@ class ByUnits:
     job: int
     alpha: Floats = field(init=False)
     """Price of a chunk by site of the first server (or for all at once), and site; money."""
+    charged_alpha: Floats = field(init=False)
+    """The same for labels where actions are charged for, of which units know nothing."""
 
     def __post_init__(self) -> None:
         instance, i = self.instance, self.job
@@ -53,6 +54,7 @@ class ByUnits:
         talk = share * instance.exchange_size_mb[i] * q.T  # [server, worker]
         way = (instance.chunk_size_mb[i] * q + talk[:, None, :]).min(axis=2)
         self.alpha = way if sites <= FEW_SITES else way.mean(axis=0, keepdims=True)
+        self.charged_alpha = self.alpha.copy()
 
     @cached_property
     def levels(self) -> Levels:
@@ -282,7 +284,7 @@ def _search(
     carried = np.empty((sites, sites), dtype=np.int64)
     slope, room = np.empty(sites), np.empty(sites, dtype=np.int64)
     spare, spare_at = np.empty(top + 1), np.empty(top + 1, dtype=np.int64)
-    lowest = np.inf
+    lowest = cheap = np.inf
     for f in range(len(alphas)):
         only = f if len(alphas) > 1 else -1
         alpha, kept = alphas[f].copy(), alphas[f].copy()
@@ -352,6 +354,7 @@ def _search(
                     workers[f] = count
                     server[f] = at
                     flow[f] = carried
+                    cheap = min(cheap, paid)
             if bound > best + 1e-9:
                 best, idle = bound, 0
                 kept[:] = alpha
@@ -366,7 +369,7 @@ def _search(
                 if alpha[r] <= 0.0 and slope[r] < 0.0:
                     slope[r] = 0.0
             length = (slope * slope).sum()
-            if length <= 1e-12 or best >= aim - 1e-9 * max(1.0, abs(aim)):
+            if length <= 1e-12 or best >= min(aim, cheap) - 1e-9 * max(1.0, abs(aim)):
                 break
             step = pace * (max(aim, bound) - bound) / length  # Polyak's, halved where it is in vain
             for r in range(sites):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.by_units import ByUnits, earnings
+from formulations.okita.by_units import ByUnits, earnings, subtract
 from formulations.okita.instance import Booleans, Floats, Integers
 from formulations.okita.one_job import JobTerms
 from optsched.jit import njit_cached
@@ -79,17 +79,127 @@ def labelled_job(search: ByUnits, terms: JobTerms) -> LabelledJob:
     )  # fmt: skip
 
 
-def completion_bounds(job: LabelledJob, alpha: Floats, first: int) -> CompletionBounds:
-    """Those at some prices of chunks, and for a site of the first server, or ``ANY``."""
+def completion_bounds(
+    job: LabelledJob, alpha: Floats, first: int, aim: float, steps: int
+) -> tuple[float, CompletionBounds]:
+    """What all chunks are worth, and the bounds, at prices of chunks that are made better.
+
+    Args:
+        job: whose schedules are looked for.
+        alpha: prices of chunks, read and written.
+        first: site of the first server, or ``ANY``.
+        aim: what schedules are to be proven to cost.
+        steps: most steps on the prices, the first being none.
+    """
     slots, sites = job.server_price.shape
     bounds = CompletionBounds(
-        np.zeros((sites, int(job.reach.max()) + 1)),
-        np.full((slots + 1, job.needed + 1), np.inf),
-        np.full((sites * len(job.charge), job.needed + 1), np.inf),
-        np.full(slots + 1, np.inf),
+        np.empty((sites, int(job.reach.max()) + 1)),
+        np.empty((slots + 1, job.needed + 1)),
+        np.empty((sites * len(job.charge), job.needed + 1)),
+        np.empty(slots + 1),
     )
-    _fill(job, alpha, first, bounds)
-    return bounds
+    _raise(job, alpha, first, aim, steps, bounds)
+    return float(alpha @ job.supply), bounds
+
+
+@njit_cached
+def _raise(
+    job: LabelledJob, alpha: Floats, first: int, aim: float, steps: int, bounds: CompletionBounds
+) -> None:
+    """Write the bounds at the best prices of chunks met, and these."""
+    kept, missing = alpha.copy(), np.empty(len(alpha))
+    best, pace, idle, filled = -np.inf, 1.0, 0, False
+    for n in range(steps):
+        _fill(job, alpha, first, bounds)
+        value = (alpha * job.supply).sum() + bounds.opening[0]
+        filled = value > best
+        if filled:
+            best, idle = value, 0
+            kept[:] = alpha
+        else:
+            idle += 1
+            if idle == 3:
+                alpha[:] = kept
+                pace, idle = pace / 2, 0
+                continue
+        if best >= aim or n + 1 == steps:
+            break
+        _miss(job, alpha, first, bounds, missing)
+        length = 0.0
+        for r in range(len(alpha)):
+            if alpha[r] <= 0.0 and missing[r] < 0.0:
+                missing[r] = 0.0
+            length += missing[r] ** 2
+        if length <= 1e-12:
+            break
+        goal = aim if aim < np.inf else best + 0.1 * abs(best) + 1.0
+        step = pace * (max(goal, value) - value) / length  # Polyak's, halved where it is in vain
+        for r in range(len(alpha)):
+            alpha[r] = max(0.0, alpha[r] + step * missing[r])
+    alpha[:] = kept
+    if not filled:
+        _fill(job, alpha, first, bounds)
+
+
+@njit_cached
+def _miss(
+    job: LabelledJob, alpha: Floats, first: int, bounds: CompletionBounds, missing: Floats
+) -> None:
+    """Write the chunks of each site that the schedule the bound stands for leaves untrained."""
+    slots, sites = job.server_price.shape
+    missing[:] = job.supply
+    m, begun = job.needed, False
+    for t in range(slots):
+        low, stands = np.inf, -1
+        if not job.must_run[t]:
+            low = bounds.ahead[t + 1, m] if begun else bounds.opening[t + 1]
+        if begun and m == 0 and t > job.earliest and job.flow_cost[t - 1] <= low:
+            return
+        for s in range(sites):
+            if job.server_price[t, s] < np.inf and (begun or first in (ANY, s)):
+                price = job.server_price[t, s] + bounds.amid[row(job, s, job.first[t, 0]), m]
+                if price < low:
+                    low, stands = price, s
+        if stands < 0:
+            continue
+        begun = True
+        m = _miss_in_slot(job, alpha, bounds, t, stands, m, missing)
+
+
+@njit_cached
+def _miss_in_slot(
+    job: LabelledJob,
+    alpha: Floats,
+    bounds: CompletionBounds,
+    t: int,
+    s: int,
+    m: int,
+    missing: Floats,
+) -> int:
+    """Take off what it trains in a slot with a server at a site; the levels missing then."""
+    sites, g = len(missing), job.first[t, 0]
+    for r in range(sites):
+        low, chosen = np.inf, 0
+        for o in range(len(job.workers)):
+            if job.workers[o] > job.most[t, s, r] or job.gains[o] > job.reach[r]:
+                break
+            if job.workers[o] < job.least[t, r]:
+                continue
+            after = job.then[g, int(r == s), job.workers[o]]
+            left = max(0, m - job.gains[o])
+            price = job.worker_price[t, s, r] * job.workers[o] - bounds.earned[r, job.gains[o]]
+            if r + 1 < sites:
+                price += bounds.amid[row(job, s, after), left]
+            else:
+                price += bounds.ahead[t + 1, left] + job.charge[after]
+            if price < low:
+                low, chosen = price, o
+        g = job.then[g, int(r == s), job.workers[chosen]]
+        gain = job.gains[chosen]
+        m = max(0, m - gain)
+        if gain > 0:
+            subtract(alpha, job.supply, job.move, r, float(gain * job.unit), missing)
+    return m
 
 
 @njit_cached
@@ -104,6 +214,8 @@ def _fill(job: LabelledJob, alpha: Floats, first: int, bounds: CompletionBounds)
     earned, ahead, amid = bounds.earned, bounds.ahead, bounds.amid
     flow_cost, server_price, needed = job.flow_cost, job.server_price, job.needed
     slots, sites = server_price.shape
+    ahead[:], amid[:], bounds.opening[:] = np.inf, np.inf, np.inf
+    earned[:, 0] = 0.0
     each = np.zeros((sites, earned.shape[1]))
     earnings(alpha, job.supply, job.move, float(job.unit), each)
     for r in range(sites):

@@ -1,8 +1,9 @@
 """One job's cheapest schedules exactly, where its lattice has too many points to be listed.
 
 Points are come to one at a time, slot by slot; one is kept only while the cheapest completion that
-its bound allows is cheap enough. Bounds price that every chunk is trained, as in ``by_units``: a
-site earns what the chunks brought to it are worth, by the levels it reaches in all,
+its bound allows is cheap enough. Bounds price that every chunk is trained, as in ``by_units``, but
+know of charges and limits on the way; where points are many, the prices of chunks are made better
+for them. A site earns what the chunks brought to it are worth, by the levels it reaches in all,
 
     price >= sum over r of alpha_r D^r + paid so far - sum over r' of E_r'(levels so far)
              + the least that the levels missing cost, sites earning in each slot as in the first,
@@ -13,12 +14,11 @@ many, those of the least bounds are kept, and nothing is said of schedules as de
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.by_units import STEPS, THOROUGH, ByUnits
+from formulations.okita.by_units import ByUnits
 from formulations.okita.instance import Floats, Integers
 from formulations.okita.label_bounds import (
     ANY,
@@ -32,10 +32,15 @@ from formulations.okita.one_job import JobTerms, Path, widened
 from formulations.okita.transport import cheapest_flow, cheapest_transport
 from optsched.jit import njit_cached
 
-MOST_POINTS = 3000
-"""Points after a slot from which on the half of higher bounds is dropped."""
 QUICK_POINTS = 300
-"""The same in a first search: what it finds limits the second one."""
+"""Points after a slot from which on the half of higher bounds is dropped, in a first search: what
+it finds limits the second one."""
+MOST_POINTS = 3000
+"""The same in the second one, where the first did not come to an end."""
+THOROUGH = 10
+"""So many times more points in a third one, where a bound is needed."""
+STEPS = 20
+"""Steps on the prices of chunks before the second search; four times as many before the third."""
 
 _ROUNDING = 1e-9  # relative, by which bounds that points were dropped for are lowered
 
@@ -68,55 +73,50 @@ def cheapest_by_labels(
         search: of the job by units; it gives the prices of chunks.
         terms: prices, none of them negative, and limits.
         below: schedules of a higher price are of no interest, and the bound need not exceed it.
-        thorough: whether to look for better prices of chunks where points are too many.
+        thorough: whether to go on longer where points are too many.
     """
-    found: list[Path] = []
-    bound = -np.inf
-    for effort in (1, THOROUGH) if thorough else (1,):
-        near, low = search.cheapest(terms, steps=effort * STEPS)
-        found.extend(_charged(terms, path) for path in near if search.levels.reaches(path.workers))
-        limit = min([below, *(path.price for path in found)])
-        if low < limit:
-            paths, proven = _found_below(search, terms, limit)
-            found.extend(paths)
-            low = max(low, proven)
-        found.sort(key=lambda path: path.price)
-        bound = max(bound, low)
-        if bound >= min([below, *(path.price for path in found[:1])]):
-            break
-    return found, bound
+    near, bound = search.cheapest(terms) if terms.charges is None else ([], -np.inf)
+    found = [path for path in near if search.levels.reaches(path.workers)]
+    limit = min([below, *(path.price for path in found)])
+    if bound < limit:
+        paths, proven = _found_below(search, terms, limit, 3 if thorough else 2)
+        found.extend(paths)
+        bound = max(bound, proven)
+    found.sort(key=lambda path: path.price)
+    apart: dict[tuple[bytes, bytes], Path] = {}
+    for path in found:
+        apart.setdefault((path.workers.tobytes(), path.server.tobytes()), path)
+    return list(apart.values()), bound
 
 
-def _charged(terms: JobTerms, path: Path) -> Path:
-    """With what its actions are charged for."""
-    if terms.charges is None:
-        return path
-    return replace(path, price=path.price + terms.charges.of(path.workers, path.server))
-
-
-def _found_below(search: ByUnits, terms: JobTerms, below: float) -> tuple[list[Path], float]:
+def _found_below(
+    search: ByUnits, terms: JobTerms, below: float, searches: int
+) -> tuple[list[Path], float]:
     """Schedules that cost less than a limit, if there are any, and a bound up to there."""
     slots, sites = terms.server_price.shape
-    job, begun = labelled_job(search, terms), []
-    for site, alpha in enumerate(search.alpha):
-        first = site if len(search.alpha) > 1 else ANY
-        begun.append((first, float(alpha @ job.supply), completion_bounds(job, alpha, first)))
-    begun.sort(key=lambda one: one[1] + one[2].opening[0])
-    found: list[Path] = []
-    limit, proven = below, -np.inf
-    for most in (min(QUICK_POINTS, MOST_POINTS), MOST_POINTS):
-        points, left = _room(slots, sites, most), widened(limit)
-        for first, worth, bounds in begun:
+    job, found, limit = labelled_job(search, terms), list[Path](), below
+    alpha = search.alpha if terms.charges is None else search.charged_alpha
+    left = {f if len(alpha) > 1 else ANY: -np.inf for f in range(len(alpha))}
+    efforts = (
+        (min(QUICK_POINTS, MOST_POINTS), 1),
+        (MOST_POINTS, STEPS),
+        (THOROUGH * MOST_POINTS, 4 * STEPS),
+    )
+    for most, steps in efforts[:searches]:
+        points = _room(slots, sites, most)
+        begun = [(f, *completion_bounds(job, alpha[f], f, limit, steps)) for f in left]
+        for first, worth, bounds in sorted(begun, key=lambda one: one[1] + one[2].opening[0]):
             best = np.full(slots, np.inf)
             state = np.full(slots, -1)
-            left = _search(job, bounds, worth, first, points, left, best, state)
+            left[first] = _search(job, bounds, worth, first, points, widened(limit), best, state)
             last = np.flatnonzero(best < limit).tolist()
             found.extend(_path(search, terms, points, int(state[t]), t, best[t]) for t in last)
-        limit = min([limit, *(path.price for path in found)])
-        if limit <= left:
+            limit = min([limit, *(path.price for path in found)])
+        left = {first: low for first, low in left.items() if low < limit}
+        if not left:
             return found, limit
-        proven = max(proven, left - _ROUNDING * max(1.0, abs(left)))
-    return found, proven
+    low = min(left.values())
+    return found, low - _ROUNDING * max(1.0, abs(low))
 
 
 def _room(slots: int, sites: int, most: int) -> _Points:
@@ -143,7 +143,8 @@ def _path(
         option = np.searchsorted(levels.option_levels, gained[works])
         workers[t, works] = levels.option_workers[option]
         n = before
-    return Path(float(price), workers, server, flow)
+    ended = terms.flow_cost[int(np.flatnonzero(server >= 0)[-1]) : last + 1]
+    return Path(float(price - ended[-1] + ended.min()), workers, server, flow)
 
 
 @njit_cached

@@ -10,10 +10,12 @@ from okita_cases import random_terms, tiny
 
 from formulations.okita import PROBLEM, columns, construct, labels
 from formulations.okita.by_units import ByUnits
+from formulations.okita.charges import Charges
 from formulations.okita.check import check, cost
 from formulations.okita.columns import _Search
 from formulations.okita.construct import FreeCapacity, Planner
 from formulations.okita.job_prices import free_terms, priced_terms
+from formulations.okita.label_bounds import completion_bounds, labelled_job
 from formulations.okita.labels import cheapest_by_labels
 from formulations.okita.lattice import Levels, build_lattice, lattice_points
 from formulations.okita.one_job import cheapest_paths, path_schedule
@@ -94,6 +96,60 @@ def test_where_points_are_dropped_the_optimum_still_lies_between_bound_and_sched
             found, bound = cheapest_by_labels(ByUnits(instance, i), terms, thorough=False)
             assert bound <= exact * (1 + 1e-12)
             assert all(path.price >= exact - 1e-7 for path in found)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_a_search_told_to_be_thorough_goes_on_where_points_were_too_many(seed):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labels, "MOST_POINTS", 1)
+        patch.setattr(labels, "THOROUGH", 10_000)
+        for i in range(instance.jobs):
+            terms = branched_terms(instance, i, rng)
+            _, bound = cheapest_by_labels(ByUnits(instance, i), terms)
+            assert bound == pytest.approx(least_price(instance, i, terms))
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_steps_on_prices_of_chunks_never_lower_a_bound_nor_raise_it_beyond_the_optimum(seed):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    i = int(rng.integers(instance.jobs))
+    terms, search = branched_terms(instance, i, rng), ByUnits(instance, i)
+    exact, job = least_price(instance, i, terms), labelled_job(search, terms)
+    before = np.full(len(search.alpha), -np.inf)
+    for steps in (1, 4, 30):
+        bounds = []
+        for first, alpha in enumerate(search.alpha):
+            worth, after = completion_bounds(job, alpha, first, exact, steps)
+            bounds.append(worth + after.opening[0])
+            again = completion_bounds(job, alpha, first, exact, 1)
+            assert again[0] + again[1].opening[0] == pytest.approx(bounds[-1])
+        assert (np.array(bounds) >= before - 1e-9).all()
+        assert min(bounds) <= exact + 1e-7
+        before = np.array(bounds)
+
+
+def test_steps_close_half_of_what_charges_open_between_bounds_and_optimum():
+    """The last four of eight slots cost 9 more to use, of which bounds by units know nothing."""
+    instance = PROBLEM.generate(np.random.default_rng(0), jobs=6, sites=4, horizon=3)
+    gaps = []
+    for i in range(instance.jobs):
+        search, free = ByUnits(instance, i), free_terms(instance, i, 8)
+        none = Charges.none(8, instance.sites, int(search.levels.option_workers.max()))
+        charge = np.repeat([0.0, 9.0], len(none.charge) // 2)
+        terms = replace(free, charges=none._replace(charge=charge))
+        _, exact = cheapest_by_labels(search, terms)
+        job = labelled_job(search, terms)
+        bounds = []
+        for steps in (1, 20):
+            begun = enumerate(ByUnits(instance, i).alpha)
+            own = [completion_bounds(job, alpha, f, exact, steps) for f, alpha in begun]
+            bounds.append(min(worth + after.opening[0] for worth, after in own))
+        gaps.append(exact - np.array(bounds))
+    few, many = np.sum(gaps, axis=0)
+    assert 0.0 <= many <= 0.5 * few
 
 
 @pytest.mark.parametrize("off", [1e-6, -1e-6])
