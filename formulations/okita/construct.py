@@ -239,7 +239,7 @@ class Planner:
 
     def _reach(self, i: int, price: float, limit: int) -> int:
         """Slots beyond which completing alone costs more."""
-        costs = self.instance.latency.cost(i, np.arange(limit))
+        costs = self.instance.latency.of_slots(i, limit)
         return int(np.searchsorted(costs, affordable(price), side="right"))
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,17 @@ class Latencies(Declared):
                 mine = self.kind == used[field.name]
                 columns[field.file] = np.where(mine, field.value(self), field.default).tolist()
         return columns
+
+    def of_slots(self, job: int, slots: int) -> Floats:
+        """f_i(0) .. f_i(slots - 1), money, looked up where they were asked for before."""
+        known = self._known.get(job)
+        if known is None or len(known) < slots:
+            known = self._known[job] = self.cost(job, np.arange(2 * slots))
+        return known[:slots].copy()
+
+    @cached_property
+    def _known(self) -> dict[int, Floats]:
+        return {}
 
     def cost(self, job: ArrayLike, flow: ArrayLike) -> Floats:
         """f_i(x) for jobs and flow times (slots) of shapes that fit, money."""

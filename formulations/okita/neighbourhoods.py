@@ -27,7 +27,7 @@ LARGEST_NEIGHBOURHOOD = 5
 
 PAID = (0.0, 0.0, 0.3, 0.6)
 """Parts of the prices that jobs pay, one of them drawn each time."""
-WARMTH = 0.02
+WARMTH = 0.01
 """How much more is kept, on average, at first; in the end nothing is. Part of what jobs cost more
 than each of them would alone. Nothing where planning a job takes so long that rounds are few."""
 

@@ -10,7 +10,7 @@ from okita_cases import tiny, worked_example
 
 from formulations.okita import PROBLEM, Instance, Schedule
 from formulations.okita.check import check, completion_slots, cost, data_costs, exchange_costs
-from formulations.okita.latency import CEILING, Latencies
+from formulations.okita.latency import CEILING, KINDS, Latencies
 from optsched.document import dumps, parse
 from optsched.errors import InputError
 
@@ -161,3 +161,12 @@ def test_charts_show_every_site_and_the_share_held():
     assert len(stars) == 4
     PROBLEM.pictures["utilisation"](second, instance, schedule)
     assert second.lines[0].get_ydata().tolist() == [1.0, 2 / 6, 2 / 6]
+
+
+def test_costs_looked_up_slot_by_slot_are_those_of_the_function_and_nobody_elses():
+    law = Latencies.build(KINDS, [2.0, 3.0, 4.0], rate=0.1, breakpoint=3, late=9.0, offset=1.0)
+    for slots in (3, 0, 5, 2, 40):
+        for i in range(3):
+            found = law.of_slots(i, slots)
+            assert found == pytest.approx(law.cost(i, np.arange(slots)), rel=0, abs=0)
+            found[:] = -1.0
