@@ -9,8 +9,8 @@
    the bound as is quick. If that is not enough, neighbourhoods go on, jobs paying part of the
    prices.
 4. Branching is on when a job completes, then on the workers at a site and on the site of the server
-   in a slot; at nodes too jobs are planned together. Where they have too many points for that, what
-   time is left goes to neighbourhoods.
+   in a slot, where children gain most by the columns known; at nodes too jobs are planned together.
+   Where they have too many points for that, what time is left goes to neighbourhoods.
 
 With two threads, neighbourhoods of jobs that cannot be planned together go on beside the columns,
 to the end.
@@ -66,9 +66,8 @@ RELAX_SHARE = 0.5
 """Part of the time for a relaxation of the columns, where that is all that can be had."""
 CUTS_SHARE, CUTS_SHARE_BESIDE = 0.4, 0.8
 """Part of the time by which the last cut is made; with neighbourhoods on a thread of their own."""
-LEAST_MOVE, LEAST_MOVE_TOGETHER = 0.01, 0.06
-"""Part of what is left between bound and schedule by which the last cuts have to move the bound,
-for there to be more; where jobs can be planned together, that does what slow cuts would."""
+BRANCHINGS_TRIED = 8
+"""Branchings whose children are looked at, of which one is chosen: nodes take seconds."""
 HEURISTIC_SECONDS = 2.0
 """Longest time of a dive, or of a choice among columns."""
 BRANCH_SHARE = 0.8
@@ -167,11 +166,11 @@ class _Search(BestKnown):
         """
         pricing = self.pricing()
         part = Clock(self.clock.within(share), self.clock.stop)
-        least_move = LEAST_MOVE_TOGETHER if self.together else LEAST_MOVE
-        rounds = CutRounds(self.instance, self.go_on, least_move)
+        rounds = CutRounds(self.instance, self.go_on, self.together is not None)
         while self.go_on() and not part.over() and rounds.move(self.cost):
             found = self.generation(pricing).solve_relaxation(
                 time_limit=part.within(1.0),
+                gap=rounds.first_gap,
                 absolute_gap=rounds.near_enough(self.cost),
                 stop=self.clock.stop,
                 on_progress=self.hear,
@@ -186,9 +185,10 @@ class _Search(BestKnown):
             if not pricing.cuts:
                 uncut()
             more = rounds.further(pricing, found)
-            if more is None:
+            if more is None and (rounds.exact or found.limit is None):
                 break
-            pricing = more
+            rounds.exact = more is None  # at its optimum there may be something to cut yet
+            pricing = more or pricing
         return pricing
 
     @cached_property
@@ -261,6 +261,7 @@ class _Search(BestKnown):
                 dive_every=10,
                 master_every=10,
                 heuristic_seconds=HEURISTIC_SECONDS,
+                branchings_tried=BRANCHINGS_TRIED,
             )
         )
         self.learn(found)

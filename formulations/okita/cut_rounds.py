@@ -11,11 +11,16 @@ from formulations.okita.pricing import Pricing
 from formulations.okita.slot_cuts import slot_cuts
 from optsched.decomposition import ColumnSolution
 
+LEAST_MOVE, LEAST_MOVE_TOGETHER = 0.01, 0.06
+"""Part of what is left between bound and schedule by which the last cuts have to move the bound,
+for there to be more; where jobs can be planned together, that does what slow cuts would."""
 ROUNDS_SEEN = 3
 """Last rounds of cuts that tell whether there are to be more."""
 NEAR = 0.03
 """Part of what is left between bound and schedule by which bound and value of a relaxation may
 differ for it to be cut again."""
+FIRST_NEAR = 0.003
+"""Part of its value by which the first may, before a bound is known that says what is left."""
 
 
 @dataclass
@@ -25,21 +30,29 @@ class CutRounds:
     instance: Instance
     go_on: Callable[[], bool]
     """Whether there is time for more."""
-    least_move: float
-    """Part of what is left between bound and schedule by which they have to move the bound."""
+    together: bool
+    """Whether jobs can be planned together; the first relaxation's prices are for that too."""
     values: list[float] = field(default_factory=list)
     """Of the relaxation in each round, money."""
+    exact: bool = False
+    """Whether the next relaxation is solved to the end."""
 
     def move(self, cost: float) -> bool:
         """Whether cuts still move the relaxation, which is to come near a cost, money."""
         if len(self.values) <= ROUNDS_SEEN or not math.isfinite(cost):
             return True
         moved = self.values[-1] - self.values[-1 - ROUNDS_SEEN]
-        return moved > self.least_move * (cost - self.values[-1])
+        least = LEAST_MOVE_TOGETHER if self.together else LEAST_MOVE
+        return moved > least * (cost - self.values[-1])
+
+    @property
+    def first_gap(self) -> float:
+        """How far bound and value may be apart to be cut for the first time, relative."""
+        return 0.0 if self.values or self.exact or self.together else FIRST_NEAR
 
     def near_enough(self, cost: float) -> float:
-        """How far its bound and value may be apart to be cut, money; not at all at first."""
-        if not self.values or not math.isfinite(cost):
+        """How far they may be apart to be cut again, money."""
+        if not self.values or self.exact or not math.isfinite(cost):
             return 0.0
         return NEAR * max(0.0, cost - self.values[-1])
 

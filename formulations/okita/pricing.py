@@ -120,6 +120,8 @@ class Pricing:
     """Of what jobs do in a slot."""
     offered: list[tuple[int, Path]] = field(default_factory=list)
     """Jobs and schedules offered so far."""
+    _made: dict[tuple[int, int, bytes, bytes, bytes], Column] = field(default_factory=dict)
+    """Columns of schedules, which cuts are yet to be added to."""
 
     @cached_property
     def slots(self) -> int:
@@ -177,6 +179,22 @@ class Pricing:
             path: its schedule.
             earliest: first position at which it may be said to complete.
         """
+        cuts = self._diagrams[i].held(path) if self.cuts else np.zeros(0, dtype=np.int64)
+        uncut = self._uncut(i, path, earliest)
+        return replace(
+            uncut,
+            rows=np.append(uncut.rows, self._cuts_from + cuts),
+            values=np.append(uncut.values, np.ones(len(cuts))),
+        )
+
+    def _uncut(self, i: int, path: Path, earliest: int) -> Column:
+        """The same without its cuts."""
+        key = i, earliest, path.workers.tobytes(), path.server.tobytes(), path.flow.tobytes()
+        if key not in self._made:
+            self._made[key] = self._made_anew(i, path, earliest)
+        return self._made[key]
+
+    def _made_anew(self, i: int, path: Path, earliest: int) -> Column:
         instance, limits = self.instance, self.limits
         runs = np.flatnonzero(path.server >= 0)
         held = path.workers[:, limits.site] * limits.worker[i]
@@ -191,15 +209,14 @@ class Pricing:
             for t, r in zip(slot, site, strict=True)
         }
         features.update(((_SERVER, int(path.server[t]), int(t) + first), 1) for t in runs)
-        cuts = self._diagrams[i].held(path) if self.cuts else np.zeros(0, dtype=np.int64)
         end = max(path.last, earliest)
         features[ENDS] = end + 1
         late = float(self._free[i].flow_cost[end])
         return Column(
             block=i,
             cost=late + transfer_cost(instance, i, path),
-            rows=np.append(used + first * len(limits.site), self._cuts_from + cuts),
-            values=np.append(flat[used], np.ones(len(cuts))),
+            rows=used + first * len(limits.site),
+            values=flat[used],
             features=features,
             payload=path,
         )

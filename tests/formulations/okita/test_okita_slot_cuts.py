@@ -9,11 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import comes_to, followed, random_terms, tiny
 
-from formulations.okita import PROBLEM
+from formulations.okita import PROBLEM, construct, cut_rounds
 from formulations.okita.by_units import ByUnits
-from formulations.okita.columns import LEAST_MOVE, _Search
+from formulations.okita.columns import _Search
 from formulations.okita.construct import Planner
-from formulations.okita.cut_rounds import NEAR, ROUNDS_SEEN, CutRounds
+from formulations.okita.cut_rounds import (
+    FIRST_NEAR,
+    LEAST_MOVE,
+    LEAST_MOVE_TOGETHER,
+    NEAR,
+    ROUNDS_SEEN,
+    CutRounds,
+)
 from formulations.okita.job_moves import PricedJob
 from formulations.okita.joint_states import JointStates
 from formulations.okita.labels import cheapest_by_labels
@@ -339,15 +346,38 @@ def test_the_worth_of_cuts_of_one_slot_is_added_up():
     assert pricing.cut(None, cuts).worth_of_cuts(rows) == pytest.approx(worth)
 
 
-def test_rounds_end_where_the_last_of_them_moved_next_to_nothing():
-    rounds = CutRounds(tiny(0), lambda: True, LEAST_MOVE)
-    assert rounds.near_enough(200.0) == 0.0
-    rounds.values = [100.0 - ROUNDS_SEEN - 1.0, *[100.0] * ROUNDS_SEEN]
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_where_nothing_is_to_be_cut_the_bound_is_that_of_the_relaxation_to_the_end(seed):
+    """Which for one job is its optimum, however early the first relaxation may end."""
+    instance = tiny(seed, jobs=1)
+    optimum = PROBLEM.solve("problem_2_columns", instance).solution.objective
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(construct, "LARGEST_LATTICES", 0)
+        patch.setattr(cut_rounds, "FIRST_NEAR", 0.9)
+        search = _Search(instance, Options(), None, "safe")
+        search.plan()
+        search.bound = -np.inf  # one job's own is that already
+        search.cost = 3.0 * optimum  # or there would be nothing to look for
+        search.cut()
+    assert search.bound == pytest.approx(optimum)
+
+
+@pytest.mark.parametrize(
+    ("together", "least", "first"),
+    [(False, LEAST_MOVE, FIRST_NEAR), (True, LEAST_MOVE_TOGETHER, 0.0)],
+)
+def test_rounds_end_where_the_last_of_them_moved_next_to_nothing(together, least, first):
+    rounds = CutRounds(tiny(0), lambda: True, together)
+    assert (rounds.first_gap, rounds.near_enough(200.0)) == (first, 0.0)
+    rounds.values = [100.0 - 2 * least * 100.0, *[100.0] * ROUNDS_SEEN]
     assert rounds.move(200.0)
-    rounds.values[0] = 100.0 - LEAST_MOVE * 100.0 * (1 - 1e-6)
+    rounds.values[0] = 100.0 - least * 100.0 * (1 - 1e-6)
     assert not rounds.move(200.0)
-    rounds.values[0] = 100.0 - LEAST_MOVE * 100.0 * (1 + 1e-6)
+    rounds.values[0] = 100.0 - least * 100.0 * (1 + 1e-6)
     assert rounds.move(200.0)
     assert rounds.move(np.inf)
     assert rounds.near_enough(200.0) == pytest.approx(NEAR * 100.0)
     assert rounds.near_enough(np.inf) == 0.0
+    rounds.exact = True
+    assert (rounds.first_gap, rounds.near_enough(200.0)) == (0.0, 0.0)
