@@ -30,6 +30,8 @@ PAID = (0.0, 0.0, 0.3, 0.6)
 WARMTH = 0.01
 """How much more is kept, on average, at first; in the end nothing is. Part of what jobs cost more
 than each of them would alone. Nothing where planning a job takes so long that rounds are few."""
+SEARCHES = 2
+"""Searches from one schedule that all find no better one, after which a thread of them ends."""
 
 _FLAT = 1e-9  # relative difference of costs that is rounding
 
@@ -132,22 +134,25 @@ class Neighbourhoods:
 
 @contextmanager
 def beside(near: Neighbourhoods, seconds: float | None, rounds: int) -> Iterator[None]:
-    """Neighbourhoods on a thread of their own, as long as the block runs and there is time.
+    """Neighbourhoods on a thread of their own, while the block runs, there is time and they serve.
 
     What goes wrong there is raised after it.
 
     Args:
         near: nobody else may search it, or use its planner, meanwhile.
         seconds: wall time; None: no limit.
-        rounds: so many in vain, and they begin anew from the best.
+        rounds: so many in vain, and they begin anew from the best, or end if they did so in vain.
     """
     done, left = Event(), limit_left()
     clock = Clock(seconds, done)
 
     def search() -> None:
+        vain = 0
         with limited(left):
-            while not clock.over():
+            while not clock.over() and vain < SEARCHES:
+                before = near.best_cost
                 near.search(clock, rounds)
+                vain = 0 if near.best_cost < before else vain + 1
                 near.take(near.best)
 
     with ThreadPoolExecutor(1) as pool:

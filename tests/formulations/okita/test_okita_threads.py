@@ -106,6 +106,23 @@ def test_a_thread_begins_anew_from_the_best_as_long_as_there_is_time():
     assert not taken
 
 
+def test_a_thread_ends_when_two_searches_in_a_row_find_nothing():
+    near, searches, last = neighbourhoods_of(crowd()), [], threading.Event()
+
+    def search(clock, rounds):
+        searches.append(rounds)
+        if len(searches) in (1, 3):
+            near.best_cost -= 1.0
+        if len(searches) == 5:
+            last.set()
+
+    near.search, near.take = search, lambda paths: None
+    with beside(near, None, 7):
+        assert last.wait(60.0)
+        time.sleep(0.05)
+    assert searches == [7] * 5
+
+
 def test_what_goes_wrong_on_the_thread_is_raised():
     failed = threading.Event()
 
