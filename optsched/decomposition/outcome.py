@@ -63,7 +63,8 @@ class GenerationOptions:
     """Longest time of one such solve or dive."""
     branchings_tried: int = 1
     """Numbers to branch on for whose children the master problem is solved, before one is chosen;
-    1: none. Only in blocks of at most one column, where that takes no row of its own."""
+    1: none. Nodes are fewer then, and take longer: it is for pricing that does. Only in blocks of
+    at most one column, where it takes no row of its own."""
     stop: threading.Event | None = None
     """Set it from another thread to end with what is known so far."""
     on_progress: Callable[[float, Incumbent | None], object] | None = None
