@@ -13,7 +13,7 @@
    Where they have too many points for that, what time is left goes to neighbourhoods.
 
 With two threads, neighbourhoods of jobs that cannot be planned together go on beside the columns,
-to the end.
+as long as they find anything.
 """
 
 from __future__ import annotations
