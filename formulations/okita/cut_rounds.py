@@ -48,7 +48,7 @@ class CutRounds:
     @property
     def first_gap(self) -> float:
         """How far bound and value may be apart to be cut for the first time, relative."""
-        return 0.0 if self.values or self.exact or self.together else FIRST_NEAR
+        return 0.0 if self.values or self.together else FIRST_NEAR
 
     def near_enough(self, cost: float) -> float:
         """How far they may be apart to be cut again, money."""

@@ -25,8 +25,8 @@ from formulations.okita.job_moves import PricedJob
 from formulations.okita.joint_states import JointStates
 from formulations.okita.labels import cheapest_by_labels
 from formulations.okita.lattice import build_lattice
-from formulations.okita.one_job import path_along
-from formulations.okita.pricing import Pricing, SiteLimits
+from formulations.okita.one_job import path_along, path_cost
+from formulations.okita.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.slot_cuts import Actions, SlotCut, slot_cuts
 from formulations.okita.slot_diagram import SlotDiagram
 from formulations.okita.windows import windows
@@ -346,21 +346,34 @@ def test_the_worth_of_cuts_of_one_slot_is_added_up():
     assert pricing.cut(None, cuts).worth_of_cuts(rows) == pytest.approx(worth)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
-@given(SEEDS)
-def test_where_nothing_is_to_be_cut_the_bound_is_that_of_the_relaxation_to_the_end(seed):
-    """Which for one job is its optimum, however early the first relaxation may end."""
-    instance = tiny(seed, jobs=1)
-    optimum = PROBLEM.solve("problem_2_columns", instance).solution.objective
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(construct, "LARGEST_LATTICES", 0)
-        patch.setattr(cut_rounds, "FIRST_NEAR", 0.9)
+@pytest.mark.parametrize("seed", range(6))
+def test_where_nothing_is_to_be_cut_the_relaxation_is_solved_to_the_end(seed, monkeypatch):
+    instance = crowded(seed)
+    monkeypatch.setattr(construct, "LARGEST_LATTICES", 0)
+    monkeypatch.setattr(cut_rounds, "slot_cuts", lambda *_: [])
+    bounds = []
+    for near in (0.0, 0.9):
+        monkeypatch.setattr(cut_rounds, "FIRST_NEAR", near)
         search = _Search(instance, Options(), None, "safe")
         search.plan()
-        search.bound = -np.inf  # one job's own is that already
-        search.cost = 3.0 * optimum  # or there would be nothing to look for
+        search.bound, search.cost = -np.inf, 3.0 * search.cost  # or nothing would be looked for
         search.cut()
-    assert search.bound == pytest.approx(optimum)
+        bounds.append(search.bound)
+    assert bounds[1] == pytest.approx(bounds[0])
+
+
+def test_a_schedule_said_to_complete_later_is_another_column():
+    instance = crowded(0)
+    planner = Planner(instance)
+    span = windows(instance, known_cost=1e6, job_bounds=planner.floors)
+    pricing = Pricing(instance, planner.searches, span, SiteLimits.of(instance))
+    path = planner.alone[0][0]
+    end = path.last
+    for earliest in (0, end + 1, 0):
+        column = pricing.column(0, path, earliest)
+        assert column.features[ENDS] == max(end, earliest) + 1
+        late = instance.latency.cost(0, max(end, earliest)) - instance.latency.cost(0, end)
+        assert column.cost == pytest.approx(path_cost(instance, 0, path) + late)
 
 
 @pytest.mark.parametrize(
