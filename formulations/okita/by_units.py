@@ -161,6 +161,26 @@ def subtract(
 
 
 @njit_cached
+def climb(alpha: Floats, slope: Floats, gain: float) -> bool:
+    """Write prices of chunks one step on, Polyak's; whether there is anywhere to go.
+
+    Args:
+        alpha: read and written, shape (sites,), non-negative.
+        slope: chunks of each site left untrained, read; written where prices are to stay at 0.
+        gain: what the bound is to gain, money.
+    """
+    for r in range(len(alpha)):
+        if alpha[r] <= 0.0 and slope[r] < 0.0:
+            slope[r] = 0.0
+    length = (slope * slope).sum()
+    if length <= 1e-12:
+        return False
+    for r in range(len(alpha)):
+        alpha[r] = max(0.0, alpha[r] + gain / length * slope[r])
+    return True
+
+
+@njit_cached
 def _gains(
     earned: Floats,
     worker_price: Floats,
@@ -365,15 +385,9 @@ def _search(
                     pace, idle = pace / 2, 0
                     continue
             aim = price[f] if price[f] < np.inf else best + 0.1 * abs(best) + 1.0
-            for r in range(sites):
-                if alpha[r] <= 0.0 and slope[r] < 0.0:
-                    slope[r] = 0.0
-            length = (slope * slope).sum()
-            if length <= 1e-12 or best >= min(aim, cheap) - 1e-9 * max(1.0, abs(aim)):
+            met = best >= min(aim, cheap) - 1e-9 * max(1.0, abs(aim))
+            if met or not climb(alpha, slope, pace * (max(aim, bound) - bound)):
                 break
-            step = pace * (max(aim, bound) - bound) / length  # Polyak's, halved where it is in vain
-            for r in range(sites):
-                alpha[r] = max(0.0, alpha[r] + step * slope[r])
         alphas[f] = kept
         lowest = min(lowest, best)
     return lowest

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.by_units import ByUnits, earnings, subtract
+from formulations.okita.by_units import ByUnits, climb, earnings, subtract
 from formulations.okita.instance import Booleans, Floats, Integers
 from formulations.okita.one_job import JobTerms
 from optsched.jit import njit_cached
@@ -125,17 +125,9 @@ def _raise(
         if best >= aim or n + 1 == steps:
             break
         _miss(job, alpha, first, bounds, missing)
-        length = 0.0
-        for r in range(len(alpha)):
-            if alpha[r] <= 0.0 and missing[r] < 0.0:
-                missing[r] = 0.0
-            length += missing[r] ** 2
-        if length <= 1e-12:
-            break
         goal = aim if aim < np.inf else best + 0.1 * abs(best) + 1.0
-        step = pace * (max(goal, value) - value) / length  # Polyak's, halved where it is in vain
-        for r in range(len(alpha)):
-            alpha[r] = max(0.0, alpha[r] + step * missing[r])
+        if not climb(alpha, missing, pace * (max(goal, value) - value)):
+            break
     alpha[:] = kept
     if not filled:
         _fill(job, alpha, first, bounds)
@@ -153,17 +145,19 @@ def _miss(
         low, stands = np.inf, -1
         if not job.must_run[t]:
             low = bounds.ahead[t + 1, m] if begun else bounds.opening[t + 1]
-        if begun and m == 0 and t > job.earliest and job.flow_cost[t - 1] <= low:
-            return
+        ended = begun and m == 0 and t > job.earliest and job.flow_cost[t - 1] <= low
+        if ended:
+            low = job.flow_cost[t - 1]
         for s in range(sites):
             if job.server_price[t, s] < np.inf and (begun or first in (ANY, s)):
                 price = job.server_price[t, s] + bounds.amid[row(job, s, job.first[t, 0]), m]
                 if price < low:
                     low, stands = price, s
-        if stands < 0:
-            continue
-        begun = True
-        m = _miss_in_slot(job, alpha, bounds, t, stands, m, missing)
+        if stands >= 0:
+            begun = True
+            m = _miss_in_slot(job, alpha, bounds, t, stands, m, missing)
+        elif ended:
+            return
 
 
 @njit_cached

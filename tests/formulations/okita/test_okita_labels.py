@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import random_terms, tiny
 
-from formulations.okita import PROBLEM, columns, construct, labels
+from formulations.okita import PROBLEM, columns, construct, label_bounds, labels
 from formulations.okita.by_units import ByUnits
 from formulations.okita.charges import Charges
 from formulations.okita.check import check, cost
 from formulations.okita.columns import _Search
 from formulations.okita.construct import FreeCapacity, Planner
 from formulations.okita.job_prices import free_terms, priced_terms
-from formulations.okita.label_bounds import completion_bounds, labelled_job
+from formulations.okita.label_bounds import ANY, completion_bounds, labelled_job
 from formulations.okita.labels import cheapest_by_labels
 from formulations.okita.lattice import Levels, build_lattice, lattice_points
 from formulations.okita.one_job import cheapest_paths, path_schedule
@@ -129,6 +129,26 @@ def test_steps_on_prices_of_chunks_never_lower_a_bound_nor_raise_it_beyond_the_o
         assert (np.array(bounds) >= before - 1e-9).all()
         assert min(bounds) <= exact + 1e-7
         before = np.array(bounds)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_what_a_bound_leaves_untrained_is_its_slope_in_the_prices_of_chunks(seed):
+    """Bounds are concave in them: no bound lies above the tangent of another."""
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    i = int(rng.integers(instance.jobs))
+    terms = branched_terms(instance, i, rng)
+    job = labelled_job(ByUnits(instance, i), terms)
+    here, there = rng.exponential(2.0, (2, instance.sites))
+    worth, bounds = completion_bounds(job, here, ANY, np.inf, 1)
+    other, beyond = completion_bounds(job, there, ANY, np.inf, 1)
+    low, high = worth + bounds.opening[0], other + beyond.opening[0]
+    if not np.isfinite(low):
+        assert not np.isfinite(high)
+        return
+    slope = np.empty(instance.sites)
+    label_bounds._miss(job, here, ANY, bounds, slope)
+    assert high <= low + slope @ (there - here) + 1e-7
 
 
 def test_steps_close_half_of_what_charges_open_between_bounds_and_optimum():
