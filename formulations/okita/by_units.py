@@ -242,6 +242,19 @@ def _gains(
 
 
 @njit_cached
+def _fitting(server_price: Floats, most: Integers, top: int) -> Integers:
+    """Most workers of each slot, up to ``top``, wherever the server may stand; shape (slots,)."""
+    slots, sites = server_price.shape
+    fit = np.zeros(slots, dtype=np.int64)
+    for t in range(slots):
+        for s in range(sites):
+            if server_price[t, s] < np.inf:
+                fit[t] = max(fit[t], most[t, s].sum())
+        fit[t] = min(fit[t], top)
+    return fit
+
+
+@njit_cached
 def _search(
     alphas: Floats,
     worker_price: Floats,
@@ -305,6 +318,9 @@ def _search(
     slope, room = np.empty(sites), np.empty(sites, dtype=np.int64)
     spare, spare_at = np.empty(top + 1), np.empty(top + 1, dtype=np.int64)
     lowest = cheap = np.inf
+    fit = _fitting(server_price, most, top)
+    if fit.sum() < needed:
+        return lowest
     for f in range(len(alphas)):
         only = f if len(alphas) > 1 else -1
         alpha, kept = alphas[f].copy(), alphas[f].copy()
@@ -313,7 +329,7 @@ def _search(
             earnings(alpha, supply, move, share, earned)
             for t in range(slots):
                 _gains(
-                    earned, worker_price[t], server_price[t], least[t], most[t], -1, top,
+                    earned, worker_price[t], server_price[t], least[t], most[t], -1, fit[t],
                     gain[t], stands[t], room,
                 )  # fmt: skip
                 if only < 0:
@@ -321,7 +337,7 @@ def _search(
                     opens[t, :] = stands[t]
                     continue
                 _gains(
-                    earned, worker_price[t], server_price[t], least[t], most[t], only, top,
+                    earned, worker_price[t], server_price[t], least[t], most[t], only, fit[t],
                     opening[t], opens[t], room,
                 )  # fmt: skip
             value[0, :] = np.inf
@@ -330,7 +346,7 @@ def _search(
             for t in range(slots):
                 for n in range(top + 1):
                     low, k = (np.inf if must_run[t] else value[t, n]), 0
-                    for more in range(1, n + 1):
+                    for more in range(1, min(n, fit[t]) + 1):
                         before = value[t, n - more]
                         if before < np.inf:
                             added = gain[t, more] if more < n else opening[t, more]

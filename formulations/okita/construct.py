@@ -30,6 +30,7 @@ from formulations.okita.one_job import (
 from formulations.okita.pricing import SitePrices
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import affordable, least_slots, site_bounds, slots_needed
+from optsched.jit import njit_cached
 
 QUICK_LATTICE = 2000
 """Most points of a lattice that is searched even where planning is to be quick."""
@@ -79,13 +80,40 @@ class FreeCapacity:
         use = self.instance.ps_demand[schedule.server_job]
         np.subtract.at(self._left, (schedule.server_slot - 1, schedule.server_site), use)
 
-    def hold(self, i: int, path: Path, share: int = 1) -> None:
-        """Take what a job's schedule uses; with share -1 give it back."""
+    def hold(self, i: int, path: Path, share: int = 1) -> bool:
+        """Take what a job's schedule uses; with share -1 give it back.
+
+        Returns:
+            Whether there was as much.
+        """
         instance, first = self.instance, int(self.instance.release_slot[i])
         left = self.between(first, len(path.server))
-        left -= share * path.workers[:, :, None] * instance.worker_demand[i]
-        runs = np.flatnonzero(path.server >= 0)
-        left[runs, path.server[runs]] -= share * instance.ps_demand[i]
+        worker, server = instance.worker_demand[i], instance.ps_demand[i]
+        return _hold(left, path.workers, path.server, share * worker, share * server)
+
+    def hold_if_free(self, i: int, path: Path) -> bool:
+        """The same if there is as much; whether there is."""
+        free = self.hold(i, path)
+        if not free:
+            self.hold(i, path, -1)
+        return free
+
+
+@njit_cached
+def _hold(
+    left: Integers, workers: Integers, server: Integers, each: Integers, own: Integers
+) -> bool:
+    """Take from what is left, shape (slots, sites, resources); whether nothing is below 0 then."""
+    slots, sites, resources = left.shape
+    free = True
+    for t in range(slots):
+        for r in range(sites):
+            for k in range(resources):
+                left[t, r, k] -= workers[t, r] * each[k]
+                if r == server[t]:
+                    left[t, r, k] -= own[k]
+                free = free and left[t, r, k] >= 0
+    return free
 
 
 @dataclass(frozen=True, eq=False)

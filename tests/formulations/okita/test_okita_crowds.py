@@ -82,7 +82,7 @@ def test_what_a_schedule_holds_can_be_given_back():
     path = Planner(instance).optimum(0, None)
     by_rows, by_path = FreeCapacity(instance), FreeCapacity(instance)
     by_rows.take(path_schedule(instance, 0, path))
-    by_path.hold(0, path)
+    assert by_path.hold(0, path)
     slots = len(path.server)
     first = int(instance.release_slot[0])
     assert (by_rows.between(first, slots) == by_path.between(first, slots)).all()
@@ -90,6 +90,24 @@ def test_what_a_schedule_holds_can_be_given_back():
     other.hold(0, path, -1)
     assert (other.between(first, slots) == instance.capacity).all()
     assert by_path.end >= first > other.end == 0
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.integers(-1, 1))
+def test_a_schedule_is_held_if_the_sites_have_just_as_much_and_not_one_unit_less(seed, more):
+    instance, rng = tiny(seed, jobs=2), np.random.default_rng(seed)
+    path = Planner(instance).optimum(0, None)
+    first, slots = int(instance.release_slot[0]), len(path.server)
+    beside, room = FreeCapacity(instance), FreeCapacity(instance)
+    beside.hold(0, path)
+    needed = instance.capacity - beside.between(first, slots)
+    used = np.argwhere(needed > 0)
+    left = room.between(first, slots)
+    left[:] = needed
+    left[tuple(used[rng.integers(len(used))])] += more
+    before = left.copy()
+    assert room.hold_if_free(0, path) == (more >= 0)
+    assert (before - left == (needed if more >= 0 else 0)).all()
 
 
 def test_latencies_that_no_solver_may_see_leave_a_schedule_and_a_bound():
