@@ -7,7 +7,7 @@
    certified Lagrangian bound.
 3. Jobs are planned together, slot by slot, at the prices before and after the cuts: as far above
    the bound as is quick. If that is not enough, neighbourhoods go on, jobs paying part of the
-   prices.
+   prices or taking what the last relaxation chooses in part.
 4. Branching is on when a job completes, then on the workers at a site and on the site of the server
    in a slot, where children gain most by the columns known; at nodes too jobs are planned together.
    Where they have too many points for that, what time is left goes to neighbourhoods.
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -29,7 +30,7 @@ from formulations.okita.construct import Planner
 from formulations.okita.cut_rounds import CutRounds
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.neighbourhoods import Neighbourhoods, beside
-from formulations.okita.one_job import Path, path_of, path_schedule
+from formulations.okita.one_job import Path, path_cost, path_of, path_schedule
 from formulations.okita.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
@@ -177,6 +178,8 @@ class _Search(BestKnown):
             )
             if found.prices is not None:
                 self.priced = pricing, found.prices
+                if self.near is not None:
+                    self.near.chosen = self._chosen(found)
                 if self.near is not None and not pricing.cuts:  # later prices are in part of cuts
                     self.near.prices = pricing.prices(found.prices)
             self.raise_bound(found.bound)
@@ -190,6 +193,15 @@ class _Search(BestKnown):
             rounds.exact = more is None  # at its optimum there may be something to cut yet
             pricing = more or pricing
         return pricing
+
+    def _chosen(self, found: ColumnSolution) -> dict[int, list[tuple[Path, float]]]:
+        """Schedules by job that a relaxation chooses in part, and how far."""
+        chosen: dict[int, list[tuple[Path, float]]] = {}
+        for column, share in found.chosen:
+            i, path = column.block, column.payload
+            own = replace(path, price=path_cost(self.instance, i, path))
+            chosen.setdefault(i, []).append((own, share))
+        return chosen
 
     @cached_property
     def span(self) -> Windows:

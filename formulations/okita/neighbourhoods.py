@@ -1,13 +1,15 @@
 """A schedule made better by taking jobs out and planning them anew, a few at a time.
 
-Where the sites' capacities have prices, jobs pay part of them half of the time: those planned first
-leave to the others what these need more. What costs a little more than before is kept at times,
-ever more rarely as the time passes and nothing better is found.
+Where a relaxation is known, half of the jobs are not planned but take one of the schedules that it
+chooses in part, as likely as it does: these make room for each other. Where the sites' capacities
+have prices, jobs pay part of them half of the time: those planned first leave to the others what
+these need more. What costs a little more than before is kept at times, ever more rarely as the time
+passes and nothing better is found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from threading import Event
@@ -15,15 +17,17 @@ from threading import Event
 import numpy as np
 
 from formulations.okita.construct import FreeCapacity, Planner
-from formulations.okita.instance import Floats, Instance
+from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.one_job import Path, path_schedule
 from formulations.okita.pricing import SitePrices
 from formulations.okita.schedule import Schedule
 from optsched.clock import Clock
 from optsched.jit import limit_left, limited
 
-LARGEST_NEIGHBOURHOOD = 5
-"""Most jobs taken out at a time."""
+LARGEST_NEIGHBOURHOOD, LARGEST_GUIDED = 5, 8
+"""Most jobs taken out at a time; where a relaxation is known."""
+GUIDED = 0.5
+"""Part of the jobs that take a schedule which it chooses in part, if one fits."""
 
 PAID = (0.0, 0.0, 0.3, 0.6)
 """Parts of the prices that jobs pay, one of them drawn each time."""
@@ -52,6 +56,8 @@ class Neighbourhoods:
         """Told each schedule that is better than all before."""
         self.prices: SitePrices | None = None
         """Of capacities, if they are known."""
+        self.chosen: Mapping[int, Sequence[tuple[Path, float]]] = {}
+        """Schedules by job that a relaxation chooses in part, and how far; at what they cost."""
         self.take(paths)
         self.planned: list[tuple[int, Path]] = list(enumerate(self.paths))
         self._rng = np.random.default_rng(0)
@@ -97,7 +103,7 @@ class Neighbourhoods:
             clock: looked at before every job.
         """
         instance, rng = self.instance, self._rng
-        most = min(LARGEST_NEIGHBOURHOOD, instance.jobs)
+        most = min(LARGEST_GUIDED if self.chosen else LARGEST_NEIGHBOURHOOD, instance.jobs)
         count = int(rng.integers(min(2, most), most, endpoint=True))
         middle = instance.release_slot[rng.integers(instance.jobs)]
         apart = np.abs(instance.release_slot - middle) + rng.uniform(0.0, 3.0, instance.jobs)
@@ -105,14 +111,17 @@ class Neighbourhoods:
         room = self._room.copy()
         for i in out.tolist():
             room.hold(i, self.paths[i], -1)
-        spare = sum(self.paths[i].price for i in out.tolist())
         more = _FLAT * self.cost + warmth * rng.exponential() * (self.cost - self.floors.sum())
         paid = float(rng.choice(PAID))
         prices = None if self.prices is None or not paid else self.prices.scaled(paid)
-        found: dict[int, Path] = {}
-        left = float(self.floors[out].sum())
-        for i in out.tolist():
-            if len(found) < count - 1:
+        found = self._taken(out, room)
+        rest = [i for i in out.tolist() if i not in found]
+        spare = sum(self.paths[i].price for i in out.tolist())
+        spare -= sum(path.price for path in found.values())
+        for n, i in enumerate(rest):
+            if spare - self.floors[rest[n:]].sum() < -more or clock.over():
+                return
+            if n + 1 < len(rest):
                 slots = self.paths[i].last + 2
                 path = self.planner.optimum(i, room, prices, quick=True, slots=slots)
             else:  # it leaves nothing to anybody, and what it may cost is known
@@ -121,15 +130,27 @@ class Neighbourhoods:
                     return
                 path = cheapest
             room.hold(i, path)
+            self.planned.append((i, path))
             found[i] = path
-            spare, left = spare - path.price, left - float(self.floors[i])
-            if spare - left < -more or (len(found) < count and clock.over()):
-                return
+            spare -= path.price
+        if spare < -more:
+            return
         self._room = room
-        self.planned.extend(found.items())
         for i, path in found.items():
             self.paths[i] = path
         self.cost -= spare
+
+    def _taken(self, out: Integers, room: FreeCapacity) -> dict[int, Path]:
+        """What some of the jobs take of what the relaxation chooses, held."""
+        rng, taken = self._rng, dict[int, Path]()
+        for i in out[rng.random(len(out)) < GUIDED].tolist():
+            own = self.chosen.get(i, ())
+            turn = rng.exponential(size=len(own)) / np.array([share for _, share in own])
+            for n in np.argsort(turn).tolist():
+                if room.hold_if_free(i, own[n][0]):
+                    taken[i] = own[n][0]
+                    break
+        return taken
 
 
 @contextmanager

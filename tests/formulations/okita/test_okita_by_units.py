@@ -1,5 +1,7 @@
 """Pricing by units of work, neighbourhoods: against exact search and listing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from formulations.okita import PROBLEM, construct, neighbourhoods
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check, cost
-from formulations.okita.construct import Planner
+from formulations.okita.construct import FreeCapacity, Planner
 from formulations.okita.job_prices import free_terms
 from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
@@ -108,9 +110,20 @@ def drawn_prices(instance, rng, slots):
     )
 
 
+def half_chosen(instance):
+    """Of each job half of its best schedule alone, and half of one beside the others."""
+    planner = Planner(instance)
+    made = planner.greedy()
+    return {
+        i: [(path, 0.5), (path_of(instance, i, made), 0.5)]
+        for i, (path, _) in enumerate(planner.alone)
+    }
+
+
+@pytest.mark.parametrize("guided", [False, True])
 @pytest.mark.parametrize("priced", [False, True])
 @pytest.mark.parametrize("warmth", [0.0, 0.02, 10.0])
-def test_neighbourhoods_never_make_a_schedule_dearer(monkeypatch, priced, warmth):
+def test_neighbourhoods_never_make_a_schedule_dearer(monkeypatch, priced, warmth, guided):
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
     monkeypatch.setattr(neighbourhoods, "WARMTH", warmth)
     planner = Planner(instance)
@@ -118,6 +131,8 @@ def test_neighbourhoods_never_make_a_schedule_dearer(monkeypatch, priced, warmth
     near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(6)], planner.floors)
     if priced:
         near.prices = drawn_prices(instance, np.random.default_rng(0), 3)
+    if guided:
+        near.chosen = half_chosen(instance)
     before = near.best_cost
     near.search(Clock(None), 40)
     assert check(instance, near.schedule) == []
@@ -127,6 +142,38 @@ def test_neighbourhoods_never_make_a_schedule_dearer(monkeypatch, priced, warmth
     assert near.cost == pytest.approx(sum(path.price for path in near.paths))
     if not warmth:
         assert near.cost == near.best_cost
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_jobs_that_may_follow_an_optimum_come_to_cost_no_more(seed):
+    instance = tiny(seed, jobs=4)
+    best = PROBLEM.solve("problem_2_columns", instance).schedule
+    planner = Planner(instance)
+    made = planner.greedy()
+    near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(4)], planner.floors)
+    near.chosen = {i: [(path_of(instance, i, best), 1.0)] for i in range(4)}
+    near.search(Clock(None), 200)
+    assert near.best_cost == pytest.approx(cost(instance, best))
+
+
+def test_jobs_take_what_a_relaxation_chooses_as_often_as_it_does_and_only_what_fits():
+    instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
+    planner = Planner(instance)
+    (path, _), empty = planner.alone[0], FreeCapacity(instance)
+    other = replace(path, price=path.price + 1.0)
+    near = Neighbourhoods(planner, [own for own, _ in planner.alone], planner.floors)
+    near.chosen = {0: [(path, 0.8), (other, 0.2)]}
+    out = np.arange(6)
+    taken = [near._taken(out, empty.copy()) for _ in range(2000)]
+    assert {i for one in taken for i in one} == {0}
+    assert np.mean([0 in one for one in taken]) == pytest.approx(0.5, abs=0.05)
+    took = [one[0].price for one in taken if 0 in one]
+    assert np.mean(np.isclose(took, path.price)) == pytest.approx(0.8, abs=0.05)
+    full = FreeCapacity(instance)
+    full.between(1, 40)[:] = 0
+    assert not any(near._taken(out, full) for _ in range(20))
+    assert not full.between(1, 40).any()
 
 
 def test_neighbourhoods_make_nothing_where_there_is_no_time():

@@ -15,7 +15,7 @@ from formulations.okita.check import check, cost
 from formulations.okita.columns import problem_2_columns
 from formulations.okita.construct import Planner
 from formulations.okita.neighbourhoods import Neighbourhoods, beside
-from formulations.okita.one_job import path_of
+from formulations.okita.one_job import path_cost, path_of
 from formulations.okita.windows import affordable, flow_cut_off
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -121,6 +121,20 @@ def test_a_thread_ends_when_two_searches_in_a_row_find_nothing():
         assert last.wait(60.0)
         time.sleep(0.05)
     assert searches == [7] * 5
+
+
+def test_neighbourhoods_are_told_what_the_last_relaxation_chooses_and_what_it_costs():
+    instance = crowd()
+    search = columns._Search(instance, Options(), None, "safe")
+    search.plan()
+    near = search.neighbourhoods()
+    assert not near.chosen
+    search.cut()
+    for i in range(instance.jobs):
+        assert sum(share for _, share in near.chosen[i]) == pytest.approx(1.0)
+        for path, _ in near.chosen[i]:
+            assert path.price == pytest.approx(path_cost(instance, i, path))
+    assert any(len(own) > 1 for own in near.chosen.values())
 
 
 def test_what_goes_wrong_on_the_thread_is_raised():
