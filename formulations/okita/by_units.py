@@ -66,7 +66,7 @@ class ByUnits:
         """Units of work that all chunks take at least."""
         return int(self.instance.most_workers[self.job])
 
-    @property
+    @cached_property
     def top(self) -> int:
         """Most units of a schedule within the job's levels."""
         levels = self.levels

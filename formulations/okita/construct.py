@@ -80,40 +80,56 @@ class FreeCapacity:
         use = self.instance.ps_demand[schedule.server_job]
         np.subtract.at(self._left, (schedule.server_slot - 1, schedule.server_site), use)
 
-    def hold(self, i: int, path: Path, share: int = 1) -> bool:
-        """Take what a job's schedule uses; with share -1 give it back.
-
-        Returns:
-            Whether there was as much.
-        """
-        instance, first = self.instance, int(self.instance.release_slot[i])
-        left = self.between(first, len(path.server))
-        worker, server = instance.worker_demand[i], instance.ps_demand[i]
-        return _hold(left, path.workers, path.server, share * worker, share * server)
+    def hold(self, i: int, path: Path, share: int = 1) -> None:
+        """Take what a job's schedule uses; with share -1 give it back."""
+        self._hold(i, path, share, False)
 
     def hold_if_free(self, i: int, path: Path) -> bool:
-        """The same if there is as much; whether there is."""
-        free = self.hold(i, path)
-        if not free:
-            self.hold(i, path, -1)
-        return free
+        """Take it if there is as much; whether there is."""
+        return self._hold(i, path, 1, True)
+
+    def _hold(self, i: int, path: Path, share: int, if_free: bool) -> bool:
+        instance, first = self.instance, int(self.instance.release_slot[i])
+        left = self.between(first, len(path.server))
+        worker, server = share * instance.worker_demand[i], share * instance.ps_demand[i]
+        return _hold(left, path.workers, path.server, worker, server, if_free)
 
 
 @njit_cached
 def _hold(
-    left: Integers, workers: Integers, server: Integers, each: Integers, own: Integers
+    left: Integers,
+    workers: Integers,
+    server: Integers,
+    each: Integers,
+    own: Integers,
+    if_free: bool,
 ) -> bool:
-    """Take from what is left, shape (slots, sites, resources); whether nothing is below 0 then."""
+    """Take what workers and servers use from what is left, if asked to only where there is as much.
+
+    Args:
+        left: written, shape (slots, sites, resources).
+        workers: shape (slots, sites).
+        server: its site in each slot, -1 in a pause.
+        each: taken by a worker, shape (resources,).
+        own: taken by the server.
+        if_free: whether nothing is to be below 0 then.
+
+    Returns:
+        Whether it was taken.
+    """
     slots, sites, resources = left.shape
-    free = True
-    for t in range(slots):
-        for r in range(sites):
-            for k in range(resources):
-                left[t, r, k] -= workers[t, r] * each[k]
-                if r == server[t]:
-                    left[t, r, k] -= own[k]
-                free = free and left[t, r, k] >= 0
-    return free
+    for turn in range(2 if if_free else 1):
+        for t in range(slots):
+            for r in range(sites):
+                if workers[t, r] == 0 and server[t] != r:
+                    continue
+                for k in range(resources):
+                    use = workers[t, r] * each[k] + (own[k] if server[t] == r else 0)
+                    if not if_free or turn == 1:
+                        left[t, r, k] -= use
+                    elif use > left[t, r, k]:
+                        return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,7 +82,7 @@ def test_what_a_schedule_holds_can_be_given_back():
     path = Planner(instance).optimum(0, None)
     by_rows, by_path = FreeCapacity(instance), FreeCapacity(instance)
     by_rows.take(path_schedule(instance, 0, path))
-    assert by_path.hold(0, path)
+    by_path.hold(0, path)
     slots = len(path.server)
     first = int(instance.release_slot[0])
     assert (by_rows.between(first, slots) == by_path.between(first, slots)).all()
