@@ -130,12 +130,12 @@ class Neighbourhoods:
                     return
                 path = cheapest
             room.hold(i, path)
-            self.planned.append((i, path))
             found[i] = path
             spare -= path.price
         if spare < -more:
             return
         self._room = room
+        self.planned.extend(found.items())
         for i, path in found.items():
             self.paths[i] = path
         self.cost -= spare

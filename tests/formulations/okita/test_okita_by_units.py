@@ -1,6 +1,7 @@
 """Pricing by units of work, neighbourhoods: against exact search and listing."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -174,6 +175,23 @@ def test_jobs_take_what_a_relaxation_chooses_as_often_as_it_does_and_only_what_f
     full.between(1, 40)[:] = 0
     assert not any(near._taken(out, full) for _ in range(20))
     assert not full.between(1, 40).any()
+
+
+def test_only_what_is_kept_is_told_to_the_columns():
+    instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
+    planner = Planner(instance)
+    near = Neighbourhoods(planner, [own for own, _ in planner.alone], planner.floors)
+    near.chosen = half_chosen(instance)
+    refuses = {"cheaper": lambda *of: None, "beyond": False, "instance": instance}
+    near.planner = SimpleNamespace(optimum=planner.optimum, **refuses)
+    near.search(Clock(None), 20)
+    kept = {(i, path.workers.tobytes(), path.server.tobytes()) for i, path in near.planned}
+    may = {
+        (i, path.workers.tobytes(), path.server.tobytes())
+        for i, own in near.chosen.items()
+        for path, _ in own
+    }
+    assert kept <= may  # whoever was planned was planned in vain
 
 
 def test_neighbourhoods_make_nothing_where_there_is_no_time():
