@@ -68,7 +68,7 @@ RELAX_SHARE = 0.5
 CUTS_SHARE, CUTS_SHARE_BESIDE = 0.4, 0.8
 """Part of the time by which the last cut is made; with neighbourhoods on a thread of their own."""
 SMOOTHING = 0.1
-"""Weight of the best prices in pricing, lower than elsewhere: at 0.5 bounds took longer here."""
+"""Weight of the best prices against the last ones in pricing."""
 BRANCHINGS_TRIED = 8
 """Branchings whose children are looked at, of which one is chosen: nodes take seconds."""
 HEURISTIC_SECONDS = 2.0
@@ -183,8 +183,8 @@ class _Search(BestKnown):
                 self.priced = pricing, found.prices
                 if self.near is not None:
                     self.near.chosen = self._chosen(found)
-                if self.near is not None and not pricing.cuts:  # later prices are in part of cuts
-                    self.near.prices = pricing.prices(found.prices)
+                    if not pricing.cuts:  # later prices are in part of cuts
+                        self.near.prices = pricing.prices(found.prices)
             self.raise_bound(found.bound)
             if found.limit not in (None, Limit.GAP) or not found.chosen or not self.go_on():
                 break

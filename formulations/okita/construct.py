@@ -80,15 +80,18 @@ class FreeCapacity:
         use = self.instance.ps_demand[schedule.server_job]
         np.subtract.at(self._left, (schedule.server_slot - 1, schedule.server_site), use)
 
-    def hold(self, i: int, path: Path, share: int = 1) -> None:
-        """Take what a job's schedule uses; with share -1 give it back."""
-        self._hold(i, path, share, False)
+    def hold(self, i: int, path: Path, share: int = 1, *, if_free: bool = False) -> bool:
+        """Take what a job's schedule uses; with share -1 give it back.
 
-    def hold_if_free(self, i: int, path: Path) -> bool:
-        """Take it if there is as much; whether there is."""
-        return self._hold(i, path, 1, True)
+        Args:
+            i: the job.
+            path: its schedule.
+            share: how often.
+            if_free: whether to take it only where there is as much.
 
-    def _hold(self, i: int, path: Path, share: int, if_free: bool) -> bool:
+        Returns:
+            Whether it was taken.
+        """
         instance, first = self.instance, int(self.instance.release_slot[i])
         left = self.between(first, len(path.server))
         worker, server = share * instance.worker_demand[i], share * instance.ps_demand[i]
@@ -104,7 +107,7 @@ def _hold(
     own: Integers,
     if_free: bool,
 ) -> bool:
-    """Take what workers and servers use from what is left, if asked to only where there is as much.
+    """Take what workers and servers use; whether it was taken.
 
     Args:
         left: written, shape (slots, sites, resources).
@@ -113,19 +116,16 @@ def _hold(
         each: taken by a worker, shape (resources,).
         own: taken by the server.
         if_free: whether nothing is to be below 0 then.
-
-    Returns:
-        Whether it was taken.
     """
     slots, sites, resources = left.shape
-    for turn in range(2 if if_free else 1):
+    for turn in range(0 if if_free else 1, 2):  # look whether there is as much, then take it
         for t in range(slots):
             for r in range(sites):
                 if workers[t, r] == 0 and server[t] != r:
                     continue
                 for k in range(resources):
                     use = workers[t, r] * each[k] + (own[k] if server[t] == r else 0)
-                    if not if_free or turn == 1:
+                    if turn == 1:
                         left[t, r, k] -= use
                     elif use > left[t, r, k]:
                         return False

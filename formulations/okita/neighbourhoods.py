@@ -147,7 +147,7 @@ class Neighbourhoods:
             own = self.chosen.get(i, ())
             turn = rng.exponential(size=len(own)) / np.array([share for _, share in own])
             for n in np.argsort(turn).tolist():
-                if room.hold_if_free(i, own[n][0]):
+                if room.hold(i, own[n][0], if_free=True):
                     taken[i] = own[n][0]
                     break
         return taken

@@ -106,7 +106,7 @@ def test_a_schedule_is_held_if_the_sites_have_just_as_much_and_not_one_unit_less
     left[:] = needed
     left[tuple(used[rng.integers(len(used))])] += more
     before = left.copy()
-    assert room.hold_if_free(0, path) == (more >= 0)
+    assert room.hold(0, path, if_free=True) == (more >= 0)
     assert (before - left == (needed if more >= 0 else 0)).all()
 
 
