@@ -177,6 +177,23 @@ def test_jobs_take_what_a_relaxation_chooses_as_often_as_it_does_and_only_what_f
     assert not full.between(1, 40).any()
 
 
+@pytest.mark.parametrize(("more", "kept"), [(-1e-3, True), (1e-3, False)])
+def test_what_all_jobs_take_is_kept_if_it_is_just_cheaper_and_not_if_just_dearer(
+    monkeypatch, more, kept
+):
+    instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
+    planner = Planner(instance)
+    made = planner.greedy()
+    paths = [path_of(instance, i, made) for i in range(6)]
+    near = Neighbourhoods(planner, paths, planner.floors)
+    near.chosen = {i: [(replace(own, price=own.price + more), 1.0)] for i, own in enumerate(paths)}
+    monkeypatch.setattr(neighbourhoods, "GUIDED", 1.0)
+    before = near.cost
+    near._round(0.0, Clock(None))
+    assert near.cost < before if kept else near.cost == before
+    assert near.cost == pytest.approx(sum(path.price for path in near.paths))
+
+
 def test_only_what_is_kept_is_told_to_the_columns():
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
     planner = Planner(instance)
