@@ -47,42 +47,37 @@ def cheapest_transport(
     sites = len(supply)
     flow[:, :] = 0
     left, free = supply.copy(), room.copy()
-    sources, targets = np.flatnonzero(left > 0), np.flatnonzero(free > 0)  # few, often
-    far = np.full(2 * sites, np.inf)
-    before = np.full(2 * sites, -1)
+    far = np.empty(2 * sites)
+    before = np.empty(2 * sites, dtype=np.int64)
     total = 0.0
     while amount > 0:
-        for r in sources:
+        for r in range(sites):
             far[r] = 0.0 if left[r] > 0 else np.inf
+            far[sites + r] = np.inf
             before[r] = -1
-        for v in targets:
-            far[sites + v] = np.inf
         changed = True
         while changed:
             changed = False
-            for r in sources:
+            for r in range(sites):
                 if far[r] == np.inf:
                     continue
-                for v in targets:
+                for v in range(sites):
                     if far[r] + price[r, v] < far[sites + v] - 1e-12:
                         far[sites + v] = far[r] + price[r, v]
                         before[sites + v] = r
                         changed = True
-            if not changed:
-                break
-            changed = False
-            for v in targets:
+            for v in range(sites):
                 if far[sites + v] == np.inf:
                     continue
-                for r in sources:
+                for r in range(sites):
                     if flow[r, v] > 0 and far[sites + v] - price[r, v] < far[r] - 1e-12:
                         far[r] = far[sites + v] - price[r, v]
                         before[r] = sites + v
                         changed = True
         goal = -1
-        for v in targets:
+        for v in range(sites):
             if free[v] > 0 and (goal < 0 or far[sites + v] < far[sites + goal]):
-                goal = int(v)
+                goal = v
         if goal < 0 or far[sites + goal] == np.inf:
             return np.inf
         push, node = min(free[goal], amount), sites + goal
