@@ -56,7 +56,7 @@ class TreeSearch:
             math.inf if options.iteration_limit is None else options.iteration_limit,
             options.stop,
         )
-        master = RestrictedMaster(problem.lower, problem.upper, problem.blocks)
+        master = RestrictedMaster(problem.lower, problem.upper, problem.blocks, problem.tight)
         master.add(problem.initial)
         self.generator = Generator(
             master,

@@ -71,12 +71,19 @@ class RestrictedMaster:
     """min cost of columns, subject to coupling rows, numbers per block, and branching's rows.
 
     Rows in HiGHS: blocks, then coupling and counting rows as they come. A coupling row that
-    choosing nothing satisfies comes once an optimum breaks it: of many, few ever matter. Other rows
-    have an artificial column of their own, so that the problem is always feasible until
-    :attr:`phase` is strict. A node's limits are entered by bounds alone; nothing is rebuilt.
+    choosing nothing satisfies comes once an optimum breaks it, if it was not expected to be tight:
+    of many, few ever matter. Other rows have an artificial column of their own, so that the problem
+    is always feasible until :attr:`phase` is strict. A node's limits are entered by bounds alone;
+    nothing is rebuilt.
     """
 
-    def __init__(self, lower: Floats, upper: Floats, blocks: Sequence[ColumnBlock]) -> None:
+    def __init__(
+        self,
+        lower: Floats,
+        upper: Floats,
+        blocks: Sequence[ColumnBlock],
+        tight: Sequence[int] = (),
+    ) -> None:
         self.pool = ColumnPool(len(lower))
         self.limits = Limits.of(blocks)
         self.phase = Phase.PENALISED
@@ -94,9 +101,11 @@ class RestrictedMaster:
         self._add_rows(nothing, self.limits.lower, self.limits.upper)
         for row, least in enumerate(self.limits.lower):
             self._add_artificial(row, max(least, 1.0))  # branching may ask for a column of any
-        asked = np.flatnonzero((lower > 0) | (upper < 0))
-        self._enter_rows(asked)
-        for row in asked.tolist():
+        asked = (lower > 0) | (upper < 0)
+        early = asked.copy()
+        early[np.asarray(tight, dtype=np.int64)] = True
+        self._enter_rows(np.flatnonzero(early))
+        for row in np.flatnonzero(asked).tolist():
             side = lower[row] if lower[row] > 0 else upper[row]
             self._add_artificial(int(self._row[row]), float(side))
 

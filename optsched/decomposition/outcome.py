@@ -27,6 +27,7 @@ class ColumnProblem(Protocol):
     price: Price
     initial: tuple[Column, ...]
     known: tuple[Column, ...]
+    tight: tuple[int, ...]
     branching: int
     rank: Rank
     finish: Finish | None

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched import Model, solve
-from optsched.decomposition import Column, ColumnBlock
+from optsched.decomposition import Column, ColumnBlock, ColumnGeneration
 from optsched.decomposition.master import RestrictedMaster
+from optsched.errors import InputError
 
 
 def one_of_each(rng, blocks, columns, rows):
@@ -34,8 +35,9 @@ def test_its_value_is_that_with_every_row_and_rows_it_was_not_given_are_free_and
     columns = one_of_each(rng, blocks, 5, rows)
     room = rng.integers(1, 3 * blocks + 1, rows).astype(float)
     asked = np.where(rng.random(rows) < 0.2, np.minimum(room, 1.0), -np.inf)
-    master = RestrictedMaster(asked, room, [ColumnBlock(lower=0)] * blocks)
     gain = rng.integers(5, 25, blocks)  # what a block earns by its one column
+    tight = np.flatnonzero(rng.random(rows) < 0.3)
+    master = RestrictedMaster(asked, room, [ColumnBlock(lower=0)] * blocks, tight.tolist())
     master.add([Column(c.block, c.cost - gain[c.block], c.rows, c.values) for c in columns])
     point = master.solve()
     m = Model("all rows")
@@ -58,6 +60,23 @@ def test_its_value_is_that_with_every_row_and_rows_it_was_not_given_are_free_and
     assert (held >= asked - 1e-6).all()
     absent = rows - given_to_highs(master)
     assert (point.duals == 0).sum() >= absent
+
+
+def test_rows_expected_to_be_tight_are_there_before_an_optimum_breaks_them():
+    sides, blocks = (np.full(3, -np.inf), np.array([1.0, 9.0, 9.0])), [ColumnBlock()] * 2
+    master = RestrictedMaster(*sides, blocks, tight=[0, 2])
+    assert given_to_highs(master) == 2
+    master.add([Column(b, cost, np.arange(3), np.ones(3)) for b in range(2) for cost in (0.0, 1.0)])
+    point = master.solve()
+    assert given_to_highs(master) == 2
+    assert point.shortfall > 0  # both blocks want a column, one has room
+    assert point.duals[1] == 0.0
+
+
+@pytest.mark.parametrize("row", [-1, 2])
+def test_a_row_expected_to_be_tight_is_one_of_those_there_are(row):
+    with pytest.raises(InputError, match="tight"):
+        ColumnGeneration([-np.inf] * 2, [1.0] * 2, [ColumnBlock()], lambda *of: None, tight=[row])
 
 
 def test_a_row_comes_with_what_columns_have_in_it_once_an_optimum_breaks_it():
