@@ -256,6 +256,7 @@ class _Search(BestKnown):
             pricing,
             initial=list(pricing.known()),
             known=known,
+            tight=pricing.tight,
             branching=1,
             rank=lambda feature: float(feature == ENDS),
             finish=None if together is None else partial(self.finish, together, pricing),

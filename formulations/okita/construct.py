@@ -92,22 +92,27 @@ class FreeCapacity:
         Returns:
             Whether it was taken.
         """
+        if if_free and self.lacking(i, path) is not None:
+            return False
+        worker, server = self.instance.worker_demand[i], self.instance.ps_demand[i]
+        left = self.between(int(self.instance.release_slot[i]), len(path.server))
+        _take(left, path.workers, path.server, share * worker, share * server)
+        return True
+
+    def lacking(self, i: int, path: Path) -> tuple[int, int] | None:
+        """The first slot, from 1 on, and site where there is less than a job's schedule uses."""
         instance, first = self.instance, int(self.instance.release_slot[i])
         left = self.between(first, len(path.server))
-        worker, server = share * instance.worker_demand[i], share * instance.ps_demand[i]
-        return _hold(left, path.workers, path.server, worker, server, if_free)
+        worker, server = instance.worker_demand[i], instance.ps_demand[i]
+        position, site = _lacking(left, path.workers, path.server, worker, server)
+        return None if site < 0 else (first + position, site)
 
 
 @njit_cached
-def _hold(
-    left: Integers,
-    workers: Integers,
-    server: Integers,
-    each: Integers,
-    own: Integers,
-    if_free: bool,
-) -> bool:
-    """Take what workers and servers use; whether it was taken.
+def _take(
+    left: Integers, workers: Integers, server: Integers, each: Integers, own: Integers
+) -> None:
+    """Take what workers and servers use.
 
     Args:
         left: written, shape (slots, sites, resources).
@@ -115,21 +120,31 @@ def _hold(
         server: its site in each slot, -1 in a pause.
         each: taken by a worker, shape (resources,).
         own: taken by the server.
-        if_free: whether nothing is to be below 0 then.
     """
     slots, sites, resources = left.shape
-    for turn in range(0 if if_free else 1, 2):  # look whether there is as much, then take it
-        for t in range(slots):
-            for r in range(sites):
-                if workers[t, r] == 0 and server[t] != r:
-                    continue
-                for k in range(resources):
-                    use = workers[t, r] * each[k] + (own[k] if server[t] == r else 0)
-                    if turn == 1:
-                        left[t, r, k] -= use
-                    elif use > left[t, r, k]:
-                        return False
-    return True
+    for t in range(slots):
+        for r in range(sites):
+            for k in range(resources):
+                left[t, r, k] -= workers[t, r] * each[k]
+                if server[t] == r:
+                    left[t, r, k] -= own[k]
+
+
+@njit_cached
+def _lacking(
+    left: Integers, workers: Integers, server: Integers, each: Integers, own: Integers
+) -> tuple[int, int]:
+    """The first slot and site where there is less than is used; -1 for both if there is none."""
+    slots, sites, resources = left.shape
+    for t in range(slots):
+        for r in range(sites):
+            if workers[t, r] == 0 and server[t] != r:
+                continue
+            for k in range(resources):
+                use = workers[t, r] * each[k] + (own[k] if server[t] == r else 0)
+                if use > left[t, r, k]:
+                    return t, r
+    return -1, -1
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,11 @@
 """A schedule made better by taking jobs out and planning them anew, a few at a time.
 
 Where a relaxation is known, half of the jobs are not planned but take one of the schedules that it
-chooses in part, as likely as it does: these make room for each other. Where the sites' capacities
-have prices, jobs pay part of them half of the time: those planned first leave to the others what
-these need more. What costs a little more than before is kept at times, ever more rarely as the time
-passes and nothing better is found.
+chooses in part, as likely as it does: these make room for each other. Half of the time then a job
+takes such a schedule whether it fits or not, and what is taken out is who is in its way. Where the
+sites' capacities have prices, jobs pay part of them half of the time: those planned first leave to
+the others what these need more. What costs a little more than before is kept at times, ever more
+rarely as the time passes and nothing better is found.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from threading import Event
 import numpy as np
 
 from formulations.okita.construct import FreeCapacity, Planner
-from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.instance import Floats, Instance
 from formulations.okita.one_job import Path, path_schedule
 from formulations.okita.pricing import SitePrices
 from formulations.okita.schedule import Schedule
@@ -28,6 +29,8 @@ LARGEST_NEIGHBOURHOOD, LARGEST_GUIDED = 5, 8
 """Most jobs taken out at a time; where a relaxation is known."""
 GUIDED = 0.5
 """Part of the jobs that take a schedule which it chooses in part, if one fits."""
+LED = 0.5
+"""Part of the rounds then in which one job takes such a schedule whether it fits or not."""
 
 PAID = (0.0, 0.0, 0.3, 0.6)
 """Parts of the prices that jobs pay, one of them drawn each time."""
@@ -58,6 +61,7 @@ class Neighbourhoods:
         """Of capacities, if they are known."""
         self.chosen: Mapping[int, Sequence[tuple[Path, float]]] = {}
         """Schedules by job that a relaxation chooses in part, and how far; at what they cost."""
+        self._first: list[int] = planner.instance.release_slot.tolist()
         self.take(paths)
         self.planned: list[tuple[int, Path]] = list(enumerate(self.paths))
         self._rng = np.random.default_rng(0)
@@ -96,27 +100,21 @@ class Neighbourhoods:
                     self.heard(self.schedule)
 
     def _round(self, warmth: float, clock: Clock) -> None:
-        """One neighbourhood: some jobs near each other in time, in random order.
+        """One neighbourhood: what is taken out, and planned anew in random order.
 
         Args:
             warmth: as ``WARMTH`` by now.
             clock: looked at before every job.
         """
-        instance, rng = self.instance, self._rng
-        most = min(LARGEST_GUIDED if self.chosen else LARGEST_NEIGHBOURHOOD, instance.jobs)
-        count = int(rng.integers(min(2, most), most, endpoint=True))
-        middle = instance.release_slot[rng.integers(instance.jobs)]
-        apart = np.abs(instance.release_slot - middle) + rng.uniform(0.0, 3.0, instance.jobs)
-        out = rng.permutation(np.argsort(apart)[:count])
-        room = self._room.copy()
-        for i in out.tolist():
-            room.hold(i, self.paths[i], -1)
+        rng, room = self._rng, self._room.copy()
+        led = bool(self.chosen) and rng.random() < LED
+        out, found = self._led(room) if led else (self._near(room), {})
         more = _FLAT * self.cost + warmth * rng.exponential() * (self.cost - self.floors.sum())
         paid = float(rng.choice(PAID))
         prices = None if self.prices is None or not paid else self.prices.scaled(paid)
-        found = self._taken(out, room)
-        rest = [i for i in out.tolist() if i not in found]
-        spare = sum(self.paths[i].price for i in out.tolist())
+        found |= self._taken([i for i in out if i not in found], room)
+        rest = [i for i in out if i not in found]
+        spare = sum(self.paths[i].price for i in out)
         spare -= sum(path.price for path in found.values())
         for n, i in enumerate(rest):
             if spare - self.floors[rest[n:]].sum() < -more or clock.over():
@@ -140,16 +138,53 @@ class Neighbourhoods:
             self.paths[i] = path
         self.cost -= spare
 
-    def _taken(self, out: Integers, room: FreeCapacity) -> dict[int, Path]:
+    def _near(self, room: FreeCapacity) -> list[int]:
+        """Some jobs near each other in time, taken out."""
+        instance, rng = self.instance, self._rng
+        most = min(LARGEST_GUIDED if self.chosen else LARGEST_NEIGHBOURHOOD, instance.jobs)
+        count = int(rng.integers(min(2, most), most, endpoint=True))
+        middle = instance.release_slot[rng.integers(instance.jobs)]
+        apart = np.abs(instance.release_slot - middle) + rng.uniform(0.0, 3.0, instance.jobs)
+        out: list[int] = rng.permutation(np.argsort(apart)[:count]).tolist()
+        for i in out:
+            room.hold(i, self.paths[i], -1)
+        return out
+
+    def _led(self, room: FreeCapacity) -> tuple[list[int], dict[int, Path]]:
+        """One job and those in its way, taken out; it holds what the relaxation chooses of it."""
+        lead = int(self._rng.integers(self.instance.jobs))
+        room.hold(lead, self.paths[lead], -1)
+        path = next(self._by_share(lead), self.paths[lead])
+        out = [lead]
+        while (lacking := room.lacking(lead, path)) is not None:
+            out.append(int(self._rng.choice(self._busy(*lacking, out))))
+            room.hold(out[-1], self.paths[out[-1]], -1)
+        room.hold(lead, path)
+        return self._rng.permutation(out).tolist(), {lead: path}
+
+    def _busy(self, slot: int, site: int, out: Sequence[int]) -> list[int]:
+        """Jobs that hold something of a site in a slot, but for those that are out."""
+        held = []
+        for i, (path, first) in enumerate(zip(self.paths, self._first, strict=True)):
+            t = slot - first
+            if 0 <= t < len(path.server) and (path.workers[t, site] or path.server[t] == site):
+                held.append(i)
+        return [i for i in held if i not in out]
+
+    def _by_share(self, i: int) -> Iterator[Path]:
+        """What the relaxation chooses of a job, in random order: the more of it, the earlier."""
+        own = self.chosen.get(i, ())
+        turn = self._rng.exponential(size=len(own)) / np.array([share for _, share in own])
+        return (own[n][0] for n in np.argsort(turn).tolist())
+
+    def _taken(self, out: Sequence[int], room: FreeCapacity) -> dict[int, Path]:
         """What some of the jobs take of what the relaxation chooses, held."""
-        rng, taken = self._rng, dict[int, Path]()
-        for i in out[rng.random(len(out)) < GUIDED].tolist():
-            own = self.chosen.get(i, ())
-            turn = rng.exponential(size=len(own)) / np.array([share for _, share in own])
-            for n in np.argsort(turn).tolist():
-                if room.hold(i, own[n][0], if_free=True):
-                    taken[i] = own[n][0]
-                    break
+        follow = self._rng.random(len(out)) < GUIDED
+        taken = dict[int, Path]()
+        for i in (i for i, follows in zip(out, follow, strict=True) if follows):
+            fits = (path for path in self._by_share(i) if room.hold(i, path, if_free=True))
+            if (path := next(fits, None)) is not None:
+                taken[i] = path
         return taken
 
 

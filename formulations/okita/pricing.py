@@ -118,6 +118,8 @@ class Pricing:
     limits: SiteLimits
     cuts: tuple[SlotCut, ...] = ()
     """Of what jobs do in a slot."""
+    tight: tuple[int, ...] = ()
+    """Numbers of rows that are expected to have prices."""
     offered: list[tuple[int, Path]] = field(default_factory=list)
     """Jobs and schedules offered so far."""
     _made: dict[tuple[int, int, bytes, bytes, bytes], Column] = field(default_factory=dict)
@@ -150,9 +152,13 @@ class Pricing:
 
     def cut(self, rows: Floats | None, more: Sequence[SlotCut]) -> Pricing:
         """The same with further cuts, and without those that are free at prices of rows."""
-        paid = np.full(len(self.cuts), -1.0) if rows is None else rows[self._cuts_from :]
-        kept = [cut for cut, price in zip(self.cuts, paid, strict=True) if price < 0.0]
-        return replace(self, cuts=(*kept, *more))
+        first = self._cuts_from
+        if rows is None:
+            rows = np.append(np.zeros(first), np.full(len(self.cuts), -1.0))
+        kept = [cut for cut, price in zip(self.cuts, rows[first:], strict=True) if price < 0.0]
+        cuts = (*kept, *more)
+        tight = np.flatnonzero(rows[:first] < 0.0).tolist()
+        return replace(self, cuts=cuts, tight=(*tight, *range(first, first + len(cuts))))
 
     def room(self) -> Floats:
         """Right-hand sides of the coupling rows: limits by slot, then cuts."""

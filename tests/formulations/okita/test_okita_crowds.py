@@ -110,6 +110,24 @@ def test_a_schedule_is_held_if_the_sites_have_just_as_much_and_not_one_unit_less
     assert (before - left == (needed if more >= 0 else 0)).all()
 
 
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000))
+def test_the_first_slot_and_site_with_too_little_is_named(seed):
+    instance, rng = tiny(seed, jobs=2), np.random.default_rng(seed)
+    path = Planner(instance).optimum(0, None)
+    first, slots = int(instance.release_slot[0]), len(path.server)
+    beside, room = FreeCapacity(instance), FreeCapacity(instance)
+    beside.hold(0, path)
+    needed = instance.capacity - beside.between(first, slots)
+    left = room.between(first, slots)
+    left[:] = needed
+    assert room.lacking(0, path) is None
+    used = np.argwhere(needed > 0)
+    short = used[np.sort(rng.choice(len(used), min(2, len(used)), replace=False))]
+    left[tuple(short.T)] -= 1
+    assert room.lacking(0, path) == (first + short[0][0], short[0][1])
+
+
 def test_latencies_that_no_solver_may_see_leave_a_schedule_and_a_bound():
     grows = replace(
         queue(),

@@ -323,10 +323,11 @@ def test_cuts_that_are_free_are_dropped_and_the_rest_keep_their_rows():
     cuts = random_cuts(instance, np.random.default_rng(1), 3)
     pricing = search.pricing().cut(None, cuts)
     rows = np.zeros(len(pricing.room()))
-    rows[-len(cuts) + 1] = -1.0
+    rows[[2, -len(cuts) + 1]] = -1.0
     fewer = pricing.cut(rows, [])
     assert fewer.cuts == (cuts[1],)
     assert len(fewer.room()) == len(rows) - len(cuts) + 1
+    assert fewer.tight == (2, len(rows) - len(cuts))
     asked = fewer(0, Duals(np.zeros(len(fewer.room())), exact=True))
     assert asked.columns
 
