@@ -92,18 +92,23 @@ def test_what_a_schedule_holds_can_be_given_back():
     assert by_path.end >= first > other.end == 0
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.integers(0, 10_000), st.integers(-1, 1))
-def test_a_schedule_is_held_if_the_sites_have_just_as_much_and_not_one_unit_less(seed, more):
-    instance, rng = tiny(seed, jobs=2), np.random.default_rng(seed)
+def just_enough(seed):
+    """A schedule of one of two jobs, sites with what it uses and no more, and what that is."""
+    instance = tiny(seed, jobs=2)
     path = Planner(instance).optimum(0, None)
     first, slots = int(instance.release_slot[0]), len(path.server)
     beside, room = FreeCapacity(instance), FreeCapacity(instance)
     beside.hold(0, path)
-    needed = instance.capacity - beside.between(first, slots)
-    used = np.argwhere(needed > 0)
     left = room.between(first, slots)
-    left[:] = needed
+    left[:] = instance.capacity - beside.between(first, slots)
+    return path, first, room, left
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.integers(-1, 1))
+def test_a_schedule_is_held_if_the_sites_have_just_as_much_and_not_one_unit_less(seed, more):
+    (path, _, room, left), rng = just_enough(seed), np.random.default_rng(seed)
+    needed, used = left.copy(), np.argwhere(left > 0)
     left[tuple(used[rng.integers(len(used))])] += more
     before = left.copy()
     assert room.hold(0, path, if_free=True) == (more >= 0)
@@ -113,16 +118,9 @@ def test_a_schedule_is_held_if_the_sites_have_just_as_much_and_not_one_unit_less
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000))
 def test_the_first_slot_and_site_with_too_little_is_named(seed):
-    instance, rng = tiny(seed, jobs=2), np.random.default_rng(seed)
-    path = Planner(instance).optimum(0, None)
-    first, slots = int(instance.release_slot[0]), len(path.server)
-    beside, room = FreeCapacity(instance), FreeCapacity(instance)
-    beside.hold(0, path)
-    needed = instance.capacity - beside.between(first, slots)
-    left = room.between(first, slots)
-    left[:] = needed
+    (path, first, room, left), rng = just_enough(seed), np.random.default_rng(seed)
     assert room.lacking(0, path) is None
-    used = np.argwhere(needed > 0)
+    used = np.argwhere(left > 0)
     short = used[np.sort(rng.choice(len(used), min(2, len(used)), replace=False))]
     left[tuple(short.T)] -= 1
     assert room.lacking(0, path) == (first + short[0][0], short[0][1])
