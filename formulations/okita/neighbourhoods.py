@@ -44,7 +44,7 @@ _FLAT = 1e-9  # relative difference of costs that is rounding
 
 
 class Neighbourhoods:
-    """The best schedule known, as one of every job, and all that was kept on the way."""
+    """The best schedule known, as one of every job, and what was planned and kept on the way."""
 
     def __init__(
         self,
@@ -61,7 +61,6 @@ class Neighbourhoods:
         """Of capacities, if they are known."""
         self.chosen: Mapping[int, Sequence[tuple[Path, float]]] = {}
         """Schedules by job that a relaxation chooses in part, and how far; at what they cost."""
-        self._first: list[int] = planner.instance.release_slot.tolist()
         self.take(paths)
         self.planned: list[tuple[int, Path]] = list(enumerate(self.paths))
         self._rng = np.random.default_rng(0)
@@ -133,10 +132,12 @@ class Neighbourhoods:
         if spare < -more:
             return
         self._room = room
-        self.planned.extend(found.items())
+        self.planned.extend((i, found[i]) for i in rest)  # the others the relaxation has
         for i, path in found.items():
             self.paths[i] = path
-        self.cost -= spare
+        cost = sum(path.price for path in self.paths)
+        if abs(cost - self.cost) > _FLAT * self.cost:
+            self.cost = cost
 
     def _near(self, room: FreeCapacity) -> list[int]:
         """Some jobs near each other in time, taken out."""
@@ -164,12 +165,14 @@ class Neighbourhoods:
 
     def _busy(self, slot: int, site: int, out: Sequence[int]) -> list[int]:
         """Jobs that hold something of a site in a slot, but for those that are out."""
-        held = []
-        for i, (path, first) in enumerate(zip(self.paths, self._first, strict=True)):
-            t = slot - first
-            if 0 <= t < len(path.server) and (path.workers[t, site] or path.server[t] == site):
-                held.append(i)
-        return [i for i in held if i not in out]
+        first = self.instance.release_slot.tolist()
+        return [
+            i
+            for i, path in enumerate(self.paths)
+            if i not in out
+            and 0 <= (t := slot - first[i]) < len(path.server)
+            and (path.workers[t, site] or path.server[t] == site)
+        ]
 
     def _by_share(self, i: int) -> Iterator[Path]:
         """What the relaxation chooses of a job, in random order: the more of it, the earlier."""
