@@ -312,21 +312,20 @@ class InFlight(Generic[Task, Result]):
     def interrupts_land(self) -> Iterator[None]:
         """Hear Ctrl-C where futures land, and not within their locks, which it would leave closed.
 
-        A second Ctrl-C is heard at once; so is the first where tasks run in this very thread, or
-        where the caller has a way of its own.
+        A second Ctrl-C is heard at once. So is the first where tasks run in this very thread, and
+        once more where they land: a solver that has heard it may come to its end all the same. Both
+        are heard as ever where the caller has a way of its own.
         """
         ours = threading.current_thread() is threading.main_thread()
-        if (
-            isinstance(self.executor, Serial)
-            or not ours
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        ):
+        if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             yield
             return
 
         def hear(number: int, frame: FrameType | None) -> None:
             self.landed.put(None)
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            if isinstance(self.executor, Serial):
+                signal.default_int_handler(number, frame)
 
         signal.signal(signal.SIGINT, hear)
         try:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import signal
 import threading
 import time
 from collections import Counter, deque
@@ -13,6 +14,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
 )
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -70,6 +72,23 @@ def test_a_queue_may_grow_while_it_is_worked_on():
             if one.task < 5:
                 tasks.extend([one.task + 1])
     assert seen == [1, 4, 9, 16, 25]
+
+
+@pytest.mark.parametrize("last", [2, 1])
+def test_an_interrupt_that_a_task_heard_and_took_for_its_own_ends_the_rest(last):
+    began = []
+
+    def solved(number):
+        began.append(number)
+        if number == 1:
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        return number
+
+    with pytest.raises(KeyboardInterrupt):
+        list(drain(solved, deque(range(last + 1)), Serial()))
+    assert began == [0, 1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_what_cannot_be_sent_to_a_process_is_an_outcome():
