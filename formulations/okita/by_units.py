@@ -88,7 +88,7 @@ class ByUnits:
         server = np.full((len(self.alpha), slots), -1, dtype=np.int64)
         flow = np.zeros((len(self.alpha), sites, sites), dtype=np.int64)
         price = np.full(len(self.alpha), np.inf)
-        bound = _search(
+        bound = least_price(
             self.alpha, terms.worker_price, terms.server_price, terms.least, terms.most,
             terms.must_run, terms.flow_cost, instance.num_chunks[i], rate, work,
             terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost,
@@ -255,7 +255,7 @@ def _fitting(server_price: Floats, most: Integers, top: int) -> Integers:
 
 
 @njit_cached
-def _search(
+def least_price(
     alphas: Floats,
     worker_price: Floats,
     server_price: Floats,

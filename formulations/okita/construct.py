@@ -15,6 +15,7 @@ import numpy as np
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import FEW_SITES, ByUnits
 from formulations.okita.check import completion_slots, cost
+from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.greedy import Greedy
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.job_prices import free_terms
@@ -28,123 +29,18 @@ from formulations.okita.one_job import (
     path_schedule,
 )
 from formulations.okita.pricing import SitePrices
+from formulations.okita.quick_units import QuickUnits
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import affordable, least_slots, site_bounds, slots_needed
-from optsched.jit import njit_cached
 
-QUICK_LATTICE = 2000
-"""Most points of a lattice that is searched even where planning is to be quick."""
-
-QUICK_STEPS = 4
-"""Steps on the prices of chunks where planning is to be quick."""
+SMALL_LATTICE = 2000
+"""Most points of a lattice that is searched even where only what is cheaper is of interest."""
 
 LARGEST_LATTICE = 50_000
 """Most points of a lattice that is searched at every turn; beyond, labels are."""
 
 LARGEST_LATTICES = 1_000_000
 """Most points of all jobs' lattices together that lattices are made for."""
-
-
-class FreeCapacity:
-    """What is left of the sites' resources, slot by slot from slot 1 on."""
-
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        self._left = np.zeros((0, *instance.capacity.shape), dtype=np.int64)
-
-    def between(self, first: int, slots: int) -> Integers:
-        """Free resources of slots first .. first + slots - 1, shape (slots, sites, resources)."""
-        missing = first - 1 + slots - len(self._left)
-        if missing > 0:
-            empty = np.repeat(self.instance.capacity[None], missing, axis=0)
-            self._left = np.concatenate([self._left, empty])
-        return self._left[first - 1 : first - 1 + slots]
-
-    def copy(self) -> FreeCapacity:
-        """One of its own that has as much left."""
-        other = FreeCapacity(self.instance)
-        other._left = self._left.copy()
-        return other
-
-    @property
-    def end(self) -> int:
-        """The last slot in which something is taken, 0 if there is none."""
-        busy = (self._left != self.instance.capacity).any(axis=(1, 2))
-        return int(np.flatnonzero(busy)[-1]) + 1 if busy.any() else 0
-
-    def take(self, schedule: Schedule) -> None:
-        """Take what a schedule uses."""
-        self.between(1, int(schedule.worker_slot.max(initial=0)))
-        use = self.instance.worker_demand[schedule.worker_job] * schedule.worker_count[:, None]
-        np.subtract.at(self._left, (schedule.worker_slot - 1, schedule.worker_site), use)
-        use = self.instance.ps_demand[schedule.server_job]
-        np.subtract.at(self._left, (schedule.server_slot - 1, schedule.server_site), use)
-
-    def hold(self, i: int, path: Path, share: int = 1, *, if_free: bool = False) -> bool:
-        """Take what a job's schedule uses; with share -1 give it back.
-
-        Args:
-            i: the job.
-            path: its schedule.
-            share: how often.
-            if_free: whether to take it only where there is as much.
-
-        Returns:
-            Whether it was taken.
-        """
-        if if_free and self.lacking(i, path) is not None:
-            return False
-        worker, server = self.instance.worker_demand[i], self.instance.ps_demand[i]
-        left = self.between(int(self.instance.release_slot[i]), len(path.server))
-        _take(left, path.workers, path.server, share * worker, share * server)
-        return True
-
-    def lacking(self, i: int, path: Path) -> tuple[int, int] | None:
-        """The first slot, from 1 on, and site where there is less than a job's schedule uses."""
-        instance, first = self.instance, int(self.instance.release_slot[i])
-        left = self.between(first, len(path.server))
-        worker, server = instance.worker_demand[i], instance.ps_demand[i]
-        position, site = _lacking(left, path.workers, path.server, worker, server)
-        return None if site < 0 else (first + position, site)
-
-
-@njit_cached
-def _take(
-    left: Integers, workers: Integers, server: Integers, each: Integers, own: Integers
-) -> None:
-    """Take what workers and servers use.
-
-    Args:
-        left: written, shape (slots, sites, resources).
-        workers: shape (slots, sites).
-        server: its site in each slot, -1 in a pause.
-        each: taken by a worker, shape (resources,).
-        own: taken by the server.
-    """
-    slots, sites, resources = left.shape
-    for t in range(slots):
-        for r in range(sites):
-            for k in range(resources):
-                left[t, r, k] -= workers[t, r] * each[k]
-                if server[t] == r:
-                    left[t, r, k] -= own[k]
-
-
-@njit_cached
-def _lacking(
-    left: Integers, workers: Integers, server: Integers, each: Integers, own: Integers
-) -> tuple[int, int]:
-    """The first slot and site where there is less than is used; -1 for both if there is none."""
-    slots, sites, resources = left.shape
-    for t in range(slots):
-        for r in range(sites):
-            if workers[t, r] == 0 and server[t] != r:
-                continue
-            for k in range(resources):
-                use = workers[t, r] * each[k] + (own[k] if server[t] == r else 0)
-                if use > left[t, r, k]:
-                    return t, r
-    return -1, -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,57 +123,77 @@ class Planner:
         best = min([path, *found], key=lambda one: one.price)
         return best, min(max(bound, float(self._site_bounds[i])), best.price)
 
-    def best(
-        self, i: int, terms: JobTerms, below: float = np.inf, quick: bool = False
-    ) -> Path | None:
-        """The cheapest schedule known of a job on some terms, or a cheap one found quickly.
+    def best(self, i: int, terms: JobTerms, below: float = np.inf) -> Path | None:
+        """The cheapest schedule known of a job on some terms.
 
         Schedules that cost more than ``below`` may be left out.
         """
         if self.beyond:
             return cheapest_by_servers(self.instance, i, terms)
-        most = QUICK_LATTICE if quick or below < np.inf else LARGEST_LATTICE
+        most = SMALL_LATTICE if below < np.inf else LARGEST_LATTICE
         if self.lattices is not None and len(self.lattices[i].level) <= most:
             return next(cheapest_paths(self.instance, self.lattices[i], terms, below=below), None)
-        search = self.searches[i]
-        if quick:
-            return next(iter(search.cheapest(terms, steps=QUICK_STEPS)[0]), None)
-        found, _ = cheapest_by_labels(search, terms, below, thorough=below == np.inf)
+        found, _ = cheapest_by_labels(self.searches[i], terms, below, thorough=below == np.inf)
         return next(iter(found), None)
 
-    def optimum(
-        self,
-        i: int,
-        room: FreeCapacity | None,
-        prices: SitePrices | None = None,
-        quick: bool = False,
-        slots: int = 1,
-    ) -> Path:
+    def optimum(self, i: int, room: FreeCapacity | None, slots: int = 1) -> Path:
         """The cheapest schedule known beside what is taken; as few slots are looked at as do.
 
         Args:
             i: the job.
             room: what is left of the sites; None: the empty system.
-            prices: that the job has to pay as well; they are not part of the price it comes with.
-            quick: see ``best``.
             slots: so many are looked at first.
         """
-        first = int(self.instance.release_slot[i])
-        limit = int(self._needed[i]) + (0 if room is None else max(0, room.end - first + 1))
+        first, limit = int(self.instance.release_slot[i]), self._limit(i, room)
         slots = min(max(slots, int(self._least[i])), limit)
         while True:
             self.look()
             left = None if room is None else room.between(first, slots)
-            terms = free_terms(self.instance, i, slots, left)
-            charged = terms if prices is None else prices.charged(i, terms)
-            path = self.best(i, charged, quick=quick)
+            path = self.best(i, free_terms(self.instance, i, slots, left))
             if path is None and slots == limit:
-                taken = FreeCapacity(self.instance) if room is None else room
-                return self._greedy(i, taken)
+                return self._greedy(i, FreeCapacity(self.instance) if room is None else room)
             reach = min(2 * slots, limit) if path is None else self._reach(i, path.price, limit)
             if path is not None and slots >= reach:
-                return replace(path, price=path_cost(self.instance, i, path)) if prices else path
+                return path
             slots = reach
+
+    def quickly(
+        self, i: int, room: FreeCapacity, slots: int, prices: SitePrices | None, paid: float
+    ) -> Path:
+        """A cheap schedule beside what is taken, at what it costs.
+
+        Args:
+            i: the job.
+            room: what is left of the sites.
+            slots: so many are looked at first.
+            prices: that the job has to pay as well; where jobs are ``beyond``, it pays none.
+            paid: part of them that it pays.
+        """
+        if self.beyond:
+            return self.optimum(i, room, slots)
+        self.look()
+        limit = self._limit(i, room)
+        left = room.between(int(self.instance.release_slot[i]), limit)
+        charges = self._no_charges if prices is None else prices.of_jobs[i]
+        slots = min(max(slots, int(self._least[i])), limit)
+        path = self._quick[i].beside(left, slots, charges, paid)
+        if path is None:
+            return self._greedy(i, room)
+        return path if prices is None else replace(path, price=path_cost(self.instance, i, path))
+
+    @cached_property
+    def _quick(self) -> tuple[QuickUnits, ...]:
+        return tuple(QuickUnits(search) for search in self.searches)
+
+    @cached_property
+    def _no_charges(self) -> tuple[Floats, Floats]:
+        nothing = np.zeros((0, self.instance.sites))
+        return nothing, nothing
+
+    def _limit(self, i: int, room: FreeCapacity | None) -> int:
+        """Slots within which a job completes, whatever is taken."""
+        busy = 0 if room is None else room.end - int(self.instance.release_slot[i]) + 1
+        return int(self._needed[i]) + max(0, busy)
 
     def cheaper(self, i: int, room: FreeCapacity, below: float) -> Path | None:
         """The cheapest schedule beside what is taken, if one is known that costs less than this.
@@ -289,7 +205,7 @@ class Planner:
         """
         self.look()
         first = int(self.instance.release_slot[i])
-        slots = self._reach(i, below, int(self._needed[i]) + max(0, room.end - first + 1))
+        slots = self._reach(i, below, self._limit(i, room))
         if slots < 1:
             return None
         terms = free_terms(self.instance, i, slots, room.between(first, slots))

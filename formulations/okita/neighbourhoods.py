@@ -17,7 +17,8 @@ from threading import Event
 
 import numpy as np
 
-from formulations.okita.construct import FreeCapacity, Planner
+from formulations.okita.construct import Planner
+from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.one_job import Path, path_schedule
 from formulations.okita.pricing import SitePrices
@@ -110,7 +111,7 @@ class Neighbourhoods:
         out, found = self._led(room) if led else (self._near(room), {})
         more = _FLAT * self.cost + warmth * rng.exponential() * (self.cost - self.floors.sum())
         paid = float(rng.choice(PAID))
-        prices = None if self.prices is None or not paid else self.prices.scaled(paid)
+        prices = self.prices if paid else None
         found |= self._taken([i for i in out if i not in found], room)
         rest = [i for i in out if i not in found]
         spare = sum(self.paths[i].price for i in out)
@@ -119,8 +120,7 @@ class Neighbourhoods:
             if spare - self.floors[rest[n:]].sum() < -more or clock.over():
                 return
             if n + 1 < len(rest):
-                slots = self.paths[i].last + 2
-                path = self.planner.optimum(i, room, prices, quick=True, slots=slots)
+                path = self.planner.quickly(i, room, self.paths[i].last + 2, prices, paid)
             else:  # it leaves nothing to anybody, and what it may cost is known
                 cheapest = self.planner.cheaper(i, room, spare + more)
                 if cheapest is None:

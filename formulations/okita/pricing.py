@@ -95,9 +95,11 @@ class SitePrices:
     price: Floats
     """Shape (slots, limits), money."""
 
-    def scaled(self, factor: float) -> SitePrices:
-        """The same prices times a factor."""
-        return replace(self, price=factor * self.price)
+    @cached_property
+    def of_jobs(self) -> tuple[tuple[Floats, Floats], ...]:
+        """What a worker and the server of each job pay from its first slot on, by slot, site."""
+        first = enumerate((self.release_slot - 1).tolist())
+        return tuple(self.limits.charged(i, self.price[t:]) for i, t in first)
 
     def charged(self, i: int, terms: JobTerms, weight: float = 1.0) -> JobTerms:
         """Terms of a job that pays these prices as well; the others count by a weight."""

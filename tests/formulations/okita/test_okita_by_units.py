@@ -13,12 +13,14 @@ from formulations.okita import PROBLEM, construct, neighbourhoods
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check, cost
-from formulations.okita.construct import FreeCapacity, Planner
+from formulations.okita.construct import Planner
+from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.job_prices import free_terms
 from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
 from formulations.okita.pricing import SiteLimits, SitePrices
+from formulations.okita.quick_units import QUICK_STEPS, QuickUnits
 from formulations.okita.windows import last_slot, slots_needed
 from optsched.clock import Clock
 from optsched.solvers.options import Options
@@ -233,7 +235,7 @@ def test_only_what_is_kept_is_told_to_the_columns():
     near = Neighbourhoods(planner, [own for own, _ in planner.alone], planner.floors)
     near.chosen = half_chosen(instance)
     refuses = {"cheaper": lambda *of: None, "beyond": False, "instance": instance}
-    near.planner = SimpleNamespace(optimum=planner.optimum, **refuses)
+    near.planner = SimpleNamespace(quickly=planner.quickly, **refuses)
     near.search(Clock(None), 20)
     kept = {(i, path.workers.tobytes(), path.server.tobytes()) for i, path in near.planned}
     may = {
@@ -261,7 +263,7 @@ def test_prices_of_sites_are_paid_where_they_stand_and_are_not_part_of_what_a_jo
     for i in range(instance.jobs):
         first = int(instance.release_slot[i]) - 1
         prices = drawn_prices(instance, rng, int(rng.integers(0, first + 4)))
-        path = planner.optimum(i, None, prices)
+        path = planner.quickly(i, FreeCapacity(instance), 1, prices, 1.0)
         assert path.price == pytest.approx(path_cost(instance, i, path))
         slots = len(path.server)
         charged = prices.charged(i, free_terms(instance, i, slots))
@@ -277,19 +279,66 @@ def test_prices_of_sites_are_paid_where_they_stand_and_are_not_part_of_what_a_jo
         assert (charged.server_price - server)[runs] == pytest.approx(free.server_price[runs])
         alone = planner.optimum(i, None)
         assert alone.price <= path.price + 1e-9
-        assert alone.price == pytest.approx(planner.optimum(i, None, prices.scaled(0.0)).price)
         assert planner.optimum(i, None, slots=7).price == pytest.approx(alone.price)
 
 
-def test_planning_quickly_finds_a_schedule_no_better_than_the_best(monkeypatch):
+def crowded(instance, rng):
+    """What is left where some jobs, planned one after the other, hold what they need."""
+    planner, room = Planner(instance), FreeCapacity(instance)
+    for i in rng.permutation(instance.jobs)[: instance.jobs // 2]:
+        room.hold(int(i), planner.optimum(int(i), room))
+    return planner, room
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_planning_quickly_is_planning_by_units_on_the_same_terms(seed):
+    """At one price of a chunk per site, however many slots are looked at first."""
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    planner, room = crowded(instance, rng)
+    for i in range(instance.jobs):
+        first, slots = int(instance.release_slot[i]), int(slots_needed(instance)[i]) + room.end
+        prices, paid = drawn_prices(instance, rng, first + 3), float(rng.uniform(0.0, 2.0))
+        left = room.between(first, slots)
+        quick = QuickUnits(planner.searches[i]).beside(left, slots, prices.of_jobs[i], paid)
+        search = ByUnits(instance, i)
+        search.alpha = search.alpha.mean(axis=0, keepdims=True)
+        part = replace(prices, price=paid * prices.price)
+        terms = part.charged(i, free_terms(instance, i, slots, left))
+        expected = search.cheapest(terms, steps=QUICK_STEPS)[0]
+        assert (quick is None) == (not expected)
+        if quick is not None:
+            assert quick.price == pytest.approx(expected[0].price)
+            assert np.array_equal(quick.workers, expected[0].workers)
+            assert np.array_equal(quick.server, expected[0].server)
+            assert np.array_equal(quick.flow, expected[0].flow)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_planning_quickly_finds_a_schedule_that_fits_and_is_no_better_than_the_best(seed):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    planner, room = crowded(instance, rng)
+    for i in range(instance.jobs):
+        paid = float(rng.uniform(0.0, 2.0))
+        for prices in (None, drawn_prices(instance, rng, 5)):
+            quick = planner.quickly(i, room, int(rng.integers(1, 9)), prices, paid)
+            assert planner.optimum(i, room).price <= quick.price + 1e-9
+            assert room.lacking(i, quick) is None
+            alone = instance.select_jobs([i])
+            assert check(alone, path_schedule(alone, 0, quick)) == []
+
+
+def test_planning_quickly_pays_no_prices_where_jobs_are_planned_by_servers(monkeypatch):
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=4, sites=3, horizon=2)
-    planner = Planner(instance)
-    monkeypatch.setattr(construct, "QUICK_LATTICE", 1)
+    monkeypatch.setattr(construct, "LARGEST_LATTICES", 0)
+    monkeypatch.setattr(construct, "FEW_SITES", 0)
+    planner, prices = Planner(instance), drawn_prices(instance, np.random.default_rng(2), 9)
+    assert planner.beyond
     for i in range(4):
-        quick = planner.optimum(i, None, quick=True)
-        assert planner.optimum(i, None).price <= quick.price + 1e-9
-        alone = instance.select_jobs([i])
-        assert check(alone, path_schedule(alone, 0, quick)) == []
+        room = FreeCapacity(instance)
+        dear = planner.quickly(i, room, 1, prices, 1e6)
+        assert dear.price == planner.optimum(i, room).price
 
 
 def test_a_part_of_a_schedule_read_back_is_the_schedule_it_was():

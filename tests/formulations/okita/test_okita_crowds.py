@@ -11,7 +11,8 @@ from okita_cases import tiny
 from formulations.okita import PROBLEM, Instance
 from formulations.okita.bounds import job_bounds
 from formulations.okita.check import check, completion_slots, cost
-from formulations.okita.construct import FreeCapacity, Planner
+from formulations.okita.construct import Planner
+from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.latency import Latencies
 from formulations.okita.one_job import path_schedule
 from formulations.okita.volume import volume_bound

@@ -13,7 +13,8 @@ from formulations.okita.by_units import ByUnits
 from formulations.okita.charges import Charges
 from formulations.okita.check import check, cost
 from formulations.okita.columns import _Search
-from formulations.okita.construct import FreeCapacity, Planner
+from formulations.okita.construct import Planner
+from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.label_bounds import ANY, completion_bounds, labelled_job
 from formulations.okita.labels import cheapest_by_labels
