@@ -28,6 +28,7 @@ import numpy as np
 from formulations.okita.best_known import BestKnown
 from formulations.okita.construct import Planner
 from formulations.okita.cut_rounds import CutRounds
+from formulations.okita.free_capacity import Choices
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.neighbourhoods import Neighbourhoods, beside
 from formulations.okita.one_job import Path, path_cost, path_of, path_schedule
@@ -182,7 +183,7 @@ class _Search(BestKnown):
             if found.prices is not None:
                 self.priced = pricing, found.prices
                 if self.near is not None:
-                    self.near.chosen = self._chosen(found)
+                    self.near.chosen = self._chosen(found) or self.near.chosen
                     if not pricing.cuts:  # later prices are in part of cuts
                         self.near.prices = pricing.prices(found.prices)
             self.raise_bound(found.bound)
@@ -197,14 +198,14 @@ class _Search(BestKnown):
             pricing = more or pricing
         return pricing
 
-    def _chosen(self, found: ColumnSolution) -> dict[int, list[tuple[Path, float]]]:
-        """Schedules by job that a relaxation chooses in part, and how far."""
+    def _chosen(self, found: ColumnSolution) -> dict[int, Choices]:
+        """Schedules by job that a relaxation chooses in part."""
         chosen: dict[int, list[tuple[Path, float]]] = {}
         for column, share in found.chosen:
             i, path = column.block, column.payload
             own = replace(path, price=path_cost(self.instance, i, path))
             chosen.setdefault(i, []).append((own, share))
-        return chosen
+        return {i: Choices.of(own) for i, own in chosen.items()}
 
     @cached_property
     def span(self) -> Windows:

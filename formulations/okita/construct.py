@@ -25,7 +25,6 @@ from formulations.okita.one_job import (
     JobTerms,
     Path,
     cheapest_paths,
-    path_cost,
     path_schedule,
 )
 from formulations.okita.pricing import SitePrices
@@ -177,9 +176,7 @@ class Planner:
         charges = self._no_charges if prices is None else prices.of_jobs[i]
         slots = min(max(slots, int(self._least[i])), limit)
         path = self._quick[i].beside(left, slots, charges, paid)
-        if path is None:
-            return self._greedy(i, room)
-        return path if prices is None else replace(path, price=path_cost(self.instance, i, path))
+        return self._greedy(i, room) if path is None else path
 
     @cached_property
     def _quick(self) -> tuple[QuickUnits, ...]:
@@ -208,8 +205,10 @@ class Planner:
         slots = self._reach(i, below, self._limit(i, room))
         if slots < 1:
             return None
-        terms = free_terms(self.instance, i, slots, room.between(first, slots))
-        path = self.best(i, terms, below)
+        left = room.between(first, slots)
+        if not self.beyond and self._quick[i].bound(left) >= below:
+            return None
+        path = self.best(i, free_terms(self.instance, i, slots, left), below)
         return path if path is not None and path.price < below else None
 
     def _reach(self, i: int, price: float, limit: int) -> int:

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
-from formulations.okita.instance import Instance, Integers
+from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.one_job import Path
 from formulations.okita.schedule import Schedule
 from optsched.jit import njit_cached
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Schedules of one job that a relaxation chooses in part."""
+
+    paths: Sequence[Path]
+    share: Floats
+    """How far each is chosen, shape (paths,)."""
+
+    @classmethod
+    def of(cls, chosen: Sequence[tuple[Path, float]]) -> Choices:
+        """From schedules and how far each is chosen."""
+        return cls([path for path, _ in chosen], np.array([share for _, share in chosen]))
+
+    @cached_property
+    def padded(self) -> tuple[Integers, Integers]:
+        """Workers and server of each, pausing in the end; shape (paths, slots, sites)."""
+        slots = max(len(path.server) for path in self.paths)
+        rest = [slots - len(path.server) for path in self.paths]
+        pairs = list(zip(self.paths, rest, strict=True))
+        return (
+            np.stack([np.pad(path.workers, ((0, n), (0, 0))) for path, n in pairs]),
+            np.stack([np.pad(path.server, (0, n), constant_values=-1) for path, n in pairs]),
+        )
 
 
 class FreeCapacity:
@@ -45,24 +74,30 @@ class FreeCapacity:
         use = self.instance.ps_demand[schedule.server_job]
         np.subtract.at(self._left, (schedule.server_slot - 1, schedule.server_site), use)
 
-    def hold(self, i: int, path: Path, share: int = 1, *, if_free: bool = False) -> bool:
+    def hold(self, i: int, path: Path, share: int = 1) -> None:
         """Take what a job's schedule uses; with share -1 give it back.
 
         Args:
             i: the job.
             path: its schedule.
             share: how often.
-            if_free: whether to take it only where there is as much.
-
-        Returns:
-            Whether it was taken.
         """
-        if if_free and self.lacking(i, path) is not None:
-            return False
         worker, server = self.instance.worker_demand[i], self.instance.ps_demand[i]
         left = self.between(int(self.instance.release_slot[i]), len(path.server))
         _take(left, path.workers, path.server, share * worker, share * server)
-        return True
+
+    def hold_first(self, i: int, choices: Choices, order: Integers) -> Path | None:
+        """Take what the first schedule in this order uses that there is room for, if there is one.
+
+        Args:
+            i: the job.
+            choices: its schedules.
+            order: positions among them.
+        """
+        worker, server = self.instance.worker_demand[i], self.instance.ps_demand[i]
+        left = self.between(int(self.instance.release_slot[i]), choices.padded[1].shape[1])
+        n = _take_first(left, *choices.padded, order, worker, server)
+        return None if n < 0 else choices.paths[n]
 
     def lacking(self, i: int, path: Path) -> tuple[int, int] | None:
         """The first slot, from 1 on, and site where there is less than a job's schedule uses."""
@@ -110,3 +145,21 @@ def _lacking(
                 if use > left[t, r, k]:
                     return t, r
     return -1, -1
+
+
+@njit_cached
+def _take_first(
+    left: Integers,
+    workers: Integers,
+    server: Integers,
+    order: Integers,
+    each: Integers,
+    own: Integers,
+) -> int:
+    """Take what the first of several uses that there is room for; its number, -1 for none."""
+    for n in range(len(order)):
+        at = int(order[n])
+        if _lacking(left, workers[at], server[at], each, own)[1] < 0:
+            _take(left, workers[at], server[at], each, own)
+            return at
+    return -1

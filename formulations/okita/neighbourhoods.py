@@ -18,8 +18,8 @@ from threading import Event
 import numpy as np
 
 from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import FreeCapacity
-from formulations.okita.instance import Floats, Instance
+from formulations.okita.free_capacity import Choices, FreeCapacity
+from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.one_job import Path, path_schedule
 from formulations.okita.pricing import SitePrices
 from formulations.okita.schedule import Schedule
@@ -60,8 +60,8 @@ class Neighbourhoods:
         """Told each schedule that is better than all before."""
         self.prices: SitePrices | None = None
         """Of capacities, if they are known."""
-        self.chosen: Mapping[int, Sequence[tuple[Path, float]]] = {}
-        """Schedules by job that a relaxation chooses in part, and how far; at what they cost."""
+        self.chosen: Mapping[int, Choices] = {}
+        """Schedules by job that a relaxation chooses in part; at what they cost."""
         self.take(paths)
         self.planned: list[tuple[int, Path]] = list(enumerate(self.paths))
         self._rng = np.random.default_rng(0)
@@ -155,7 +155,9 @@ class Neighbourhoods:
         """One job and those in its way, taken out; it holds what the relaxation chooses of it."""
         lead = int(self._rng.integers(self.instance.jobs))
         room.hold(lead, self.paths[lead], -1)
-        path = next(self._by_share(lead), self.paths[lead])
+        path = self.paths[lead]
+        if (own := self.chosen.get(lead)) is not None:
+            path = own.paths[self._by_share(own)[0]]
         out = [lead]
         while (lacking := room.lacking(lead, path)) is not None:
             out.append(int(self._rng.choice(self._busy(*lacking, out))))
@@ -174,19 +176,18 @@ class Neighbourhoods:
             and (path.workers[t, site] or path.server[t] == site)
         ]
 
-    def _by_share(self, i: int) -> Iterator[Path]:
-        """What the relaxation chooses of a job, in random order: the more of it, the earlier."""
-        own = self.chosen.get(i, ())
-        turn = self._rng.exponential(size=len(own)) / np.array([share for _, share in own])
-        return (own[n][0] for n in np.argsort(turn).tolist())
+    def _by_share(self, own: Choices) -> Integers:
+        """Positions of schedules in random order: the more the relaxation chooses, the earlier."""
+        return np.argsort(self._rng.exponential(size=len(own.share)) / own.share)
 
     def _taken(self, out: Sequence[int], room: FreeCapacity) -> dict[int, Path]:
         """What some of the jobs take of what the relaxation chooses, held."""
         follow = self._rng.random(len(out)) < GUIDED
         taken = dict[int, Path]()
         for i in (i for i, follows in zip(out, follow, strict=True) if follows):
-            fits = (path for path in self._by_share(i) if room.hold(i, path, if_free=True))
-            if (path := next(fits, None)) is not None:
+            if (own := self.chosen.get(i)) is None:
+                continue
+            if (path := room.hold_first(i, own, self._by_share(own))) is not None:
                 taken[i] = path
         return taken
 

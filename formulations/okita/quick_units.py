@@ -1,8 +1,8 @@
-"""A cheap schedule of one job beside what others hold, found quickly.
+"""A cheap schedule of one job beside what others hold, found quickly, or that there is none.
 
-What ``by_units`` does, at one price of a chunk per site wherever the first server stands, and from
-what is left of the sites to the schedule in machine code: its steps take less time than making the
-terms that they begin from would.
+What ``by_units`` does, from what is left of the sites on in machine code: its steps take less time
+than making the terms that they begin from would. A schedule is looked for at one price of a chunk
+per site wherever the first server stands.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.by_units import ByUnits, least_price
+from formulations.okita.by_units import STEPS, ByUnits, least_price
 from formulations.okita.instance import Floats, Integers
 from formulations.okita.one_job import Path
 from optsched.jit import njit_cached
@@ -71,7 +71,7 @@ class QuickUnits:
     def beside(
         self, left: Integers, slots: int, charges: tuple[Floats, Floats], paid: float
     ) -> Path | None:
-        """A cheap schedule, at what the job pays in all; None if none was found.
+        """A cheap schedule, at what it costs without charges; None if none was found.
 
         Args:
             left: of the resources from its first slot on, shape (slots, sites, resources).
@@ -81,8 +81,17 @@ class QuickUnits:
             paid: part of them that is paid.
         """
         latency = self.search.instance.latency.of_slots(self.search.job, len(left))
-        price, *path = _beside(self._job, left, latency, *charges, paid, slots, self.alpha)
-        return Path(price, *path) if price < np.inf else None
+        cost, *path = _beside(self._job, left, latency, *charges, paid, slots, self.alpha)
+        return Path(cost, *path) if cost < np.inf else None
+
+    def bound(self, left: Integers) -> float:
+        """What each schedule costs at least, up to rounding, that completes in these slots, money.
+
+        Args:
+            left: of the resources, shape (slots, sites, resources).
+        """
+        latency = self.search.instance.latency.of_slots(self.search.job, len(left))
+        return float(_bound(self._job, left, latency, self.search.alpha))
 
 
 @njit_cached
@@ -115,6 +124,24 @@ def _room(job: QuickJob, left: Integers, most: Integers, server_price: Floats) -
 
 
 @njit_cached
+def _terms(
+    job: QuickJob, left: Integers, worker_charge: Floats, server_charge: Floats, paid: float
+) -> tuple[Floats, Floats, Integers]:
+    """Prices of workers and of the server, and most workers, as ``JobTerms`` has them."""
+    slots, sites, _ = left.shape
+    worker_price = np.empty((slots, sites, sites))
+    server_price = np.zeros((slots, sites))
+    most = np.empty((slots, sites, sites), dtype=np.int64)
+    for t in range(slots):
+        worker_price[t] = job.talk
+        if t < len(worker_charge):
+            worker_price[t] += paid * worker_charge[t]
+            server_price[t] = paid * server_charge[t]
+        _room(job, left[t], most[t], server_price[t])
+    return worker_price, server_price, most
+
+
+@njit_cached
 def _beside(
     job: QuickJob,
     left: Integers,
@@ -125,7 +152,7 @@ def _beside(
     slots: int,
     alpha: Floats,
 ) -> tuple[float, Integers, Integers, Integers]:
-    """The price, workers, server and flow of a cheap schedule; infinite if none was found.
+    """The cost, workers, server and flow of a cheap schedule; infinite if none was found.
 
     Args:
         job: that is planned.
@@ -139,15 +166,9 @@ def _beside(
     """
     limit, sites, _ = left.shape
     while True:
-        worker_price = np.empty((slots, sites, sites))
-        server_price = np.zeros((slots, sites))
-        most = np.empty((slots, sites, sites), dtype=np.int64)
-        for t in range(slots):
-            worker_price[t] = job.talk
-            if t < len(worker_charge):
-                worker_price[t] += paid * worker_charge[t]
-                server_price[t] = paid * server_charge[t]
-            _room(job, left[t], most[t], server_price[t])
+        worker_price, server_price, most = _terms(
+            job, left[:slots], worker_charge, server_charge, paid
+        )
         workers = np.zeros((1, slots, sites), dtype=np.int64)
         server = np.full((1, slots), -1)
         flow = np.zeros((1, sites, sites), dtype=np.int64)
@@ -161,5 +182,26 @@ def _beside(
         if price[0] < np.inf:
             reach = np.searchsorted(latency, price[0], side="right")
         if reach <= slots:
-            return price[0], workers[0], server[0], flow[0]
+            break
         slots = reach
+    cost = price[0]
+    for t in range(min(slots, len(worker_charge)) if cost < np.inf else 0):
+        cost -= paid * (workers[0, t] * worker_charge[t]).sum()
+        if server[0, t] >= 0:
+            cost -= paid * server_charge[t, server[0, t]]
+    return cost, workers[0], server[0], flow[0]
+
+
+@njit_cached
+def _bound(job: QuickJob, left: Integers, latency: Floats, alpha: Floats) -> float:
+    """What every schedule costs at least; prices of chunks are read and written."""
+    slots, sites, _ = left.shape
+    firsts, nothing = len(alpha), np.zeros((0, sites))
+    worker_price, server_price, most = _terms(job, left, nothing, nothing, 0.0)
+    return least_price(
+        alpha, worker_price, server_price, np.zeros((slots, sites), dtype=np.int64), most,
+        np.zeros(slots, dtype=np.bool_), latency, job.supply, job.rate, job.work, job.move,
+        job.needed, job.top, job.supply.sum(), STEPS,
+        np.zeros((firsts, slots, sites), dtype=np.int64), np.full((firsts, slots), -1),
+        np.zeros((firsts, sites, sites), dtype=np.int64), np.full(firsts, np.inf),
+    )  # fmt: skip

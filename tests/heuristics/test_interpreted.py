@@ -30,7 +30,7 @@ from formulations.okita import construct as planning
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.check import cost as sites_cost
 from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import FreeCapacity
+from formulations.okita.free_capacity import Choices, FreeCapacity
 from formulations.okita.job_prices import free_terms
 from formulations.okita.joint_states import JointStates
 from formulations.okita.lattice import build_lattice
@@ -189,8 +189,9 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     assert exchange.search(5, go_on) is None
     crowd = problem("okita").generate(instance_rng(1), **TINY["okita"])
     room, planner = FreeCapacity(crowd), Planner(crowd)
-    assert room.hold(0, planner.alone[0][0], if_free=True)
-    assert planner.quickly(1, room, 1, None, 0.0).workers.any()
+    assert room.hold_first(0, Choices.of([(planner.alone[0][0], 1.0)]), np.array([0]))
+    quick = planner.quickly(1, room, 1, None, 0.0)
+    assert planner.cheaper(1, room, quick.price + 1.0) is not None
     hours = np.arange(1.0, 41.0) * 3600
     trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))
     for policy in POLICIES:

@@ -14,7 +14,7 @@ from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check, cost
 from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import FreeCapacity
+from formulations.okita.free_capacity import Choices, FreeCapacity
 from formulations.okita.job_prices import free_terms
 from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
@@ -118,7 +118,7 @@ def half_chosen(instance):
     planner = Planner(instance)
     made = planner.greedy()
     return {
-        i: [(path, 0.5), (path_of(instance, i, made), 0.5)]
+        i: Choices.of([(path, 0.5), (path_of(instance, i, made), 0.5)])
         for i, (path, _) in enumerate(planner.alone)
     }
 
@@ -155,7 +155,7 @@ def test_jobs_that_may_follow_an_optimum_come_to_cost_no_more(seed):
     planner = Planner(instance)
     made = planner.greedy()
     near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(4)], planner.floors)
-    near.chosen = {i: [(path_of(instance, i, best), 1.0)] for i in range(4)}
+    near.chosen = {i: Choices.of([(path_of(instance, i, best), 1.0)]) for i in range(4)}
     near.search(Clock(None), 200)
     assert near.best_cost == pytest.approx(cost(instance, best))
 
@@ -166,7 +166,7 @@ def test_jobs_take_what_a_relaxation_chooses_as_often_as_it_does_and_only_what_f
     (path, _), empty = planner.alone[0], FreeCapacity(instance)
     other = replace(path, price=path.price + 1.0)
     near = Neighbourhoods(planner, [own for own, _ in planner.alone], planner.floors)
-    near.chosen = {0: [(path, 0.8), (other, 0.2)]}
+    near.chosen = {0: Choices.of([(path, 0.8), (other, 0.2)])}
     out = np.arange(6)
     taken = [near._taken(out, empty.copy()) for _ in range(2000)]
     assert {i for one in taken for i in one} == {0}
@@ -186,7 +186,7 @@ def test_a_job_that_leads_takes_its_schedule_and_nobody_leaves_who_is_not_in_its
     planner = Planner(instance)
     made = planner.insert([3, 2, 1, 0])
     near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(4)], planner.floors)
-    near.chosen = {i: [(path, 1.0)] for i, (path, _) in enumerate(planner.alone)}
+    near.chosen = {i: Choices.of([(path, 1.0)]) for i, (path, _) in enumerate(planner.alone)}
     near._rng = np.random.default_rng(seed)
     slots = last_slot(instance, "safe")
     for _ in range(10):
@@ -221,7 +221,8 @@ def test_what_all_jobs_take_is_kept_if_it_is_just_cheaper_and_not_if_just_dearer
     made = planner.greedy()
     paths = [path_of(instance, i, made) for i in range(6)]
     near = Neighbourhoods(planner, paths, planner.floors)
-    near.chosen = {i: [(replace(own, price=own.price + more), 1.0)] for i, own in enumerate(paths)}
+    dearer = [replace(own, price=own.price + more) for own in paths]
+    near.chosen = {i: Choices.of([(path, 1.0)]) for i, path in enumerate(dearer)}
     monkeypatch.setattr(neighbourhoods, "GUIDED", 1.0)
     before = near.cost
     near._round(0.0, Clock(None))
@@ -241,7 +242,7 @@ def test_only_what_is_kept_is_told_to_the_columns():
     may = {
         (i, path.workers.tobytes(), path.server.tobytes())
         for i, own in near.chosen.items()
-        for path, _ in own
+        for path in own.paths
     }
     assert kept <= may  # whoever was planned was planned in vain
 
@@ -308,10 +309,25 @@ def test_planning_quickly_is_planning_by_units_on_the_same_terms(seed):
         expected = search.cheapest(terms, steps=QUICK_STEPS)[0]
         assert (quick is None) == (not expected)
         if quick is not None:
-            assert quick.price == pytest.approx(expected[0].price)
+            assert quick.price == pytest.approx(path_cost(instance, i, expected[0]))
             assert np.array_equal(quick.workers, expected[0].workers)
             assert np.array_equal(quick.server, expected[0].server)
             assert np.array_equal(quick.flow, expected[0].flow)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_no_schedule_within_some_slots_costs_less_than_its_quick_bound(seed):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    _, room = crowded(instance, rng)
+    for i in range(instance.jobs):
+        left = room.between(int(instance.release_slot[i]), int(rng.integers(1, 9)))
+        bound = QuickUnits(ByUnits(instance, i)).bound(left)
+        lattice = build_lattice(instance, Levels.of(instance, i))
+        terms = free_terms(instance, i, len(left), left)
+        assert bound == pytest.approx(ByUnits(instance, i).cheapest(terms)[1])
+        for path in cheapest_paths(instance, lattice, terms):
+            assert bound <= path.price + 1e-7
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)

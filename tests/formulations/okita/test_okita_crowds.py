@@ -12,7 +12,7 @@ from formulations.okita import PROBLEM, Instance
 from formulations.okita.bounds import job_bounds
 from formulations.okita.check import check, completion_slots, cost
 from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import FreeCapacity
+from formulations.okita.free_capacity import Choices, FreeCapacity
 from formulations.okita.latency import Latencies
 from formulations.okita.one_job import path_schedule
 from formulations.okita.volume import volume_bound
@@ -112,8 +112,26 @@ def test_a_schedule_is_held_if_the_sites_have_just_as_much_and_not_one_unit_less
     needed, used = left.copy(), np.argwhere(left > 0)
     left[tuple(used[rng.integers(len(used))])] += more
     before = left.copy()
-    assert room.hold(0, path, if_free=True) == (more >= 0)
+    only = Choices.of([(path, 1.0)])
+    assert (room.hold_first(0, only, np.array([0])) is path) == (more >= 0)
     assert (before - left == (needed if more >= 0 else 0)).all()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000))
+def test_of_several_schedules_the_first_is_held_that_there_is_room_for(seed):
+    instance, rng = tiny(seed, jobs=2), np.random.default_rng(seed)
+    planner, room = Planner(instance), FreeCapacity(instance)
+    alone = planner.optimum(0, None)
+    room.hold(0, alone)
+    room.hold(1, planner.quickly(1, room, 1, None, 0.0))
+    paths = [alone, planner.optimum(0, room), planner.quickly(0, room, 9, None, 0.0)]
+    choices, order = Choices.of([(path, 0.3) for path in paths]), rng.permutation(3)
+    fits = [paths[n] for n in order if room.lacking(0, paths[n]) is None]
+    before = room.copy()
+    assert room.hold_first(0, choices, order) is fits[0]
+    before.hold(0, fits[0])
+    assert (before.between(1, 40) == room.between(1, 40)).all()
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
