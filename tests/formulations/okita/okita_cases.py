@@ -11,6 +11,7 @@ from formulations.okita.check import cost as schedule_cost
 from formulations.okita.instance import Instance
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.latency import Latencies
+from formulations.okita.pricing import SiteLimits, SitePrices
 from formulations.okita.windows import slots_needed
 
 
@@ -171,3 +172,11 @@ def comes_to(states, optimum):
     assert optimum * (1 - 1e-8) <= bound <= optimum
     below = optimum * (1 - 1e-8)
     return states.search(below, lambda: True) == (below, None)
+
+
+def drawn_prices(instance, rng, slots):
+    """Of capacities, in the first slots."""
+    limits = SiteLimits.of(instance)
+    return SitePrices(
+        limits, instance.release_slot, rng.exponential(1.0, (slots, len(limits.room)))
+    )

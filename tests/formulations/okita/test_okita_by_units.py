@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from okita_cases import random_terms, tiny
+from okita_cases import drawn_prices, random_terms, tiny
 
 from formulations.okita import PROBLEM, construct, neighbourhoods
 from formulations.okita.by_servers import cheapest_by_servers
@@ -19,8 +19,6 @@ from formulations.okita.job_prices import free_terms
 from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
-from formulations.okita.pricing import SiteLimits, SitePrices
-from formulations.okita.quick_units import QUICK_STEPS, QuickUnits
 from formulations.okita.windows import last_slot, slots_needed
 from optsched.clock import Clock
 from optsched.solvers.options import Options
@@ -103,14 +101,6 @@ def test_without_lattices_bound_and_schedule_still_hold_the_optimum_between_them
     assert answer.solution.bound <= exact + 1e-7
     assert exact <= answer.solution.objective + 1e-7
     assert check(instance, answer.schedule) == []
-
-
-def drawn_prices(instance, rng, slots):
-    """Of capacities, in the first slots."""
-    limits = SiteLimits.of(instance)
-    return SitePrices(
-        limits, instance.release_slot, rng.exponential(1.0, (slots, len(limits.room)))
-    )
 
 
 def half_chosen(instance):
@@ -281,80 +271,6 @@ def test_prices_of_sites_are_paid_where_they_stand_and_are_not_part_of_what_a_jo
         alone = planner.optimum(i, None)
         assert alone.price <= path.price + 1e-9
         assert planner.optimum(i, None, slots=7).price == pytest.approx(alone.price)
-
-
-def crowded(instance, rng):
-    """What is left where some jobs, planned one after the other, hold what they need."""
-    planner, room = Planner(instance), FreeCapacity(instance)
-    for i in rng.permutation(instance.jobs)[: instance.jobs // 2]:
-        room.hold(int(i), planner.optimum(int(i), room))
-    return planner, room
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(SEEDS)
-def test_planning_quickly_is_planning_by_units_on_the_same_terms(seed):
-    """At one price of a chunk per site, however many slots are looked at first."""
-    instance, rng = tiny(seed), np.random.default_rng(seed)
-    planner, room = crowded(instance, rng)
-    for i in range(instance.jobs):
-        first, slots = int(instance.release_slot[i]), int(slots_needed(instance)[i]) + room.end
-        prices, paid = drawn_prices(instance, rng, first + 3), float(rng.uniform(0.0, 2.0))
-        left = room.between(first, slots)
-        quick = QuickUnits(planner.searches[i]).beside(left, slots, prices.of_jobs[i], paid)
-        search = ByUnits(instance, i)
-        search.alpha = search.alpha.mean(axis=0, keepdims=True)
-        part = replace(prices, price=paid * prices.price)
-        terms = part.charged(i, free_terms(instance, i, slots, left))
-        expected = search.cheapest(terms, steps=QUICK_STEPS)[0]
-        assert (quick is None) == (not expected)
-        if quick is not None:
-            assert quick.price == pytest.approx(path_cost(instance, i, expected[0]))
-            assert np.array_equal(quick.workers, expected[0].workers)
-            assert np.array_equal(quick.server, expected[0].server)
-            assert np.array_equal(quick.flow, expected[0].flow)
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(SEEDS)
-def test_no_schedule_within_some_slots_costs_less_than_its_quick_bound(seed):
-    instance, rng = tiny(seed), np.random.default_rng(seed)
-    _, room = crowded(instance, rng)
-    for i in range(instance.jobs):
-        left = room.between(int(instance.release_slot[i]), int(rng.integers(1, 9)))
-        bound = QuickUnits(ByUnits(instance, i)).bound(left)
-        lattice = build_lattice(instance, Levels.of(instance, i))
-        terms = free_terms(instance, i, len(left), left)
-        assert bound == pytest.approx(ByUnits(instance, i).cheapest(terms)[1])
-        for path in cheapest_paths(instance, lattice, terms):
-            assert bound <= path.price + 1e-7
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(SEEDS)
-def test_planning_quickly_finds_a_schedule_that_fits_and_is_no_better_than_the_best(seed):
-    instance, rng = tiny(seed), np.random.default_rng(seed)
-    planner, room = crowded(instance, rng)
-    for i in range(instance.jobs):
-        paid = float(rng.uniform(0.0, 2.0))
-        for prices in (None, drawn_prices(instance, rng, 5)):
-            quick = planner.quickly(i, room, int(rng.integers(1, 9)), prices, paid)
-            assert planner.optimum(i, room).price <= quick.price + 1e-9
-            assert room.lacking(i, quick) is None
-            alone = instance.select_jobs([i])
-            assert check(alone, path_schedule(alone, 0, quick)) == []
-
-
-def test_planning_quickly_pays_no_prices_where_jobs_are_planned_by_servers(monkeypatch):
-    instance = PROBLEM.generate(np.random.default_rng(2), jobs=4, sites=3, horizon=2)
-    monkeypatch.setattr(construct, "LARGEST_LATTICES", 0)
-    monkeypatch.setattr(construct, "FEW_SITES", 0)
-    planner, prices = Planner(instance), drawn_prices(instance, np.random.default_rng(2), 9)
-    assert planner.beyond
-    for i in range(4):
-        room = FreeCapacity(instance)
-        dear = planner.quickly(i, room, 1, prices, 1e6)
-        assert dear.price == planner.optimum(i, room).price
 
 
 def test_a_part_of_a_schedule_read_back_is_the_schedule_it_was():
