@@ -1,8 +1,7 @@
 """A cheap schedule of one job beside what others hold, found quickly, or that there is none.
 
-What ``by_units`` does, from what is left of the sites on in machine code: its steps take less time
-than making the terms that they begin from would. A schedule is looked for at one price of a chunk
-per site wherever the first server stands.
+What ``by_units`` does, from what is left of the sites on in machine code, terms included. A
+schedule is looked for at one price of a chunk per site wherever the first server stands.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ def _workers_within(left: Integers, worker: Integers) -> int:
 
 @njit_cached
 def _room(job: QuickJob, left: Integers, most: Integers, server_price: Floats) -> None:
-    """Most workers of a slot and where there is no room for the server.
+    """Most workers of a slot, as ``workers_beside_server``, and where the server has no room.
 
     Args:
         job: that is planned.
@@ -164,20 +163,11 @@ def _beside(
         slots: so many are looked at first.
         alpha: read and written.
     """
-    limit, sites, _ = left.shape
+    limit = len(left)
     while True:
-        worker_price, server_price, most = _terms(
-            job, left[:slots], worker_charge, server_charge, paid
+        _, price, workers, server, flow = _least(
+            job, left[:slots], latency, worker_charge, server_charge, paid, QUICK_STEPS, alpha
         )
-        workers = np.zeros((1, slots, sites), dtype=np.int64)
-        server = np.full((1, slots), -1)
-        flow = np.zeros((1, sites, sites), dtype=np.int64)
-        price = np.full(1, np.inf)
-        least_price(
-            alpha, worker_price, server_price, np.zeros((slots, sites), dtype=np.int64), most,
-            np.zeros(slots, dtype=np.bool_), latency, job.supply, job.rate, job.work, job.move,
-            job.needed, job.top, job.supply.sum(), QUICK_STEPS, workers, server, flow, price,
-        )  # fmt: skip
         reach = min(2 * slots, limit)
         if price[0] < np.inf:
             reach = np.searchsorted(latency, price[0], side="right")
@@ -195,13 +185,32 @@ def _beside(
 @njit_cached
 def _bound(job: QuickJob, left: Integers, latency: Floats, alpha: Floats) -> float:
     """What every schedule costs at least; prices of chunks are read and written."""
+    nothing = np.zeros((0, left.shape[1]))
+    return _least(job, left, latency, nothing, nothing, 0.0, STEPS, alpha)[0]
+
+
+@njit_cached
+def _least(
+    job: QuickJob,
+    left: Integers,
+    latency: Floats,
+    worker_charge: Floats,
+    server_charge: Floats,
+    paid: float,
+    steps: int,
+    alpha: Floats,
+) -> tuple[float, Floats, Integers, Integers, Integers]:
+    """The least price by units in these slots, and what ``least_price`` writes."""
     slots, sites, _ = left.shape
-    firsts, nothing = len(alpha), np.zeros((0, sites))
-    worker_price, server_price, most = _terms(job, left, nothing, nothing, 0.0)
-    return least_price(
+    worker_price, server_price, most = _terms(job, left, worker_charge, server_charge, paid)
+    firsts = len(alpha)
+    workers = np.zeros((firsts, slots, sites), dtype=np.int64)
+    server = np.full((firsts, slots), -1)
+    flow = np.zeros((firsts, sites, sites), dtype=np.int64)
+    price = np.full(firsts, np.inf)
+    bound = least_price(
         alpha, worker_price, server_price, np.zeros((slots, sites), dtype=np.int64), most,
         np.zeros(slots, dtype=np.bool_), latency, job.supply, job.rate, job.work, job.move,
-        job.needed, job.top, job.supply.sum(), STEPS,
-        np.zeros((firsts, slots, sites), dtype=np.int64), np.full((firsts, slots), -1),
-        np.zeros((firsts, sites, sites), dtype=np.int64), np.full(firsts, np.inf),
+        job.needed, job.top, job.supply.sum(), steps, workers, server, flow, price,
     )  # fmt: skip
+    return bound, price, workers, server, flow

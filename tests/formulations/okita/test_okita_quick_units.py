@@ -50,6 +50,9 @@ def test_planning_quickly_is_planning_by_units_on_the_same_terms(seed):
         part = replace(prices, price=paid * prices.price)
         terms = part.charged(i, free_terms(instance, i, slots, left))
         expected = search.cheapest(terms, steps=QUICK_STEPS)[0]
+        charges = prices.of_jobs[i], (np.zeros((0, instance.sites)),) * 2
+        free = [QuickUnits(ByUnits(instance, i)).beside(left, slots, one, 0.0) for one in charges]
+        assert len({None if path is None else path.price for path in free}) == 1
         assert (quick is None) == (not expected)
         if quick is not None:
             assert quick.price == pytest.approx(path_cost(instance, i, expected[0]))
