@@ -14,7 +14,7 @@ from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check
 from formulations.okita.construct import Planner
 from formulations.okita.free_capacity import FreeCapacity
-from formulations.okita.job_prices import free_terms
+from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import cheapest_paths, path_cost, path_schedule
@@ -41,14 +41,20 @@ def test_planning_quickly_is_planning_by_units_on_the_same_terms(seed):
     planner, room = crowded(instance, rng)
     for i in range(instance.jobs):
         first, slots = int(instance.release_slot[i]), int(slots_needed(instance)[i]) + room.end
-        prices, paid = drawn_prices(instance, rng, first + 3), float(rng.uniform(0.0, 2.0))
+        prices = drawn_prices(instance, rng, first + 3)
+        paid = float(rng.choice([0.25, 0.5, 1.0, 2.0]))  # exact: what ties is not to hang on it
         left = room.between(first, slots).copy()
         left[rng.random(left.shape[:2]) < 0.3] = instance.ps_demand[i]  # just enough for a server
         quick = QuickUnits(planner.searches[i]).beside(left, slots, prices.of_jobs[i], paid)
         search = ByUnits(instance, i)
         search.alpha = search.alpha.mean(axis=0, keepdims=True)
+        known = [one[:slots] for one in prices.of_jobs[i]]
+        padded = (paid * np.pad(one, ((0, slots - len(one)), (0, 0))) for one in known)
+        terms = priced_terms(free_terms(instance, i, slots, left), *padded, 1.0)
         part = replace(prices, price=paid * prices.price)
-        terms = part.charged(i, free_terms(instance, i, slots, left))
+        charged = part.charged(i, free_terms(instance, i, slots, left))
+        assert terms.worker_price == pytest.approx(charged.worker_price)
+        assert terms.server_price == pytest.approx(charged.server_price)
         expected = search.cheapest(terms, steps=QUICK_STEPS)[0]
         charges = prices.of_jobs[i], (np.zeros((0, instance.sites)),) * 2
         free = [QuickUnits(ByUnits(instance, i)).beside(left, slots, one, 0.0) for one in charges]
