@@ -42,8 +42,12 @@ MAKING = 10.0
 """Processor seconds that must be left of a time limit for the compiler to be waited for, which
 cannot be called off."""
 
+MAKING_EACH = 1.0
+"""The same for each function that it consists of, where they are many."""
+
 _building = threading.RLock()
 _behind = threading.Thread()  # the last that made machine code beside what ran
+_behind_parts = 0  # functions that it is made of
 
 
 def njit_cached(function: Function) -> Function:
@@ -157,10 +161,19 @@ def _in_time() -> None:
         raise _LateError
 
 
-def _time_to_compile() -> bool:
-    """Whether machine code would be there before time is over, as busy as the machine is."""
+def _making(parts: int) -> float:
+    """Processor seconds for machine code of so many functions."""
+    return max(MAKING, parts * MAKING_EACH)
+
+
+def _time_to_compile(parts: int) -> bool:
+    """Whether machine code would be there in time, as busy as the machine is.
+
+    The compiler does one thing at a time: what it is making for others comes first.
+    """
     left = _clock.latest - time.perf_counter()
-    return left >= MAKING * _clock.slowness
+    first = _making(_behind_parts) if _behind.is_alive() else 0.0
+    return left >= (first + _making(parts)) * _clock.slowness
 
 
 class Dispatcher:
@@ -193,12 +206,12 @@ class Dispatcher:
         loaded = self._on_disk and not _behind.is_alive()  # loading waits for the compiler
         if loaded or self._interpretable is None:
             return finished, result
-        if _time_to_compile():
+        if _time_to_compile(self._parts):
             spent = _clock.tried
             allowed = min(PATIENCE - (spent - _clock.tried_before), PATIENCE_IN_ALL - spent)
             if allowed > 0:
                 finished, result = self._interpret(args, allowed)
-        if not finished and not _time_to_compile():
+        if not finished and not _time_to_compile(self._parts):
             self._make_behind(args)
             finished, result = self._interpret(args, math.inf)
             if not finished:
@@ -207,7 +220,7 @@ class Dispatcher:
 
     def _make_behind(self, args: tuple[Any, ...]) -> None:
         """Begin to make machine code for arguments like these, if none is being made."""
-        global _behind
+        global _behind, _behind_parts
 
         def make() -> None:
             machine = self.machine
@@ -215,7 +228,7 @@ class Dispatcher:
             self._compiled = True
 
         if not _behind.is_alive():
-            _behind = threading.Thread(target=make)
+            _behind, _behind_parts = threading.Thread(target=make), self._parts
             _behind.start()
 
     def _interpret(self, args: tuple[Any, ...], seconds: float) -> tuple[bool, Any]:
@@ -271,6 +284,18 @@ class Dispatcher:
             if isinstance(value, Dispatcher):
                 names[name] = value._half_made(half)
         return half[self]
+
+    @cached_property
+    def _parts(self) -> int:
+        """Functions to be compiled for it: itself, what it calls, what that calls."""
+        parts, ahead = {self}, [self]
+        while ahead:
+            function = ahead.pop().py_func
+            called = (function.__globals__.get(name) for name in function.__code__.co_names)
+            more = {one for one in called if isinstance(one, Dispatcher)} - parts
+            parts |= more
+            ahead.extend(more)
+        return len(parts)
 
     @property
     def _folder(self) -> Path:
@@ -339,12 +364,16 @@ def _copied(value: Any) -> Any:
     """What of an argument a function may change."""
     if isinstance(value, np.ndarray | np.void):
         return value.copy()
+    if isinstance(value, np.random.Generator):
+        return value.bit_generator.state
     return [_copied(part) for part in value] if isinstance(value, tuple) else None
 
 
 def _put_back(value: Any, saved: Any) -> None:
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value[...] = saved
+    elif isinstance(value, np.random.Generator):
+        value.bit_generator.state = saved
     elif isinstance(value, np.void):
         for name in value.dtype.names or ():
             value[name] = saved[name]

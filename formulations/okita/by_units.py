@@ -105,7 +105,14 @@ class ByUnits:
 
 
 @njit_cached
-def _best_first(profit: Floats, order: Integers) -> int:
+def copy_into(target: Floats | Integers, source: Floats | Integers) -> None:
+    """Write one array to another of its shape, in far less machine code than an assignment."""
+    for n in np.ndindex(source.shape):
+        target[n] = source[n]
+
+
+@njit_cached
+def best_first(profit: Floats, order: Integers) -> int:
     """Write positions of what pays by falling profit, and say how many; numpy's sort is slow."""
     count = 0
     for n in range(len(profit)):
@@ -128,7 +135,7 @@ def earnings(alpha: Floats, supply: Integers, move: Floats, share: float, earned
     for v in range(sites):
         for r in range(sites):
             profit[r] = alpha[r] - move[r, v]
-        pay = _best_first(profit, order)
+        pay = best_first(profit, order)
         at, left = 0, float(supply[order[0]]) if pay > 0 else 0.0
         for y in range(1, earned.shape[1]):
             room, total = share, 0.0
@@ -151,7 +158,7 @@ def subtract(
     profit, order = np.empty(len(alpha)), np.empty(len(alpha), dtype=np.int64)
     for r in range(len(alpha)):
         profit[r] = alpha[r] - move[r, v]
-    for n in range(_best_first(profit, order)):
+    for n in range(best_first(profit, order)):
         r = order[n]
         if room <= 0.0:
             break
@@ -333,8 +340,8 @@ def least_price(
                     gain[t], stands[t], room,
                 )  # fmt: skip
                 if only < 0:
-                    opening[t, :] = gain[t]
-                    opens[t, :] = stands[t]
+                    copy_into(opening[t], gain[t])
+                    copy_into(opens[t], stands[t])
                     continue
                 _gains(
                     earned, worker_price[t], server_price[t], least[t], most[t], only, fit[t],
@@ -364,7 +371,7 @@ def least_price(
             at[:] = -1
             room[:] = 0
             paid = flow_cost[end]
-            slope[:] = supply
+            copy_into(slope, supply)
             n = units
             for t in range(end, -1, -1):
                 k = chosen[t, n]
@@ -387,23 +394,23 @@ def least_price(
                 paid += cheapest_transport(supply, room, move, carried, total)
                 if paid < price[f]:
                     price[f] = paid
-                    workers[f] = count
-                    server[f] = at
-                    flow[f] = carried
+                    copy_into(workers[f], count)
+                    copy_into(server[f], at)
+                    copy_into(flow[f], carried)
                     cheap = min(cheap, paid)
             if bound > best + 1e-9:
                 best, idle = bound, 0
-                kept[:] = alpha
+                copy_into(kept, alpha)
             else:
                 idle += 1
                 if idle >= 3:
-                    alpha[:] = kept
+                    copy_into(alpha, kept)
                     pace, idle = pace / 2, 0
                     continue
             aim = price[f] if price[f] < np.inf else best + 0.1 * abs(best) + 1.0
             met = best >= min(aim, cheap) - 1e-9 * max(1.0, abs(aim))
             if met or not climb(alpha, slope, pace * (max(aim, bound) - bound)):
                 break
-        alphas[f] = kept
+        copy_into(alphas[f], kept)
         lowest = min(lowest, best)
     return lowest

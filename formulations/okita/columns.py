@@ -28,7 +28,6 @@ import numpy as np
 from formulations.okita.best_known import BestKnown
 from formulations.okita.construct import Planner
 from formulations.okita.cut_rounds import CutRounds
-from formulations.okita.free_capacity import Choices
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.neighbourhoods import Neighbourhoods, beside
 from formulations.okita.one_job import Path, path_cost, path_of, path_schedule
@@ -127,7 +126,7 @@ class _Search(BestKnown):
         """Whether neighbourhoods go on meanwhile, on a thread of their own."""
         helps = self.options.threads > 1 and self.together is None  # else proofs take longer
         near = self.neighbourhoods() if helps else None
-        rounds = 10 * ROUNDS * self.instance.jobs
+        rounds = 200 * ROUNDS * self.instance.jobs
         with nullcontext() if near is None else beside(near, self.clock.within(1.0), rounds):
             yield near is not None
 
@@ -198,14 +197,14 @@ class _Search(BestKnown):
             pricing = more or pricing
         return pricing
 
-    def _chosen(self, found: ColumnSolution) -> dict[int, Choices]:
+    def _chosen(self, found: ColumnSolution) -> dict[int, list[tuple[Path, float]]]:
         """Schedules by job that a relaxation chooses in part."""
         chosen: dict[int, list[tuple[Path, float]]] = {}
         for column, share in found.chosen:
             i, path = column.block, column.payload
             own = replace(path, price=path_cost(self.instance, i, path))
             chosen.setdefault(i, []).append((own, share))
-        return {i: Choices.of(own) for i, own in chosen.items()}
+        return chosen
 
     @cached_property
     def span(self) -> Windows:

@@ -27,8 +27,6 @@ from formulations.okita.one_job import (
     cheapest_paths,
     path_schedule,
 )
-from formulations.okita.pricing import SitePrices
-from formulations.okita.quick_units import QuickUnits
 from formulations.okita.schedule import Schedule
 from formulations.okita.windows import affordable, least_slots, site_bounds, slots_needed
 
@@ -156,37 +154,6 @@ class Planner:
                 return path
             slots = reach
 
-    def quickly(
-        self, i: int, room: FreeCapacity, slots: int, prices: SitePrices | None, paid: float
-    ) -> Path:
-        """A cheap schedule beside what is taken, at what it costs.
-
-        Args:
-            i: the job.
-            room: what is left of the sites.
-            slots: so many are looked at first.
-            prices: that the job has to pay as well; where jobs are ``beyond``, it pays none.
-            paid: part of them that it pays.
-        """
-        if self.beyond:
-            return self.optimum(i, room, slots)
-        self.look()
-        limit = self._limit(i, room)
-        left = room.between(int(self.instance.release_slot[i]), limit)
-        charges = self._no_charges if prices is None else prices.of_jobs[i]
-        slots = min(max(slots, int(self._least[i])), limit)
-        path = self._quick[i].beside(left, slots, charges, paid)
-        return self._greedy(i, room) if path is None else path
-
-    @cached_property
-    def _quick(self) -> tuple[QuickUnits, ...]:
-        return tuple(QuickUnits(search) for search in self.searches)
-
-    @cached_property
-    def _no_charges(self) -> tuple[Floats, Floats]:
-        nothing = np.zeros((0, self.instance.sites))
-        return nothing, nothing
-
     def _limit(self, i: int, room: FreeCapacity | None) -> int:
         """Slots within which a job completes, whatever is taken."""
         busy = 0 if room is None else room.end - int(self.instance.release_slot[i]) + 1
@@ -206,8 +173,6 @@ class Planner:
         if slots < 1:
             return None
         left = room.between(first, slots)
-        if not self.beyond and self._quick[i].bound(left) >= below:
-            return None
         path = self.best(i, free_terms(self.instance, i, slots, left), below)
         return path if path is not None and path.price < below else None
 

@@ -13,35 +13,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from threading import Event
 
 import numpy as np
 
 from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import Choices, FreeCapacity
-from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.free_capacity import FreeCapacity
+from formulations.okita.instance import Floats, Instance
 from formulations.okita.one_job import Path, path_schedule
 from formulations.okita.pricing import SitePrices
+from formulations.okita.quick_units import QuickJobs
+from formulations.okita.rounds import FLAT, Around, rounds, settle
 from formulations.okita.schedule import Schedule
+from formulations.okita.taken_out import Demands, Offers, Standing, hold, taken_out
+from formulations.okita.windows import least_slots, slots_needed
 from optsched.clock import Clock
 from optsched.jit import limit_left, limited
 
-LARGEST_NEIGHBOURHOOD, LARGEST_GUIDED = 5, 8
-"""Most jobs taken out at a time; where a relaxation is known."""
 GUIDED = 0.5
-"""Part of the jobs that take a schedule which it chooses in part, if one fits."""
-LED = 0.5
-"""Part of the rounds then in which one job takes such a schedule whether it fits or not."""
-
-PAID = (0.0, 0.0, 0.3, 0.6)
-"""Parts of the prices that jobs pay, one of them drawn each time."""
+"""Part of the jobs that take a schedule which a relaxation chooses in part, if one fits."""
 WARMTH = 0.01
 """How much more is kept, on average, at first; in the end nothing is. Part of what jobs cost more
 than each of them would alone. Nothing where planning a job takes so long that rounds are few."""
+LOOK = 0.02
+"""Seconds between two looks at the clock, about."""
 SEARCHES = 2
 """Searches from one schedule that all find no better one, after which a thread of them ends."""
-
-_FLAT = 1e-9  # relative difference of costs that is rounding
 
 
 class Neighbourhoods:
@@ -60,10 +58,12 @@ class Neighbourhoods:
         """Told each schedule that is better than all before."""
         self.prices: SitePrices | None = None
         """Of capacities, if they are known."""
-        self.chosen: Mapping[int, Choices] = {}
-        """Schedules by job that a relaxation chooses in part; at what they cost."""
+        self.chosen: Mapping[int, Sequence[tuple[Path, float]]] = {}
+        """Schedules by job that a relaxation chooses in part, at what they cost, and how far."""
+        self._out = np.zeros(planner.instance.jobs, dtype=np.int64)
+        self._least, self._needed = least_slots(planner.instance), slots_needed(planner.instance)
         self.take(paths)
-        self.planned: list[tuple[int, Path]] = list(enumerate(self.paths))
+        self.planned: list[tuple[int, Path]] = list(enumerate(self.best))
         self._rng = np.random.default_rng(0)
 
     @property
@@ -77,119 +77,111 @@ class Neighbourhoods:
         parts = (path_schedule(self.instance, i, path) for i, path in enumerate(self.best))
         return Schedule.merged(parts)
 
+    @property
+    def paths(self) -> list[Path]:
+        """Of each job, at present."""
+        return [self._now.paths.one(i) for i in range(self.instance.jobs)]
+
     def take(self, paths: Iterable[Path]) -> None:
         """Go on from another schedule."""
-        self.paths = list(paths)
-        self.cost = sum(path.price for path in self.paths)
-        self.best, self.best_cost = list(self.paths), self.cost
-        self._room = FreeCapacity(self.instance)
-        for i, path in enumerate(self.paths):
-            self._room.hold(i, path)
+        self.best = list(paths)
+        self.cost = self.best_cost = sum(path.price for path in self.best)
+        self._stand(self.best)
+
+    def _stand(self, paths: Sequence[Path]) -> None:
+        """Lay schedules out, with what is known; a job has as many slots after them as it needs."""
+        instance, prices, chosen = self.instance, self.prices, self.chosen
+        self._known = prices, chosen
+        first = (instance.release_slot - 1).tolist()
+        offered = [(i, path) for i, own in chosen.items() for path, _ in own]
+        end = max(first[i] + path.last + 1 for i, path in [*enumerate(paths), *offered])
+        slots, jobs, sites = end + int(self._needed.max()), instance.jobs, instance.sites
+        self._now, self._then = (Standing.of(instance, paths, slots) for _ in range(2))
+        charge = np.zeros((2, jobs, 0 if prices is None else slots, sites))
+        for i, known in enumerate(() if prices is None else prices.of_jobs):
+            for n, own in enumerate(known):
+                charge[n, i, : len(own)] = own[:slots]
+        self._around = Around(
+            Demands.of(instance), self.floors,
+            np.array([instance.latency.of_slots(i, slots) for i in range(jobs)]), self._least,
+            self._needed, charge[0], charge[1], instance.capacity,
+            Offers.of(chosen, jobs, slots, sites),
+        )  # fmt: skip
+
+    @cached_property
+    def _jobs(self) -> QuickJobs:
+        return QuickJobs.of(self.planner.searches)
 
     def search(self, clock: Clock, rounds: int) -> None:
         """Take out and plan anew until time is over, or in vain for so many rounds."""
-        vain, warmth = 0, 0.0 if self.planner.beyond else WARMTH
+        vain, most, warmth = 0, 1, 0.0 if self.planner.beyond else WARMTH
         with suppress(TimeoutError):
             while not clock.over() and vain < rounds:
                 left = 1.0 if clock.seconds is None else max(0.0, clock.left / clock.seconds)
-                self._round(warmth * min(left, 1.0 - vain / rounds), clock)
-                better = self.cost < self.best_cost - _FLAT * self.best_cost
-                vain = 0 if better else vain + 1
-                if better:
-                    self.best, self.best_cost = list(self.paths), self.cost
+                warm, before = warmth * min(left, 1.0 - vain / rounds), clock.spent
+                made = self._rounds(warm, min(most, rounds - vain), clock)
+                vain, most = vain + made, max(1, int(made * LOOK / (clock.spent - before)))
+                if self.cost < self.best_cost - FLAT * self.best_cost:
+                    vain, self.best, self.best_cost = 0, self.paths, self.cost
                     self.heard(self.schedule)
 
-    def _round(self, warmth: float, clock: Clock) -> None:
-        """One neighbourhood: what is taken out, and planned anew in random order.
+    def _rounds(self, warmth: float, most: int, clock: Clock) -> int:
+        """Some neighbourhoods, at most as many as asked for; how many they were.
 
         Args:
             warmth: as ``WARMTH`` by now.
+            most: rounds.
             clock: looked at before every job.
         """
-        rng, room = self._rng, self._room.copy()
-        led = bool(self.chosen) and rng.random() < LED
-        out, found = self._led(room) if led else (self._near(room), {})
-        more = _FLAT * self.cost + warmth * rng.exponential() * (self.cost - self.floors.sum())
-        paid = float(rng.choice(PAID))
-        prices = self.prices if paid else None
-        found |= self._taken([i for i in out if i not in found], room)
-        rest = [i for i in out if i not in found]
-        spare = sum(self.paths[i].price for i in out)
-        spare -= sum(path.price for path in found.values())
-        for n, i in enumerate(rest):
-            if spare - self.floors[rest[n:]].sum() < -more or clock.over():
+        self.planner.look()
+        prices, chosen = self._known
+        if prices is not self.prices or chosen is not self.chosen:
+            self._stand(self.paths)
+        around, now, then, out = self._around, self._now, self._then, self._out
+        if self.planner.beyond:
+            rest, count, limit = taken_out(
+                self._rng, around.demands, around.offers, now, then, GUIDED, out
+            )
+            self._finish(0, rest, count, limit + FLAT * self.cost, clock)
+            return 1
+        best = self.best_cost - FLAT * self.best_cost
+        made, rest, count, limit, self.cost = rounds(
+            self._rng, around, self._jobs, now, then, out, GUIDED, warmth, self.cost, best, most
+        )
+        if rest:
+            self._finish(rest - 1, rest, count, limit, clock)
+        return made
+
+    def _finish(self, planned: int, rest: int, count: int, limit: float, clock: Clock) -> None:
+        """Plan what a round leaves to be planned, and keep it if that costs less than a limit.
+
+        Args:
+            planned: so many of the jobs that are out are planned.
+            rest: so many took nothing.
+            count: so many are out.
+            limit: money.
+            clock: looked at before every job.
+        """
+        now, then, demands = self._now, self._then, self._around.demands
+        order = self._out[:rest].tolist()
+        for n in range(planned, rest):
+            i, room = order[n], FreeCapacity(self.instance, then.left)
+            if limit < self.floors[order[n:]].sum() or clock.over():
                 return
-            if n + 1 < len(rest):
-                path = self.planner.quickly(i, room, self.paths[i].last + 2, prices, paid)
+            path: Path | None
+            if n + 1 < rest:
+                path = self.planner.optimum(i, room, int(now.paths.slots[i]) + 1)
             else:  # it leaves nothing to anybody, and what it may cost is known
-                cheapest = self.planner.cheaper(i, room, spare + more)
-                if cheapest is None:
-                    return
-                path = cheapest
-            room.hold(i, path)
-            found[i] = path
-            spare -= path.price
-        if spare < -more:
+                path = self.planner.cheaper(i, room, limit)
+            if path is None or demands.first[i] + path.last >= len(then.left):
+                return
+            then.paths.put(i, path)
+            hold(then.left, demands, i, then.paths, i, 1)
+            limit -= path.price
+        if limit < 0:
             return
-        self._room = room
-        self.planned.extend((i, found[i]) for i in rest)  # the others the relaxation has
-        for i, path in found.items():
-            self.paths[i] = path
-        cost = sum(path.price for path in self.paths)
-        if abs(cost - self.cost) > _FLAT * self.cost:
-            self.cost = cost
-
-    def _near(self, room: FreeCapacity) -> list[int]:
-        """Some jobs near each other in time, taken out."""
-        instance, rng = self.instance, self._rng
-        most = min(LARGEST_GUIDED if self.chosen else LARGEST_NEIGHBOURHOOD, instance.jobs)
-        count = int(rng.integers(min(2, most), most, endpoint=True))
-        middle = instance.release_slot[rng.integers(instance.jobs)]
-        apart = np.abs(instance.release_slot - middle) + rng.uniform(0.0, 3.0, instance.jobs)
-        out: list[int] = rng.permutation(np.argsort(apart)[:count]).tolist()
-        for i in out:
-            room.hold(i, self.paths[i], -1)
-        return out
-
-    def _led(self, room: FreeCapacity) -> tuple[list[int], dict[int, Path]]:
-        """One job and those in its way, taken out; it holds what the relaxation chooses of it."""
-        lead = int(self._rng.integers(self.instance.jobs))
-        room.hold(lead, self.paths[lead], -1)
-        path = self.paths[lead]
-        if (own := self.chosen.get(lead)) is not None:
-            path = own.paths[self._by_share(own)[0]]
-        out = [lead]
-        while (lacking := room.lacking(lead, path)) is not None:
-            out.append(int(self._rng.choice(self._busy(*lacking, out))))
-            room.hold(out[-1], self.paths[out[-1]], -1)
-        room.hold(lead, path)
-        return self._rng.permutation(out).tolist(), {lead: path}
-
-    def _busy(self, slot: int, site: int, out: Sequence[int]) -> list[int]:
-        """Jobs that hold something of a site in a slot, but for those that are out."""
-        first = self.instance.release_slot.tolist()
-        return [
-            i
-            for i, path in enumerate(self.paths)
-            if i not in out
-            and 0 <= (t := slot - first[i]) < len(path.server)
-            and (path.workers[t, site] or path.server[t] == site)
-        ]
-
-    def _by_share(self, own: Choices) -> Integers:
-        """Positions of schedules in random order: the more the relaxation chooses, the earlier."""
-        return np.argsort(self._rng.exponential(size=len(own.share)) / own.share)
-
-    def _taken(self, out: Sequence[int], room: FreeCapacity) -> dict[int, Path]:
-        """What some of the jobs take of what the relaxation chooses, held."""
-        follow = self._rng.random(len(out)) < GUIDED
-        taken = dict[int, Path]()
-        for i in (i for i, follows in zip(out, follow, strict=True) if follows):
-            if (own := self.chosen.get(i)) is None:
-                continue
-            if (path := room.hold_first(i, own, self._by_share(own))) is not None:
-                taken[i] = path
-        return taken
+        self.planned.extend((i, then.paths.one(i)) for i in order)  # the relaxation has the others
+        self.cost = settle(now, then, self._out[:count], self.cost)
 
 
 @contextmanager

@@ -6,91 +6,62 @@ schedule is looked for at one price of a chunk per site wherever the first serve
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.by_units import STEPS, ByUnits, least_price
+from formulations.okita.by_units import STEPS, ByUnits, copy_into, least_price
 from formulations.okita.instance import Floats, Integers
-from formulations.okita.one_job import Path
 from optsched.jit import njit_cached
 
 QUICK_STEPS = 8
 """Steps on the prices of chunks."""
 
 
-class QuickJob(NamedTuple):
-    """A job, as machine code takes it."""
+class QuickJobs(NamedTuple):
+    """Jobs, as machine code takes them."""
 
     worker: Integers
-    """What a worker takes, shape (resources,)."""
+    """What a worker takes, shape (jobs, resources)."""
     server: Integers
     """What the server takes."""
     useful: Integers
-    """Most workers of each site that are of use, shape (sites,)."""
+    """Most workers of each site that are of use, shape (jobs, sites)."""
     talk: Floats
-    """What a worker pays for bandwidth, by site of the server, its own site; money."""
+    """What a worker pays for bandwidth, by job, site of the server, its own site; money."""
     supply: Integers
     """Chunks that lie at each site."""
     move: Floats
-    """Price of a chunk from row to column."""
-    rate: int
-    """With ``work``: y workers train rate * y // work chunks."""
-    work: int
-    needed: int
+    """Price of a chunk by job from row to column."""
+    rate: Integers
+    """With ``work``: y workers train rate * y // work chunks, shape (jobs,)."""
+    work: Integers
+    needed: Integers
     """Units that all chunks take."""
-    top: int
+    top: Integers
     """Most units of any schedule."""
+    quick_alpha: Floats
+    """Price of a chunk for schedules, by job, one for all first servers, site; money. The search
+    begins at those that were best last time."""
+    alpha: Floats
+    """The same for bounds, by job, site of the first server (or one for all), site."""
 
-
-@dataclass(eq=False)
-class QuickUnits:
-    """The quick search for one job; it begins at the prices of chunks that were best last time."""
-
-    search: ByUnits
-    alpha: Floats = field(init=False)
-    """Price of a chunk by site, shape (1, sites), money."""
-
-    def __post_init__(self) -> None:
-        self.alpha = self.search.alpha.mean(axis=0, keepdims=True)
-
-    @cached_property
-    def _job(self) -> QuickJob:
-        instance, i = self.search.instance, self.search.job
-        q = instance.unit_bandwidth_cost
-        return QuickJob(
-            instance.worker_demand[i], instance.ps_demand[i], instance.useful_workers[i],
-            np.ascontiguousarray(q.T) * instance.exchange_size_mb[i], instance.num_chunks[i],
-            instance.chunk_size_mb[i] * q, int(instance.rate_numerator[i]),
-            int(instance.work_per_chunk[i]), self.search.needed, self.search.top,
+    @classmethod
+    def of(cls, searches: Sequence[ByUnits]) -> QuickJobs:
+        """All jobs of an instance, whose searches by units have their prices here from now on."""
+        instance = searches[0].instance
+        q, exchange = instance.unit_bandwidth_cost, instance.exchange_size_mb[:, None, None]
+        alpha = np.stack([search.alpha for search in searches])
+        for search, own in zip(searches, alpha, strict=True):
+            search.alpha = own
+        return cls(
+            instance.worker_demand, instance.ps_demand, instance.useful_workers,
+            np.ascontiguousarray(q.T) * exchange, instance.num_chunks,
+            instance.chunk_size_mb[:, None, None] * q, instance.rate_numerator,
+            instance.work_per_chunk, np.array([search.needed for search in searches]),
+            np.array([search.top for search in searches]), alpha.mean(axis=1, keepdims=True), alpha,
         )  # fmt: skip
-
-    def beside(
-        self, left: Integers, slots: int, charges: tuple[Floats, Floats], paid: float
-    ) -> Path | None:
-        """A cheap schedule, at what it costs without charges; None if none was found.
-
-        Args:
-            left: of the resources from its first slot on, shape (slots, sites, resources).
-            slots: so many are looked at first, and more while one might complete there.
-            charges: what a worker and the server pay as well, each of shape (slots, sites) from
-                its first slot on, beyond nothing; money.
-            paid: part of them that is paid.
-        """
-        latency = self.search.instance.latency.of_slots(self.search.job, len(left))
-        cost, *path = _beside(self._job, left, latency, *charges, paid, slots, self.alpha)
-        return Path(cost, *path) if cost < np.inf else None
-
-    def bound(self, left: Integers) -> float:
-        """What each schedule costs at least, up to rounding, that completes in these slots, money.
-
-        Args:
-            left: of the resources, shape (slots, sites, resources).
-        """
-        latency = self.search.instance.latency.of_slots(self.search.job, len(left))
-        return float(_bound(self._job, left, latency, self.search.alpha))
 
 
 @njit_cached
@@ -105,26 +76,35 @@ def _workers_within(left: Integers, worker: Integers) -> int:
 
 
 @njit_cached
-def _room(job: QuickJob, left: Integers, most: Integers, server_price: Floats) -> None:
+def _room(jobs: QuickJobs, i: int, left: Integers, most: Integers, server_price: Floats) -> None:
     """Most workers of a slot, as ``workers_beside_server``, and where the server has no room.
 
     Args:
-        job: that is planned.
+        jobs: of which one is planned.
+        i: that one.
         left: of the slot, shape (sites, resources).
         most: written, by site of the server, site of the worker.
         server_price: written, infinite where there is no room; shape (sites,).
     """
+    worker, server, useful = jobs.worker[i], jobs.server[i], jobs.useful[i]
     for r in range(len(left)):
-        most[:, r] = min(_workers_within(left[r], job.worker), job.useful[r])
-        most[r, r] = min(_workers_within(left[r] - job.server, job.worker), job.useful[r])
+        fit = min(_workers_within(left[r], worker), useful[r])
+        for s in range(len(left)):
+            most[s, r] = fit
+        most[r, r] = min(_workers_within(left[r] - server, worker), useful[r])
         for k in range(left.shape[1]):
-            if left[r, k] < job.server[k]:
+            if left[r, k] < server[k]:
                 server_price[r] = np.inf
 
 
 @njit_cached
 def _terms(
-    job: QuickJob, left: Integers, worker_charge: Floats, server_charge: Floats, paid: float
+    jobs: QuickJobs,
+    i: int,
+    left: Integers,
+    worker_charge: Floats,
+    server_charge: Floats,
+    paid: float,
 ) -> tuple[Floats, Floats, Integers]:
     """Prices of workers and of the server, and most workers, as ``JobTerms`` has them."""
     slots, sites, _ = left.shape
@@ -132,42 +112,47 @@ def _terms(
     server_price = np.zeros((slots, sites))
     most = np.empty((slots, sites, sites), dtype=np.int64)
     for t in range(slots):
-        worker_price[t] = job.talk
+        copy_into(worker_price[t], jobs.talk[i])
         if t < len(worker_charge):
-            worker_price[t] += paid * worker_charge[t]
-            server_price[t] = paid * server_charge[t]
-        _room(job, left[t], most[t], server_price[t])
+            for r in range(sites):
+                server_price[t, r] = paid * server_charge[t, r]
+                for s in range(sites):
+                    worker_price[t, s, r] += paid * worker_charge[t, r]
+        _room(jobs, i, left[t], most[t], server_price[t])
     return worker_price, server_price, most
 
 
 @njit_cached
-def _beside(
-    job: QuickJob,
+def planned_quickly(
+    jobs: QuickJobs,
+    i: int,
     left: Integers,
     latency: Floats,
     worker_charge: Floats,
     server_charge: Floats,
     paid: float,
     slots: int,
-    alpha: Floats,
 ) -> tuple[float, Integers, Integers, Integers]:
-    """The cost, workers, server and flow of a cheap schedule; infinite if none was found.
+    """A cheap schedule: its cost without charges, money, workers, server and flow as in ``Path``.
+
+    The cost is infinite if none was found.
 
     Args:
-        job: that is planned.
-        left: of the resources, shape (slots, sites, resources).
+        jobs: of which one is planned; its prices of chunks are written.
+        i: that one.
+        left: of the resources from its first slot on, shape (slots, sites, resources).
         latency: of completion in each slot, shape (slots,), ascending.
-        worker_charge: what a worker pays, shape (slots, sites), beyond nothing.
+        worker_charge: what a worker pays as well, shape (slots, sites), beyond nothing; money.
         server_charge: what the server pays.
         paid: part of these that is paid.
-        slots: so many are looked at first.
-        alpha: read and written.
+        slots: so many are looked at first, and more while one might complete there.
     """
     limit = len(left)
     while True:
         _, price, workers, server, flow = _least(
-            job, left[:slots], latency, worker_charge, server_charge, paid, QUICK_STEPS, alpha
-        )
+            jobs, i, left[:slots], latency, worker_charge, server_charge, paid, QUICK_STEPS,
+            jobs.quick_alpha[i],
+        )  # fmt: skip
         reach = min(2 * slots, limit)
         if price[0] < np.inf:
             reach = np.searchsorted(latency, price[0], side="right")
@@ -176,22 +161,31 @@ def _beside(
         slots = reach
     cost = price[0]
     for t in range(min(slots, len(worker_charge)) if cost < np.inf else 0):
-        cost -= paid * (workers[0, t] * worker_charge[t]).sum()
+        for r in range(left.shape[1]):
+            cost -= paid * workers[0, t, r] * worker_charge[t, r]
         if server[0, t] >= 0:
             cost -= paid * server_charge[t, server[0, t]]
     return cost, workers[0], server[0], flow[0]
 
 
 @njit_cached
-def _bound(job: QuickJob, left: Integers, latency: Floats, alpha: Floats) -> float:
-    """What every schedule costs at least; prices of chunks are read and written."""
+def quick_bound(jobs: QuickJobs, i: int, left: Integers, latency: Floats) -> float:
+    """What each schedule costs at least, up to rounding, that completes in these slots, money.
+
+    Args:
+        jobs: see ``planned_quickly``.
+        i: see there.
+        left: see there.
+        latency: see there.
+    """
     nothing = np.zeros((0, left.shape[1]))
-    return _least(job, left, latency, nothing, nothing, 0.0, STEPS, alpha)[0]
+    return _least(jobs, i, left, latency, nothing, nothing, 0.0, STEPS, jobs.alpha[i])[0]
 
 
 @njit_cached
 def _least(
-    job: QuickJob,
+    jobs: QuickJobs,
+    i: int,
     left: Integers,
     latency: Floats,
     worker_charge: Floats,
@@ -202,15 +196,17 @@ def _least(
 ) -> tuple[float, Floats, Integers, Integers, Integers]:
     """The least price by units in these slots, and what ``least_price`` writes."""
     slots, sites, _ = left.shape
-    worker_price, server_price, most = _terms(job, left, worker_charge, server_charge, paid)
+    worker_price, server_price, most = _terms(jobs, i, left, worker_charge, server_charge, paid)
     firsts = len(alpha)
     workers = np.zeros((firsts, slots, sites), dtype=np.int64)
     server = np.full((firsts, slots), -1)
     flow = np.zeros((firsts, sites, sites), dtype=np.int64)
     price = np.full(firsts, np.inf)
+    supply = jobs.supply[i]
     bound = least_price(
         alpha, worker_price, server_price, np.zeros((slots, sites), dtype=np.int64), most,
-        np.zeros(slots, dtype=np.bool_), latency, job.supply, job.rate, job.work, job.move,
-        job.needed, job.top, job.supply.sum(), steps, workers, server, flow, price,
+        np.zeros(slots, dtype=np.bool_), latency[:slots], supply, jobs.rate[i], jobs.work[i],
+        jobs.move[i], jobs.needed[i], jobs.top[i], supply.sum(), steps, workers, server, flow,
+        price,
     )  # fmt: skip
     return bound, price, workers, server, flow

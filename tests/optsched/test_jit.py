@@ -133,6 +133,26 @@ def test_a_loop_that_goes_on_after_the_limit_is_ended_and_leaves_its_arguments(c
     assert jit._clock.latest == np.inf
 
 
+def test_what_is_given_up_has_drawn_nothing(count, tmp_path, monkeypatch):
+    """Random numbers are those of numpy, however often a call is begun anew."""
+    source = "from optsched.jit import njit_cached\n@njit_cached\ndef draw(rng, turns):\n"
+    source += "    last = 0.0\n    for _ in range(turns):\n        last = rng.random()\n"
+    (tmp_path / "drawing.py").write_text(source + "    return last\n")
+    monkeypatch.delitem(sys.modules, "drawing", raising=False)
+    from drawing import draw
+
+    rng, same = np.random.default_rng(1), np.random.default_rng(1)
+    monkeypatch.setattr(jit, "PATIENCE", 0.01)
+    with stopwatch() as watch:
+        assert draw(rng, 300_000) == same.random(300_000)[-1]
+    assert watch.compile_seconds > 0.01
+    assert rng.bit_generator.state == same.bit_generator.state
+    monkeypatch.setattr(draw, "_compiled", False)
+    with jit.limited(0.05), pytest.raises(TimeoutError):
+        draw(rng, 10**9)
+    assert rng.bit_generator.state == same.bit_generator.state
+
+
 def test_an_inner_limit_does_not_outlast_an_outer_one(count):
     with jit.limited(0.05), jit.limited(1e9), jit.limited(None), pytest.raises(TimeoutError):
         count(np.zeros(1, dtype=np.int64), 10**9)
@@ -146,6 +166,46 @@ def test_on_a_busy_machine_the_compiler_is_given_more_time(
     monkeypatch.setattr(jit._clock, "slowness", slowness)
     with stopwatch() as watch, jit.limited(1e6 * jit.MAKING):
         assert count(np.zeros(1, dtype=np.int64), 10) == 10
+    assert (watch.interpreted_seconds > 0) == interpreted
+
+
+@pytest.mark.parametrize(("seconds", "interpreted"), [(1.9e6, True), (2.1e6, False)])
+def test_the_compiler_is_given_more_time_for_functions_that_call_others(
+    seconds, interpreted, count, tmp_path, monkeypatch
+):
+    source = "from counting import count\nfrom optsched.jit import njit_cached\n"
+    source += "@njit_cached\ndef twice(total, turns):\n    return 2 * count(total, turns)\n"
+    (tmp_path / "calling.py").write_text(source)
+    monkeypatch.delitem(sys.modules, "calling", raising=False)
+    import calling
+
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    monkeypatch.setattr(jit, "MAKING_EACH", 1e6)
+    monkeypatch.setattr(jit._clock, "slowness", 1.0)
+    assert (count._parts, calling.twice._parts) == (1, 2)
+    with stopwatch() as watch, jit.limited(seconds):
+        assert calling.twice(np.zeros(1, dtype=np.int64), 4) == 8
+    assert (watch.interpreted_seconds > 0) == interpreted
+    if interpreted:
+        jit._behind.join()
+
+
+@pytest.mark.parametrize(("seconds", "parts", "interpreted"), [
+    (1.0, 1, True), (1.9e6, 1, True), (2.1e6, 1, False), (2.1e6, 2, True), (3.1e6, 2, False),
+])  # fmt: skip
+def test_what_the_compiler_makes_for_others_is_waited_for_only_where_there_is_time(
+    seconds, parts, interpreted, count, monkeypatch
+):
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    monkeypatch.setattr(jit, "MAKING_EACH", 1e6)
+    monkeypatch.setattr(jit._clock, "slowness", 1.0)
+    monkeypatch.setattr(jit, "_behind_parts", parts)
+    done = threading.Event()
+    monkeypatch.setattr(jit, "_behind", threading.Thread(target=done.wait))
+    jit._behind.start()
+    with stopwatch() as watch, jit.limited(seconds):
+        assert count(np.zeros(1, dtype=np.int64), 10) == 10
+    done.set()
     assert (watch.interpreted_seconds > 0) == interpreted
 
 

@@ -11,7 +11,9 @@ from formulations.okita.check import cost as schedule_cost
 from formulations.okita.instance import Instance
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.latency import Latencies
+from formulations.okita.one_job import Path
 from formulations.okita.pricing import SiteLimits, SitePrices
+from formulations.okita.quick_units import QuickJobs, planned_quickly
 from formulations.okita.windows import slots_needed
 
 
@@ -180,3 +182,23 @@ def drawn_prices(instance, rng, slots):
     return SitePrices(
         limits, instance.release_slot, rng.exponential(1.0, (slots, len(limits.room)))
     )
+
+
+def quickly(planner, i, room, slots, prices=None, paid=0.0):
+    """A job planned quickly beside what is held, in as many slots as it needs; None if in vain."""
+    instance = planner.instance
+    enough = int(slots_needed(instance)[i]) + room.end
+    left = room.between(int(instance.release_slot[i]), enough)
+    nothing = np.zeros((0, instance.sites))
+    charges = (nothing, nothing) if prices is None else prices.of_jobs[i]
+    latency, slots = instance.latency.of_slots(i, enough), min(slots, enough)
+    jobs = QuickJobs.of(planner.searches)
+    cost, *path = planned_quickly(jobs, i, left, latency, *charges, paid, slots)
+    return Path(cost, *path) if cost < np.inf else None
+
+
+def fits(room, i, path):
+    """Whether sites have left what a job's schedule uses."""
+    after = room.copy()
+    after.hold(i, path)
+    return bool((after.between(1, after.end + 1) >= 0).all())

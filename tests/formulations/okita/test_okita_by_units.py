@@ -1,24 +1,24 @@
 """Pricing by units of work, neighbourhoods: against exact search and listing."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from okita_cases import drawn_prices, random_terms, tiny
+from okita_cases import drawn_prices, fits, quickly, random_terms, tiny
 
 from formulations.okita import PROBLEM, construct, neighbourhoods
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.by_units import ByUnits
 from formulations.okita.check import check, cost
 from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import Choices, FreeCapacity
+from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.job_prices import free_terms
 from formulations.okita.lattice import Levels, build_lattice
-from formulations.okita.neighbourhoods import Neighbourhoods
+from formulations.okita.neighbourhoods import GUIDED, Neighbourhoods
 from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
+from formulations.okita.taken_out import led, take_offer, taken_out
 from formulations.okita.windows import last_slot, slots_needed
 from optsched.clock import Clock
 from optsched.solvers.options import Options
@@ -108,7 +108,7 @@ def half_chosen(instance):
     planner = Planner(instance)
     made = planner.greedy()
     return {
-        i: Choices.of([(path, 0.5), (path_of(instance, i, made), 0.5)])
+        i: [(path, 0.5), (path_of(instance, i, made), 0.5)]
         for i, (path, _) in enumerate(planner.alone)
     }
 
@@ -145,7 +145,7 @@ def test_jobs_that_may_follow_an_optimum_come_to_cost_no_more(seed):
     planner = Planner(instance)
     made = planner.greedy()
     near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(4)], planner.floors)
-    near.chosen = {i: Choices.of([(path_of(instance, i, best), 1.0)]) for i in range(4)}
+    near.chosen = {i: [(path_of(instance, i, best), 1.0)] for i in range(4)}
     near.search(Clock(None), 200)
     assert near.best_cost == pytest.approx(cost(instance, best))
 
@@ -153,20 +153,30 @@ def test_jobs_that_may_follow_an_optimum_come_to_cost_no_more(seed):
 def test_jobs_take_what_a_relaxation_chooses_as_often_as_it_does_and_only_what_fits():
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
     planner = Planner(instance)
-    (path, _), empty = planner.alone[0], FreeCapacity(instance)
-    other = replace(path, price=path.price + 1.0)
-    near = Neighbourhoods(planner, [own for own, _ in planner.alone], planner.floors)
-    near.chosen = {0: Choices.of([(path, 0.8), (other, 0.2)])}
-    out = np.arange(6)
-    taken = [near._taken(out, empty.copy()) for _ in range(2000)]
-    assert {i for one in taken for i in one} == {0}
-    assert np.mean([0 in one for one in taken]) == pytest.approx(0.5, abs=0.05)
-    took = [one[0].price for one in taken if 0 in one]
-    assert np.mean(np.isclose(took, path.price)) == pytest.approx(0.8, abs=0.05)
-    full = FreeCapacity(instance)
-    full.between(1, 40)[:] = 0
-    assert not any(near._taken(out, full) for _ in range(20))
-    assert not full.between(1, 40).any()
+    made = planner.insert(range(6))
+    paths = [path_of(instance, i, made) for i in range(6)]
+    other = replace(paths[0], price=paths[0].price + 1.0)
+    near = Neighbourhoods(planner, paths, planner.floors)
+    near.chosen = {0: [(paths[0], 0.8), (other, 0.2)]}
+    near._stand(paths)
+    demands, offers, now, then = near._around.demands, near._around.offers, near._now, near._then
+    took, prices, out = [], [], np.zeros(6, dtype=np.int64)
+    for _ in range(6000):
+        rest, count, spare = taken_out(near._rng, demands, offers, now, then, GUIDED, out)
+        planned, taken = set(out[:rest].tolist()), set(out[rest:count].tolist())
+        assert len(planned | taken) == count
+        assert spare == pytest.approx(
+            sum(paths[i].price for i in planned | taken) - then.paths.price[list(taken)].sum()
+        )
+        if count > 1 and 0 in planned | taken:  # else a job leads, in whose way is none
+            took.append(0 in taken)
+            assert taken <= {0}
+            prices.extend(then.paths.price[0] for _ in taken)
+    assert np.mean(took) == pytest.approx(0.5, abs=0.05)
+    assert np.mean(np.isclose(prices, paths[0].price)) == pytest.approx(0.8, abs=0.05)
+    then.left[:] = 0
+    assert not any(take_offer(near._rng, demands, offers, then, i) for i in [*range(6)] * 20)
+    assert not then.left.any()
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
@@ -176,21 +186,28 @@ def test_a_job_that_leads_takes_its_schedule_and_nobody_leaves_who_is_not_in_its
     planner = Planner(instance)
     made = planner.insert([3, 2, 1, 0])
     near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(4)], planner.floors)
-    near.chosen = {i: Choices.of([(path, 1.0)]) for i, (path, _) in enumerate(planner.alone)}
-    near._rng = np.random.default_rng(seed)
-    slots = last_slot(instance, "safe")
+    near.chosen = {i: [(path, 1.0)] for i, (path, _) in enumerate(planner.alone)}
+    near._stand(near.paths)
+    rng, slots = np.random.default_rng(seed), last_slot(instance, "safe")
+    around, now, then = near._around, near._now, near._then
     for _ in range(10):
-        room = near._room.copy()
-        out, found = near._led(room)
-        ((lead, path),) = found.items()
-        assert path is planner.alone[lead][0]
+        then.left[:] = now.left
+        places = np.zeros(4, dtype=np.int64)
+        count = led(rng, around.demands, around.offers, now, then, places)
+        out = places[:count].tolist()
+        lead, path = out[0], planner.alone[out[0]][0]
+        held, used = then.paths.one(lead), path.last + 1
+        assert held.price == path.price
+        assert np.array_equal(held.workers, path.workers[:used])
+        assert np.array_equal(held.server, path.server[:used])
+        assert np.array_equal(held.flow, path.flow)
         assert len(set(out)) == len(out)
-        assert lead in out
-        expected = near._room.copy()
+        expected = FreeCapacity(instance, now.left.copy())
         for i in out:
             expected.hold(i, near.paths[i], -1)
-        assert expected.lacking(lead, path) is None
+        assert fits(expected, lead, path)
         expected.hold(lead, path)
+        room = FreeCapacity(instance, then.left.copy())
         assert (room.between(1, slots) == expected.between(1, slots)).all()
         alone = FreeCapacity(instance)
         alone.hold(lead, path)
@@ -212,29 +229,31 @@ def test_what_all_jobs_take_is_kept_if_it_is_just_cheaper_and_not_if_just_dearer
     paths = [path_of(instance, i, made) for i in range(6)]
     near = Neighbourhoods(planner, paths, planner.floors)
     dearer = [replace(own, price=own.price + more) for own in paths]
-    near.chosen = {i: Choices.of([(path, 1.0)]) for i, path in enumerate(dearer)}
+    near.chosen = {i: [(path, 1.0)] for i, path in enumerate(dearer)}
     monkeypatch.setattr(neighbourhoods, "GUIDED", 1.0)
     before = near.cost
-    near._round(0.0, Clock(None))
+    near._rounds(0.0, 1, Clock(None))
     assert near.cost < before if kept else near.cost == before
     assert near.cost == pytest.approx(sum(path.price for path in near.paths))
 
 
-def test_only_what_is_kept_is_told_to_the_columns():
+def test_only_what_is_kept_is_told_to_the_columns(monkeypatch):
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
-    planner = Planner(instance)
-    near = Neighbourhoods(planner, [own for own, _ in planner.alone], planner.floors)
+    planner, asked = Planner(instance), []
+    made = planner.greedy()
+    near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(6)], planner.floors)
+    before = list(near.planned)
     near.chosen = half_chosen(instance)
-    refuses = {"cheaper": lambda *of: None, "beyond": False, "instance": instance}
-    near.planner = SimpleNamespace(quickly=planner.quickly, **refuses)
-    near.search(Clock(None), 20)
-    kept = {(i, path.workers.tobytes(), path.server.tobytes()) for i, path in near.planned}
-    may = {
-        (i, path.workers.tobytes(), path.server.tobytes())
-        for i, own in near.chosen.items()
-        for path in own.paths
-    }
-    assert kept <= may  # whoever was planned was planned in vain
+    monkeypatch.setattr(Planner, "cheaper", lambda *of: asked.append(of))
+    near.search(Clock(None), 60)
+    assert asked
+    assert near.planned == before  # whoever was planned was planned in vain
+    monkeypatch.undo()
+    near.search(Clock(None), 60)
+    more = near.planned[len(before) :]
+    assert more
+    for i, path in more:
+        assert path.price == pytest.approx(path_cost(instance, i, path))
 
 
 def test_neighbourhoods_make_nothing_where_there_is_no_time():
@@ -254,7 +273,8 @@ def test_prices_of_sites_are_paid_where_they_stand_and_are_not_part_of_what_a_jo
     for i in range(instance.jobs):
         first = int(instance.release_slot[i]) - 1
         prices = drawn_prices(instance, rng, int(rng.integers(0, first + 4)))
-        path = planner.quickly(i, FreeCapacity(instance), 1, prices, 1.0)
+        path = quickly(planner, i, FreeCapacity(instance), 1, prices, 1.0)
+        path = planner.alone[i][0] if path is None else path
         assert path.price == pytest.approx(path_cost(instance, i, path))
         slots = len(path.server)
         charged = prices.charged(i, free_terms(instance, i, slots))

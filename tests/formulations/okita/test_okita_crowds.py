@@ -6,15 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from okita_cases import tiny
+from okita_cases import fits, quickly, tiny
 
 from formulations.okita import PROBLEM, Instance
 from formulations.okita.bounds import job_bounds
 from formulations.okita.check import check, completion_slots, cost
 from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import Choices, FreeCapacity
+from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.latency import Latencies
 from formulations.okita.one_job import path_schedule
+from formulations.okita.taken_out import (
+    Demands,
+    Offers,
+    Standing,
+    by_share,
+    lacking,
+    take_offer,
+)
 from formulations.okita.volume import volume_bound
 from formulations.okita.windows import LARGEST_COEFFICIENT
 from optsched.solvers.options import Options
@@ -94,55 +102,69 @@ def test_what_a_schedule_holds_can_be_given_back():
 
 
 def just_enough(seed):
-    """A schedule of one of two jobs, sites with what it uses and no more, and what that is."""
+    """A schedule of one of two jobs, and sites with what it uses and no more."""
     instance = tiny(seed, jobs=2)
     path = Planner(instance).optimum(0, None)
-    first, slots = int(instance.release_slot[0]), len(path.server)
-    beside, room = FreeCapacity(instance), FreeCapacity(instance)
+    slots = int(instance.release_slot[0]) - 1 + len(path.server)
+    then = Standing.of(instance, [path, path], int(instance.release_slot.max()) + slots)
+    beside = FreeCapacity(instance)
     beside.hold(0, path)
-    left = room.between(first, slots)
-    left[:] = instance.capacity - beside.between(first, slots)
-    return path, first, room, left
+    then.left[:] = instance.capacity - beside.between(1, len(then.left))
+    return instance, path, then
+
+
+def offered(instance, paths, then):
+    """What is to be chosen of the first of two jobs."""
+    return Offers.of({0: [(path, 0.3) for path in paths]}, 2, len(then.left), instance.sites)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.integers(-1, 1))
 def test_a_schedule_is_held_if_the_sites_have_just_as_much_and_not_one_unit_less(seed, more):
-    (path, _, room, left), rng = just_enough(seed), np.random.default_rng(seed)
-    needed, used = left.copy(), np.argwhere(left > 0)
-    left[tuple(used[rng.integers(len(used))])] += more
-    before = left.copy()
-    only = Choices.of([(path, 1.0)])
-    assert (room.hold_first(0, only, np.array([0])) is path) == (more >= 0)
-    assert (before - left == (needed if more >= 0 else 0)).all()
+    (instance, path, then), rng = just_enough(seed), np.random.default_rng(seed)
+    used = then.left.copy()
+    place = np.argwhere(used > 0)
+    then.left[tuple(place[rng.integers(len(place))])] += more
+    before, demands = then.left.copy(), Demands.of(instance)
+    assert take_offer(rng, demands, offered(instance, [path], then), then, 0) == (more >= 0)
+    assert (before - then.left == (used if more >= 0 else 0)).all()
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000))
 def test_of_several_schedules_the_first_is_held_that_there_is_room_for(seed):
-    instance, rng = tiny(seed, jobs=2), np.random.default_rng(seed)
+    instance = tiny(seed, jobs=2)
     planner, room = Planner(instance), FreeCapacity(instance)
     alone = planner.optimum(0, None)
     room.hold(0, alone)
-    room.hold(1, planner.quickly(1, room, 1, None, 0.0))
-    paths = [alone, planner.optimum(0, room), planner.quickly(0, room, 9, None, 0.0)]
-    choices, order = Choices.of([(path, 0.3) for path in paths]), rng.permutation(3)
-    fits = [paths[n] for n in order if room.lacking(0, paths[n]) is None]
-    before = room.copy()
-    assert room.hold_first(0, choices, order) is fits[0]
-    before.hold(0, fits[0])
-    assert (before.between(1, 40) == room.between(1, 40)).all()
+    room.hold(1, planner.optimum(1, room))
+    quick = quickly(planner, 0, room, 9)
+    paths = [alone, planner.optimum(0, room), quick or alone]
+    slots = 40 + max(len(path.server) for path in paths)
+    then = Standing.of(instance, [alone, alone], slots)
+    then.left[:] = room.between(1, slots)
+    offers, demands = offered(instance, paths, then), Demands.of(instance)
+    order = by_share(np.random.default_rng(seed), offers.share)
+    assert sorted(order) == [0, 1, 2]
+    found = [paths[n] for n in order if fits(room, 0, paths[n])]
+    assert take_offer(np.random.default_rng(seed), demands, offers, then, 0)
+    held = then.paths.one(0)
+    assert held.price == found[0].price
+    assert np.array_equal(held.workers, found[0].workers[: found[0].last + 1])
+    room.hold(0, found[0])
+    assert (room.between(1, slots) == then.left).all()
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000))
 def test_the_first_slot_and_site_with_too_little_is_named(seed):
-    (path, first, room, left), rng = just_enough(seed), np.random.default_rng(seed)
-    assert room.lacking(0, path) is None
-    used = np.argwhere(left > 0)
-    short = used[np.sort(rng.choice(len(used), min(2, len(used)), replace=False))]
-    left[tuple(short.T)] -= 1
-    assert room.lacking(0, path) == (first + short[0][0], short[0][1])
+    (instance, _, then), rng = just_enough(seed), np.random.default_rng(seed)
+    used, demands = then.left.copy(), Demands.of(instance)
+    assert lacking(then.left, demands, 0, then.paths, 0) == (-1, -1)
+    place = np.argwhere(used > 0)
+    short = place[np.sort(rng.choice(len(place), min(2, len(place)), replace=False))]
+    then.left[tuple(short.T)] -= 1
+    assert lacking(then.left, demands, 0, then.paths, 0) == tuple(short[0][:2])
 
 
 def test_latencies_that_no_solver_may_see_leave_a_schedule_and_a_bound():

@@ -1,28 +1,32 @@
 """Jobs planned quickly: against planning by units, exact search and listing."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from okita_cases import drawn_prices, tiny
+from okita_cases import drawn_prices, fits, quickly, tiny
 
-from formulations.okita import PROBLEM, construct, neighbourhoods
+from formulations.okita import PROBLEM, construct, neighbourhoods, rounds
 from formulations.okita.by_units import ByUnits
-from formulations.okita.check import check
+from formulations.okita.check import check, cost
 from formulations.okita.construct import Planner
 from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
-from formulations.okita.one_job import cheapest_paths, path_cost, path_schedule
-from formulations.okita.quick_units import QUICK_STEPS, QuickUnits
+from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
+from formulations.okita.quick_units import QUICK_STEPS, QuickJobs, planned_quickly, quick_bound
 from formulations.okita.windows import least_slots, slots_needed
 from optsched.clock import Clock
 
 SEEDS = st.integers(0, 10_000)
+
+
+def fresh(instance):
+    """Its jobs, at the prices of chunks that searches begin with."""
+    return QuickJobs.of([ByUnits(instance, i) for i in range(instance.jobs)])
 
 
 def crowded(instance, rng):
@@ -38,14 +42,19 @@ def crowded(instance, rng):
 def test_planning_quickly_is_planning_by_units_on_the_same_terms(seed):
     """At one price of a chunk per site."""
     instance, rng = tiny(seed), np.random.default_rng(seed)
-    planner, room = crowded(instance, rng)
+    _, room = crowded(instance, rng)
     for i in range(instance.jobs):
         first, slots = int(instance.release_slot[i]), int(slots_needed(instance)[i]) + room.end
         prices = drawn_prices(instance, rng, first + 3)
         paid = float(rng.choice([0.25, 0.5, 1.0, 2.0]))  # exact: what ties is not to hang on it
         left = room.between(first, slots).copy()
         left[rng.random(left.shape[:2]) < 0.3] = instance.ps_demand[i]  # just enough for a server
-        quick = QuickUnits(planner.searches[i]).beside(left, slots, prices.of_jobs[i], paid)
+        latency = instance.latency.of_slots(i, slots)
+        nothing = (np.zeros((0, instance.sites)),) * 2
+        quick, free, none = (
+            planned_quickly(fresh(instance), i, left, latency, *charges, part, slots)
+            for charges, part in [(prices.of_jobs[i], paid), (prices.of_jobs[i], 0.0), (nothing, 0)]
+        )
         search = ByUnits(instance, i)
         search.alpha = search.alpha.mean(axis=0, keepdims=True)
         known = [one[:slots] for one in prices.of_jobs[i]]
@@ -56,15 +65,13 @@ def test_planning_quickly_is_planning_by_units_on_the_same_terms(seed):
         assert terms.worker_price == pytest.approx(charged.worker_price)
         assert terms.server_price == pytest.approx(charged.server_price)
         expected = search.cheapest(terms, steps=QUICK_STEPS)[0]
-        charges = prices.of_jobs[i], (np.zeros((0, instance.sites)),) * 2
-        free = [QuickUnits(ByUnits(instance, i)).beside(left, slots, one, 0.0) for one in charges]
-        assert len({None if path is None else path.price for path in free}) == 1
-        assert (quick is None) == (not expected)
-        if quick is not None:
-            assert quick.price == pytest.approx(path_cost(instance, i, expected[0]))
-            assert np.array_equal(quick.workers, expected[0].workers)
-            assert np.array_equal(quick.server, expected[0].server)
-            assert np.array_equal(quick.flow, expected[0].flow)
+        assert free[0] == none[0]
+        assert (quick[0] == np.inf) == (not expected)
+        if expected:
+            assert quick[0] == pytest.approx(path_cost(instance, i, expected[0]))
+            assert np.array_equal(quick[1], expected[0].workers)
+            assert np.array_equal(quick[2], expected[0].server)
+            assert np.array_equal(quick[3], expected[0].flow)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -74,7 +81,8 @@ def test_no_schedule_within_some_slots_costs_less_than_its_quick_bound(seed):
     _, room = crowded(instance, rng)
     for i in range(instance.jobs):
         left = room.between(int(instance.release_slot[i]), int(rng.integers(1, 9)))
-        bound = QuickUnits(ByUnits(instance, i)).bound(left)
+        latency = instance.latency.of_slots(i, len(left))
+        bound = quick_bound(fresh(instance), i, left, latency)
         lattice = build_lattice(instance, Levels.of(instance, i))
         terms = free_terms(instance, i, len(left), left)
         assert bound == pytest.approx(ByUnits(instance, i).cheapest(terms)[1])
@@ -90,9 +98,11 @@ def test_planning_quickly_finds_a_schedule_that_fits_and_is_no_better_than_the_b
     for i in range(instance.jobs):
         paid = float(rng.uniform(0.0, 2.0))
         for prices in (None, drawn_prices(instance, rng, 5)):
-            quick = planner.quickly(i, room, int(rng.integers(1, 9)), prices, paid)
+            quick = quickly(planner, i, room, int(rng.integers(1, 9)), prices, paid)
+            if quick is None:
+                continue
             assert planner.optimum(i, room).price <= quick.price + 1e-9
-            assert room.lacking(i, quick) is None
+            assert fits(room, i, quick)
             alone = instance.select_jobs([i])
             assert check(alone, path_schedule(alone, 0, quick)) == []
 
@@ -110,42 +120,54 @@ def test_a_schedule_is_cheaper_than_a_little_more_than_the_optimum_and_than_no_l
         assert planner.cheaper(i, room, best - 1e-6 * best) is None
 
 
-def test_jobs_pay_a_part_of_the_prices_or_none():
+def test_jobs_pay_a_part_of_the_prices_or_none(monkeypatch):
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=6, sites=3, horizon=2)
-    planner, asked = Planner(instance), set()
+    planner, asked, known = Planner(instance), set(), set()
+    plan, quickly_but_one = rounds._plan, rounds._but_the_last
 
-    def quickly(i, room, slots, prices, paid):
-        asked.add((prices is near.prices, paid))
-        return planner.quickly(i, room, slots, prices, paid)
+    def noted(around, jobs, i, now, then, paid):
+        asked.add(paid)
+        known.add(around.worker_charge.any(axis=(1, 2)).all())
+        return plan(around, jobs, i, now, then, paid)
 
+    monkeypatch.setattr(rounds, "_plan", noted)
+    monkeypatch.setattr(rounds, "_but_the_last", quickly_but_one.py_func)
+    monkeypatch.setattr(neighbourhoods, "rounds", rounds.rounds.py_func)
     near = Neighbourhoods(planner, [own for own, _ in planner.alone], planner.floors)
     near.prices = drawn_prices(instance, np.random.default_rng(2), 9)
-    near.planner = SimpleNamespace(
-        quickly=quickly, cheaper=planner.cheaper, beyond=False, instance=instance
-    )
     near.search(Clock(None), 40)
-    assert asked == {(paid > 0.0, paid) for paid in neighbourhoods.PAID}
+    assert asked == set(rounds.PAID)
+    assert known == {True}
+    for i, (worker, server) in enumerate(near.prices.of_jobs):
+        assert near._around.worker_charge[i, : len(worker)] == pytest.approx(worker)
+        assert near._around.server_charge[i, : len(server)] == pytest.approx(server)
+        assert not near._around.worker_charge[i, len(worker) :].any()
+        assert not near._around.server_charge[i, len(server) :].any()
 
 
-def test_planning_quickly_pays_no_prices_where_jobs_are_planned_by_servers(monkeypatch):
+def test_jobs_that_are_planned_by_servers_pay_no_prices(monkeypatch):
     instance = PROBLEM.generate(np.random.default_rng(2), jobs=4, sites=3, horizon=2)
     monkeypatch.setattr(construct, "LARGEST_LATTICES", 0)
     monkeypatch.setattr(construct, "FEW_SITES", 0)
     planner, prices = Planner(instance), drawn_prices(instance, np.random.default_rng(2), 9)
     assert planner.beyond
-    for i in range(4):
-        room = FreeCapacity(instance)
-        dear = planner.quickly(i, room, 1, prices, 1e6)
-        assert dear.price == planner.optimum(i, room).price
+    made, ends = planner.greedy(), []
+    for known in (None, prices):
+        paths = [path_of(instance, i, made) for i in range(4)]
+        near = Neighbourhoods(planner, paths, planner.floors)
+        near.prices = known
+        near.search(Clock(None), 20)
+        ends.append((near.best_cost, [path.server.tolist() for path in near.best]))
+    assert ends[0] == ends[1]
+    assert ends[0][0] < cost(instance, made)
 
 
 def test_slots_become_more_until_a_schedule_is_found():
     """Of most jobs that one slot is too short for: the search is quick, and may find none."""
     asked = found = 0
     for instance in map(tiny, range(60)):
-        nothing, needed = np.zeros((0, instance.sites)), slots_needed(instance)
+        planner = Planner(instance)
         for i in np.flatnonzero(least_slots(instance) > 1).tolist():
-            left = np.repeat(instance.capacity[None], int(needed[i]), axis=0)
-            quick = QuickUnits(ByUnits(instance, i)).beside(left, 1, (nothing, nothing), 0.0)
+            quick = quickly(planner, i, FreeCapacity(instance), 1)
             asked, found = asked + 1, found + (quick is not None)
     assert 2 * found > asked > 0

@@ -15,7 +15,6 @@ from formulations.okita.best_known import BestKnown
 from formulations.okita.check import check, cost
 from formulations.okita.columns import problem_2_columns
 from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import Choices
 from formulations.okita.neighbourhoods import Neighbourhoods, beside
 from formulations.okita.one_job import path_cost, path_of
 from formulations.okita.windows import affordable, flow_cut_off
@@ -133,17 +132,17 @@ def test_neighbourhoods_are_told_what_the_last_relaxation_chooses_and_what_it_co
     assert not near.chosen
     search.cut()
     for i in range(instance.jobs):
-        assert near.chosen[i].share.sum() == pytest.approx(1.0)
-        for path in near.chosen[i].paths:
+        assert sum(share for _, share in near.chosen[i]) == pytest.approx(1.0)
+        for path, _ in near.chosen[i]:
             assert path.price == pytest.approx(path_cost(instance, i, path))
-    assert any(len(own.paths) > 1 for own in near.chosen.values())
+    assert any(len(own) > 1 for own in near.chosen.values())
 
 
 def test_what_was_chosen_last_stays_where_a_relaxation_ends_without_a_choice(monkeypatch):
     search = columns._Search(crowd(), Options(), None, "safe")
     search.plan()
     near = search.neighbourhoods()
-    near.chosen = kept = {0: Choices.of([(near.paths[0], 1.0)])}
+    near.chosen = kept = {0: [(near.paths[0], 1.0)]}
     solve = columns.ColumnGeneration.solve_relaxation
 
     def choiceless(*of, **how):
