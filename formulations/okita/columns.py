@@ -61,6 +61,8 @@ PRICED_SHARE = 0.6
 """Part of the time left after columns for neighbourhoods at their prices."""
 ROUNDS = 20
 """Neighbourhoods in vain, for each job, after which that search ends."""
+ROUNDS_BESIDE = 4000
+"""The same on a thread of their own: they are to cool by the clock, and only then to begin anew."""
 INSERT_SHARE = 0.4
 """Part of the time for inserting jobs as cheaply as can be where sites are many."""
 RELAX_SHARE = 0.5
@@ -126,7 +128,7 @@ class _Search(BestKnown):
         """Whether neighbourhoods go on meanwhile, on a thread of their own."""
         helps = self.options.threads > 1 and self.together is None  # else proofs take longer
         near = self.neighbourhoods() if helps else None
-        rounds = 200 * ROUNDS * self.instance.jobs
+        rounds = ROUNDS_BESIDE * self.instance.jobs
         with nullcontext() if near is None else beside(near, self.clock.within(1.0), rounds):
             yield near is not None
 

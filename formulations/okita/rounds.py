@@ -14,10 +14,10 @@ from formulations.okita.taken_out import (
     Demands,
     Offers,
     Standing,
-    below,
     copy_path,
     exponential,
     hold,
+    one_of,
     taken_out,
 )
 from optsched.jit import njit_cached
@@ -122,7 +122,7 @@ def _but_the_last(
     floor = 0.0
     for i in rest:
         floor += around.floors[i]
-    paid = PAID[below(rng, len(PAID))]
+    paid = PAID[one_of(rng, len(PAID))]
     for i in rest[:-1]:
         if spare < floor:
             return -np.inf

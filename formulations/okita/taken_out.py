@@ -187,7 +187,7 @@ def copy_path(source: Paths, n: int, target: Paths, m: int) -> None:
 
 
 @njit_cached
-def below(rng: Generator, end: int) -> int:
+def one_of(rng: Generator, end: int) -> int:
     """One of 0 .. end - 1, each as likely."""
     return min(end - 1, int(rng.random() * end))
 
@@ -201,7 +201,7 @@ def exponential(rng: Generator) -> float:
 @njit_cached
 def _shuffle(rng: Generator, items: Integers) -> None:
     for n in range(len(items) - 1, 0, -1):
-        m = below(rng, n + 1)
+        m = one_of(rng, n + 1)
         items[n], items[m] = items[m], items[n]
 
 
@@ -220,8 +220,8 @@ def _near(rng: Generator, demands: Demands, out: Integers, most: int) -> int:
     """Some jobs near each other in time, written; so many."""
     first = demands.first
     least, most = min(2, len(first)), min(most, len(first))
-    count = least + below(rng, most - least + 1)
-    middle = first[below(rng, len(first))]
+    count = least + one_of(rng, most - least + 1)
+    middle = first[one_of(rng, len(first))]
     apart = np.empty(len(first))
     for i in range(len(first)):
         apart[i] = abs(first[i] - middle) + 3.0 * rng.random()
@@ -243,7 +243,7 @@ def _in_the_way(
             continue
         if paths.workers[i, at, r] > 0 or paths.server[i, at] == r:
             count += 1
-            if below(rng, count) == 0:
+            if one_of(rng, count) == 0:
                 chosen = i
     return chosen
 
@@ -266,7 +266,7 @@ def led(
         How many they are.
     """
     gone = np.zeros(len(out), dtype=np.bool_)
-    lead = below(rng, len(out))
+    lead = one_of(rng, len(out))
     out[0], gone[lead], count = lead, True, 1
     hold(then.left, demands, lead, now.paths, lead, -1)
     begin, end = offers.begin[lead], offers.begin[lead + 1]
