@@ -53,10 +53,11 @@ _behind_parts = 0  # functions that it is made of
 def njit_cached(function: Function) -> Function:
     """A function that is compiled when that pays, its machine code kept on disk.
 
-    The function takes and returns arrays and numbers only, alone or in tuples. What was written
-    remains as its attribute ``py_func``; ``machine`` is the compiled function. Machine code is used
-    again only while everything it was made from is the same: the file the function is in, those of
-    the compiled functions and classes it imports, and the constants of its module.
+    The function takes and returns arrays and numbers only, alone or in tuples; it may draw from a
+    ``Generator`` by ``random()``. What was written remains as its attribute ``py_func``;
+    ``machine`` is the compiled function. Machine code is used again only while everything it was
+    made from is the same: the file the function is in, those of the compiled functions and classes
+    it imports, and the constants of its module.
     """
     return cast(Function, Dispatcher(function))
 

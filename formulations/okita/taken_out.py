@@ -20,6 +20,8 @@ from optsched.jit import njit_cached
 
 LARGEST_NEIGHBOURHOOD, LARGEST_GUIDED = 5, 8
 """Most jobs taken out at a time; where a relaxation is known."""
+CHOSEN = 1e-9
+"""How far a schedule is chosen where that is a solver's rounding, at most."""
 LED = 0.5
 """Part of the rounds then in which one job takes such a schedule whether it fits or not."""
 
@@ -97,8 +99,8 @@ class Offers(NamedTuple):
     def of(
         cls, chosen: Mapping[int, Sequence[tuple[Path, float]]], jobs: int, slots: int, sites: int
     ) -> Offers:
-        """By job, schedules and how far each is chosen."""
-        own = [chosen.get(i, ()) for i in range(jobs)]
+        """By job, schedules and how far each is chosen; up to ``CHOSEN`` it is left out."""
+        own = [[one for one in chosen.get(i, ()) if one[1] > CHOSEN] for i in range(jobs)]
         paths = [path for each in own for path, _ in each]
         share = [part for each in own for _, part in each]
         begin = np.cumsum([0, *(len(each) for each in own)])
@@ -194,8 +196,8 @@ def one_of(rng: Generator, end: int) -> int:
 
 @njit_cached
 def exponential(rng: Generator) -> float:
-    """Of mean 1."""
-    return -math.log(1.0 - rng.random())
+    """Of mean 1, and more than nothing."""
+    return max(1e-300, -math.log(1.0 - rng.random()))
 
 
 @njit_cached

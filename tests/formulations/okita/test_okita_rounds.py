@@ -15,7 +15,7 @@ from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.neighbourhoods import LOOK, Neighbourhoods
 from formulations.okita.one_job import path_of, path_schedule
 from formulations.okita.rounds import FLAT, _but_the_last, _plan, settle
-from formulations.okita.taken_out import _in_the_way
+from formulations.okita.taken_out import CHOSEN, _in_the_way
 from optsched.clock import Clock
 
 SEEDS = st.integers(0, 10_000)
@@ -27,6 +27,17 @@ def greedy_neighbourhoods(instance):
     made = planner.greedy()
     paths = [path_of(instance, i, made) for i in range(instance.jobs)]
     return Neighbourhoods(planner, paths, planner.floors)
+
+
+def test_what_a_relaxation_chooses_by_rounding_alone_is_not_offered():
+    near = greedy_neighbourhoods(tiny(1))
+    path = near.best[0]
+    shares = [-1e-12, 0.0, 0.5 * CHOSEN, 2.0 * CHOSEN, 1.0]
+    near.chosen = {0: [(path, share) for share in shares]}
+    near._stand(near.paths)
+    assert near._around.offers.share.tolist() == shares[3:]
+    assert near._around.offers.begin.tolist() == [0, *(2,) * near.instance.jobs]
+    assert (near._around.offers.paths.price == path.price).all()
 
 
 def test_each_of_those_in_the_way_is_as_likely_to_be_taken_out():
