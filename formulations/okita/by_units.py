@@ -106,7 +106,7 @@ class ByUnits:
 
 @njit_cached
 def copy_into(target: Floats | Integers, source: Floats | Integers) -> None:
-    """Write one array to another of its shape, in far less machine code than an assignment."""
+    """Write one array to another of its shape, which an assignment would check wherever it is."""
     for n in np.ndindex(source.shape):
         target[n] = source[n]
 

@@ -61,12 +61,12 @@ class FreeCapacity:
         """
         worker, server = self.instance.worker_demand[i], self.instance.ps_demand[i]
         left = self.between(int(self.instance.release_slot[i]), len(path.server))
-        _take(left, path.workers, path.server, share * worker, share * server)
+        take(left, path.workers, path.server, worker, server, share)
 
 
 @njit_cached
-def _take(
-    left: Integers, workers: Integers, server: Integers, each: Integers, own: Integers
+def take(
+    left: Integers, workers: Integers, server: Integers, each: Integers, own: Integers, share: int
 ) -> None:
     """Take what workers and servers use.
 
@@ -76,11 +76,15 @@ def _take(
         server: its site in each slot, -1 in a pause.
         each: taken by a worker, shape (resources,).
         own: taken by the server.
+        share: how often; -1 gives it back.
     """
     slots, sites, resources = left.shape
     for t in range(slots):
         for r in range(sites):
+            count = share * workers[t, r]
+            if count == 0 and server[t] != r:
+                continue
             for k in range(resources):
-                left[t, r, k] -= workers[t, r] * each[k]
+                left[t, r, k] -= count * each[k]
                 if server[t] == r:
-                    left[t, r, k] -= own[k]
+                    left[t, r, k] -= share * own[k]

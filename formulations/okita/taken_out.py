@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from formulations.okita.by_units import best_first, copy_into
+from formulations.okita.free_capacity import take
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.one_job import Path
 from optsched.jit import njit_cached
@@ -138,17 +139,11 @@ def hold(left: Integers, demands: Demands, i: int, paths: Paths, n: int, share: 
         n: its own among them.
         share: how often.
     """
-    first, worker, own = demands.first[i], demands.worker[i], demands.server[i]
-    for t in range(paths.slots[n]):
-        stands = paths.server[n, t]
-        for r in range(left.shape[1]):
-            count = share * paths.workers[n, t, r]
-            if count == 0 and stands != r:
-                continue
-            for k in range(left.shape[2]):
-                left[first + t, r, k] -= count * worker[k]
-                if stands == r:
-                    left[first + t, r, k] -= share * own[k]
+    first, slots = demands.first[i], paths.slots[n]
+    take(
+        left[first : first + slots], paths.workers[n, :slots], paths.server[n, :slots],
+        demands.worker[i], demands.server[i], share,
+    )  # fmt: skip
 
 
 @njit_cached

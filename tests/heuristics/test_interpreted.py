@@ -30,6 +30,7 @@ from formulations.okita import construct as planning
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.check import cost as sites_cost
 from formulations.okita.construct import Planner
+from formulations.okita.free_capacity import FreeCapacity
 from formulations.okita.job_prices import free_terms
 from formulations.okita.joint_states import JointStates
 from formulations.okita.lattice import build_lattice
@@ -197,6 +198,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     near = SitesNeighbourhoods(planner, [path_of(crowd, i, made) for i in range(6)], planner.floors)
     near.chosen = {i: [(path, 1.0)] for i, path in enumerate(alone)}
     near.search(Clock(None), 20)
+    assert planner.cheaper(1, FreeCapacity(crowd), alone[1].price + 1.0) is not None
     hours = np.arange(1.0, 41.0) * 3600
     trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))
     for policy in POLICIES:
