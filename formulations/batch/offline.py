@@ -119,6 +119,8 @@ class _Search:
         self.rows: list[Row] = []
         """What schedules on pooled servers must satisfy beside capacities."""
         self.begin(options)
+        self.tree: CompletionTree | None = None
+        """As far as it was searched."""
         self.chosen = prospects(instance)
         self.raise_bound(float(self.chosen.soonest @ self.weight) + self.constant)
 
@@ -176,12 +178,8 @@ class _Search:
             step(part)
             hear()
 
-        for step, share in (
-            (lambda part: part.improve(1.0), SEARCH_SHARE),
-            (_Search.relax, ROOT_SHARE),
-            (_Search.decide, 1.0),
-        ):
-            still = [part for part in parts if not part.closed()]
+        def turn(step: Callable[[_Search], None], share: float, still: list[_Search]) -> None:
+            still = [part for part in still if not part.closed()]
             still.sort(key=lambda part: part.value - part.bound, reverse=step is _Search.decide)
             gaps = [p.value - p.bound for p in still] if all(p.best for p in still) else []
             in_turns(still, partial(begun, step), self.clock, share, self.options.threads, gaps)
@@ -189,6 +187,12 @@ class _Search:
                 self.offer_merged([(j, p.best) for j, p in zip(jobs, parts, strict=True) if p.best])
                 if self.value > sum(part.value for part in parts) + WHOLE:
                     self.improve(SEARCH_SHARE)  # parameter servers tie the types
+
+        turn(lambda part: part.improve(1.0), SEARCH_SHARE, parts)
+        turn(_Search.relax, ROOT_SHARE, parts)
+        turn(_Search.decide, 1.0, parts)
+        while self.go_on() and (cut := [p for p in parts if p.clock.over() and not p.closed()]):
+            turn(_Search.decide, 1.0, cut)  # others have left them time
         self.nodes += sum(part.nodes for part in parts)
         proven = sum(part.closed() for part in parts)
         self.said.append(f"{proven} of {len(parts)} worker types proven")
@@ -325,13 +329,16 @@ class _Search:
 
     def by_completions(self, columns: PooledColumns) -> None:
         """A tree over completions on pooled servers, cut until they fit on single ones."""
-        limit = Options(time_limit=self.clock.within(1.0))
-        tree = CompletionTree(columns, self.runs, self.rows, limit)
+        if self.tree is None:
+            limit = Options(time_limit=self.clock.within(1.0))
+            self.tree = CompletionTree(columns, self.runs, self.rows, limit)
+        tree, before = self.tree, self.tree.nodes
         while self.go_on() and not tree.done:
             most = self.value - 1.0 + 2.0 * WHOLE if self.whole else self.value
             try:
                 found = tree.step(most)
-            except TimeoutError:
+            except TimeoutError:  # another time it is begun anew, with another limit
+                self.tree = None
                 break
             if found is not None:
                 node, at = found
@@ -339,7 +346,7 @@ class _Search:
                 tree.cut(rows)
                 (tree.again if rows else tree.put_aside)(node)
             self.raise_bound(min(tree.bound, self.value))
-        self.nodes += tree.nodes
+        self.nodes += tree.nodes - before
 
     def settle(self, columns: PooledColumns, at: Integers) -> list[Row]:
         """Split schedules on pooled servers to single ones, or say what none of such do."""

@@ -1,7 +1,9 @@
 """Pooled servers: bounds, splits, conflicts, and the search built on them."""
 
+import itertools
 import json
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -338,6 +340,51 @@ def test_types_of_workers_fall_apart_unless_parameter_servers_tie_them(
     assert solution.status == "optimal"
     assert solution.objective == solution.bound == optimum
     assert solve(problem_2(instance)).objective == optimum
+
+
+def test_time_that_proven_types_leave_goes_to_those_still_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = generate(np.random.default_rng(3), jobs=30, servers=6, time_scale=0.1)
+    decided: list[offline._Search] = []
+
+    def decide(part: offline._Search) -> None:
+        decided.append(part)
+        if part is not decided[0] or decided.count(part) == 2:
+            part.raise_bound(part.value)
+        else:
+            while not part.clock.over():
+                time.sleep(0.01)
+
+    monkeypatch.setattr(offline._Search, "decide", decide)
+    monkeypatch.setattr(offline._Search, "improve", lambda part, share: part.insert())
+    monkeypatch.setattr(offline._Search, "relax", lambda part: None)
+    search = offline._Search(instance, Options(time_limit=1.0), "flow")
+    search.insert()
+    assert search.by_type()
+    assert len(set(map(id, decided))) > 1
+    assert decided.count(decided[0]) == 2
+
+
+def test_a_tree_that_time_cut_off_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = generate(np.random.default_rng(8), jobs=40, servers=8, time_scale=0.1)
+    ends = []
+    for at_once in (1000, 1):
+        search = offline._Search(instance, Options(), "flow")
+        search.insert()
+        assert search.columns is not None
+        calls = 0
+        while not search.closed():
+            calls, left = calls + 1, itertools.repeat(True, at_once)
+
+            def go_on(search=search, left=left) -> bool:
+                return not search.closed() and next(left, False)
+
+            monkeypatch.setattr(search, "go_on", go_on)
+            search.by_completions(search.columns)
+        ends.append((search.value, search.bound, search.nodes))
+    assert ends[0] == ends[1]
+    assert search.nodes == calls > 1
 
 
 def test_a_run_whose_parameter_server_is_taken_finds_another() -> None:
