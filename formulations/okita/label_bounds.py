@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.by_units import ByUnits, climb, earnings, subtract
+from formulations.okita.by_units import ByUnits
+from formulations.okita.chunk_prices import climb, earnings, subtract
 from formulations.okita.instance import Booleans, Floats, Integers
 from formulations.okita.one_job import JobTerms
 from optsched.jit import njit_cached

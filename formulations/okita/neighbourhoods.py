@@ -97,14 +97,14 @@ class Neighbourhoods:
         end = max(first[i] + path.last + 1 for i, path in [*enumerate(paths), *offered])
         slots, jobs, sites = end + int(self._needed.max()), instance.jobs, instance.sites
         self._now, self._then = (Standing.of(instance, paths, slots) for _ in range(2))
-        charge = np.zeros((2, jobs, 0 if prices is None else slots, sites))
+        rent = np.zeros((2, jobs, 0 if prices is None else slots, sites))
         for i, known in enumerate(() if prices is None else prices.of_jobs):
             for n, own in enumerate(known):
-                charge[n, i, : len(own)] = own[:slots]
+                rent[n, i, : len(own)] = own[:slots]
         self._around = Around(
             Demands.of(instance), self.floors,
             np.array([instance.latency.of_slots(i, slots) for i in range(jobs)]), self._least,
-            self._needed, charge[0], charge[1], instance.capacity,
+            self._needed, rent[0], rent[1], instance.capacity,
             Offers.of(chosen, jobs, slots, sites),
         )  # fmt: skip
 

@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.by_units import STEPS, ByUnits, copy_into, least_price
+from formulations.okita.arrays import copy_into
+from formulations.okita.by_units import STEPS, ByUnits
 from formulations.okita.instance import Floats, Integers
+from formulations.okita.unit_search import Met, UnitTerms, UnitWork, least_price
 from optsched.jit import njit_cached
 
 QUICK_STEPS = 8
@@ -64,6 +66,17 @@ class QuickJobs(NamedTuple):
         )  # fmt: skip
 
 
+class Rent(NamedTuple):
+    """What a job pays for sites besides, from its first slot on and beyond nothing; money."""
+
+    worker: Floats
+    """Of a worker, shape (slots, sites)."""
+    server: Floats
+    """Of the server."""
+    part: float
+    """Of these that is paid."""
+
+
 @njit_cached
 def _workers_within(left: Integers, worker: Integers) -> int:
     """Workers that fit into what is left of a site."""
@@ -98,28 +111,22 @@ def _room(jobs: QuickJobs, i: int, left: Integers, most: Integers, server_price:
 
 
 @njit_cached
-def _terms(
-    jobs: QuickJobs,
-    i: int,
-    left: Integers,
-    worker_charge: Floats,
-    server_charge: Floats,
-    paid: float,
-) -> tuple[Floats, Floats, Integers]:
-    """Prices of workers and of the server, and most workers, as ``JobTerms`` has them."""
+def _terms(jobs: QuickJobs, i: int, left: Integers, latency: Floats, rent: Rent) -> UnitTerms:
+    """Prices and limits of a job in these slots."""
     slots, sites, _ = left.shape
     worker_price = np.empty((slots, sites, sites))
     server_price = np.zeros((slots, sites))
     most = np.empty((slots, sites, sites), dtype=np.int64)
     for t in range(slots):
         copy_into(worker_price[t], jobs.talk[i])
-        if t < len(worker_charge):
+        if t < len(rent.worker):
             for r in range(sites):
-                server_price[t, r] = paid * server_charge[t, r]
+                server_price[t, r] = rent.part * rent.server[t, r]
                 for s in range(sites):
-                    worker_price[t, s, r] += paid * worker_charge[t, r]
+                    worker_price[t, s, r] += rent.part * rent.worker[t, r]
         _room(jobs, i, left[t], most[t], server_price[t])
-    return worker_price, server_price, most
+    none, free = np.zeros((slots, sites), dtype=np.int64), np.zeros(slots, dtype=np.bool_)
+    return UnitTerms(worker_price, server_price, none, most, free, latency[:slots])
 
 
 @njit_cached
@@ -128,12 +135,10 @@ def planned_quickly(
     i: int,
     left: Integers,
     latency: Floats,
-    worker_charge: Floats,
-    server_charge: Floats,
-    paid: float,
+    rent: Rent,
     slots: int,
 ) -> tuple[float, Integers, Integers, Integers]:
-    """A cheap schedule: its cost without charges, money, workers, server and flow as in ``Path``.
+    """A cheap schedule: its cost without rent, money, workers, server and flow as in ``Path``.
 
     The cost is infinite if none was found.
 
@@ -142,30 +147,25 @@ def planned_quickly(
         i: that one.
         left: of the resources from its first slot on, shape (slots, sites, resources).
         latency: of completion in each slot, shape (slots,), ascending.
-        worker_charge: what a worker pays as well, shape (slots, sites), beyond nothing; money.
-        server_charge: what the server pays.
-        paid: part of these that is paid.
+        rent: what it pays for sites besides.
         slots: so many are looked at first, and more while one might complete there.
     """
     limit = len(left)
     while True:
-        _, price, workers, server, flow = _least(
-            jobs, i, left[:slots], latency, worker_charge, server_charge, paid, QUICK_STEPS,
-            jobs.quick_alpha[i],
-        )  # fmt: skip
+        met = _least(jobs, i, left[:slots], latency, rent, QUICK_STEPS, jobs.quick_alpha[i])[1]
+        cost, workers, server = met.price[0], met.workers[0], met.server[0]
         reach = min(2 * slots, limit)
-        if price[0] < np.inf:
-            reach = np.searchsorted(latency, price[0], side="right")
+        if cost < np.inf:
+            reach = np.searchsorted(latency, cost, side="right")
         if reach <= slots:
             break
         slots = reach
-    cost = price[0]
-    for t in range(min(slots, len(worker_charge)) if cost < np.inf else 0):
+    for t in range(min(slots, len(rent.worker)) if cost < np.inf else 0):
         for r in range(left.shape[1]):
-            cost -= paid * workers[0, t, r] * worker_charge[t, r]
-        if server[0, t] >= 0:
-            cost -= paid * server_charge[t, server[0, t]]
-    return cost, workers[0], server[0], flow[0]
+            cost -= rent.part * workers[t, r] * rent.worker[t, r]
+        if server[t] >= 0:
+            cost -= rent.part * rent.server[t, server[t]]
+    return cost, workers, server, met.flow[0]
 
 
 @njit_cached
@@ -179,7 +179,7 @@ def quick_bound(jobs: QuickJobs, i: int, left: Integers, latency: Floats) -> flo
         latency: see there.
     """
     nothing = np.zeros((0, left.shape[1]))
-    return _least(jobs, i, left, latency, nothing, nothing, 0.0, STEPS, jobs.alpha[i])[0]
+    return _least(jobs, i, left, latency, Rent(nothing, nothing, 0.0), STEPS, jobs.alpha[i])[0]
 
 
 @njit_cached
@@ -188,25 +188,12 @@ def _least(
     i: int,
     left: Integers,
     latency: Floats,
-    worker_charge: Floats,
-    server_charge: Floats,
-    paid: float,
+    rent: Rent,
     steps: int,
     alpha: Floats,
-) -> tuple[float, Floats, Integers, Integers, Integers]:
-    """The least price by units in these slots, and what ``least_price`` writes."""
-    slots, sites, _ = left.shape
-    worker_price, server_price, most = _terms(jobs, i, left, worker_charge, server_charge, paid)
-    firsts = len(alpha)
-    workers = np.zeros((firsts, slots, sites), dtype=np.int64)
-    server = np.full((firsts, slots), -1)
-    flow = np.zeros((firsts, sites, sites), dtype=np.int64)
-    price = np.full(firsts, np.inf)
-    supply = jobs.supply[i]
-    bound = least_price(
-        alpha, worker_price, server_price, np.zeros((slots, sites), dtype=np.int64), most,
-        np.zeros(slots, dtype=np.bool_), latency[:slots], supply, jobs.rate[i], jobs.work[i],
-        jobs.move[i], jobs.needed[i], jobs.top[i], supply.sum(), steps, workers, server, flow,
-        price,
-    )  # fmt: skip
-    return bound, price, workers, server, flow
+) -> tuple[float, Met]:
+    """The least price by units in these slots, and schedules met."""
+    work = UnitWork(
+        jobs.supply[i], jobs.move[i], jobs.rate[i], jobs.work[i], jobs.needed[i], jobs.top[i]
+    )
+    return least_price(alpha, _terms(jobs, i, left, latency, rent), work, steps)

@@ -20,7 +20,7 @@ from threading import Event
 
 import numpy as np
 
-from formulations.okita.by_units import earnings, subtract
+from formulations.okita.chunk_prices import earnings, subtract
 from formulations.okita.construct import Planner, known_cost
 from formulations.okita.instance import (
     Booleans,

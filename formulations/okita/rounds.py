@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from formulations.okita.by_units import copy_into
+from formulations.okita.arrays import copy_into
 from formulations.okita.instance import Floats, Integers
-from formulations.okita.quick_units import QuickJobs, planned_quickly, quick_bound
+from formulations.okita.quick_units import QuickJobs, Rent, planned_quickly, quick_bound
 from formulations.okita.taken_out import (
     Demands,
     Offers,
@@ -41,10 +41,10 @@ class Around(NamedTuple):
     """Slots that any schedule of each job takes, shape (jobs,)."""
     needed: Integers
     """Slots in which each job can always be run."""
-    worker_charge: Floats
+    worker_rent: Floats
     """What a worker pays at the prices of sites, shape (jobs, slots, sites), money; shape
     (jobs, 0, sites) where none are known."""
-    server_charge: Floats
+    server_rent: Floats
     """What the server pays."""
     capacity: Integers
     """Shape (sites, resources)."""
@@ -83,7 +83,7 @@ def _plan(
     slots = min(max(now.paths.slots[i] + 1, around.least[i]), limit)
     cost, workers, server, flow = planned_quickly(
         jobs, i, then.left[first : first + limit], around.latency[i, :limit],
-        around.worker_charge[i], around.server_charge[i], paid, slots,
+        Rent(around.worker_rent[i], around.server_rent[i], paid), slots,
     )  # fmt: skip
     if cost == np.inf:
         return cost

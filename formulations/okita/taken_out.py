@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from formulations.okita.by_units import best_first, copy_into
+from formulations.okita.arrays import best_first, copy_into
 from formulations.okita.free_capacity import take
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.one_job import Path

@@ -13,7 +13,7 @@ from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.latency import Latencies
 from formulations.okita.one_job import Path
 from formulations.okita.pricing import SiteLimits, SitePrices
-from formulations.okita.quick_units import QuickJobs, planned_quickly
+from formulations.okita.quick_units import QuickJobs, Rent, planned_quickly
 from formulations.okita.windows import slots_needed
 
 
@@ -190,10 +190,10 @@ def quickly(planner, i, room, slots, prices=None, paid=0.0):
     enough = int(slots_needed(instance)[i]) + room.end
     left = room.between(int(instance.release_slot[i]), enough)
     nothing = np.zeros((0, instance.sites))
-    charges = (nothing, nothing) if prices is None else prices.of_jobs[i]
+    rent = Rent(*((nothing, nothing) if prices is None else prices.of_jobs[i]), paid)
     latency, slots = instance.latency.of_slots(i, enough), min(slots, enough)
     jobs = QuickJobs.of(planner.searches)
-    cost, *path = planned_quickly(jobs, i, left, latency, *charges, paid, slots)
+    cost, *path = planned_quickly(jobs, i, left, latency, rent, slots)
     return Path(cost, *path) if cost < np.inf else None
 
 

@@ -17,7 +17,13 @@ from formulations.okita.job_prices import free_terms, priced_terms
 from formulations.okita.lattice import Levels, build_lattice
 from formulations.okita.neighbourhoods import Neighbourhoods
 from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
-from formulations.okita.quick_units import QUICK_STEPS, QuickJobs, planned_quickly, quick_bound
+from formulations.okita.quick_units import (
+    QUICK_STEPS,
+    QuickJobs,
+    Rent,
+    planned_quickly,
+    quick_bound,
+)
 from formulations.okita.windows import least_slots, slots_needed
 from optsched.clock import Clock
 
@@ -52,8 +58,12 @@ def test_planning_quickly_is_planning_by_units_on_the_same_terms(seed):
         latency = instance.latency.of_slots(i, slots)
         nothing = (np.zeros((0, instance.sites)),) * 2
         quick, free, none = (
-            planned_quickly(fresh(instance), i, left, latency, *charges, part, slots)
-            for charges, part in [(prices.of_jobs[i], paid), (prices.of_jobs[i], 0.0), (nothing, 0)]
+            planned_quickly(fresh(instance), i, left, latency, Rent(*charges, part), slots)
+            for charges, part in [
+                (prices.of_jobs[i], paid),
+                (prices.of_jobs[i], 0.0),
+                (nothing, 0.0),
+            ]
         )
         search = ByUnits(instance, i)
         search.alpha = search.alpha.mean(axis=0, keepdims=True)
@@ -127,7 +137,7 @@ def test_jobs_pay_a_part_of_the_prices_or_none(monkeypatch):
 
     def noted(around, jobs, i, now, then, paid):
         asked.add(paid)
-        known.add(around.worker_charge.any(axis=(1, 2)).all())
+        known.add(around.worker_rent.any(axis=(1, 2)).all())
         return plan(around, jobs, i, now, then, paid)
 
     monkeypatch.setattr(rounds, "_plan", noted)
@@ -139,10 +149,10 @@ def test_jobs_pay_a_part_of_the_prices_or_none(monkeypatch):
     assert asked == set(rounds.PAID)
     assert known == {True}
     for i, (worker, server) in enumerate(near.prices.of_jobs):
-        assert near._around.worker_charge[i, : len(worker)] == pytest.approx(worker)
-        assert near._around.server_charge[i, : len(server)] == pytest.approx(server)
-        assert not near._around.worker_charge[i, len(worker) :].any()
-        assert not near._around.server_charge[i, len(server) :].any()
+        assert near._around.worker_rent[i, : len(worker)] == pytest.approx(worker)
+        assert near._around.server_rent[i, : len(server)] == pytest.approx(server)
+        assert not near._around.worker_rent[i, len(worker) :].any()
+        assert not near._around.server_rent[i, len(server) :].any()
 
 
 def test_jobs_that_are_planned_by_servers_pay_no_prices(monkeypatch):
