@@ -189,13 +189,17 @@ class Dispatcher:
     def __call__(self, *args: Any) -> Any:
         if _clock.deadline is not None:
             return self._interpretable(*args)  # it is called by one that is interpreted
-        if not self._compiled:
+        if not self._compiled or (_behind.is_alive() and not self._known(args)):
             finished, result = self._tried(args)
             if finished:
                 return result
             with _compiling():
                 self._compiled = self.machine is not None
         return self.machine(*args)
+
+    def _known(self, args: tuple[Any, ...]) -> bool:
+        """Whether there is machine code for arguments like these, in this process."""
+        return tuple(_numba().typeof(value) for value in args) in self.machine.overloads
 
     def _tried(self, args: tuple[Any, ...]) -> tuple[bool, Any]:
         """Whether the compiler is not needed, and the result.

@@ -223,6 +223,22 @@ def test_beside_the_compiler_nothing_waits_for_it_under_a_limit(count, monkeypat
     assert watch.interpreted_seconds > 0
 
 
+@pytest.mark.parametrize(("kind", "interpreted"), [(np.int64, False), (np.float64, True)])
+def test_beside_the_compiler_machine_code_is_used_for_the_arguments_it_was_made_for(
+    kind, interpreted, count, monkeypatch
+):
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    count(np.zeros(1, dtype=np.int64), 1)
+    assert count._compiled
+    done = threading.Event()
+    monkeypatch.setattr(jit, "_behind", threading.Thread(target=done.wait))
+    jit._behind.start()
+    with stopwatch() as watch, jit.limited(1.0):
+        assert count(np.zeros(1, dtype=kind), 10) == 10
+    done.set()
+    assert (watch.interpreted_seconds > 0) == interpreted
+
+
 def test_machine_code_that_is_there_is_used_at_once(count, monkeypatch):
     count.machine(np.zeros(1, dtype=np.int64), 1)
     monkeypatch.delitem(sys.modules, "counting")
