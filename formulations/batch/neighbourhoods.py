@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import numpy as np
 
@@ -125,14 +126,15 @@ class Neighbourhoods:
         warmest, jobs = WARMTH * float(crowd.weight.mean()), len(crowd.group)
         turns = jobs if jobs <= FEW else TURNS
         vain, least = 0, float(value[1])
-        while vain < PATIENCE * self._triples and go_on():
-            if self._turned >= self._cooling:
-                self._turned, self._cooling = 0, 2 * self._cooling
-            value[2] = warmest * COLD ** (self._turned / self._cooling)
-            self._turned += turns
-            since = wander(crowd, self._now, best, value, self._state, turns)
-            vain = since if value[1] < least else vain + since
-            least = float(value[1])
+        with suppress(TimeoutError):  # no time for machine code
+            while vain < PATIENCE * self._triples and go_on():
+                if self._turned >= self._cooling:
+                    self._turned, self._cooling = 0, 2 * self._cooling
+                value[2] = warmest * COLD ** (self._turned / self._cooling)
+                self._turned += turns
+                since = wander(crowd, self._now, best, value, self._state, turns)
+                vain = since if value[1] < least else vain + since
+                least = float(value[1])
         return [self._run(int(j)) for j in np.flatnonzero(best.start >= 0)]
 
     def _run(self, j: int) -> PlacedJob:

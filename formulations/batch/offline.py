@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from threading import Lock
@@ -48,6 +49,7 @@ from formulations.batch.split import Split, Timetable, split
 from formulations.batch.turns import in_turns
 from optsched.clock import Clock
 from optsched.decomposition import GenerationOptions
+from optsched.jit import limited
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.model import Model
 from optsched.solve import solve
@@ -97,7 +99,8 @@ def problem_2_offline(
         InputError: no such objective.
     """
     search = _Search(instance, options, objective)
-    search.run(start)
+    with limited(options.time_limit), suppress(TimeoutError):
+        search.run(start)
     return search.answer()
 
 
@@ -175,7 +178,8 @@ class _Search:
 
         def begun(step: Callable[[_Search], None], part: _Search, limit: float | None) -> None:
             part.begin(replace(quiet, time_limit=limit, on_progress=self.clock.live(hear)))
-            step(part)
+            with limited(limit), suppress(TimeoutError):
+                step(part)
             hear()
 
         def turn(step: Callable[[_Search], None], share: float, still: list[_Search]) -> None:
@@ -247,7 +251,10 @@ class _Search:
         if self.best is None:
             order = np.flatnonzero(chosen.contested)
             order = order[np.argsort(chosen.soonest[order], kind="stable")]
-            self.offer_runs(inserted(Occupancy(chosen), [], order.tolist(), self.in_time))
+            runs: list[PlacedJob] = []
+            with suppress(TimeoutError):
+                runs = inserted(Occupancy(chosen), [], order.tolist(), self.in_time)
+            self.offer_runs(runs)
 
     def improve(self, share: float) -> None:
         """Neighbourhoods, for a part of the time left."""
@@ -305,7 +312,7 @@ class _Search:
         part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
         limit = Options(time_limit=self.clock.within(1.0 - CUTS_SHARE))
         before, placed = -math.inf, False
-        with Cutting(self.columns, self.runs, limit) as cutting:
+        with Cutting(self.columns, self.runs, limit) as cutting, suppress(TimeoutError):
             for _ in range(ROUNDS_OF_CUTS):
                 solution = cutting.solve()
                 if solution.status is not Status.OPTIMAL or solution.bound is None:
@@ -317,7 +324,7 @@ class _Search:
                 placed = placed or little
                 if enough or not cutting.renew(solution, part if placed else None):
                     break
-            self.rows = cutting.rows
+        self.rows = cutting.rows
 
     def decide(self) -> None:
         """What the relaxation has left open."""
@@ -333,19 +340,18 @@ class _Search:
             limit = Options(time_limit=self.clock.within(1.0))
             self.tree = CompletionTree(columns, self.runs, self.rows, limit)
         tree, before = self.tree, self.tree.nodes
-        while self.go_on() and not tree.done:
-            most = self.value - 1.0 + 2.0 * WHOLE if self.whole else self.value
-            try:
+        try:
+            while self.go_on() and not tree.done:
+                most = self.value - 1.0 + 2.0 * WHOLE if self.whole else self.value
                 found = tree.step(most)
-            except TimeoutError:  # another time it is begun anew, with another limit
-                self.tree = None
-                break
-            if found is not None:
-                node, at = found
-                rows = self.settle(columns, at)
-                tree.cut(rows)
-                (tree.again if rows else tree.put_aside)(node)
-            self.raise_bound(min(tree.bound, self.value))
+                if found is not None:
+                    node, at = found
+                    rows = self.settle(columns, at)
+                    tree.cut(rows)
+                    (tree.again if rows else tree.put_aside)(node)
+                self.raise_bound(min(tree.bound, self.value))
+        except TimeoutError:  # a node is lost, so another time it is begun anew
+            self.tree = None
         self.nodes += tree.nodes - before
 
     def settle(self, columns: PooledColumns, at: Integers) -> list[Row]:

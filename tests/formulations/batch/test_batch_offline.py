@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from batch_cases import tiny_instances, worked_example
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from formulations.batch import PROBLEM, offline
+from formulations.batch import PROBLEM, insertion, neighbourhoods, offline, server_cuts
 from formulations.batch.check import check, cost
 from formulations.batch.generator import generate, tiny
 from formulations.batch.insertion import Occupancy, PlacedJob, inserted, placed_jobs, rows_of, take
@@ -23,7 +24,7 @@ from formulations.batch.placement_cuts import placement_cuts
 from formulations.batch.pooled_columns import PooledColumns, lb_columns, problem_2_pooled_slots
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.prospects import prospects
-from formulations.batch.server_cuts import Runs
+from formulations.batch.server_cuts import Row, Runs
 from formulations.batch.split import Timetable, split
 from formulations.batch.width_cuts import width_cuts
 from optsched.errors import InputError
@@ -271,6 +272,30 @@ def test_the_search_keeps_to_its_time_and_says_what_is_proven() -> None:
     assert cost(instance, answer.schedule) == solution.objective
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [(insertion, "cheapest_run"), (neighbourhoods, "wander"), (server_cuts, "saturate"),
+     (server_cuts, "fitting")],
+    ids=lambda loop: loop[1],
+)  # fmt: skip
+@pytest.mark.parametrize("jobs", [12, 40])
+def test_what_has_no_time_for_machine_code_costs_quality_alone(
+    loop: tuple[ModuleType, str], jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = generate(np.random.default_rng(8), jobs=jobs, servers=8, time_scale=0.1)
+    optimum = PROBLEM.solve("problem_2_offline", instance).solution.objective
+
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(*loop, late)
+    answer = PROBLEM.solve("problem_2_offline", instance, options=Options(time_limit=5.0))
+    assert answer.schedule is not None
+    assert check(instance, answer.schedule) == []
+    assert answer.solution.objective == cost(instance, answer.schedule)
+    assert answer.solution.bound <= optimum <= answer.solution.objective
+
+
 def test_crowded_servers_are_searched_with_a_listener_and_threads_too() -> None:
     instance = generate(np.random.default_rng(1), jobs=8, servers=6, types=1, time_scale=0.05)
     told: list[tuple[float | None, float | None]] = []
@@ -385,6 +410,26 @@ def test_a_tree_that_time_cut_off_is_gone_on_with(monkeypatch: pytest.MonkeyPatc
         ends.append((search.value, search.bound, search.nodes))
     assert ends[0] == ends[1]
     assert search.nodes == calls > 1
+
+
+def test_a_tree_that_lost_a_node_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = generate(np.random.default_rng(8), jobs=40, servers=8, time_scale=0.1)
+    search = offline._Search(instance, Options(), "flow")
+    search.insert()
+    assert search.columns is not None
+    settle, most = search.settle, search.value
+
+    def late(*_: object) -> list[Row]:
+        raise TimeoutError
+
+    monkeypatch.setattr(search, "settle", late)
+    search.by_completions(search.columns)
+    assert search.tree is None
+    assert not search.closed()
+    monkeypatch.setattr(search, "settle", settle)
+    search.by_completions(search.columns)
+    assert search.closed()
+    assert search.value < most
 
 
 def test_a_run_whose_parameter_server_is_taken_finds_another() -> None:
