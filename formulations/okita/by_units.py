@@ -24,7 +24,7 @@ import numpy as np
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.lattice import Levels
 from formulations.okita.one_job import JobTerms, Path
-from formulations.okita.unit_search import UnitTerms, UnitWork, least_price
+from formulations.okita.unit_search import UnitWork, least_price
 
 FEW_SITES = 12
 """Sites up to which every site of the first server has prices of its own."""
@@ -85,11 +85,7 @@ class ByUnits:
             terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost,
             int(instance.rate_numerator[i]), int(instance.work_per_chunk[i]), self.needed, self.top,
         )  # fmt: skip
-        own = UnitTerms(
-            terms.worker_price, terms.server_price, terms.least, terms.most, terms.must_run,
-            terms.flow_cost,
-        )  # fmt: skip
-        bound, met = least_price(self.alpha, own, work, steps)
+        bound, met = least_price(self.alpha, terms.by_slot, work, steps)
         if np.isfinite(bound):
             bound -= _ROUNDING * max(1.0, abs(bound))
         found = [

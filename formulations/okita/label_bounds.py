@@ -13,8 +13,8 @@ import numpy as np
 
 from formulations.okita.by_units import ByUnits
 from formulations.okita.chunk_prices import climb, earnings, subtract
-from formulations.okita.instance import Booleans, Floats, Integers
-from formulations.okita.one_job import JobTerms
+from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job import JobTerms, SlotTerms
 from optsched.jit import njit_cached
 
 ANY = -1
@@ -24,14 +24,9 @@ ANY = -1
 class LabelledJob(NamedTuple):
     """A job and its terms, as machine code takes them."""
 
-    worker_price: Floats
-    """Of the terms, as are the next six."""
-    server_price: Floats
-    least: Integers
-    most: Integers
-    must_run: Booleans
-    flow_cost: Floats
+    terms: SlotTerms
     earliest: int
+    """Of the terms."""
     workers: Integers
     """Numbers of workers on one site without an idle one, ascending from 0."""
     gains: Integers
@@ -71,8 +66,7 @@ def labelled_job(search: ByUnits, terms: JobTerms) -> LabelledJob:
     """The job of a search at some terms."""
     instance, i, levels = search.instance, search.job, search.levels
     return LabelledJob(
-        terms.worker_price, terms.server_price, terms.least, terms.most, terms.must_run,
-        terms.flow_cost, terms.earliest, np.append(0, levels.option_workers),
+        terms.by_slot, terms.earliest, np.append(0, levels.option_workers),
         np.append(0, levels.option_levels), levels.most, levels.in_all, levels.needed,
         levels.unit, instance.num_chunks[i],
         terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost,
@@ -92,7 +86,7 @@ def completion_bounds(
         aim: what schedules are to be proven to cost.
         steps: most steps on the prices, the first being none.
     """
-    slots, sites = job.server_price.shape
+    slots, sites = job.terms.server_price.shape
     bounds = CompletionBounds(
         np.empty((sites, int(job.reach.max()) + 1)),
         np.empty((slots + 1, job.needed + 1)),
@@ -139,19 +133,19 @@ def _miss(
     job: LabelledJob, alpha: Floats, first: int, bounds: CompletionBounds, missing: Floats
 ) -> None:
     """Write the chunks of each site that the schedule the bound stands for leaves untrained."""
-    slots, sites = job.server_price.shape
+    terms, (slots, sites) = job.terms, job.terms.server_price.shape
     missing[:] = job.supply
     m, begun = job.needed, False
     for t in range(slots):
         low, stands = np.inf, -1
-        if not job.must_run[t]:
+        if not terms.must_run[t]:
             low = bounds.ahead[t + 1, m] if begun else bounds.opening[t + 1]
-        ended = begun and m == 0 and t > job.earliest and job.flow_cost[t - 1] <= low
+        ended = begun and m == 0 and t > job.earliest and terms.flow_cost[t - 1] <= low
         if ended:
-            low = job.flow_cost[t - 1]
+            low = terms.flow_cost[t - 1]
         for s in range(sites):
-            if job.server_price[t, s] < np.inf and (begun or first in (ANY, s)):
-                price = job.server_price[t, s] + bounds.amid[row(job, s, job.first[t, 0]), m]
+            if terms.server_price[t, s] < np.inf and (begun or first in (ANY, s)):
+                price = terms.server_price[t, s] + bounds.amid[row(job, s, job.first[t, 0]), m]
                 if price < low:
                     low, stands = price, s
         if stands >= 0:
@@ -173,16 +167,18 @@ def _miss_in_slot(
 ) -> int:
     """Take off what it trains in a slot with a server at a site; the levels missing then."""
     sites, g = len(missing), job.first[t, 0]
+    least, most = job.terms.least[t], job.terms.most[t, s]
+    worker_price = job.terms.worker_price[t, s]
     for r in range(sites):
         low, chosen = np.inf, 0
         for o in range(len(job.workers)):
-            if job.workers[o] > job.most[t, s, r] or job.gains[o] > job.reach[r]:
+            if job.workers[o] > most[r] or job.gains[o] > job.reach[r]:
                 break
-            if job.workers[o] < job.least[t, r]:
+            if job.workers[o] < least[r]:
                 continue
             after = job.then[g, int(r == s), job.workers[o]]
             left = max(0, m - job.gains[o])
-            price = job.worker_price[t, s, r] * job.workers[o] - bounds.earned[r, job.gains[o]]
+            price = worker_price[r] * job.workers[o] - bounds.earned[r, job.gains[o]]
             if r + 1 < sites:
                 price += bounds.amid[row(job, s, after), left]
             else:
@@ -207,7 +203,7 @@ def row(job: LabelledJob, s: int, g: int) -> int:
 def _fill(job: LabelledJob, alpha: Floats, first: int, bounds: CompletionBounds) -> None:
     """Write the bounds, backwards over the slots and, within each, over the sites."""
     earned, ahead, amid = bounds.earned, bounds.ahead, bounds.amid
-    flow_cost, server_price, needed = job.flow_cost, job.server_price, job.needed
+    flow_cost, server_price, needed = job.terms.flow_cost, job.terms.server_price, job.needed
     slots, sites = server_price.shape
     ahead[:], amid[:], bounds.opening[:] = np.inf, np.inf, np.inf
     earned[:, 0] = 0.0
@@ -218,7 +214,7 @@ def _fill(job: LabelledJob, alpha: Floats, first: int, bounds: CompletionBounds)
             earned[r, n] = earned[r, n - 1] + each[r, n]
     ahead[slots, 0] = flow_cost[slots - 1]
     for t in range(slots - 1, -1, -1):
-        if not job.must_run[t]:
+        if not job.terms.must_run[t]:
             ahead[t] = ahead[t + 1]
             bounds.opening[t] = bounds.opening[t + 1]
         if t > job.earliest:
@@ -250,7 +246,7 @@ def _fill_slot(
         amid: of the bounds, written.
     """
     workers, gains, reach = job.workers, job.gains, job.reach
-    least, most, price = job.least[t], job.most[t, s], job.worker_price[t, s]
+    least, most, price = job.terms.least[t], job.terms.most[t, s], job.terms.worker_price[t, s]
     sites = len(price)
     for g in range(job.first[t, sites], job.first[t, sites + 1]):
         amid[row(job, s, g)] = after + job.charge[g]

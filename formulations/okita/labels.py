@@ -171,7 +171,7 @@ def _search(
         state: written: the point it comes to.
     """
     level, value, needed = points.level, points.value, job.needed
-    slots, sites = job.server_price.shape
+    slots, sites = job.terms.server_price.shape
     gained = np.zeros(sites, dtype=np.int64)
     level[0] = 0
     value[0] = worth
@@ -187,23 +187,23 @@ def _search(
                 now, later = bounds.opening[t], bounds.opening[t + 1]
             if value[a] + now >= limit:
                 continue
-            if not job.must_run[t] and value[a] + later < limit:
+            if not job.terms.must_run[t] and value[a] + later < limit:
                 gained[:] = 0
                 end, limit = _enter(
                     points, bounds.ahead[t + 1], a, gained, value[a], -1, fresh, end, limit
                 )
             for s in range(sites):
-                fee = job.server_price[t, s]
+                fee = job.terms.server_price[t, s]
                 if fee == np.inf or not (so_far > 0 or first in (ANY, s)):
                     continue
                 if value[a] + fee + bounds.amid[row(job, s, job.first[t, 0]), missing] < limit:
                     end, limit = _expand(job, bounds, points, t, a, s, gained, fresh, end, limit)
         begin = fresh
-        if t < job.earliest or job.flow_cost[t] == np.inf:
+        if t < job.earliest or job.terms.flow_cost[t] == np.inf:
             continue
         for a in range(begin, end):
-            if level[a].sum() >= needed and value[a] + job.flow_cost[t] < min(limit, best[t]):
-                price = job.flow_cost[t] + _completed(job, bounds, level[a], value[a] - worth)
+            if level[a].sum() >= needed and value[a] + job.terms.flow_cost[t] < min(limit, best[t]):
+                price = job.terms.flow_cost[t] + _completed(job, bounds, level[a], value[a] - worth)
                 if price < best[t]:
                     best[t], state[t] = price, a
                     limit = min(limit, price)
@@ -251,12 +251,12 @@ def _expand(
         The end and the limit then.
     """
     workers, gains, reach, earned = job.workers, job.gains, job.reach, bounds.earned
-    least, most, price = job.least[t], job.most[t, s], job.worker_price[t, s]
+    least, most, price = job.terms.least[t], job.terms.most[t, s], job.terms.worker_price[t, s]
     level, amid, sites = points.level[a], bounds.amid, len(price)
     so_far = level.sum()
     option = np.full(sites, -1)
     paid, done = np.empty(sites + 1), np.zeros(sites + 1, dtype=np.int64)
-    paid[0] = points.value[a] + job.server_price[t, s]
+    paid[0] = points.value[a] + job.terms.server_price[t, s]
     state = np.full(sites + 1, job.first[t, 0])
     r = 0
     while r >= 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,17 @@ from formulations.okita.transport import cheapest_flow, cheapest_transport
 from optsched.jit import njit_cached
 
 _ROUNDING = 1e-9  # relative, by which a limit on prices is widened
+
+
+class SlotTerms(NamedTuple):
+    """What ``JobTerms`` says of slots, as machine code takes it."""
+
+    worker_price: Floats
+    server_price: Floats
+    least: Integers
+    most: Integers
+    must_run: Booleans
+    flow_cost: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +54,14 @@ class JobTerms:
     """How much moving data counts."""
     charges: Charges | None = None
     """What actions as a whole are charged for, if they are; ``cheapest_paths`` leaves it out."""
+
+    @property
+    def by_slot(self) -> SlotTerms:
+        """These arrays alone."""
+        return SlotTerms(
+            self.worker_price, self.server_price, self.least, self.most, self.must_run,
+            self.flow_cost,
+        )  # fmt: skip
 
     @property
     def earliest(self) -> int:

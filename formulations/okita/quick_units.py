@@ -14,7 +14,8 @@ import numpy as np
 from formulations.okita.arrays import copy_into
 from formulations.okita.by_units import STEPS, ByUnits
 from formulations.okita.instance import Floats, Integers
-from formulations.okita.unit_search import Met, UnitTerms, UnitWork, least_price
+from formulations.okita.one_job import SlotTerms
+from formulations.okita.unit_search import Met, UnitWork, least_price
 from optsched.jit import njit_cached
 
 QUICK_STEPS = 8
@@ -111,7 +112,7 @@ def _room(jobs: QuickJobs, i: int, left: Integers, most: Integers, server_price:
 
 
 @njit_cached
-def _terms(jobs: QuickJobs, i: int, left: Integers, latency: Floats, rent: Rent) -> UnitTerms:
+def _terms(jobs: QuickJobs, i: int, left: Integers, latency: Floats, rent: Rent) -> SlotTerms:
     """Prices and limits of a job in these slots."""
     slots, sites, _ = left.shape
     worker_price = np.empty((slots, sites, sites))
@@ -126,7 +127,7 @@ def _terms(jobs: QuickJobs, i: int, left: Integers, latency: Floats, rent: Rent)
                     worker_price[t, s, r] += rent.part * rent.worker[t, r]
         _room(jobs, i, left[t], most[t], server_price[t])
     none, free = np.zeros((slots, sites), dtype=np.int64), np.zeros(slots, dtype=np.bool_)
-    return UnitTerms(worker_price, server_price, none, most, free, latency[:slots])
+    return SlotTerms(worker_price, server_price, none, most, free, latency[:slots])
 
 
 @njit_cached

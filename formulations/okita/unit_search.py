@@ -8,20 +8,10 @@ import numpy as np
 
 from formulations.okita.arrays import copy_into
 from formulations.okita.chunk_prices import climb, earnings, subtract
-from formulations.okita.instance import Booleans, Floats, Integers
+from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job import SlotTerms
 from formulations.okita.transport import cheapest_transport
 from optsched.jit import njit_cached
-
-
-class UnitTerms(NamedTuple):
-    """Prices and limits of a job, as ``JobTerms`` has them."""
-
-    worker_price: Floats
-    server_price: Floats
-    least: Integers
-    most: Integers
-    must_run: Booleans
-    flow_cost: Floats
 
 
 class UnitWork(NamedTuple):
@@ -86,7 +76,7 @@ class _Made(NamedTuple):
 
 @njit_cached
 def _gains(
-    terms: UnitTerms,
+    terms: SlotTerms,
     t: int,
     earned: Floats,
     only: int,
@@ -158,7 +148,7 @@ def _fitting(server_price: Floats, most: Integers, top: int) -> Integers:
 
 @njit_cached
 def _price_slots(
-    terms: UnitTerms, earned: Floats, only: int, fit: Integers, units: _Units, workers: Integers
+    terms: SlotTerms, earned: Floats, only: int, fit: Integers, units: _Units, workers: Integers
 ) -> None:
     """Write what workers cost in every slot.
 
@@ -181,7 +171,7 @@ def _price_slots(
 
 @njit_cached
 def _add_up(
-    terms: UnitTerms, needed: int, fit: Integers, earliest: int, units: _Units
+    terms: SlotTerms, needed: int, fit: Integers, earliest: int, units: _Units
 ) -> tuple[int, int, float]:
     """Cheapest units from slot to slot: where they are enough, how many, at which price, money.
 
@@ -217,7 +207,7 @@ def _add_up(
 
 @njit_cached
 def _read_back(
-    terms: UnitTerms,
+    terms: SlotTerms,
     work: UnitWork,
     alpha: Floats,
     earned: Floats,
@@ -286,7 +276,7 @@ def _keep(work: UnitWork, chunks: int, paid: float, made: _Made, met: Met, f: in
 @njit_cached
 def _raise(
     alpha: Floats,
-    terms: UnitTerms,
+    terms: SlotTerms,
     work: UnitWork,
     f: int,
     only: int,
@@ -345,7 +335,7 @@ def _raise(
 
 
 @njit_cached
-def least_price(alphas: Floats, terms: UnitTerms, work: UnitWork, steps: int) -> tuple[float, Met]:
+def least_price(alphas: Floats, terms: SlotTerms, work: UnitWork, steps: int) -> tuple[float, Met]:
     """The least bound over sites of the first server, up to rounding, and schedules met.
 
     Args:
