@@ -7,9 +7,10 @@ from drp_cases import examples, instances, system
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formulations.drp import storage_cuts
 from formulations.drp.generator import tiny
 from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.storage_cuts import StorageRows
+from formulations.drp.storage_cuts import StorageRows, storage_cut
 from formulations.drp.storage_relaxation import StorageRelaxation
 from optsched.decomposition import GenerationOptions
 from optsched.solvers.options import Options
@@ -76,3 +77,29 @@ def test_what_is_cut_here_holds_in_the_relaxation_over_whole_services():
     assert -columns.solve(GenerationOptions()).bound == pytest.approx(5 / 3)
     cut_out(StorageRelaxation(instance, columns.storage))
     assert -columns.solve(GenerationOptions()).bound == pytest.approx(1.0)
+
+
+def test_what_is_met_is_cut_and_its_mean_and_no_row_stands_twice(monkeypatch):
+    rows, asked = StorageRows(two_services(5.0)), []
+
+    def noted(point, size):
+        asked.append(point)
+        return storage_cut(point, size)
+
+    monkeypatch.setattr(storage_cuts, "storage_cut", noted)
+    first, second, third = np.array([[5 / 6], [5 / 6]]), np.array([[1.0], [0.0]]), np.zeros((2, 1))
+    assert rows.cut(first)
+    assert len(rows.server) == 2
+    assert not rows.cut(second)  # their mean violates the row that there is
+    assert not rows.cut(third)
+    means = (first + second) / 2, (first + second + 2 * third) / 4
+    expected = [first, second, means[0], third, means[1]]
+    assert [point.tolist() for point in asked] == [point[:, 0].tolist() for point in expected]
+    assert len(rows.server) == 2
+
+
+@pytest.mark.parametrize(("apart", "known"), [(0.9e-6, True), (1.1e-6, False)])
+def test_rows_that_differ_by_rounding_are_the_same(apart, known):
+    rows = StorageRows(two_services(5.0))
+    rows.server, rows.counts = np.array([0, 0]), np.array([rows.counts[0], [1.0, 1.0 - apart]])
+    assert rows.cut(np.array([[5 / 6], [5 / 6]])) != known
