@@ -75,7 +75,7 @@ class Rent(NamedTuple):
     server: Floats
     """Of the server."""
     part: float
-    """Of these that is paid."""
+    """How much of these is paid."""
 
 
 @njit_cached
