@@ -23,7 +23,7 @@ from optsched.solvers.registry import available
 
 LARGE = {
     "aerialedge": {"kind": "hard", "tasks": 400},
-    "batch": {"jobs": 40, "servers": 20},
+    "batch": {"jobs": 100, "servers": 100, "time_scale": 0.1},
     "drp": {"jobs": 300},
     "dsrp": {"jobs": 300},
     "okita": {"jobs": 30},

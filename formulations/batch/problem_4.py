@@ -6,7 +6,9 @@ that matter, pricing by (9), which is exact.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,9 +26,11 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.errors import InputError
+from optsched.jit import limited
 from optsched.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.model import Model
 from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.trajectory import Course
 
 MOST_SCHEDULES = 200_000
@@ -267,17 +271,25 @@ def problem_4_columns(
         options: limits.
         tau: end of the slot in which the round happens.
     """
-    course = Course(options, maximise=True)
-    found = (
-        RoundColumns(instance, tau)
-        .generation()
-        .solve_relaxation(
-            time_limit=options.time_limit,
-            stop=course.stop,
-            on_progress=lambda bound, _: course.tell(-bound),
+    course, best = Course(options, maximise=True), math.inf
+
+    def hear(bound: float, _: object) -> None:
+        nonlocal best
+        best = min(best, -bound)
+        course.tell(-bound)
+
+    with limited(options.time_limit), suppress(TimeoutError):
+        generation = RoundColumns(instance, tau).generation()
+        found = generation.solve_relaxation(
+            time_limit=options.time_limit, stop=course.stop, on_progress=hear
         )
-    )
-    return Answer(course.ended(found.solution(scale=-1.0)))
+        return Answer(course.ended(found.solution(scale=-1.0)))
+    bound = best if math.isfinite(best) else None
+    late = Solution(
+        Status.NO_SOLUTION, bound=bound, limit=Limit.TIME,
+        message="no time was left for machine code",
+    )  # fmt: skip
+    return Answer(course.ended(late))
 
 
 FORMULATIONS = (

@@ -1,5 +1,8 @@
 """One round: (3), (4), (5) and (9) and what is known of them."""
 
+import itertools
+from typing import Any
+
 import numpy as np
 import pytest
 from batch_cases import tiny_instances, worked_example
@@ -16,6 +19,7 @@ from formulations.batch.intervals import problem_3_intervals, problem_3_pooled
 from formulations.batch.problem_3 import decode_problem_3, problem_3, round_jobs
 from formulations.batch.problem_4 import RoundColumns, problem_4, problem_5, schedules
 from formulations.batch.problem_9 import ServerPrices, best_offer, offers, problem_9
+from optsched.decomposition import Priced
 from optsched.errors import InputError
 from optsched.solve import solve
 
@@ -42,6 +46,26 @@ def test_the_worked_examples_round_takes_all_three_jobs() -> None:
     assert solve(problem_4(example, tau=4)).objective == 3
     assert solve(problem_4(example, tau=4).relax()).objective == pytest.approx(3)
     assert PROBLEM.solve("problem_4_columns(tau=4)", example).solution.objective == pytest.approx(3)
+
+
+@pytest.mark.parametrize("calls", [0, 6])
+def test_without_time_for_machine_code_a_rounds_relaxation_says_what_it_has_proven(
+    calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, price = itertools.repeat(None, calls), RoundColumns.price
+
+    def late(columns: RoundColumns, *of: Any) -> Priced:
+        if next(left, 0) is not None:
+            raise TimeoutError
+        return price(columns, *of)
+
+    monkeypatch.setattr(RoundColumns, "price", late)
+    answer = PROBLEM.solve("problem_4_columns(tau=4)", worked_example())
+    assert answer.schedule is None
+    assert answer.solution.status == "no_solution"
+    assert answer.solution.limit == "time"
+    assert (answer.solution.bound is None) == (calls == 0)
+    assert answer.solution.bound is None or answer.solution.bound >= 3
 
 
 @given(instance=tiny_instances(servers=2), tau=st.sampled_from([2, 4]))
