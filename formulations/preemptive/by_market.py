@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from threading import Lock
 
 import numpy as np
 
-from formulations.preemptive.check import check, completion_times
+from formulations.preemptive.check import check, completion_times, cost
 from formulations.preemptive.ends import Ends
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Booleans, Instance, whole_slots
 from formulations.preemptive.markets import Market
-from formulations.preemptive.price_guided import guided_schedule
+from formulations.preemptive.price_guided import cloud_schedule, guided_schedule
 from formulations.preemptive.prices import PricedMarket, price
 from formulations.preemptive.problem_2 import (
     compact_model,
@@ -30,6 +31,7 @@ from formulations.preemptive.problem_2 import (
 )
 from formulations.preemptive.schedule import Schedule
 from optsched.clock import Clock
+from optsched.jit import limit_left, limited
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
 from optsched.solve import solve
 from optsched.solvers.options import Options
@@ -41,6 +43,9 @@ PRICES_SHARE = 0.2
 """Part of the time for prices."""
 EXCHANGE_SHARE = 0.4
 """Part of the time left for exchanging jobs between edge and cloud; it ends by itself before."""
+BEYOND = 1.0
+"""Seconds that loops without machine code may go on after the limit, so that there is a schedule
+where one is found so quickly."""
 FIRST_SHARE = 0.5
 """Part of a market's time for completions near the prices' bound, before those that a proof of the
 best schedule known must look at."""
@@ -71,7 +76,9 @@ def by_market(
         start: a schedule to begin with.
     """
     search = _Search(instance, options, solver or "highs")
-    search.run(start)
+    late = None if options.time_limit is None else options.time_limit + BEYOND
+    with limited(late), suppress(TimeoutError):
+        search.run(start)
     return search.answer()
 
 
@@ -150,6 +157,8 @@ class _Search:
         begin = Fraction(int(whole_slots(instance.release_time).sum()))
         self.late = begin - sum(map(Fraction, instance.release_time.tolist()), Fraction(0))
         """What the jobs' ages leave out: from release to the first whole slot."""
+        self.start: Schedule | None = None
+        """What it began with."""
         self.parts: list[_Part] = []
         self.open: list[_Part] = []
         """Those that wait to be looked at."""
@@ -175,17 +184,15 @@ class _Search:
 
     def run(self, start: Schedule | None) -> None:
         """Everything, as far as the limits allow; time that one market leaves is the others'."""
+        if start is not None and not check(self.instance, start, slotted=True):
+            self.start = start
         proof = price(self.instance, time_limit=self.clock.within(PRICES_SHARE))
         markets = zip(proof.markets, proof.priced, strict=True)
         self.parts = [_Part(self.instance, market, priced) for market, priced in markets]
-        self.clock.tell(self.bound)
+        self.offer(self.start)
+        self.offer(cloud_schedule(self.instance, slotted=True))
         time = Clock(self.clock.within(EXCHANGE_SHARE), self.clock.stop)
-        guided = guided_schedule(self.instance, proof, clock=time, seed=self.options.seed)
-        for schedule in (start, guided):
-            if schedule is not None and not check(self.instance, schedule, slotted=True):
-                for part in self.parts:
-                    part.offer(schedule.of_jobs(part.jobs))
-        self.clock.tell(self.bound, self.value)
+        self.offer(guided_schedule(self.instance, proof, clock=time, seed=self.options.seed))
         self.open = [part for part in self.parts if not part.closed(self.gap)]
         self.workers = max(1, min(self.options.threads, len(self.open)))
         threads = max(1, self.options.threads // self.workers)
@@ -193,8 +200,14 @@ class _Search:
         if self.workers == 1:
             self.work()
             return
+        left = limit_left()
+
+        def beside() -> None:
+            with limited(left), suppress(TimeoutError):
+                self.work()
+
         with ThreadPoolExecutor(self.workers) as pool:
-            working = [pool.submit(self.work) for _ in range(self.workers)]
+            working = [pool.submit(beside) for _ in range(self.workers)]
             try:
                 for ended in wait(working, return_when=FIRST_EXCEPTION).done:
                     ended.result()
@@ -202,6 +215,13 @@ class _Search:
                 self.halt.set()
                 if not isinstance(failure, KeyboardInterrupt):
                     raise
+
+    def offer(self, schedule: Schedule | None) -> None:
+        """Give every market its part of a schedule, if it is one."""
+        if schedule is not None and not check(self.instance, schedule, slotted=True):
+            for part in self.parts:
+                part.offer(schedule.of_jobs(part.jobs))
+        self.clock.tell(self.bound, self.value)
 
     def work(self) -> None:
         """Look at one open market after the other, at those least often looked at first."""
@@ -284,6 +304,8 @@ class _Search:
 
     def answer(self) -> Answer:
         """What was found, in the solver's words."""
+        if not self.parts:
+            return self.without_prices()
         bound, value = self.bound, self.value
         known = math.isfinite(value)
         ended: Limit | None = None
@@ -310,3 +332,17 @@ class _Search:
         )
         parts = [(part.jobs, part.best) for part in self.parts if part.best is not None]
         return Answer(self.clock.ended(solution), Schedule.merged(parts) if known else None)
+
+    def without_prices(self) -> Answer:
+        """What is known where there was no time for their machine code."""
+        known = self.start is not None
+        solution = Solution(
+            Status.FEASIBLE if known else Status.NO_SOLUTION,
+            objective=cost(self.instance, self.start) if self.start is not None else None,
+            limit=Limit.TIME,
+            checked=known,
+            solver=self.solver,
+            version=backend(self.solver).version(),
+            message="no time was left for machine code",
+        )
+        return Answer(self.clock.ended(solution), self.start)

@@ -17,8 +17,9 @@ from formulations.preemptive.check import check, completion_times, cost
 from formulations.preemptive.ends import NONE, Ends, values_by_end
 from formulations.preemptive.generator import generate
 from formulations.preemptive.grid import build_grid
-from formulations.preemptive.instance import Instance, whole_slots
+from formulations.preemptive.instance import CLOUD, Instance, whole_slots
 from formulations.preemptive.markets import markets
+from formulations.preemptive.price_guided import cloud_schedule
 from formulations.preemptive.prices import improve, price
 from formulations.preemptive.problem_2 import compact_model
 from formulations.preemptive.schedule import Schedule
@@ -194,6 +195,50 @@ def test_what_a_start_has_better_than_the_prices_is_kept() -> None:
     wrong = replace(best.schedule, run_start=best.schedule.run_start - 1)
     other = PROBLEM.solve("by_market", instance, options=limits, start=wrong)
     assert check(instance, other.schedule, slotted=True) == []
+
+
+def late(*_: object, **__: object) -> None:
+    raise TimeoutError
+
+
+def test_where_prices_have_no_time_for_machine_code_there_is_the_start(monkeypatch) -> None:
+    instance = instance_of()
+    best = PROBLEM.solve("problem_2_compact", instance)
+    monkeypatch.setattr(module, "price", late)
+    nothing = PROBLEM.solve("by_market", instance).solution
+    assert (nothing.status, nothing.limit, nothing.bound) == ("no_solution", "time", None)
+    assert nothing.objective is None
+    again = PROBLEM.solve("by_market", instance, start=best.schedule)
+    assert again.solution.status is Status.FEASIBLE
+    assert again.solution.objective == pytest.approx(best.solution.objective)
+    assert again.solution.bound is None
+    wrong = replace(best.schedule, run_start=best.schedule.run_start - 1)
+    assert PROBLEM.solve("by_market", instance, start=wrong).schedule is None
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("loop", [(module, "guided_schedule"), (Ends, "within")])
+def test_what_has_no_time_for_machine_code_after_the_prices_leaves_their_bound(
+    loop: tuple[object, str], threads: int, monkeypatch
+) -> None:
+    proven = PROBLEM.solve("by_market", TWO_OPEN).solution.objective
+    monkeypatch.setattr(*loop, late)
+    answer = PROBLEM.solve("by_market", TWO_OPEN, options=Options(threads=threads))
+    assert 0 < answer.solution.bound <= proven <= answer.solution.objective
+    assert check(TWO_OPEN, answer.schedule, slotted=True) == []
+    assert answer.solution.objective == pytest.approx(cost(TWO_OPEN, answer.schedule))
+
+
+def test_everything_may_run_in_the_cloud_but_for_who_may_not_go_there() -> None:
+    alone = cloud_schedule(TWO_OPEN, slotted=True)
+    assert alone is not None
+    assert check(TWO_OPEN, alone, slotted=True) == []
+    assert alone.together.all()
+    assert (alone.run_worker == CLOUD).all()
+    delay = TWO_OPEN.upload_delay_cloud.copy()
+    delay[0] = np.inf
+    barred = replace(TWO_OPEN, upload_delay_cloud=delay)
+    assert cloud_schedule(barred, slotted=True) is None
 
 
 @pytest.mark.parametrize(
