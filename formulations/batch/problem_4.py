@@ -6,7 +6,6 @@ that matter, pricing by (9), which is exact.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -271,22 +270,17 @@ def problem_4_columns(
         options: limits.
         tau: end of the slot in which the round happens.
     """
-    course, best = Course(options, maximise=True), math.inf
-
-    def hear(bound: float, _: object) -> None:
-        nonlocal best
-        best = min(best, -bound)
-        course.tell(-bound)
-
+    course = Course(options, maximise=True)
     with limited(options.time_limit), suppress(TimeoutError):
         generation = RoundColumns(instance, tau).generation()
         found = generation.solve_relaxation(
-            time_limit=options.time_limit, stop=course.stop, on_progress=hear
+            time_limit=options.time_limit,
+            stop=course.stop,
+            on_progress=lambda bound, _: course.tell(-bound),
         )
         return Answer(course.ended(found.solution(scale=-1.0)))
-    bound = best if math.isfinite(best) else None
     late = Solution(
-        Status.NO_SOLUTION, bound=bound, limit=Limit.TIME,
+        Status.NO_SOLUTION, bound=course.bound, limit=Limit.TIME,
         message="no time was left for machine code",
     )  # fmt: skip
     return Answer(course.ended(late))

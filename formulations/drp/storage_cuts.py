@@ -5,7 +5,7 @@ For a fractional point x of one server the row it violates most is that of the l
     max a x  over a >= 0 with a v <= 1 for all sets v of services that fit,
 
 solved over the services most present; the others are lifted, one after the other. Besides the
-points of a relaxation their mean is cut, so that it falls in fewer rounds.
+points of a relaxation their mean is cut, as a point is one vertex of many that are as good.
 """
 
 from __future__ import annotations

@@ -184,13 +184,12 @@ class _Search:
 
     def run(self, start: Schedule | None) -> None:
         """Everything, as far as the limits allow; time that one market leaves is the others'."""
-        if start is not None and not check(self.instance, start, slotted=True):
-            self.start = start
+        self.start = start
         proof = price(self.instance, time_limit=self.clock.within(PRICES_SHARE))
         markets = zip(proof.markets, proof.priced, strict=True)
         self.parts = [_Part(self.instance, market, priced) for market, priced in markets]
-        self.offer(self.start)
-        self.offer(cloud_schedule(self.instance, slotted=True))
+        self.offer(start)
+        self.offer(cloud_schedule(self.instance))
         time = Clock(self.clock.within(EXCHANGE_SHARE), self.clock.stop)
         self.offer(guided_schedule(self.instance, proof, clock=time, seed=self.options.seed))
         self.open = [part for part in self.parts if not part.closed(self.gap)]
@@ -335,14 +334,17 @@ class _Search:
 
     def without_prices(self) -> Answer:
         """What is known where there was no time for their machine code."""
-        known = self.start is not None
+        start = self.start
+        if start is not None and check(self.instance, start, slotted=True):
+            start = None
+        known = start is not None
         solution = Solution(
             Status.FEASIBLE if known else Status.NO_SOLUTION,
-            objective=cost(self.instance, self.start) if self.start is not None else None,
+            objective=None if start is None else cost(self.instance, start),
             limit=Limit.TIME,
             checked=known,
             solver=self.solver,
             version=backend(self.solver).version(),
             message="no time was left for machine code",
         )
-        return Answer(self.clock.ended(solution), self.start)
+        return Answer(self.clock.ended(solution), start)

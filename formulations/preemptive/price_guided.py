@@ -99,11 +99,11 @@ def guided_schedule(
     return _schedule(instance, np.concatenate(parts), together, times, rest)
 
 
-def cloud_schedule(instance: Instance, *, slotted: bool) -> Schedule | None:
-    """Every job whole in the cloud; None where one may not go there."""
+def cloud_schedule(instance: Instance) -> Schedule | None:
+    """Every job whole in the cloud, in whole slots; None where one may not go there."""
     if np.isinf(instance.upload_delay_cloud).any():
         return None
-    together, times = np.ones(instance.jobs, dtype=bool), Times.of(instance, slotted)
+    together, times = np.ones(instance.jobs, dtype=bool), Times.of(instance, True)
     return _schedule(instance, np.zeros(0, RUN), together, times, np.zeros(instance.jobs))
 
 

@@ -84,6 +84,8 @@ class Course(Clock):
         >>> course.tell(bound=3.0)
         >>> course.tell(objective=5.0)
         >>> course.tell(bound=2.0)
+        >>> course.bound
+        3.0
         >>> solution = course.ended(Solution(Status.OPTIMAL, 5.0, 5.0))
         >>> [(m.bound, m.objective) for m in solution.trajectory]
         [(3.0, None), (3.0, 5.0), (5.0, 5.0)]
@@ -114,6 +116,11 @@ class Course(Clock):
             now = self.spent if self._then is None else self._then
             self._latest = max(now, self._latest)  # another thread may have told of a later time
             self._recorder(Progress(best, value, seconds=self._latest), self._latest)
+
+    @property
+    def bound(self) -> float | None:
+        """The best one told; None where there is none."""
+        return None if math.isinf(self._bound) else self._sign * self._bound
 
     def live(self, hear: Listener) -> Listener | None:
         """``on_progress`` of a solver at work for the search: ``hear`` where anybody listens.

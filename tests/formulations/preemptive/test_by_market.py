@@ -230,7 +230,7 @@ def test_what_has_no_time_for_machine_code_after_the_prices_leaves_their_bound(
 
 
 def test_everything_may_run_in_the_cloud_but_for_who_may_not_go_there() -> None:
-    alone = cloud_schedule(TWO_OPEN, slotted=True)
+    alone = cloud_schedule(TWO_OPEN)
     assert alone is not None
     assert check(TWO_OPEN, alone, slotted=True) == []
     assert alone.together.all()
@@ -238,7 +238,7 @@ def test_everything_may_run_in_the_cloud_but_for_who_may_not_go_there() -> None:
     delay = TWO_OPEN.upload_delay_cloud.copy()
     delay[0] = np.inf
     barred = replace(TWO_OPEN, upload_delay_cloud=delay)
-    assert cloud_schedule(barred, slotted=True) is None
+    assert cloud_schedule(barred) is None
 
 
 @pytest.mark.parametrize(
