@@ -1,6 +1,5 @@
-"""Pooled servers: bounds, splits, conflicts, and the search built on them."""
+"""The offline optimum of (2): bounds in their order, types of workers, limits."""
 
-import itertools
 import json
 import threading
 from dataclasses import replace
@@ -9,23 +8,20 @@ from types import ModuleType
 import numpy as np
 import pytest
 from batch_cases import tiny_instances, worked_example
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.batch import PROBLEM, insertion, neighbourhoods, offline, server_cuts
+from formulations.batch import PROBLEM, insertion, neighbourhoods, offline, search, server_cuts
 from formulations.batch.check import check, cost
 from formulations.batch.generator import generate, tiny
-from formulations.batch.insertion import Occupancy, PlacedJob, inserted, placed_jobs, rows_of, take
+from formulations.batch.insertion import Occupancy, PlacedJob
 from formulations.batch.instance import Instance
-from formulations.batch.intervals import problem_2_pooled, with_cloud
-from formulations.batch.neighbourhoods import Neighbourhoods
-from formulations.batch.placement_cuts import placement_cuts
-from formulations.batch.pooled_columns import PooledColumns, lb_columns, problem_2_pooled_slots
+from formulations.batch.intervals import problem_2_pooled
+from formulations.batch.pooled_columns import lb_columns, problem_2_pooled_slots
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.prospects import prospects
-from formulations.batch.server_cuts import Row, Runs
+from formulations.batch.search import Search
 from formulations.batch.split import Timetable, split
-from formulations.batch.width_cuts import width_cuts
 from optsched.errors import InputError
 from optsched.evaluation.proofs import check_proof, nodes, prove
 from optsched.proof import ProofError
@@ -45,9 +41,9 @@ def test_the_offline_search_proves_the_optimum(
     with pytest.MonkeyPatch.context() as patch:
         for name in without:
             if name == "improve":  # so that columns and splits are left to find a schedule
-                patch.setattr(offline._Search, name, lambda *_: None)
+                patch.setattr(Search, name, lambda *_: None)
             else:
-                patch.setattr(offline, name, 0)
+                patch.setattr(search, name, 0)
         answer = PROBLEM.solve("problem_2_offline", instance)
     assert answer.solution.status == "optimal"
     assert answer.solution.objective == answer.solution.bound == optimum
@@ -164,102 +160,6 @@ def test_intervals_that_reach_every_server_always_split() -> None:
         assert found.placed[:, 2].sum() == width.sum()
 
 
-@given(instance=tiny_instances(), seed=st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
-def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
-    instance: Instance, seed: int
-) -> None:
-    chosen = prospects(instance)
-    first = inserted(Occupancy(chosen), [], np.flatnonzero(chosen.contested).tolist())
-    steps = iter(range(30))
-    rng, weight = np.random.default_rng(seed), np.ones(instance.jobs)
-    moved = first
-    if chosen.contested.any():
-        near = Neighbourhoods(chosen, weight, first, rng)
-        moved = near.search(lambda: next(steps, None) is not None)
-    before, after = (with_cloud(chosen, *rows_of(runs)) for runs in (first, moved))
-    assert cost(instance, after) <= cost(instance, before)
-    k, all_runs = chosen.choices, Runs(chosen, *PooledColumns(chosen).schedules)
-    for schedule in (before, after):
-        assert not check(instance, schedule) or np.isinf(cost(instance, schedule))
-        at = [
-            int(i)
-            for run in placed_jobs(chosen, schedule)
-            for i in np.flatnonzero(
-                (all_runs.job == run.job)
-                & (all_runs.start == run.start)
-                & (all_runs.workers == run.workers.sum())
-                & (k.fast[all_runs.choice] == run.together)
-            )
-        ]
-        mine = all_runs.take(np.array(at, dtype=np.int64))
-        assert mine.violated(np.ones(len(at))) == []
-        assert width_cuts(mine, np.ones(len(at))) == []
-        assert placement_cuts(mine, np.ones(len(at))) == []
-        halves = np.full(len(all_runs.start), 0.5)
-        rows = [all_runs.row(cut) for cut in all_runs.violated(halves)]
-        rows += [cut.row(all_runs) for cut in width_cuts(all_runs, halves)]
-        rows += [cut.row(all_runs) for cut in placement_cuts(all_runs, halves)]
-        for counted, values, side in rows:
-            assert values[np.isin(counted, at)].sum() <= side + 1e-9
-
-
-@given(instance=tiny_instances(), seed=st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
-def test_a_search_of_neighbourhoods_gone_on_with_is_that_of_one_call(
-    instance: Instance, seed: int
-) -> None:
-    chosen = prospects(instance)
-    assume(chosen.contested.any())
-    first = inserted(Occupancy(chosen), [], np.flatnonzero(chosen.contested).tolist())
-    ends = []
-    for calls in ([30], [12, 18]):
-        rng = np.random.default_rng(seed)
-        near = Neighbourhoods(chosen, np.ones(instance.jobs), first, rng)
-        for count in calls:
-            steps = iter(range(count))
-            runs = near.search(lambda steps=steps: next(steps, None) is not None)
-        ends.append([(r.job, r.start, r.end, r.ps, r.workers.tolist()) for r in runs])
-    assert ends[0] == ends[1]
-
-
-def test_a_cut_sees_which_servers_a_job_has_reached() -> None:
-    # both jobs reach one server at once and the other in slot 3: only one can run in slot 1
-    instance = Instance.build(
-        worker_capacity=[[2], [2]],
-        ps_capacity=[[2], [2]],
-        release_slot=[1, 1],
-        num_chunks=[2, 2],
-        work_slow=[4, 4],
-        work_fast=[4, 4],
-        upload_delay=[[0, 2], [0, 2]],
-    )
-    chosen = prospects(instance)
-    runs = Runs(chosen, *PooledColumns(chosen).schedules)
-    now = runs.take((runs.start == 1) & (runs.workers == 2) & (runs.end == 2))
-    shares = np.full(len(now.start), 2.0 / len(now.start))
-    cut = now.violated(shares)[0]
-    assert cut.servers.tolist() == [True, False]
-    at, values, side = now.row(cut)
-    assert values.tolist() == [2.0] * len(at)
-    assert side == 2
-    answer = PROBLEM.solve("problem_2_offline", instance).solution
-    assert answer.objective == answer.bound == solve(problem_2(instance)).objective
-
-
-def test_a_run_without_a_place_is_dropped_at_its_price() -> None:
-    example = worked_example()
-    chosen = prospects(example)
-    k = chosen.choices
-    both = [
-        np.flatnonzero((k.job == j) & k.fast & (k.workers == 4 - 2 * (j == 0)))[0] for j in (0, 1)
-    ]
-    table = Timetable(np.array([0, 1]), np.array(both), np.array([2, 2]))
-    found = split(chosen, table, np.array([1.0, 3.0]))
-    assert found.kept.tolist() == [False, True]
-    assert found.proven
-
-
 def test_the_search_keeps_to_its_time_and_says_what_is_proven() -> None:
     instance = generate(np.random.default_rng(2), jobs=40, servers=10, types=3, time_scale=0.03)
     answer = PROBLEM.solve("problem_2_offline", instance, options=Options(time_limit=2.0))
@@ -308,16 +208,6 @@ def test_crowded_servers_are_searched_with_a_listener_and_threads_too() -> None:
     assert solution.status in ("optimal", "feasible")
     assert told[-1] == (solution.bound, solution.objective)
     assert lb_columns(instance) <= (solution.bound or 0.0) <= (solution.objective or 0.0)
-
-
-def test_a_run_that_ends_after_all_slots_that_matter_takes_those_there_are() -> None:
-    """In machine code, which does not look at ends of arrays, and interpreted, which raises."""
-    for loop in (take.py_func, take):
-        workers, services = np.full((3, 2), 5.0), np.ones((3, 2))
-        for start, end in ((1, 9), (7, 9)):
-            loop(workers, services, np.array([1, 4]), 0, start, end, 1)
-        assert workers.tolist() == [[5, 5], [4, 1], [4, 1]]
-        assert services.tolist() == [[1, 1], [0, 1], [0, 1]]
 
 
 def test_a_start_is_never_made_worse() -> None:
@@ -370,10 +260,10 @@ def test_time_that_proven_types_leave_goes_to_those_still_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     instance = generate(np.random.default_rng(3), jobs=30, servers=6, time_scale=0.1)
-    decided: list[offline._Search] = []
+    decided: list[Search] = []
     now = 0.0
 
-    def decide(part: offline._Search) -> None:
+    def decide(part: Search) -> None:
         nonlocal now
         decided.append(part)
         if part is not decided[0] or decided.count(part) == 2:
@@ -382,56 +272,15 @@ def test_time_that_proven_types_leave_goes_to_those_still_open(
             now += part.clock.left
 
     monkeypatch.setattr("optsched.clock.perf_counter", lambda: now)
-    monkeypatch.setattr(offline._Search, "decide", decide)
-    monkeypatch.setattr(offline._Search, "improve", lambda part, share: part.insert())
-    monkeypatch.setattr(offline._Search, "relax", lambda part: None)
-    search = offline._Search(instance, Options(time_limit=60.0), "flow")
-    search.insert()
-    assert search.by_type()
+    monkeypatch.setattr(Search, "decide", decide)
+    monkeypatch.setattr(Search, "improve", lambda part, share: part.insert())
+    monkeypatch.setattr(Search, "relax", lambda part: None)
+    whole = offline._Offline(instance, Options(time_limit=60.0), "flow")
+    whole.insert()
+    assert whole.by_type()
     assert now < 60.0
     assert len(set(map(id, decided))) > 1
     assert decided.count(decided[0]) == 2
-
-
-def test_a_tree_that_time_cut_off_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = generate(np.random.default_rng(8), jobs=40, servers=8, time_scale=0.1)
-    ends = []
-    for at_once in (1000, 1):
-        search = offline._Search(instance, Options(), "flow")
-        search.insert()
-        assert search.columns is not None
-        calls = 0
-        while not search.closed():
-            calls, left = calls + 1, itertools.repeat(True, at_once)
-
-            def go_on(search=search, left=left) -> bool:
-                return not search.closed() and next(left, False)
-
-            monkeypatch.setattr(search, "go_on", go_on)
-            search.by_completions(search.columns)
-        ends.append((search.value, search.bound, search.nodes))
-    assert ends[0] == ends[1]
-    assert search.nodes == calls > 1
-
-
-def test_a_tree_that_lost_a_node_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = generate(np.random.default_rng(8), jobs=40, servers=8, time_scale=0.1)
-    search = offline._Search(instance, Options(), "flow")
-    search.insert()
-    assert search.columns is not None
-    settle, most = search.settle, search.value
-
-    def late(*_: object) -> list[Row]:
-        raise TimeoutError
-
-    monkeypatch.setattr(search, "settle", late)
-    search.by_completions(search.columns)
-    assert search.tree is None
-    assert not search.closed()
-    monkeypatch.setattr(search, "settle", settle)
-    search.by_completions(search.columns)
-    assert search.closed()
-    assert search.value < most
 
 
 def test_a_run_whose_parameter_server_is_taken_finds_another() -> None:
@@ -457,10 +306,10 @@ def test_a_run_whose_parameter_server_is_taken_finds_another() -> None:
 
 def test_nodes_of_the_types_count_beside_those_of_the_whole() -> None:
     instance = two_types_one_service(1)
-    search = offline._Search(instance, Options(), "flow")
-    search.nodes = 7  # of all types together
-    search.by_type()
-    assert search.nodes >= 7
+    whole = offline._Offline(instance, Options(), "flow")
+    whole.nodes = 7  # of all types together
+    whole.by_type()
+    assert whole.nodes >= 7
 
 
 def test_parts_of_a_schedule_put_together_are_the_schedule() -> None:

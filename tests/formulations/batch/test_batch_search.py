@@ -1,0 +1,174 @@
+"""What the search of (2) is made of: neighbourhoods, cuts, splits and the tree."""
+
+import itertools
+
+import numpy as np
+import pytest
+from batch_cases import tiny_instances, worked_example
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulations.batch import PROBLEM
+from formulations.batch.check import check, cost
+from formulations.batch.generator import generate
+from formulations.batch.insertion import Occupancy, inserted, placed_jobs, rows_of, take
+from formulations.batch.instance import Instance
+from formulations.batch.intervals import with_cloud
+from formulations.batch.neighbourhoods import Neighbourhoods
+from formulations.batch.placement_cuts import placement_cuts
+from formulations.batch.pooled_columns import PooledColumns
+from formulations.batch.problem_2 import problem_2
+from formulations.batch.prospects import prospects
+from formulations.batch.search import Search
+from formulations.batch.server_cuts import Row, Runs
+from formulations.batch.split import Timetable, split
+from formulations.batch.width_cuts import width_cuts
+from optsched.solve import solve
+from optsched.solvers.options import Options
+
+
+@given(instance=tiny_instances(), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
+    instance: Instance, seed: int
+) -> None:
+    chosen = prospects(instance)
+    first = inserted(Occupancy(chosen), [], np.flatnonzero(chosen.contested).tolist())
+    steps = iter(range(30))
+    rng, weight = np.random.default_rng(seed), np.ones(instance.jobs)
+    moved = first
+    if chosen.contested.any():
+        near = Neighbourhoods(chosen, weight, first, rng)
+        moved = near.search(lambda: next(steps, None) is not None)
+    before, after = (with_cloud(chosen, *rows_of(runs)) for runs in (first, moved))
+    assert cost(instance, after) <= cost(instance, before)
+    k, all_runs = chosen.choices, Runs(chosen, *PooledColumns(chosen).schedules)
+    for schedule in (before, after):
+        assert not check(instance, schedule) or np.isinf(cost(instance, schedule))
+        at = [
+            int(i)
+            for run in placed_jobs(chosen, schedule)
+            for i in np.flatnonzero(
+                (all_runs.job == run.job)
+                & (all_runs.start == run.start)
+                & (all_runs.workers == run.workers.sum())
+                & (k.fast[all_runs.choice] == run.together)
+            )
+        ]
+        mine = all_runs.take(np.array(at, dtype=np.int64))
+        assert mine.violated(np.ones(len(at))) == []
+        assert width_cuts(mine, np.ones(len(at))) == []
+        assert placement_cuts(mine, np.ones(len(at))) == []
+        halves = np.full(len(all_runs.start), 0.5)
+        rows = [all_runs.row(cut) for cut in all_runs.violated(halves)]
+        rows += [cut.row(all_runs) for cut in width_cuts(all_runs, halves)]
+        rows += [cut.row(all_runs) for cut in placement_cuts(all_runs, halves)]
+        for counted, values, side in rows:
+            assert values[np.isin(counted, at)].sum() <= side + 1e-9
+
+
+@given(instance=tiny_instances(), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_a_search_of_neighbourhoods_gone_on_with_is_that_of_one_call(
+    instance: Instance, seed: int
+) -> None:
+    chosen = prospects(instance)
+    assume(chosen.contested.any())
+    first = inserted(Occupancy(chosen), [], np.flatnonzero(chosen.contested).tolist())
+    ends = []
+    for calls in ([30], [12, 18]):
+        rng = np.random.default_rng(seed)
+        near = Neighbourhoods(chosen, np.ones(instance.jobs), first, rng)
+        for count in calls:
+            steps = iter(range(count))
+            runs = near.search(lambda steps=steps: next(steps, None) is not None)
+        ends.append([(r.job, r.start, r.end, r.ps, r.workers.tolist()) for r in runs])
+    assert ends[0] == ends[1]
+
+
+def test_a_cut_sees_which_servers_a_job_has_reached() -> None:
+    # both jobs reach one server at once and the other in slot 3: only one can run in slot 1
+    instance = Instance.build(
+        worker_capacity=[[2], [2]],
+        ps_capacity=[[2], [2]],
+        release_slot=[1, 1],
+        num_chunks=[2, 2],
+        work_slow=[4, 4],
+        work_fast=[4, 4],
+        upload_delay=[[0, 2], [0, 2]],
+    )
+    chosen = prospects(instance)
+    runs = Runs(chosen, *PooledColumns(chosen).schedules)
+    now = runs.take((runs.start == 1) & (runs.workers == 2) & (runs.end == 2))
+    shares = np.full(len(now.start), 2.0 / len(now.start))
+    cut = now.violated(shares)[0]
+    assert cut.servers.tolist() == [True, False]
+    at, values, side = now.row(cut)
+    assert values.tolist() == [2.0] * len(at)
+    assert side == 2
+    answer = PROBLEM.solve("problem_2_offline", instance).solution
+    assert answer.objective == answer.bound == solve(problem_2(instance)).objective
+
+
+def test_a_run_without_a_place_is_dropped_at_its_price() -> None:
+    example = worked_example()
+    chosen = prospects(example)
+    k = chosen.choices
+    both = [
+        np.flatnonzero((k.job == j) & k.fast & (k.workers == 4 - 2 * (j == 0)))[0] for j in (0, 1)
+    ]
+    table = Timetable(np.array([0, 1]), np.array(both), np.array([2, 2]))
+    found = split(chosen, table, np.array([1.0, 3.0]))
+    assert found.kept.tolist() == [False, True]
+    assert found.proven
+
+
+def test_a_run_that_ends_after_all_slots_that_matter_takes_those_there_are() -> None:
+    """In machine code, which does not look at ends of arrays, and interpreted, which raises."""
+    for loop in (take.py_func, take):
+        workers, services = np.full((3, 2), 5.0), np.ones((3, 2))
+        for start, end in ((1, 9), (7, 9)):
+            loop(workers, services, np.array([1, 4]), 0, start, end, 1)
+        assert workers.tolist() == [[5, 5], [4, 1], [4, 1]]
+        assert services.tolist() == [[1, 1], [0, 1], [0, 1]]
+
+
+def test_a_tree_that_time_cut_off_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = generate(np.random.default_rng(8), jobs=40, servers=8, time_scale=0.1)
+    ends = []
+    for at_once in (1000, 1):
+        search = Search(instance, Options(), "flow")
+        search.insert()
+        assert search.columns is not None
+        calls = 0
+        while not search.closed():
+            calls, left = calls + 1, itertools.repeat(True, at_once)
+
+            def go_on(search=search, left=left) -> bool:
+                return not search.closed() and next(left, False)
+
+            monkeypatch.setattr(search, "go_on", go_on)
+            search.by_completions(search.columns)
+        ends.append((search.value, search.bound, search.nodes))
+    assert ends[0] == ends[1]
+    assert search.nodes == calls > 1
+
+
+def test_a_tree_that_lost_a_node_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = generate(np.random.default_rng(8), jobs=40, servers=8, time_scale=0.1)
+    search = Search(instance, Options(), "flow")
+    search.insert()
+    assert search.columns is not None
+    settle, most = search.settle, search.value
+
+    def late(*_: object) -> list[Row]:
+        raise TimeoutError
+
+    monkeypatch.setattr(search, "settle", late)
+    search.by_completions(search.columns)
+    assert search.tree is None
+    assert not search.closed()
+    monkeypatch.setattr(search, "settle", settle)
+    search.by_completions(search.columns)
+    assert search.closed()
+    assert search.value < most
