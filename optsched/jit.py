@@ -8,14 +8,11 @@ the compiler is not even imported before it is needed.
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
-import inspect
 import math
 import os
 import sys
-import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,10 +21,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
+
+from optsched.interpreting import copied, interruptible, plain, put_back, source
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -239,15 +238,15 @@ class Dispatcher:
     def _interpret(self, args: tuple[Any, ...], seconds: float) -> tuple[bool, Any]:
         """Whether it came to its end in time, and its result; else nothing has changed."""
         began, worked, finished = time.perf_counter(), time.thread_time(), True
-        before = [_copied(value) for value in args]
+        before = [copied(value) for value in args]
         _clock.deadline = worked + seconds
         try:
             with np.errstate(all="ignore"):  # as machine code does
-                return True, _plain(self._interpretable(*args))
+                return True, plain(self._interpretable(*args))
         except _LateError:
             finished = False
             for value, saved in zip(args, before, strict=True):
-                _put_back(value, saved)
+                put_back(value, saved)
             return False, None
         finally:
             _clock.deadline = None
@@ -314,33 +313,7 @@ class Dispatcher:
 
     @cached_property
     def _interpretable(self) -> Any:
-        """The function as it asks the clock in every turn of a loop; None without its source."""
-        function = self.py_func
-        try:
-            tree = ast.parse(_written(function))
-        except (OSError, SyntaxError):
-            return None
-        definition = tree.body[0]
-        if not isinstance(definition, ast.FunctionDef) or function.__closure__:
-            return None
-        ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
-        definition.decorator_list = []
-        for part in ast.walk(definition.args):
-            if isinstance(part, ast.arg):
-                part.annotation = None
-        definition.returns = None
-        for node in ast.walk(definition):
-            if isinstance(node, ast.For | ast.While):
-                asking = ast.Expr(ast.Call(ast.Name("_in_time", ast.Load()), [], []))
-                node.body.insert(0, ast.copy_location(asking, node))
-        outer = ast.parse(f"def make(_in_time):\n    return {function.__name__}").body[0]
-        cast(ast.FunctionDef, outer).body.insert(0, definition)
-        names: dict[str, Any] = {}
-        whole = ast.fix_missing_locations(ast.Module([outer], []))
-        exec(_code(whole, function), function.__globals__, names)
-        made = names["make"](_in_time)
-        made.__defaults__ = function.__defaults__
-        return made
+        return interruptible(self.py_func, _in_time)
 
 
 def _in(names: dict[str, Any], function: FunctionType) -> FunctionType:
@@ -350,51 +323,6 @@ def _in(names: dict[str, Any], function: FunctionType) -> FunctionType:
     )
     made.__qualname__, made.__module__ = function.__qualname__, function.__module__
     return made
-
-
-def _code(tree: ast.Module, function: FunctionType) -> CodeType:
-    return compile(tree, function.__code__.co_filename, "exec", dont_inherit=True)
-
-
-def _written(function: FunctionType) -> str:
-    """The text of a function as its module was imported, whatever is in the file by now."""
-    lines = _source(function.__code__.co_filename).splitlines(keepends=True)
-    if not lines:
-        return textwrap.dedent(inspect.getsource(function))  # of a notebook
-    block = inspect.getblock(lines[function.__code__.co_firstlineno - 1 :])
-    return textwrap.dedent("".join(block))
-
-
-def _copied(value: Any) -> Any:
-    """What of an argument a function may change."""
-    if isinstance(value, np.ndarray | np.void):
-        return value.copy()
-    if isinstance(value, np.random.Generator):
-        return value.bit_generator.state
-    return [_copied(part) for part in value] if isinstance(value, tuple) else None
-
-
-def _put_back(value: Any, saved: Any) -> None:
-    if isinstance(value, np.ndarray) and value.flags.writeable:
-        value[...] = saved
-    elif isinstance(value, np.random.Generator):
-        value.bit_generator.state = saved
-    elif isinstance(value, np.void):
-        for name in value.dtype.names or ():
-            value[name] = saved[name]
-    elif isinstance(value, tuple):
-        for part, before in zip(value, saved, strict=True):
-            _put_back(part, before)
-
-
-def _plain(value: Any) -> Any:
-    """A result as machine code gives it: Python's own numbers."""
-    if isinstance(value, tuple):
-        parts = map(_plain, value)
-        return value._make(parts) if hasattr(value, "_make") else tuple(parts)
-    if isinstance(value, np.generic) and not isinstance(value, np.void):
-        return value.item()
-    return value
 
 
 @contextmanager
@@ -440,7 +368,7 @@ def _numba() -> Any:
 def _ingredients(function: Callable[..., Any]) -> Iterator[str]:
     """What the machine code of a function depends on; numba itself looks at its file only."""
     yield _numba_version()
-    yield _source(function.__code__.co_filename)
+    yield source(function.__code__.co_filename)
     package = function.__module__.partition(".")[0]
     for name, value in sorted(function.__globals__.items(), key=lambda item: item[0]):
         if name.startswith("__"):
@@ -448,7 +376,7 @@ def _ingredients(function: Callable[..., Any]) -> Iterator[str]:
         if isinstance(value, Dispatcher):
             yield value.digest
         elif isinstance(value, type) and value.__module__.partition(".")[0] == package:
-            yield _source(getattr(sys.modules[value.__module__], "__file__", None) or "")
+            yield source(getattr(sys.modules[value.__module__], "__file__", None) or "")
         elif isinstance(value, bool | int | float | str | tuple):
             yield f"{name} = {value!r}"
 
@@ -456,10 +384,3 @@ def _ingredients(function: Callable[..., Any]) -> Iterator[str]:
 @cache
 def _numba_version() -> str:
     return version("numba")
-
-
-@cache
-def _source(path: str) -> str:
-    """The text of a file; "" where there is none."""
-    file = Path(path)
-    return file.read_text(encoding="utf-8") if file.is_file() else ""

@@ -44,6 +44,7 @@ from optsched.clock import Clock
 from optsched.document import dumps
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.runs import InstanceRunner, MethodSpec, instance_rng
+from optsched.interpreting import copied, put_back
 from optsched.problem import problem
 from optsched.traces import TraceJobs
 
@@ -125,9 +126,9 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         if calls[function] > LOOKED_AT:
             return function.machine(*args)
         reached.add(function)
-        before = jit._copied(args)
+        before = copied(args)
         expected = copy.deepcopy((function.machine(*args), args))
-        jit._put_back(args, before)
+        put_back(args, before)
         result = function._interpret(args, math.inf)[1]
         if not same((result, args), expected):
             differing.add(function.__name__)
