@@ -79,6 +79,13 @@ def _ndim(value: Any) -> int:
     return value.ndim if isinstance(value, Expression) else np.ndim(value)
 
 
+def _matching(name: str, a: Any, b: Any, ours: list[int], others: list[int]) -> None:
+    """Refuse axes summed together that are not as long: subscripts would repeat one of length 1."""
+    shapes = np.shape(a), np.shape(b)
+    if [shapes[0][i] for i in ours] != [shapes[1][j] for j in others]:
+        raise ModelError(f"{name} does not fit shapes {shapes[0]} and {shapes[1]}")
+
+
 @implements("matmul")
 def _matmul(a: Any, b: Any, *, left: bool = False) -> Any:
     a, b = (b, a) if left else (a, b)
@@ -88,6 +95,7 @@ def _matmul(a: Any, b: Any, *, left: bool = False) -> Any:
         return a @ b if isinstance(a, Expression) else b.__rmatmul__(a)
     if not (_ndim(a) and _ndim(b)):
         refuse("@ with a single number")
+    _matching("@", a, b, [-1], [-min(2, _ndim(b))])
     words = ("k" if _ndim(a) == 1 else "...ik"), ("k" if _ndim(b) == 1 else "...kj")
     return _einsum(f"{words[0]},{words[1]}->...{'i' * (_ndim(a) > 1)}{'j' * (_ndim(b) > 1)}", a, b)
 
@@ -131,7 +139,9 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Expression:
     left, right = list(range(_ndim(a))), list(range(_ndim(a), _ndim(a) + _ndim(b)))
     if isinstance(axes, int):
         axes = (list(range(_ndim(a) - axes, _ndim(a))), list(range(axes)))
-    for i, j in zip(*(np.atleast_1d(one).tolist() for one in axes), strict=True):
+    ours, others = (np.atleast_1d(one).tolist() for one in axes)
+    _matching("np.tensordot", a, b, ours, others)
+    for i, j in zip(ours, others, strict=True):
         right[j] = left[i]
     spell = "abcdefghijklmnopqrstuvwxyz".__getitem__
     out = [i for i in left + right if (left + right).count(i) == 1]
