@@ -13,6 +13,7 @@ from optsched.model import Model, VariableType
 from optsched.solve import solve
 from optsched.solvers.backend import Solver
 from optsched.solvers.options import Options
+from optsched.solvers.scaling import integer_bounds
 from optsched.solvers.solution import Solution, Status
 
 SAME = 1e-9
@@ -120,9 +121,11 @@ def _exclude(model: Model, names: list[str], solution: Solution) -> None:
     for name in names:
         variable = model.variables[name]
         x, values = variable.reshape(variable.size), np.rint(np.ravel(solution.values[name]))
-        lower, upper = (
-            np.broadcast_to(side, variable.shape).ravel()
-            for side in (np.ceil(variable.lower), np.floor(variable.upper))
+        lower, upper = integer_bounds(
+            *(
+                np.broadcast_to(side, variable.shape).ravel()
+                for side in (variable.lower, variable.upper)
+            )
         )
         least, greatest = values == lower, (values == upper) & (values > lower)
         change = change + (x[least] - values[least]).sum()

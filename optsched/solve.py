@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from optsched.decomposition.cones import foreign_cones
@@ -127,11 +128,21 @@ def _proven(model: Model, solution: Solution, options: Options) -> Solution:
     try:
         form = model.compile({"rotated_cone"})
         found = find(form, solution.objective, seconds=seconds)
-        verify(form, found)
+        bound = verify(form, found)
+        if not _agree(bound, solution.objective, form.maximise):
+            raise ProofError(f"no point is better than {bound}, which the solver's point is")
         said = f"proven in exact arithmetic, {len(found['nodes'])} nodes"
     except (NotProvenError, ProofError, ModelError) as why:
         found, said = None, f"not proven in exact arithmetic: {why}"
     return replace(solution, proof=found, message=f"{solution.message}; {said}".removeprefix("; "))
+
+
+def _agree(bound: Fraction | None, objective: float | None, maximise: bool) -> bool:
+    """Whether a point of that value is no better than what is proven; None: there is no point."""
+    if bound is None or objective is None:
+        return bound is None and objective is None
+    better = (objective - bound) if maximise else (bound - objective)
+    return better <= AGREEMENT * max(1.0, abs(objective))
 
 
 def _confirmed(first: Solution, second: Solution, maximise: bool, family: str) -> Solution:

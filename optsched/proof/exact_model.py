@@ -7,7 +7,11 @@ from copy import copy
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor, gcd, inf, isinf, lcm
+from sys import float_info
 from typing import Any, NamedTuple
+
+NOISE = 1e-9
+"""Relative distance to a whole number, at most 1e-6, at which a bound of an integer is it."""
 
 Exact = int | Fraction
 Terms = dict[int, int]
@@ -31,6 +35,11 @@ class ExactColumn(NamedTuple):
 
     lower: Exact | None
     upper: Exact | None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing lies between the bounds."""
+        return self.lower is not None and self.upper is not None and self.lower > self.upper
 
 
 Affine = tuple[Fraction, dict[int, Fraction]]
@@ -77,6 +86,11 @@ class ExactModel:
             ExactColumn(_bound(low, whole, ceil, -inf), _bound(high, whole, floor, inf))
             for low, high, whole in ends
         ]
+
+    @cached_property
+    def empty(self) -> bool:
+        """Whether a column has no value at all."""
+        return any(column.empty for column in self.columns)
 
     @cached_property
     def grid(self) -> Fraction:
@@ -128,13 +142,18 @@ def _affine(expression: Any) -> list[Affine]:
 def _bound(
     value: float, integer: bool, inward: Callable[[float], int], none: float
 ) -> Exact | None:
-    """A bound as it is, of an integer column rounded inward; whole numbers as int."""
+    """A bound as it is, of an integer column rounded inward; whole numbers as int.
+
+    One that misses a whole number by rounding alone is that number, as in every solve.
+    """
     if value == none:
         return None
     if isinf(value):
         raise ProofError("a bound is infinite on the wrong side")
     if integer:
-        return inward(value)
+        near, size = round(value), abs(value)
+        noise = max(min(NOISE * max(1.0, size), 1e-6), 4 * float_info.epsilon * size)
+        return near if abs(value - near) <= noise else inward(value)
     return int(value) if value.is_integer() else Fraction(value)
 
 

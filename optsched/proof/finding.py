@@ -18,6 +18,7 @@ from optsched.proof.exact_model import ExactModel, ExactRow
 from optsched.proof.pricing import OVER, Offer, Part, Prices
 from optsched.proof.tree import BITS, Node, NotProvenError, TooLargeError, TreeSearch
 from optsched.proof.verifying import FORMAT, VERSION, combined, rounding
+from optsched.solvers.scaling import with_whole_bounds
 
 _PLAIN = 2500  # nodes of a tree without prices, after which every node gets its own
 _MOST = 100_000  # nodes of a part's tree
@@ -65,6 +66,7 @@ def find(
         >>> print(verify(m.compile(), proof))
         24
     """
+    form = with_whole_bounds(form)
     deadline, model = time.perf_counter() + seconds, ExactModel(form)
     prices = Prices(form, tying) if tying and claim is not None and not form.nonlinear else None
     searches = [TreeSearch(form, model, deadline, most_nodes)]

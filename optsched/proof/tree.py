@@ -160,6 +160,8 @@ class TreeSearch:
     def _leaf(self, node: Node) -> dict[str, Any] | None:
         """The node closed by the multipliers of its relaxation; None where they do not do."""
         relaxed = node.relaxed
+        if self.model.empty:
+            return {"rows": [], "y": [], "over": 1, "cost": 0}
         if relaxed.x is not None:
             return self._rounded(node, 1) if relaxed.value >= self.near else None
         size = max(1e-300, np.abs(relaxed.y).max(initial=0), np.abs(relaxed.split).max(initial=0))

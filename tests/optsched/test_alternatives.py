@@ -20,6 +20,19 @@ def box(weights, least, maximise=False) -> Model:
     return m
 
 
+@pytest.mark.parametrize("maximise", [True, False])
+def test_a_bound_that_is_whole_but_for_rounding_loses_none(maximise):
+    m = Model()
+    x = m.integer("x", lower=0.1 * 3 / 0.1 - 3, upper=0.3 / 0.1)
+    m.binary("y")
+    (m.maximize if maximise else m.minimize)(x)
+    found = alternatives(m)
+    assert found.complete
+    assert sorted((s["x"].item(), s["y"].item()) for s in found.solutions) == [
+        (3.0 * maximise, 0.0), (3.0 * maximise, 1.0),
+    ]  # fmt: skip
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.integers(-2, 3), min_size=1, max_size=3),

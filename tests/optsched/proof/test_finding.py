@@ -220,3 +220,42 @@ def test_cones_are_proven_by_tangents() -> None:
     assert float(verify(form, proof) or 0) == pytest.approx(best, rel=1e-6)
     with pytest.raises(NotProvenError):
         find(form, 1.001 * best)
+
+
+NEAR = 5e-10, 2e-9
+"""Relative distances to a whole number: it is rounding, it is not."""
+
+
+@pytest.mark.parametrize(("off", "most"), [(NEAR[0], 3.5), (NEAR[1], 2.5)])
+@pytest.mark.parametrize("sense", ["maximize", "minimize"])
+def test_a_proof_reads_the_bounds_of_integers_as_the_solver_does(
+    off: float, most: float, sense: str
+) -> None:
+    sign = 1 if sense == "maximize" else -1
+    bounds = {"upper": 3 - 3 * off, "lower": 0} if sign > 0 else {"lower": -3 + 3 * off, "upper": 0}
+    m = Model()
+    x, part = m.integer("x", **bounds), m.continuous("part", upper=0.5)
+    getattr(m, sense)(x + sign * part)
+    solution = solve(m, proof=True)
+    assert solution.objective == sign * most
+    assert solution.proof is not None, solution.message
+    assert float(verify(m.compile(), solution.proof) or 0) == pytest.approx(sign * most, abs=1e-9)
+
+
+def test_fractional_bounds_of_integers_do_not_hinder_a_proof() -> None:
+    m = Model()
+    x = m.integer("x", 2, upper=[2.5, 3.7])
+    m.maximize(3 * x.sum() - 1)
+    proof = find(m.compile(), 14.0)
+    assert verify(m.compile(), proof) == 14
+
+
+def test_an_integer_between_two_whole_numbers_is_proven_to_have_no_value() -> None:
+    m = Model()
+    m.maximize(m.integer("x", lower=0.4, upper=0.6))
+    proof = find(m.compile(), None)
+    assert verify(m.compile(), proof) is None
+    m = Model()
+    m.maximize(m.integer("x", lower=0.4, upper=1.0))
+    with pytest.raises(ProofError):
+        verify(m.compile(), proof)

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import optsched.proof.verifying
 from optsched.model import Model
 from optsched.proof import ProofError, verify
 from optsched.proof.exact_model import ExactModel
 from optsched.proof.verifying import Branch, children, rounding, tangent
+from optsched.solvers.scaling import integer_bounds
 
 
 def packing() -> Model:
@@ -391,3 +394,18 @@ def test_the_verifier_is_small_and_imports_nothing_but_the_exact_matrix() -> Non
         imported = {line[1] for line in lines if line[:1] in (["import"], ["from"])}
         foreign = {one for one in imported if one.split(".")[0] not in sys.stdlib_module_names}
         assert foreign == ours
+
+
+@given(
+    whole=st.integers(-(10**12), 10**12),
+    off=st.floats(-1.0, 1.0),
+    size=st.sampled_from([1e-12, 3e-10, 3e-9, 3e-7, 1e-6, 1e-3, 1.0]),
+)
+def test_bounds_of_integers_are_read_as_every_solve_reads_them(whole, off, size) -> None:
+    value = whole + off * size
+    m = Model()
+    m.integer("low", lower=value, upper=2e12)
+    m.integer("high", lower=-2e12, upper=value)
+    low, high = ExactModel(m.compile()).columns
+    lower, upper = integer_bounds(np.array([value]), np.array([value]))
+    assert (low.lower, high.upper) == (lower.item(), upper.item())
