@@ -143,6 +143,15 @@ class Asked:
     versions: Mapping[str, str]
     observe: Callable[..., Sequence[Mapping[str, Any]]] | None = None
     """Of a sweep: arguments -> rows."""
+    of: Asked | None = None
+    """Of a proof: the solve whose optimum it is of."""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether it depends on the instance's seed too."""
+        if self.of is not None:
+            return self.of.seeded
+        return bool(self.method.start) or self.method.kind == "heuristic"
 
     @cached_property
     def key(self) -> str:
@@ -152,7 +161,8 @@ class Asked:
         if method.kind != "sweep":
             calls = [parse_call(text) for text in (method.call, *method.start)]
         limits = settings(method.options)
-        return fingerprint([self.problem, method.kind, calls, limits, self.versions])
+        content = [self.problem, method.kind, calls, limits, self.versions]
+        return fingerprint(content if self.of is None else [*content, self.of.key])
 
 
 @dataclass(frozen=True)
@@ -255,15 +265,15 @@ def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
         (one.label, MethodSpec("exact", one.formulation, one.solver, one.options, tuple(one.start)))
         for one in solves
     ]
-    methods += [
-        (one.label, MethodSpec("proof", one.formulation, options=Options(time_limit=one.prove)))
-        for one in solves
-        if one.prove
-    ]
     asked = [
         (label, Asked(problem.name, method, method_versions(problem, method)))
         for label, method in methods
     ]
+    for one, (label, solve) in zip(solves, asked[len(asked) - len(solves) :], strict=True):
+        if one.prove:
+            proof = MethodSpec("proof", one.formulation, options=Options(time_limit=one.prove))
+            versions = method_versions(problem, proof)
+            asked.append((label, Asked(problem.name, proof, versions, of=solve)))
     chosen = [one.label for one in solves if one.formulation == reference]
     comparison = ComparisonSpec.of(problem, heuristics, grid.bounds, reference, chosen)
     steps = [
@@ -271,7 +281,7 @@ def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
             one.method.kind,
             label,
             one.key,
-            bool(one.method.start) or one.method.kind == "heuristic",
+            one.seeded,
         )
         for label, one in asked
     ]

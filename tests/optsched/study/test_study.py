@@ -173,6 +173,19 @@ def test_a_solve_with_other_limits_is_another_run(studied):
     assert studied(replace(grid, exact=by_name))[0] == 0
 
 
+def test_a_proof_is_of_the_solve_it_stands_beside():
+    solves = [Exact("knapsack", options=Options(time_limit=t), name=str(t), prove=20.0)
+              for t in (1, 60)]  # fmt: skip
+
+    def proofs(*exact):
+        (layout,) = plan([replace(SMALL, exact=list(exact))]).layouts
+        return {step.label: step.key for step in layout.steps if step.kind == "proof"}
+
+    both = proofs(*solves)
+    assert len(set(both.values())) == 2
+    assert both == {**proofs(solves[0]), **proofs(solves[1])}
+
+
 def test_several_solves_of_the_reference_prove_together(studied):
     exact = [Exact("knapsack"), Exact("knapsack", solver="scipy"), Exact("relaxed")]
     _, results = studied(replace(SMALL, exact=exact))
