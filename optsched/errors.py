@@ -87,5 +87,9 @@ class UnsupportedError(ModelError):
 
 
 def words(error: BaseException) -> str:
-    """An exception in one line."""
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
+    """An exception in one line; by its type alone where it cannot say itself."""
+    try:
+        said = str(error)
+    except Exception:
+        said = ""
+    return f"{type(error).__name__}: {said}".removesuffix(": ")

@@ -57,7 +57,7 @@ class HeuristicRun:
     status: str = ""
     """Set where there is no schedule to compare: "violated" or "error"."""
     message: str = ""
-    error: Exception | None = None
+    error: BaseException | None = None
     """What the heuristic, the checker or the cost raised; None where that was in a process that
     has ended."""
     trace: str = ""
@@ -116,7 +116,7 @@ def run_heuristic(
         offline = not violations and (
             not (entitled or strict) or not problem.check(instance, schedule, **strict)
         )
-    except Exception as error:  # a heuristic under test may do anything
+    except (Exception, SystemExit, GeneratorExit) as error:  # it may do anything
         status = OUT_OF_MEMORY if isinstance(error, MemoryError) else Status.ERROR.value
         said = words(error)
         return replace(trial, status=status, message=said, error=error, trace=traced(error))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from optsched.calls import call_options, pick
-from optsched.evaluation.optimum import OptimumInterval, known_by, known_optimum
+from optsched.evaluation.optimum import PROOF_TOLERANCE, OptimumInterval, known_by, known_optimum
 from optsched.evaluation.runs import DONE, MethodKind, MethodRun
 from optsched.problem import Problem, Sense
 from optsched.solvers.solution import Status
@@ -42,6 +42,7 @@ FAILED = (
     "disagreement",
     "infeasible",
     "unbounded",
+    "sees the future",
 )
 """Statuses of runs and rows that a person must look at."""
 
@@ -115,7 +116,8 @@ class Row:
 def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
     """Cost against a reference value, infinite where something is divided by nothing.
 
-    None where that is no ratio of non-negative values.
+    None where that is no ratio of non-negative values. What lies within 1e-9 of nothing is rounding
+    where the other side is nothing, and so is a negative value that does.
 
     Example:
         >>> ratio("minimise", 15, 12), ratio("maximise", 15, 12), ratio("minimise", 1, 0)
@@ -124,9 +126,11 @@ def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
     if reference is None:
         return None
     numerator, denominator = (cost, reference) if sense == "minimise" else (reference, cost)
-    if min(numerator, denominator) < 0:
+    if min(numerator, denominator) < -PROOF_TOLERANCE:
         return None
-    if numerator == denominator:
+    numerator, denominator = max(0.0, numerator), max(0.0, denominator)
+    nothing = min(numerator, denominator) == 0 and max(numerator, denominator) <= PROOF_TOLERANCE
+    if numerator == denominator or nothing:
         return 1.0
     return numerator / denominator if denominator > 0 else math.inf
 

@@ -59,7 +59,7 @@ UNMEASURED = "not measured"
 """Status of a measurement for which there is nothing to measure."""
 
 ENDS = (
-    *(DONE, VIOLATED, TIMEOUT, OUT_OF_MEMORY, UNMEASURED, PROVEN, UNPROVEN),
+    *(DONE, VIOLATED, FORESEES, TIMEOUT, OUT_OF_MEMORY, UNMEASURED, PROVEN, UNPROVEN),
     *(status.value for status in Status),
 )
 """Every status of a run."""

@@ -41,6 +41,7 @@ GRACE = 5.0
 
 _TO_ANSWER = 0.7  # seconds a solver is left for ending, and the process for its answer
 _POLL = 0.05  # seconds between two looks at the clock and at ``stop``
+_TO_END = 1.0  # seconds for a process whose answers have ended to end itself
 _NO_MEMORY = (
     *("MemoryError", "bad_alloc", "out of memory", "insufficient memory"),
     *("failed to map segment", "cannot allocate memory"),
@@ -209,7 +210,9 @@ class _Worker:
             pipe.flush()
 
     def _crashed(self, *, stopped: bool) -> SolverResult:
-        self._kill()  # what it has started; its own exit code stands already
+        with suppress(subprocess.TimeoutExpired):  # its answers end before its exit code stands
+            self.process.wait(timeout=_TO_END)
+        self._kill()  # what it has started
         code = self.process.wait()
         self.readers[1].join()
         text = "\n".join(self.printed)

@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 from typing import IO, Any
 
-from optsched.errors import InputError, ModelError
+from optsched.errors import InputError, ModelError, words
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.isolation import Request, lacks_memory
 from optsched.solvers.solution import Limit, Status
@@ -50,8 +50,8 @@ def _answer(data: bytes, source: IO[bytes]) -> bytes:
         return pickle.dumps(("result", request.task(told, _seconds(request))))
     except (InputError, ModelError) as failure:
         return pickle.dumps(("failure", failure))
-    except Exception as failure:
-        said = f"{type(failure).__name__}: {failure}"
+    except BaseException as failure:  # this process does nothing else, so no more is to be ended
+        said = words(failure)
         limit = Limit.MEMORY if lacks_memory(said) else None
         result = SolverResult(Status.ERROR, limit=limit, message=said)
         return pickle.dumps(("result", result))

@@ -278,6 +278,15 @@ def test_a_ratio_of_zeros_or_negative_costs_is_never_made_up(cost, reference, ex
     assert ratio("minimise", cost, reference) == expected
 
 
+@pytest.mark.parametrize(
+    ("cost", "reference", "expected"),
+    [(9e-10, 0, 1), (2e-9, 0, math.inf), (0, -9e-10, 1), (0, -2e-9, None), (0, 9e-10, 1),
+     (0, 2e-9, 0), (1, -9e-10, math.inf), (2e-10, 1e-10, 2)],
+)  # fmt: skip
+def test_what_rounding_leaves_of_a_zero_is_one(cost, reference, expected):
+    assert ratio("minimise", cost, reference) == expected
+
+
 def test_a_maximisation_compares_the_optimum_with_the_value():
     best = scripted(answered(Status.OPTIMAL, taken=[0, 1, 2], bound=17.0), sense="maximise")
     row = one(best, GREEDY)

@@ -7,6 +7,8 @@ import pytest
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import FORESEES, heuristic_rng
 from optsched.evaluation.measure import measure
+from optsched.evaluation.ratios import FAILED
+from optsched.evaluation.runs import ENDS
 from optsched.online import Rerun, simulate
 from optsched.problem import Heuristic, problem
 
@@ -116,3 +118,5 @@ def test_the_optimum_announced_as_online_is_exposed():
             assert rows[0].ratio_low is None
             assert rows[0].message.startswith("sees the future: with the jobs that arrive from")
     assert exposed
+    assert FORESEES in FAILED
+    assert FORESEES in ENDS

@@ -52,6 +52,41 @@ def test_a_heuristic_that_dies_takes_nobody_with_it(instance):
     assert "its process ended by exit code 3" in run.message
 
 
+@pytest.mark.parametrize("ending", [SystemExit, GeneratorExit])
+@pytest.mark.parametrize("limits", [None, LIMITS])
+def test_a_heuristic_that_ends_the_program_is_an_error_of_its_own(instance, ending, limits):
+    def quits(instance, rng):
+        raise ending("enough")
+
+    problem, (name,) = with_heuristics(covering.PROBLEM, [quits])
+    run = run_heuristic(problem, instance, name, 0, limits)
+    assert (run.status, run.message) == ("error", f"{ending.__name__}: enough")
+    assert "in quits" in run.trace
+
+
+def test_an_interrupt_in_a_process_of_its_own_is_not_taken_for_want_of_memory(instance):
+    def interrupted(instance, rng):
+        raise KeyboardInterrupt
+
+    problem, (name,) = with_heuristics(covering.PROBLEM, [interrupted])
+    run = run_heuristic(problem, instance, name, 0, LIMITS)
+    assert run.status == "error"
+    assert "KeyboardInterrupt" in run.message
+
+
+def test_an_exception_that_cannot_say_itself_is_an_error_by_its_type(instance):
+    class MuteError(Exception):
+        def __str__(self):
+            raise ValueError
+
+    def mute(instance, rng):
+        raise MuteError
+
+    problem, (name,) = with_heuristics(covering.PROBLEM, [mute])
+    run = run_heuristic(problem, instance, name, 0)
+    assert (run.status, run.message) == ("error", "MuteError")
+
+
 def test_a_heuristic_that_eats_memory_is_ended(instance):
     def eating(instance, rng):
         return np.ones(2**30)  # 8 GiB
