@@ -47,8 +47,8 @@ class Tangents:
         """The model with ``u, v >= 0`` in the place of each cone."""
         for cone in cones:
             del self.relaxed.blocks[cone.name]
-            self.relaxed.add(f"{cone.name}:u", cone.u >= 0)
-            self.relaxed.add(f"{cone.name}:v", cone.v >= 0)
+            for side, part in (("u", cone.u), ("v", cone.v)):
+                self.relaxed.add(self.relaxed.free_name(None, f"{cone.name}:{side}"), part >= 0)
         self._before = np.full(model.columns, np.nan)
 
     def __call__(self, values: Mapping[str, Floats]) -> list[tuple[str, Relation]]:

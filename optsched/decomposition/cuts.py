@@ -244,7 +244,7 @@ class _Loop:
         rows = 0
         found = [cut for separate in self.separators for cut in separate(solution.values)]
         for name, relation in found:
-            numbered = f"{name}:{self.cuts + rows}"
+            numbered = self.model.free_name(None, name)
             self.model.add(numbered, relation)
             if model is not self.model:
                 model.add(numbered, relation)

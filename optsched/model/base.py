@@ -321,7 +321,11 @@ class ModelBase(VariableSpace):
         whole: bool,
         formula: str = "",
     ) -> Variable:
-        """The variable block that stands for the value of a statement."""
+        """The variable block that stands for the value of a statement.
+
+        Its bounds may cross where a variable has no value at all, which its own bounds say.
+        """
+        bounds = np.minimum(*bounds), np.maximum(*bounds)
         sort = VariableType.INTEGER if whole else VariableType.CONTINUOUS
         return self._variable(name, shape, sort, bounds, formula)
 

@@ -199,3 +199,15 @@ def test_a_lone_conflict_is_found_among_thousands_of_rows_by_few_solves():
         ("capacity", (777,)), ("need", (777,)), ("x", (3889,)),
     }  # fmt: skip
     assert found.solves < 40
+
+
+def test_a_vector_may_choose_from_itself():
+    m = Model()
+    x = m.integer("x", 3, upper=2)
+    m.element(x, x, name="again")
+    m.add("a", m["again"] == [0, 1, 2])
+    m.add("b", x[0] == 1)
+    m.add("c", x[1] == 2)
+    found = explain(m)
+    assert found.status == "infeasible"
+    assert found.blocks == ("again", "a", "b", "c")

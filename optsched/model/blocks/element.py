@@ -47,6 +47,8 @@ def element(
     model.check_own(f"block {name!r}", array, index)
     if array.ndim != 1 or not array.size:
         raise ModelError(f"block {name!r}: a vector to choose from, not shape {array.shape}")
+    if index is array:
+        index = index.reshape(index.shape)  # another object: entries are chosen from one alone
     domains = model.domains()
     if not are_integral(domains, index):
         raise ModelError(f"block {name!r}: the index of an element must be integer")

@@ -84,7 +84,7 @@ def _semi(
     *,
     whole: bool,
 ) -> Variable:
-    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     try:
         low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), size) for b in bounds)
     except ValueError:

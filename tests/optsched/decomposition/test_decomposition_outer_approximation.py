@@ -236,3 +236,13 @@ def test_a_model_without_cones_is_solved_as_it_is():
     m.maximize(x)
     solution = solve_with_cuts(m, options=Options()).solution
     assert (solution.status, solution.objective) == (Status.OPTIMAL, 3)
+
+
+def test_a_model_that_was_cut_can_be_solved_and_cut_again():
+    m = Model()
+    x = m.continuous("x", 2)
+    m.add("s", x.sum() == 1)
+    m.minimize(m.sum_of_squares(x, name="square"))
+    cut = solve_with_cuts(m).model
+    assert solve(cut).objective == pytest.approx(0.5, abs=CLOSE)
+    assert solve_with_cuts(cut).solution.objective == pytest.approx(0.5, abs=CLOSE)

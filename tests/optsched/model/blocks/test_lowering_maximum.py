@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched import Model, ModelError
+from optsched import Model, ModelError, solve
 from optsched.testing import project
 
 INF = np.inf
@@ -111,3 +111,12 @@ def test_added_variables_carry_the_name_of_the_block():
     compiled = m.compile()
     assert [c for c in compiled.column_blocks if c not in m.variables] == ["load:wins"]
     assert all(name.startswith("load:") for name in compiled.row_blocks)
+
+
+@pytest.mark.parametrize("word", ["absolute", "maximum"])
+def test_a_statement_of_an_integer_without_a_value_is_part_of_an_infeasible_model(word):
+    m = Model()
+    x = m.integer("x", 1, lower=0.3, upper=0.6)
+    getattr(m, word)(x)
+    m.maximize(x.sum())
+    assert solve(m).status == "infeasible"
