@@ -71,7 +71,7 @@ class _Offer(NamedTuple):
     fit: Integers
     """Workers at each site, the server in its place."""
     server: int
-    """The server's site; -1: it fits nowhere."""
+    """The server's site; -1: it fits nowhere with a worker."""
     of_server: float
     """Its price."""
 
@@ -110,8 +110,9 @@ class _Market:
         free = self.room.between(slot, 1)[0]
         worker, server = self._prices(free)
         alone, beside = self.job.fits(free)
-        open_ = np.where(beside >= 0, server, np.inf)
-        where = int(np.argmin(open_)) if (beside >= 0).any() else -1
+        # the server leaves room for a worker somewhere, or the slot is of no use
+        able = (beside >= 0) & (alone.sum() - alone + beside > 0)
+        where = int(np.argmin(np.where(able, server, np.inf))) if able.any() else -1
         fit = alone.copy()
         fit[where] = beside[where] if where >= 0 else 0
         order = np.argsort(worker, kind="stable")

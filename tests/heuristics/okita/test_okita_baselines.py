@@ -8,7 +8,8 @@ from okita_cases import worked_example
 
 from formulations.okita.check import check, completion_slots, exchange_costs
 from formulations.okita.generator import generate
-from formulations.okita.instance import workers_beside_server, workers_within
+from formulations.okita.instance import Instance, workers_beside_server, workers_within
+from formulations.okita.latency import Latencies
 from heuristics.okita.drf import drf
 from heuristics.okita.fifo import fifo
 from heuristics.okita.fixed import even_quota
@@ -145,3 +146,20 @@ def test_a_slot_trains_local_chunks_first_and_then_those_of_the_first_sites():
     flow = np.array([[2, 3, 0], [1, 4, 0], [0, 5, 1]])
     trained = in_a_slot(flow, np.array([2, 8, 0]))
     assert trained.tolist() == [[2, 3, 0], [0, 4, 0], [0, 1, 0]]
+
+
+def test_oasis_puts_the_server_where_a_worker_still_fits():
+    """On site 0 it is cheapest, and would leave no room for a worker anywhere."""
+    instance = Instance.build(
+        capacity=[2, 1],
+        unit_bandwidth_cost=[[0, 1], [1, 0]],
+        release_slot=1,
+        num_chunks=[[1, 0]],
+        latency=Latencies.build("linear", [1.0]),
+        worker_rate=1,
+        worker_demand=2,
+        ps_demand=1,
+    )
+    schedule = oasis(instance, np.random.default_rng(0))
+    assert check(instance, schedule) == []
+    assert completion_slots(instance, schedule).tolist() == [1]
