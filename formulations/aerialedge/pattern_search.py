@@ -275,8 +275,9 @@ def best_patterns(
             elif extra == 0:
                 most = value[worst]
             if len(table.most) and most > value[worst]:
-                x = free[table.axes[0]] * table.cells[0] // offer.capacity[table.axes[0]]
-                y = free[table.axes[1]] * table.cells[1] // offer.capacity[table.axes[1]]
+                a, b = table.axes[0], table.axes[1]
+                x = free[a] * table.cells[0] // max(1, offer.capacity[a])
+                y = free[b] * table.cells[1] // max(1, offer.capacity[b])
                 most = min(most, worth + extra + table.most[k, x, y])
             if most > value[worst]:
                 new = visited <= nodes

@@ -36,7 +36,8 @@ def instances(
     amount = st.integers(0, 6).map(lambda k: k / 2)
     demand = [[draw(amount) for _ in range(width)] for _ in range(tasks)]
     kinds = [
-        [draw(st.integers(2, 8)) / 2 for _ in range(width)] for _ in range(draw(st.integers(1, 3)))
+        [draw(st.sampled_from([0, *range(2, 9)])) / 2 for _ in range(width)]
+        for _ in range(draw(st.integers(1, 3)))
     ]
     capacity = [k for k in kinds for _ in range(draw(st.integers(1, 3)))]
     other = []

@@ -1,5 +1,6 @@
 """Every exact method against enumeration, the model's own evaluation, and the checker."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.pack import pack
 from formulations.aerialedge.patterns import relaxation_bound, solve_patterns
 from formulations.aerialedge.vector_packing import aggregate, to_bins, to_schedule, total_weight
+from optsched import jit
 from optsched.errors import InputError, ModelError
 from optsched.solve import solve
 from optsched.solvers.solution import Status
@@ -199,3 +201,22 @@ def test_what_pack_cannot_take_is_refused_in_words(five: Instance) -> None:
         pack(five, time_limit=0)
     with pytest.raises(InputError, match="deployment"):
         pack(five, deployment=3)
+
+
+@pytest.mark.parametrize(
+    ("demand", "capacity"),
+    [
+        ([[1, 0], [1, 1], [1, 0]], [[0, 1], [3, 0], [1, 2]]),
+        ([[0, 1], [1, 0], [1, 1], [1, 1]], [[0, 2], [2, 0], [2, 1]]),
+    ],
+    ids=["feasible", "infeasible"],
+)
+@pytest.mark.parametrize("patience", [0.0, 1e6], ids=["compiled", "interpreted"])
+def test_a_node_may_have_nothing_of_a_resource(demand, capacity, patience, monkeypatch) -> None:
+    monkeypatch.setattr(jit, "PATIENCE", patience)
+    monkeypatch.setattr(jit, "PATIENCE_IN_ALL", math.inf)
+    instance = Instance.build(demand=demand, capacity=capacity, objective="lex", flight_time=1e9)
+    solution = PROBLEM.solve("packing", instance).solution
+    expected = enumerated_optimum(instance)
+    assert solution.status is (Status.INFEASIBLE if expected is None else Status.OPTIMAL)
+    assert solution.objective == (None if expected is None else pytest.approx(expected))
