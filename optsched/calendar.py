@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 from optsched.methods import Answer
 from optsched.model import Model
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Listener, Moment, Progress
+from optsched.solvers.trajectory import raised
 
 NEAR = 10_000
 """Slots: releases before it, and gaps shorter than it, are left as they are."""
@@ -86,13 +89,16 @@ class Calendar:
             if not off.any():
                 return function(instance, *rest, **options)
 
+            near = self.moved(instance, -off)
+            added = self.added(near, off)
+
             def earlier(value: Any) -> Any:
+                if isinstance(value, Options):
+                    return replace(value, on_progress=told_more(value.on_progress, added))
                 return value.later(-off) if isinstance(value, self.schedule_type) else value
 
-            near = self.moved(instance, -off)
             told = {name: earlier(value) for name, value in options.items()}
-            found = function(near, *map(earlier, rest), **told)
-            return self._back(found, off, self.added(near, off))
+            return self._back(function(near, *map(earlier, rest), **told), off, added)
 
         call.without_calendar = True  # type: ignore[attr-defined]
         return call
@@ -115,5 +121,18 @@ class Calendar:
         value = None if one.objective is None else one.objective + added
         bound = None if one.bound is None else one.bound + added
         made = None if found.schedule is None else found.schedule.later(off)
-        solution = replace(one, objective=value, bound=bound)
+        told = tuple(raised(moment, added) for moment in one.trajectory)
+        solution = replace(one, objective=value, bound=bound, trajectory=told)
         return replace(found, solution=solution, schedule=made)
+
+
+def told_more(listener: Listener | None, added: float) -> Listener | None:
+    """A listener to a solve whose objective is smaller by so much."""
+    if listener is None:
+        return None
+
+    def hear(progress: Progress) -> object:
+        _, bound, objective = raised(Moment(0.0, progress.bound, progress.objective), added)
+        return listener(replace(progress, bound=bound, objective=objective))
+
+    return hear

@@ -204,6 +204,15 @@ def in_units_of(scale: float, listener: Listener | None) -> Listener | None:
     return hear
 
 
+def raised(moment: Moment, added: float) -> Moment:
+    """A moment of a solve that was given an objective smaller by so much."""
+    _, bound, objective = moment
+    return moment._replace(
+        bound=None if bound is None else bound + added,
+        objective=None if objective is None else objective + added,
+    )
+
+
 def unscaled(moment: Moment, scale: float) -> Moment:
     """A moment of a solver that was given ``scale`` times the objective."""
     _, bound, objective = moment

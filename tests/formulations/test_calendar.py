@@ -10,6 +10,8 @@ import pytest
 from optsched.calendar import NEAR
 from optsched.methods import ExactMethod, Formulation
 from optsched.problem import problem
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Progress
 
 SMALL = {
     "batch": {"jobs": 4, "servers": 4, "types": 2, "time_scale": 0.05},
@@ -97,11 +99,18 @@ def test_an_optimum_is_the_same_at_any_date_and_its_schedule_is_at_that_date(nam
     found, made = problem(name), instance(name)
     here = found.solve(method, made)
     later = moved(made, DATES[1])
-    there = found.solve(method, later)
+    told: list[Progress] = []
+    listens = "on_progress" in found.formulations[method].honours
+    options = Options(on_progress=told.append) if listens else Options()
+    there = found.solve(method, later, options=options)
     added = DATES[1] * made.weight.sum() if name == "batch_completion" else 0.0
     assert there.solution.status == here.solution.status == "optimal"
     assert there.solution.objective == pytest.approx(here.solution.objective + added)
     assert there.solution.bound == pytest.approx(here.solution.bound + added)
+    near = 1e-9 * there.solution.objective
+    for moment in (*told, *there.solution.trajectory):
+        assert moment.bound is None or moment.bound <= there.solution.objective + near
+        assert moment.objective is None or moment.objective >= there.solution.objective - near
     if here.schedule is not None:
         shifted = here.schedule.later(np.full(made.jobs, DATES[1]))
         assert found.cost(later, shifted) == pytest.approx(found.cost(later, there.schedule))
