@@ -195,10 +195,11 @@ class _Search:
         self.open = [part for part in self.parts if not part.closed(self.gap)]
         self.workers = max(1, min(self.options.threads, len(self.open)))
         threads = max(1, self.options.threads // self.workers)
-        self.options = replace(self.options, threads=threads, stop=self.halt)
+        self.options = replace(self.options, threads=threads)
         if self.workers == 1:
             self.work()
             return
+        self.options = replace(self.options, stop=self.halt)  # which not every solver honours
         left = limit_left()
 
         def beside() -> None:

@@ -275,3 +275,11 @@ def test_schedules_of_some_jobs_make_the_schedule_of_all(example: Instance) -> N
         some = example.select_jobs(jobs)
         found = completion_times(some, whole.of_jobs(jobs))
         assert found.tolist() == completion_times(example, whole)[jobs].tolist()
+
+
+def test_a_solver_that_hears_no_stop_serves_where_nobody_asks_for_one() -> None:
+    options = {"jobs": 8, "servers": 2, "types": 1, "time_scale": 0.05, "span": 4}
+    instance = PROBLEM.generate(np.random.default_rng(0), **PROBLEM.generator_call(options))
+    solution = PROBLEM.solve("by_market", instance, solver="scipy").solution
+    expected = PROBLEM.solve("problem_2_compact", instance).solution.objective
+    assert (solution.status, solution.objective) == (Status.OPTIMAL, expected)
