@@ -155,12 +155,14 @@ class _Session:
         """Solve again, in the way in which the solver is not known to be mistaken.
 
         HiGHS's presolve has been seen to fail and to call feasible models infeasible, a heuristic
-        of it to fail, SCIP to fail or to find none feasible at a tolerance as fine as ours.
+        of it to fail, SCIP to fail or to find none feasible at a tolerance as fine as ours, and its
+        presolve to call a feasible model with cones infeasible.
         """
         if self.engine.name == "mathopt-highs":
             self.parameters.presolve = _OFF
             self.parameters.highs.bool_options["mip_heuristic_run_feasibility_jump"] = False
         elif self.engine.name == "scip":
+            self.parameters.presolve = _OFF
             self.parameters.gscip.real_params["numerics/feastol"] = SCIP_DEFAULT
         else:
             return result

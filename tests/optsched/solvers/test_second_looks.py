@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from optsched import Model
+from optsched import Model, solve
 from optsched.solvers import direct, isolation
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.direct import solve_directly
@@ -300,3 +300,14 @@ def test_what_cannot_be_handed_over_is_solved_here_unless_a_process_was_asked_fo
     assert asked(large=True, time_limit=1.0, failure=failure) == "beside"
     with pytest.raises(pickle.PicklingError):
         asked(isolate=True, failure=failure)
+
+
+def test_what_scips_presolve_calls_infeasible_is_found_without_it():
+    m = Model()
+    x = m.integer("x", 2, lower=[-1, 0], upper=[0, 4])
+    m.rotated_cone(2 * x[0] - x[1] + 4, 2.0, m.stack(x[0] - 2 * x[1] + 4, 0 * x[0]))
+    squares = m.sum_of_squares(m.stack(2 * x[0] - x[1] + 3, -x[1]))
+    m.maximize(-4 * x[0] + 4 * x[1] - squares + 1)
+    solution = solve(m, "scip")
+    assert solution.objective == pytest.approx(8.0)  # at x = (-1, 1)
+    np.testing.assert_allclose(solution["x"], [-1, 1], atol=1e-6)
