@@ -198,6 +198,10 @@ class Declares:
     groups: ClassVar[dict[str, Group]] = {}
     """Lists of a file by the dimension they count, and objects inside their entries."""
     own_fields: ClassVar[dict[str, Field]] = {}
+    filled: ClassVar[tuple[str, ...]] = ("jobs",)
+    """Dimensions that must have an entry."""
+    format: ClassVar[str] = ""
+    """What a file says it is."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

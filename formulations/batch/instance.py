@@ -20,7 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.declared import Declared, Given, Rational, entry_type, exactly
+from optsched.declared import Declared, Given
+from optsched.declared_files import Rational, entry_type, exactly
 from optsched.errors import FieldProblem, InputError
 from optsched.fields import Group, declare, in_file, refused
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from formulations.preemptive.classes import WorkerClasses, count_alike
-from optsched.declared import Declared, Given, entry_type
+from optsched.declared import Declared, Given
+from optsched.declared_files import entry_type
 from optsched.errors import FieldProblem
 from optsched.fields import Group, declare, in_file, refused
 
