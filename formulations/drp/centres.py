@@ -39,7 +39,11 @@ def filtered(x: Floats, cost: Floats, lam: float) -> Filtered:
         lam: lambda > 0.
     """
     theta = (cost * x).sum(axis=1)
-    near = (x > POSITIVE) & (cost <= (1 + lam) * theta[:, None] * (1 + EQUAL))
+    used = x > POSITIVE
+    # what is too small to count weighs in the mean, which may then be below all costs that count
+    cheapest = np.where(used, cost, np.inf).min(axis=1)
+    most = np.maximum((1 + lam) * theta * (1 + EQUAL), cheapest)
+    near = used & (cost <= most[:, None])
     kept = np.where(near, x, 0.0)
     share = kept / kept.sum(axis=1, keepdims=True)
     z = np.minimum(1.0, (1 + lam) / lam * x.max(axis=0))

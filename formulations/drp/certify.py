@@ -17,7 +17,12 @@ from formulations.drp.centres import POSITIVE, around_centres, filtered
 from formulations.drp.check import check, check_dsrp
 from formulations.drp.fixed_share import fixed_share
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
-from formulations.drp.priced_relaxation import PricedRelaxation, job_tables, relax
+from formulations.drp.priced_relaxation import (
+    PricedRelaxation,
+    job_tables,
+    placed_whole,
+    relax,
+)
 from formulations.drp.projected import soc_relaxation, whole_jobs
 from formulations.drp.prune import prune
 from formulations.drp.residual_capacity import Room
@@ -50,7 +55,7 @@ def certify_dsrp(instance: Instance, schedule: Schedule) -> list[Certificate]:
     """Propositions and theorems of Section 4 on the point of LP2 and a decision of DSRP."""
     relaxed = relax(instance, "eps", instance.comm_share)
     found = [feasibility(f"{PAPER}, problem (22)", check_dsrp(instance, schedule))]
-    jobs = np.flatnonzero(relaxed.admit > POSITIVE)
+    jobs = np.flatnonzero((relaxed.admit > POSITIVE) & placed_whole(instance, relaxed))
     rounded = [_rounded(instance, relaxed, job) for job in jobs.tolist()]
     gain = (1 + LAMBDA) / LAMBDA
     found.append(

@@ -59,6 +59,18 @@ def relax(instance: Instance, mode: Mode, comm_share: float) -> PricedRelaxation
     )
 
 
+def placed_whole(instance: Instance, relaxed: PricedRelaxation) -> Booleans:
+    """Whether the relaxation places something of every node of a job, shape (jobs,).
+
+    It does not where y_k = 0, by which (26) divides, nor may it where y_k is above 0 by no more
+    than the solver's tolerance.
+    """
+    kept = relaxed.x > 0
+    placed = np.bincount(instance.pair_node[kept], minlength=instance.num_data_nodes) > 0
+    missing = np.bincount(instance.node_job[~placed], minlength=instance.num_jobs)
+    return np.asarray(missing == 0)
+
+
 def job_tables(
     instance: Instance, relaxed: PricedRelaxation, job: int
 ) -> tuple[Floats, Floats, Booleans]:

@@ -16,7 +16,7 @@ from formulations.drp.centres import around_centres, filtered
 from formulations.drp.check import utilisation
 from formulations.drp.decode import schedule_of
 from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
-from formulations.drp.priced_relaxation import PricedRelaxation, job_tables, relax
+from formulations.drp.priced_relaxation import PricedRelaxation, job_tables, placed_whole, relax
 from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
@@ -61,6 +61,9 @@ def r_dsr(
             y_k, so with probability 1 - y_k (a job with y_k = 0, by which (26) divides, is not),
             and nodes follow a centre to servers out of their reach.
 
+    A job is not admitted either where y_k is above 0 within the solver's tolerance only, so that
+    the relaxation places nothing of one of its nodes.
+
     Raises:
         InputError: an option out of range.
         ModelError: the relaxation fails.
@@ -86,6 +89,7 @@ def place(
     """R-DSR from its relaxation on; arguments and errors are those of ``r_dsr``."""
     drawn = rng.random(instance.num_jobs)
     admit = (drawn > relaxed.admit) & (relaxed.admit > 0) if printed else drawn < relaxed.admit
+    admit &= placed_whole(instance, relaxed)
     assoc = round_jobs(instance, relaxed, np.flatnonzero(admit), lam, literal=printed)
     raw = schedule_of(instance, assoc, services=True, mode=mode, comm_share=share)
     made = raw

@@ -12,7 +12,7 @@ from formulations.drp.check import check_dsrp
 from formulations.drp.generator import generate
 from formulations.drp.priced_relaxation import relax
 from heuristics.drp.r_dr_storage import r_dr_storage
-from heuristics.drp.r_dsr import r_dsr, r_dsr_raw
+from heuristics.drp.r_dsr import place, r_dsr, r_dsr_raw
 from optsched.errors import InputError
 
 
@@ -129,6 +129,32 @@ def test_raw_decisions_are_violations_and_repaired_ones_are_not():
     assert DSRP.check(instance, mended) == []
     assert 0.6 <= mended.admit.sum() / mended.relaxation <= 1
     assert abs(raw.raw_throughput / raw.relaxation - 1) < 0.15
+
+
+@pytest.mark.parametrize("printed", [False, True])
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_job_that_the_relaxation_takes_within_its_tolerance_only_is_not_rounded(printed, repair):
+    instance = worked_dsrp()
+    relaxed = relax(instance, "eps", 0.5)
+    last = instance.num_jobs - 1
+    nothing = np.where(instance.pair_job == last, 0.0, relaxed.x)
+    almost = np.where(np.arange(instance.num_jobs) == last, 1e-12, relaxed.admit)
+    relaxed = relaxed._replace(x=nothing, admit=almost)
+    made = place(
+        instance, np.random.default_rng(0), relaxed, "eps", 0.5, repair=repair, printed=printed
+    )
+    assert made.raw_throughput == (0 if printed else last)
+    assert not repair or check_dsrp(instance, made) == []
+
+
+@pytest.mark.parametrize("lam", [1e-12, 1 / 3])
+def test_every_node_is_near_some_server_whatever_it_places_next_to_nothing_on(lam):
+    # what costs nothing has a share too small to count, and lowers the mean all the same
+    x, cost = np.array([[1 - 5e-10, 5e-10]]), np.array([[1.0, 0.0]])
+    part = filtered(x, cost, lam)
+    assert part.near.tolist() == [[True, False]]
+    server, _ = around_centres(part.theta, part.near, x > 0, np.array([2.0, 1.0]))
+    assert server.tolist() == [0]
 
 
 def test_lambda_must_be_positive():
