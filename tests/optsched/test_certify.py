@@ -7,8 +7,9 @@ import covering
 import pytest
 from typer.testing import CliRunner
 
-from optsched.certificate import Certificate, all_expected_hold, at_most
+from optsched.certificate import Certificate, all_expected_hold, at_most, feasibility
 from optsched.cli import app
+from optsched.violation import Violation
 
 
 def certificate(verdict, expected=True) -> Certificate:
@@ -62,6 +63,19 @@ def test_the_tolerance_is_relative_to_numbers_above_one(left, right, verdict):
 
 def test_nothing_is_expected_that_is_not_said_to_be():
     assert not Certificate("Lemma", "a test", "left <= right", "fails").refuted
+
+
+def test_a_schedule_that_breaks_nothing_is_feasible_and_one_that_does_names_the_worst():
+    sound = feasibility("a test", [])
+    assert (sound.verdict, sound.left, sound.right) == ("holds", 0.0, 0.0)
+    assert (sound.where, sound.detail, sound.refuted) == ({}, "", False)
+
+    broken = [Violation("a", {"job": 1}, 0.5), Violation("b", {"job": 2}, 2.0)]
+    unsound = feasibility("a test", broken)
+    assert (unsound.verdict, unsound.left, unsound.right) == ("fails", 2.0, 0.0)
+    assert unsound.where == {"job": 2}
+    assert "(b)" in unsound.detail
+    assert unsound.refuted
 
 
 def test_the_command_exits_0_where_all_that_should_hold_does(monkeypatch, files):

@@ -163,11 +163,11 @@ def test_no_bound_where_a_column_may_improve_without_end() -> None:
 
 def derived(
     matrix: list[list[float]], row_lower: list[float], row_upper: list[float],
-    lower: list[float], upper: list[float],
+    lower: list[float], upper: list[float], *, every: bool = False,
 ) -> tuple[list[float], list[float]]:  # fmt: skip
     rows = Rows(sp.csr_array(np.array(matrix, dtype=float)), np.array(row_lower),
                 np.array(row_upper))  # fmt: skip
-    low, high = derived_bounds(rows, np.array(lower), np.array(upper))
+    low, high = derived_bounds(rows, np.array(lower), np.array(upper), every=every)
     return low.tolist(), high.tolist()
 
 
@@ -209,6 +209,14 @@ def test_of_several_rows_the_tightest_counts_and_given_bounds_stay() -> None:
     assert low == pytest.approx([3], rel=1e-7)
     assert derived([[1]], [1], [2], [0], [9]) == ([0], [9])
     assert derived([[1, 1]], [1], [2], [0, -INF], [9, 0])[0] == [0, pytest.approx(-8, rel=1e-7)]
+
+
+def test_given_bounds_are_tightened_only_where_that_is_asked_for() -> None:
+    box = ([[1, 1]], [-INF], [4], [0, 1], [9, 9])
+    assert derived(*box) == ([0, 1], [9, 9])
+    low, high = derived(*box, every=True)
+    assert low == [0, 1]
+    assert high == pytest.approx([3, 4], rel=1e-7)
 
 
 def test_two_endless_columns_keep_each_other_endless() -> None:
