@@ -67,7 +67,7 @@ class Heuristic:
 
 @dataclass(frozen=True)
 class Bound:
-    """A proven bound on the optimum that needs no schedule."""
+    """A bound on the optimum that needs no schedule, or a yardstick that bounds nothing."""
 
     name: str
     compute: Callable[[Any], float]

@@ -39,7 +39,8 @@ def least_load(
     jobs. See ``baselines.random`` for the other options. Nothing is relaxed or drawn.
 
     Raises:
-        InputError: an option out of range.
+        InputError: an unknown mode, or a share that is not in (0, 1).
+        ModelError: the exact model's search for one job fails.
     """
 
     def idlest(servers: Servers, node: int) -> Integers:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from optsched.cli import catalogue, certify, claims, online, ratio, single, study, watch, worst
-from optsched.cli.commands import Command, Commands, FindByDefault, WithGeneratorOptions
+from optsched.cli.commands import Command, Commands, FindByDefault, OfArrivals, WithGeneratorOptions
 
 
 def _listed(*lines: str) -> str:
@@ -69,6 +69,7 @@ def _add(
     *examples: str,
     part: str | None = None,
     generator: bool = False,
+    arrivals: bool = False,
     open_ended: bool = False,
     group: typer.Typer = app,
 ) -> None:
@@ -79,8 +80,8 @@ def _add(
         help=_unwrapped(function.__doc__),
         epilog=_listed("Examples:", *examples),
         rich_help_panel=part,
-        cls=WithGeneratorOptions if generator else Command,
-        context_settings=taking_more if generator or open_ended else None,
+        cls=OfArrivals if arrivals else WithGeneratorOptions if generator else Command,
+        context_settings=taking_more if generator or arrivals or open_ended else None,
     )(function)
 
 
@@ -142,7 +143,7 @@ _add(
     "optsched check-online preemptive.a_online",
     'optsched check-online "batch.a_online(selection=earliest)" --jobs 8 --servers 4 --types 1',
     part=MANY,
-    generator=True,
+    arrivals=True,
 )
 _add(
     online.online,

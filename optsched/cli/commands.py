@@ -88,11 +88,15 @@ class Command(TyperCommand):
 class WithGeneratorOptions(Command):
     """Its help ends with the options of the generator of the problem that was typed."""
 
+    def takes(self) -> list[str]:
+        """Names of the problems that the command takes."""
+        return complete_problem("")
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         super().format_help(ctx, formatter)
         from optsched.problem import problem
 
-        announced = complete_problem("")
+        announced = self.takes()
         typed = (word.partition(".")[0] for word in ctx.meta.get("typed", ()))
         name = next((word for word in typed if word in announced), None)
         if name is not None:
@@ -103,6 +107,16 @@ class WithGeneratorOptions(Command):
             f"Options of a problem's generator: {ctx.command_path} PROBLEM --help\n"
             f"Problems: {', '.join(announced)}"
         )
+
+
+class OfArrivals(WithGeneratorOptions):
+    """Takes only problems whose jobs arrive one after the other."""
+
+    def takes(self) -> list[str]:
+        """Names of those among the problems that are announced."""
+        from optsched.problem import problems
+
+        return [name for name, found in problems().items() if found.arrivals is not None]
 
 
 class FindByDefault(TyperGroup):

@@ -43,12 +43,17 @@ def ratio(
     heuristics: Annotated[
         str | None,
         typer.Option(
-            help='Comma list: "a_online,a_online(epsilon=0.3)"; default: all.', show_default=False
+            help='Comma list: "a_online,a_online(epsilon=0.3)"; default: all, or the preset\'s.',
+            show_default=False,
         ),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, help=f"Instances per cell; default {SEEDS}.", show_default=False),
+        typer.Option(
+            min=1,
+            help=f"Instances per cell; default {SEEDS}, or the preset's.",
+            show_default=False,
+        ),
     ] = None,
     first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first instance.")] = 0,
     preset: Annotated[
@@ -61,7 +66,8 @@ def ratio(
     reference: Annotated[
         str | None,
         typer.Option(
-            help="Formulation ratios refer to; default: the problem's own.", show_default=False
+            help="Formulation ratios refer to; default: the problem's own, or the preset's.",
+            show_default=False,
         ),
     ] = None,
     bounds: Annotated[

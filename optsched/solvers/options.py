@@ -36,8 +36,8 @@ class Options:
     whatever the solver does: a large model is solved in a process of its own, which is killed where
     the solver overruns; a small one on a thread, which is left running behind then. An exact method
     looks at the clock between its steps: with ``isolate`` it is killed by that time, without it
-    ends after the step under way. Without, too, building a model is never cut short, and
-    compiling, once on a machine, comes on top."""
+    ends after the step under way. Without, too, building a model is never cut short. Waiting for
+    machine code counts; what has no time for it is interpreted or left out."""
     gap: float = 0.0
     """Relative gap |objective - bound| / |objective| at which the solver may stop."""
     absolute_gap: float = 0.0

@@ -16,6 +16,7 @@ from optsched import __version__
 from optsched.cli.names import extra_options, split_list
 from optsched.errors import InputError
 from optsched.evaluation.ratios import FIELDS
+from optsched.problem import problems
 
 
 @pytest.fixture
@@ -189,6 +190,13 @@ def test_help_without_a_problem_says_how_to_ask_for_one(cli, command):
     assert "--tightness" not in shown
     assert f"{command} PROBLEM --help" in shown
     assert "covering" in shown
+
+
+def test_help_of_check_online_names_only_problems_whose_jobs_arrive(cli):
+    shown = cli("check-online", "--help").stdout.partition("\nProblems: ")[2].strip().split(", ")
+    assert shown == [name for name, found in problems().items() if found.arrivals is not None]
+    assert "preemptive" in shown
+    assert "covering" not in shown
 
 
 @pytest.mark.parametrize("command", ["problems", "solve", "run", "check", "schema"])
