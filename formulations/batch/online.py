@@ -286,7 +286,7 @@ class State(Base):
     def run(
         self, job: Job, workers: Mapping[int, int], ps: int, *, slot: int | None = None
     ) -> None:
-        """PlacedJob a job without a break.
+        """Place a job without a break.
 
         Args:
             job: which job.

@@ -34,7 +34,7 @@ def problem_2(
         horizon_mode: see ``windows``.
         cut_off: leave out slots in which a job's latency alone would cost too much.
         cost_limit: cost of a schedule known, by which to cut off; None: one is made.
-        aggregate_2a: (2a) summed over sites, as the journal version prints it. It is wrong: all
+        aggregate_2a: (2a) summed over sites, as a related article prints it. It is wrong: all
             chunks may be trained as local ones of a single site, at no cost.
 
     Raises:
