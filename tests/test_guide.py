@@ -8,9 +8,11 @@ it prints: dots stand for anything, and seconds and versions are not compared.
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import runpy
 import shlex
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -104,6 +106,8 @@ def run_command(line: str, folder: Path) -> str:
     if words[:2] == ["pip", "install"]:
         install(folder / words[-1])
         return ""
+    if words[0] == "pytest":
+        return run_pytest(words[1:], folder)
     if words[0] == "python":
         heard = StringIO()
         with redirect_stdout(heard):
@@ -119,6 +123,21 @@ def run_command(line: str, folder: Path) -> str:
         (folder / target).write_text(result.stdout, encoding="utf-8")
     wrote = [line for line in result.stderr.splitlines() if line.startswith("wrote ")]
     return "" if target else "\n".join([result.stdout.rstrip(), *wrote]) + "\n"
+
+
+def run_pytest(words: list[str], folder: Path) -> str:
+    """What pytest prints in a process of its own, which knows nothing of the run it is part of."""
+    path = os.pathsep.join([str(folder), str(ROOT)])
+    plain = ["-p", "no:xdist", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *plain, *words],
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if "PYTEST" not in k} | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 def install(package: Path) -> None:
