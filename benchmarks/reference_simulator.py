@@ -7,6 +7,7 @@ times faster ours is than the recorded wall time. Code is compiled before the cl
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -15,20 +16,29 @@ import numpy as np
 
 from heuristics.common.count_placement import simulate
 from heuristics.common.tiresias_reference import load
+from optsched.claims.claim import DATA
 
-FOLDER = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "reference_jct"
+FOLDER = "reference_jct"
 
 
 def main() -> int:
     """Print one line per run; 1 if any disagrees."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="the recorded runs")
+    parser.add_argument(
+        "--folder", type=Path, help=f"the recorded runs; default: {FOLDER} below {DATA}"
+    )
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
     given = parser.parse_args()
-    if not (given.folder / "tiresias_sim_reference.csv").is_file():
-        print(f"no recorded runs in {given.folder}")
+    folder = given.folder
+    if folder is None and os.environ.get(DATA):
+        folder = Path(os.environ[DATA]) / FOLDER
+    if folder is None:
+        print(f"no recorded runs: give their folder by --folder, or the one above it by {DATA}")
         return 0
-    runs = list(load(given.folder))
+    if not (folder / "tiresias_sim_reference.csv").is_file():
+        print(f"no recorded runs in {folder}")
+        return 0
+    runs = list(load(folder))
     for policy in {run.policy: run for run in runs}.values():
         simulate(policy.jobs, policy.gpus, policy.policy, late_demotions=True)
     print(f"{'trace':<20} {'cluster':<7} {'policy':<14} {'jobs':>6} {'same':>5}  "
