@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
@@ -207,15 +209,37 @@ def save(thing: Documented, path: str | Path) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a file whole or not at all: a reader, or a crash, never sees half of it."""
-    target = Path(path)
+    """Write a file whole or not at all; see ``written_whole``."""
+    with written_whole(path) as place:
+        place.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def written_whole(path: str | Path) -> Iterator[Path]:
+    """Where to write a file so that a reader, or a crash, never sees half of it.
+
+    A file that is there keeps its mode, and a link stays one: what it names is replaced. What is
+    no regular file, such as a pipe, is written to as it stands.
+    """
+    if is_special(path):
+        yield Path(path)
+        return
+    target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        yield temporary
+        if target.exists():
+            shutil.copymode(target, temporary)
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def is_special(path: str | Path) -> bool:
+    """Whether something is there that is neither a file nor a folder: a device, a pipe."""
+    there = Path(path)
+    return there.exists() and not there.is_file() and not there.is_dir()
 
 
 def schema(cls: type[Documented]) -> dict[str, Any]:

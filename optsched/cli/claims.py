@@ -17,6 +17,7 @@ from optsched.cli.console import (
     YES,
     Json,
     Output,
+    check_apart,
     check_target,
     console,
     print_json,
@@ -118,13 +119,14 @@ def claims(
     check_target(keep)
     check_target(measurements)
     write = _writer(output)
+    keep = keep or (KEEP if full else None)
+    check_apart({"--output": output, "--measurements": measurements, "--keep": keep}, {})
     _point_to(data)
     chosen = _chosen(problem_name, claim or [])
     if listing:
         _list(chosen, json)
         return
     scale: Scale = "full" if full else "quick"
-    keep = keep or (KEEP if full else None)
     if keep is not None:
         say(f"measurements are kept in {keep}")
     with progress("measuring claims", "parts") as tell:

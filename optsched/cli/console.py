@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Annotated, Any, Literal
@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from optsched.document import is_special
 from optsched.errors import InputError
 
 YES, NO, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -192,13 +193,37 @@ def check_target(path: Path | None) -> None:
     """Refuse a file that cannot be written before anything runs.
 
     Raises:
-        InputError: it is a folder, or its folder cannot be written.
+        InputError: it is a folder, or its folder, or what is no regular file, cannot be written.
     """
     if path is None:
         return
-    existing = next(folder for folder in path.absolute().parents if folder.exists())
-    if path.is_dir() or not existing.is_dir() or not os.access(existing, os.W_OK):
+    if is_special(path):
+        writable = os.access(path, os.W_OK)
+    else:
+        folders = Path(os.path.realpath(path)).parents  # of a link's file, as that is replaced
+        existing = next(folder for folder in folders if folder.exists())
+        writable = not path.is_dir() and existing.is_dir() and os.access(existing, os.W_OK)
+    if not writable:
         raise InputError.of("file", str(path), "a file in a folder that can be written")
+
+
+def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+    """Refuse a file to be written that is another one, or one that is read, before anything runs.
+
+    Args:
+        outputs: files to be written, by what they are called on the command line.
+        inputs: files that are read.
+
+    Raises:
+        InputError: naming both.
+    """
+    taken = {os.path.realpath(path): name for name, path in inputs.items() if path is not None}
+    for name, path in outputs.items():
+        if path is None or is_special(path):  # which holds nothing that could be lost
+            continue
+        other = taken.setdefault(os.path.realpath(path), name)
+        if other != name:
+            raise InputError.of(name, str(path), f"another file than that of {other}")
 
 
 def check_picture(path: Path | None) -> None:

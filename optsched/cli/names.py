@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -128,6 +130,15 @@ def extra_options(arguments: Sequence[str], problem_name: str) -> dict[str, str]
             raise InputError.of(word, value, "may be given once")
         options[name] = value
     return options
+
+
+def named_files(options: Mapping[str, str]) -> dict[str, Path]:
+    """Those of the options of ``extra_options`` whose values are files that are there."""
+    return {
+        f"--{name.replace('_', '-')}": Path(value)
+        for name, value in options.items()
+        if os.path.isfile(value)  # unlike Path, of any text
+    }
 
 
 def option_lines(problem: Problem) -> list[tuple[str, str, str, str]]:

@@ -15,6 +15,7 @@ from optsched.cli.console import (
     Json,
     Output,
     Solver,
+    check_apart,
     check_picture,
     check_target,
     console,
@@ -22,7 +23,7 @@ from optsched.cli.console import (
     print_table,
     say,
 )
-from optsched.cli.names import ProblemName, extra_options, split_list
+from optsched.cli.names import ProblemName, extra_options, named_files, split_list
 from optsched.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def ratio(
         plan = pick(presets(found), preset, "preset")
     grid = plan.cells | {name: split_list(value) for name, value in typed.items()}
     _check_files(output, plot)
+    check_apart({"--output": output, "--plot": plot}, named_files(typed))
     chosen = _names(heuristics, plan.heuristics or list(found.heuristics))
     count = seeds or len(plan.seeds or range(SEEDS))
     against = reference or (plan.exact[0].formulation if plan.exact else found.reference)

@@ -20,6 +20,7 @@ from optsched.cli.console import (
     Seed,
     Solver,
     TimeLimit,
+    check_apart,
     check_target,
     console,
     print_facts,
@@ -32,6 +33,7 @@ from optsched.cli.names import (
     ProblemName,
     complete_formulation,
     extra_options,
+    named_files,
     target,
 )
 from optsched.cli.progress import progress, waiting
@@ -64,6 +66,7 @@ def generate(
     found = problem(problem_name)
     options = found.generator_call(typed)
     check_target(output)
+    check_apart({"--output": output}, named_files(typed))
     with waiting(f"generating an instance of {problem_name}"):
         instance = found.generate(instance_rng(seed), **options)
     if output is None:
@@ -109,9 +112,11 @@ def import_(
     from optsched.problem import problem
 
     found = problem(problem_name)
-    rest = {name: typed(text) for name, text in extra_options(context.args, problem_name).items()}
-    columns = dict(_equation(text) for text in column or ())
+    more = extra_options(context.args, problem_name)
     check_target(output)
+    check_apart({"--output": output}, {"CSV": table, **named_files(more)})
+    rest = {name: typed(text) for name, text in more.items()}
+    columns = dict(_equation(text) for text in column or ())
     instance = found.instance_from(read_table(table), columns, entries=entries, **rest)
     save(instance, output)
     if json:
@@ -193,6 +198,9 @@ def solve(
         raise InputError.of("--output", str(output), f"{call} is a relaxation: it has no schedule")
     check_target(output)
     check_target(proof)
+    check_apart(
+        {"--output": output, "--proof": proof}, {"INSTANCE": instance_file, "--start": start}
+    )
     if proof is not None:
         proven_by(found, call)
     instance = load(found.instance_type, instance_file)
@@ -327,6 +335,7 @@ def run(
     found, call = target(name)
     found.heuristic(call)
     check_target(output)
+    check_apart({"--output": output}, {"INSTANCE": instance_file})
     instance = load(found.instance_type, instance_file)
     with (
         progress(f"running {name}", "jobs") as show,

@@ -12,6 +12,7 @@ from optsched.cli.console import (
     NO,
     YES,
     Json,
+    check_apart,
     check_target,
     print_facts,
     print_json,
@@ -98,6 +99,7 @@ def run(
     target = store_of(study, store)
     check_target(target)
     chosen = _executor(executor, address, workers)
+    check_apart({"--store": target}, {"STUDY": study})
     interrupted, lost = False, ""
     try:
         with progress(f"running {study}", "runs") as tell:
@@ -167,7 +169,9 @@ def export(
 
     check_target(output)
     check_table_file(output)
-    results = results_of(store_of(study, store))
+    source = store_of(study, store)
+    check_apart({"--output": output}, {"STUDY": study, "--store": source})
+    results = results_of(source)
     table = results.runs_table() if runs else results.ratios()
     write(table, output)
     say(f"wrote {output} ({len(table)} lines)")
@@ -193,6 +197,8 @@ def report(
     check_target(output)
     if output.suffix != ".html":
         raise InputError.of("--output", str(output), "a file ending in .html")
+    source = store_of(study, store)
+    check_apart({"--output": output}, {"STUDY": study, "--store": source})
     from optsched.document import write_text
     from optsched.study import Store, follow_study, read
     from optsched.study.page import study_page
@@ -204,7 +210,6 @@ def report(
         *([f"optsched study run {study}{kept_in}"] if study.suffix == ".toml" else []),
         f"optsched study report {study}{kept_in} -o {output}",
     ]
-    source = store_of(study, store)
     if not follow:
         with Store.reading(source) as kept, waiting(f"drawing {output}"):
             write_text(output, study_page(kept, title, again))

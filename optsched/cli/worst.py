@@ -15,6 +15,7 @@ from optsched.cli.console import (
     Output,
     Seed,
     cell,
+    check_apart,
     check_picture,
     check_target,
     print_facts,
@@ -22,7 +23,7 @@ from optsched.cli.console import (
     print_table,
     say,
 )
-from optsched.cli.names import HeuristicName, extra_options, target
+from optsched.cli.names import HeuristicName, extra_options, named_files, target
 from optsched.cli.progress import waiting
 from optsched.errors import InputError
 
@@ -97,6 +98,7 @@ def find(
         raise InputError.of("--evaluations", evaluations, "either --seconds or --evaluations")
     check_target(output)
     check_target(store)
+    check_apart({"--output": output, "--store": store}, named_files(typed))
     if evaluations is None and seconds is None:
         seconds = SECONDS
 
@@ -127,6 +129,7 @@ def find(
 def shrink(case_file: CaseFile, output: Output = None, json: Json = False) -> None:
     """Make the instance of a case smaller and its numbers rounder; its ratio never falls."""
     check_target(output)
+    check_apart({"--output": output}, {"CASE": case_file})
     case = _load(case_file)
     judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
     score = judge.document(case.instance)
@@ -174,6 +177,7 @@ def why(
     from optsched.worst.why import why as changes_of
 
     check_picture(plot)
+    check_apart({"--plot": plot}, {"CASE": case_file})
     case = _load(case_file)
     judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
     with waiting("changing one thing after the other"):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from optsched.document import write_text
+from optsched.document import write_text, written_whole
 from optsched.errors import InputError
 from optsched.evaluation.tables import plain
 
@@ -43,13 +42,8 @@ def write(table: pd.DataFrame, path: Path) -> None:
     if path.suffix == ".csv":
         write_text(path, table.to_csv(index=False))
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        _of_one_type(table).to_parquet(temporary, index=False)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written_whole(path) as place:
+        _of_one_type(table).to_parquet(place, index=False)
 
 
 def _of_one_type(table: pd.DataFrame) -> pd.DataFrame:

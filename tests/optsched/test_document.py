@@ -1,6 +1,8 @@
 """Files are validated at the door, written whole, and errors name the field."""
 
 import json
+import os
+import threading
 
 import covering
 import pytest
@@ -80,6 +82,40 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path):
         write_text(target, "\ud800")
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_link_stays_one_and_the_file_it_names_is_replaced(tmp_path):
+    target, link, dangling = (tmp_path / name for name in ("there.txt", "link", "dangling"))
+    target.write_text("old")
+    link.symlink_to(target)
+    dangling.symlink_to(tmp_path / "new" / "file.txt")
+    for path in (link, dangling):
+        write_text(path, "new")
+        assert path.is_symlink()
+        assert path.read_text() == "new"
+    assert target.read_text() == "new"
+
+
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path):
+    target = tmp_path / "private.txt"
+    target.write_text("old")
+    target.chmod(0o640)
+    write_text(target, "new")
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    heard = []
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "through")
+    reader.join(timeout=10)
+    assert heard == ["through"]
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
 
 
 def test_the_schema_describes_the_fields():

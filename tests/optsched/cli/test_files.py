@@ -1,0 +1,90 @@
+"""Files that commands write: where they may be, and that none takes another's place."""
+
+import json
+import os
+import threading
+
+import pandas as pd
+import pytest
+
+from optsched.cli.console import check_apart
+
+COVER = {"price": [3, 4, 10], "size": [2, 3, 5], "demand": 5}
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    """A folder with an instance, two tables and a study in it, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inst.json").write_text(json.dumps(COVER))
+    (tmp_path / "start.json").write_text('{"taken": [2]}')
+    (tmp_path / "jobs.csv").write_text("release_time\n0\n")
+    (tmp_path / "workers.csv").write_text("server\n0\n")
+    (tmp_path / "study.toml").write_text('[[grid]]\nproblem = "covering"\nheuristics = ["greedy"]')
+    (tmp_path / "link.json").symlink_to("inst.json")
+    return tmp_path
+
+
+TWICE = [
+    ("run covering.greedy inst.json -o inst.json", "--output", "INSTANCE"),
+    ("run covering.greedy inst.json -o link.json", "--output", "INSTANCE"),
+    ("solve covering.knapsack inst.json -o ./inst.json", "--output", "INSTANCE"),
+    ("solve covering.knapsack inst.json -o a.json --proof a.json", "--proof", "--output"),
+    ("solve covering.knapsack inst.json --proof inst.json", "--proof", "INSTANCE"),
+    ("solve covering.knapsack inst.json --start start.json -o start.json", "--output", "--start"),
+    ("import preemptive jobs.csv -o jobs.csv", "--output", "CSV"),
+    ("import preemptive jobs.csv --workers workers.csv -o workers.csv", "--output", "--workers"),
+    ("ratio covering -o rows.csv --plot rows.csv", "--plot", "a file ending in .png"),
+    ("worst covering.greedy -o a.json --store a.json", "--store", "--output"),
+    ("worst shrink case.json -o case.json", "--output", "CASE"),
+    ("worst why case.svg --plot case.svg", "--plot", "CASE"),
+    ("study run study.toml --store study.toml", "--store", "STUDY"),
+    ("study export kept.csv -o kept.csv", "--output", "--store"),
+    ("study report study.toml --store kept.html -o kept.html", "--output", "--store"),
+    ("claims drp -o a.csv --measurements a.csv", "--measurements", "--output"),
+]
+
+
+@pytest.mark.parametrize(("typed", "field", "other"), TWICE, ids=lambda part: part)
+def test_a_file_given_twice_is_refused_before_anything_runs(cli, places, typed, field, other):
+    before = {path: path.read_text() for path in places.iterdir()}
+    result = cli(*typed.split())
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: {field} = ")
+    assert other in result.stderr
+    assert {path: path.read_text() for path in places.iterdir()} == before
+
+
+def test_what_is_no_regular_file_may_be_given_twice(places):
+    pipe = places / "pipe"
+    os.mkfifo(pipe)
+    check_apart({"--output": pipe, "--proof": pipe}, {"INSTANCE": pipe})
+
+
+def test_a_pipe_is_a_target_wherever_it_stands(cli, places):
+    os.mkfifo(places / "pipe")
+    heard = []
+    reader = threading.Thread(target=lambda: heard.append((places / "pipe").read_text()))
+    reader.start()
+    assert cli("generate", "covering", "-o", "pipe").exit_code == 0
+    reader.join(timeout=10)
+    assert set(json.loads(heard[0])) == {"price", "size", "demand"}
+    assert (places / "pipe").is_fifo()
+
+
+def test_a_link_whose_folder_is_none_is_refused(cli, places):
+    (places / "astray.json").symlink_to("inst.json/below.json")
+    result = cli("generate", "covering", "-o", "astray.json")
+    assert result.exit_code == 2
+    assert "can be written" in result.stderr
+
+
+@pytest.mark.parametrize(("ending", "read"), [("csv", pd.read_csv), ("parquet", pd.read_parquet)])
+def test_a_table_is_written_to_the_file_that_a_link_names(cli, places, ending, read):
+    (places / "elsewhere").mkdir()
+    link = places / f"rows.{ending}"
+    link.symlink_to(f"elsewhere/rows.{ending}")
+    done = cli("ratio", "covering", "--seeds", 1, "--heuristics", "greedy", "-o", link)
+    assert done.exit_code == 0, done.stderr
+    assert link.is_symlink()
+    assert len(read(places / "elsewhere" / f"rows.{ending}")) == 1
