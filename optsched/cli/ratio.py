@@ -150,6 +150,8 @@ def ratio(
     cells = varying(table, grid)
     summary = summarise(table, ["heuristic", *cells])
     x = plan.x if plan.x in cells else next(iter(cells), None)
+    if result.interrupted:
+        output, plot = _for_part(output, result.finished), _for_part(plot, result.finished)
     _write(table, x, output, plot)
     if json:
         print_json(
@@ -182,6 +184,18 @@ def _check_files(output: Path | None, plot: Path | None) -> None:
         from optsched.study.export import check_table_file
 
         check_table_file(output)
+
+
+def _for_part(path: Path | None, finished: int) -> Path | None:
+    """Where a table that was interrupted goes: it replaces no other; None: nothing is in it."""
+    if path is None or not finished:
+        if path is not None:
+            say(f"{path} is not written")
+        return None
+    if not path.is_file():
+        return path
+    say(f"{path} stays as it was")
+    return path.with_stem(f"{path.stem}.part")
 
 
 def _write(table: pd.DataFrame, x: str | None, output: Path | None, plot: Path | None) -> None:

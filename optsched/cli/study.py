@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -200,25 +201,26 @@ def report(
     source = store_of(study, store)
     check_apart({"--output": output}, {"STUDY": study, "--store": source})
     from optsched.document import write_text
-    from optsched.study import Store, follow_study, read
+    from optsched.study import Store, follow_study
     from optsched.study.page import study_page
+    from optsched.study.spec import read_title
 
-    title = read(study).title if study.suffix == ".toml" else ""
+    title = read_title(study) if study.suffix == ".toml" else ""
     title = title or study.stem.replace("_", " ")
-    kept_in = "" if store is None else f" --store {store}"
-    again = [
-        *([f"optsched study run {study}{kept_in}"] if study.suffix == ".toml" else []),
-        f"optsched study report {study}{kept_in} -o {output}",
-    ]
+    kept = [study] if store is None else [study, "--store", store]
+    again = [["report", *kept, "-o", output]]
+    if study.suffix == ".toml":
+        again.insert(0, ["run", *kept])
+    commands = [shlex.join(["optsched", "study", *map(str, words)]) for words in again]
     if not follow:
-        with Store.reading(source) as kept, waiting(f"drawing {output}"):
-            write_text(output, study_page(kept, title, again))
+        with Store.reading(source) as known, waiting(f"drawing {output}"):
+            write_text(output, study_page(known, title, commands))
         say(f"wrote {output}")
         return
     for look in follow_study(source, every):
         ended = look.state != "running"
         with waiting(f"drawing {output}"):
-            page = study_page(look.store, title, again, reload=None if ended else every)
+            page = study_page(look.store, title, commands, reload=None if ended else every)
             write_text(output, page)
         told = look.results.progress
         say(f"wrote {output}: {told.finished} of {told.planned} runs")

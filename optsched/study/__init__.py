@@ -33,11 +33,12 @@ from pathlib import Path
 from optsched.errors import InputError
 from optsched.evaluation.runs import ENDS
 from optsched.parallel import Executor, External, Processes, Serial, cores
+from optsched.study.distinct import plan_of_distinct
 from optsched.study.engine import Engine, Keep
 from optsched.study.follow import Look
 from optsched.study.follow import follow as follow_study
 from optsched.study.pace import StudyProgress
-from optsched.study.plan import Exact, StudyGrid, plan
+from optsched.study.plan import Exact, StudyGrid
 from optsched.study.ratio_study import RatioStudy, ratio_study
 from optsched.study.reading import Results
 from optsched.study.spec import Spec, read
@@ -85,7 +86,8 @@ def run_study(
         progress: called at the start and after results.
 
     Raises:
-        InputError: a name, an option or a value that is not known; nothing has run yet.
+        InputError: a name, an option or a value that is not known, or an instance that a grid
+            has twice; nothing has run yet.
         ExecutorLostError: the executor is gone; what had its result is in the store.
         StoreLostError: the store cannot be written any more, as on a full disk; likewise.
         KeyboardInterrupt: as above.
@@ -97,7 +99,7 @@ def run_study(
     for status in retry:
         if status not in ENDS:
             raise InputError.of("retry", status, "a status of runs: " + ", ".join(ENDS))
-    planned = plan(grids)
+    planned = plan_of_distinct(grids)
     with Store.in_memory() if store is None else Store.open(store) as kept:
         kept.forget(retry)
         with closing(Engine(planned, kept, _executor(executor, count), keep).run()) as steps:

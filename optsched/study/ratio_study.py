@@ -13,8 +13,9 @@ from optsched.evaluation.runs import check_names, starts
 from optsched.parallel import Processes, Serial
 from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
+from optsched.study.distinct import plan_of_distinct
 from optsched.study.engine import Engine
-from optsched.study.plan import Exact, StudyGrid, found, plan
+from optsched.study.plan import Exact, StudyGrid, found
 from optsched.study.store import Store
 
 
@@ -78,7 +79,8 @@ def ratio_study(
         progress: called with (instances finished, instances planned, their new rows).
 
     Raises:
-        InputError: a name, an option or a value that is not known; nothing has run yet.
+        InputError: a name, an option or a value that is not known, or an instance that is there
+            twice; nothing has run yet.
     """
     chosen, names = with_heuristics(found(problem), heuristics)
     given = problem if chosen is found(problem) else chosen
@@ -91,7 +93,7 @@ def ratio_study(
     asked = StudyGrid(
         given, grid, (), seeds, names, [exact], bounds, heuristic_limits=heuristic_limits
     )
-    planned = plan([asked])
+    planned = plan_of_distinct([asked])
     rows: dict[int, list[Row]] = {}
     try:
         with Store.in_memory() as store:

@@ -62,6 +62,7 @@ from optsched.errors import FieldProblem, InputError
 from optsched.evaluation.heuristic_run import heuristic_limits
 from optsched.problem import Problem
 from optsched.solvers.options import Options
+from optsched.study.distinct import repeated
 from optsched.study.engine import Keep
 from optsched.study.plan import Exact, StudyGrid, found
 
@@ -122,7 +123,7 @@ class GridDocument(Document):
     x: str | None = Field(None, description="option on the horizontal axis of a preset's pictures")
     preset: str | None = Field(None, description="a study of the problem's own to begin with")
     generator: dict[str, Any] | None = Field(None, description="values by option; lists span")
-    files: list[str] = Field([], description="instance files; * and ** match many")
+    files: list[str] = Field([], min_length=1, description="instance files; * and ** match many")
     seeds: Annotated[
         list[Annotated[int, Field(ge=0)]] | None, BeforeValidator(_as_seeds), Field(min_length=1)
     ] = Field(None, description="instances per cell, or a list of seeds")
@@ -175,6 +176,15 @@ def read(path: str | Path) -> Spec:
     """
     path = Path(path)
     return parse(_decoded(path), path.parent)
+
+
+def read_title(path: str | Path) -> str:
+    """The title of a study file, whose instance files need not be there any more.
+
+    Raises:
+        InputError: see ``read``.
+    """
+    return _validated(_decoded(Path(path))).title
 
 
 def presets(problem: Problem) -> dict[str, GridDocument]:
@@ -258,7 +268,7 @@ def _grid(document: GridDocument, limits: LimitsDocument, folder: Path) -> Study
     exact = document.exact
     if exact is None:
         exact = [ExactDocument(formulation=problem.reference)]
-    return StudyGrid(
+    made = StudyGrid(
         problem=document.problem,
         generator=None if document.generator is None else document.cells,
         files=_files(document.files, folder),
@@ -268,6 +278,9 @@ def _grid(document: GridDocument, limits: LimitsDocument, folder: Path) -> Study
         bounds=document.bounds or (),
         reference=document.reference,
     )
+    if twice := list(repeated(made)):
+        raise InputError(twice)
+    return made
 
 
 def _exact(document: ExactDocument, usual: dict[str, Any]) -> Exact:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from optsched.cli.console import check_apart
+from optsched.study.ratio_study import RatioStudy, ratio_study
 
 COVER = {"price": [3, 4, 10], "size": [2, 3, 5], "demand": 5}
 
@@ -88,3 +89,47 @@ def test_a_table_is_written_to_the_file_that_a_link_names(cli, places, ending, r
     assert done.exit_code == 0, done.stderr
     assert link.is_symlink()
     assert len(read(places / "elsewhere" / f"rows.{ending}")) == 1
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Let a ratio be interrupted when so many of its four instances are measured."""
+
+    def after(count):
+        def stopped(*arguments, progress, **options):
+            def tell(finished, planned, rows):
+                if finished == count:
+                    raise KeyboardInterrupt
+
+            if not count:
+                return RatioStudy([], 4, 0)
+            return ratio_study(*arguments, progress=tell, **options)
+
+        monkeypatch.setattr("optsched.study.ratio_study", stopped)
+
+    return after
+
+
+RATIO = ["ratio", "covering", "--heuristics", "greedy", "--seeds", 4, "--workers", 1]
+
+
+def test_an_interrupted_table_stands_beside_an_older_one(cli, places, interrupted):
+    interrupted(2)
+    (places / "rows.csv").write_text("older")
+    done = cli(*RATIO, "-o", "rows.csv", "--plot", "new.svg")
+    assert done.exit_code == 130
+    assert "rows.csv stays as it was\nwrote rows.part.csv\nwrote new.svg" in done.stderr
+    assert (places / "rows.csv").read_text() == "older"
+    assert len(pd.read_csv(places / "rows.part.csv")) == 2
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_nothing_is_written_of_nothing(cli, places, interrupted, before):
+    interrupted(0)
+    if before:
+        (places / "rows.csv").write_text("older")
+    there = set(places.iterdir())
+    done = cli(*RATIO, "-o", "rows.csv", "--plot", "new.svg")
+    assert done.exit_code == 130
+    assert "rows.csv is not written\nnew.svg is not written" in done.stderr
+    assert set(places.iterdir()) == there

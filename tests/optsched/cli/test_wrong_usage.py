@@ -48,6 +48,7 @@ WRONG = [
     (["check", "covering", "{instance}", "{instance}"], ["taken", "(missing)"]),
     (["ratio", "covering", "--heuristics", "greedy,"], ["greedy,"]),
     (["ratio", "covering", "--items", "4,x"], ["items", "'x'", "integer"]),
+    (["ratio", "covering", "--items", "4,5,4"], ["items[2]", "'4'", "given once"]),
     (["ratio", "covering", "--bounds", "tight"], ["tight", "fractional"]),
     (["ratio", "covering", "--preset", "huge"], ["huge", "tiny"]),
     (["ratio", "covering", "--plot", "picture.doc"], ["picture.doc", ".png"]),

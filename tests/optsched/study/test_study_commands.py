@@ -2,8 +2,10 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pandas as pd
@@ -86,6 +88,23 @@ def test_export_writes_ratios_or_runs(cli, ran, tmp_path, options, lines):
         assert len(table) == lines
         if not options:
             assert tuple(table.columns[: len(FIELDS)]) == FIELDS
+
+
+def test_a_report_needs_no_more_than_the_store(cli, ran, tmp_path):
+    ran.write_text(STUDY.replace("generator = { items = [4, 6] }", 'files = ["gone.json"]'))
+    done = cli("study", "report", ran, "-o", tmp_path / "page.html")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_the_commands_on_a_page_are_quoted(cli, ran, tmp_path):
+    study = ran.rename(tmp_path / "my study.toml")
+    store = ran.with_suffix(".sqlite").rename(tmp_path / "a (1).sqlite")
+    page = tmp_path / "it's.html"
+    assert cli("study", "report", study, "--store", store, "-o", page).exit_code == 0
+    text = unescape(page.read_text())
+    kept = [str(study), "--store", str(store)]
+    assert shlex.join(["optsched", "study", "run", *kept]) in text
+    assert shlex.join(["optsched", "study", "report", *kept, "-o", str(page)]) in text
 
 
 def test_a_failure_makes_a_no_and_is_shown(cli, study):

@@ -7,7 +7,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.problem import problem
-from optsched.study import run_study
+from optsched.study import StudyGrid, ratio_study, run_study
 from optsched.study.plan import plan
 from optsched.study.spec import parse, presets, read
 
@@ -111,6 +111,21 @@ def test_what_is_left_out_is_all_heuristics_and_the_reference(file):
         ('[[grid]]\nproblem = "covering"\nseeds = [-1]', ["grid[0].seeds[0]", "-1"]),
         ('[[grid]]\nproblem = "covering"\nseed = 1', ["grid[0].seed", "seeds, heuristics"]),
         ('[[grid]]\nproblem = "covering"\nfiles = ["*.jsn"]', ["grid[0].files[0]", "*.jsn"]),
+        ('[[grid]]\nproblem = "covering"\nseeds = [0, 1, 0, 1]', ["grid[0].seeds[2]", "0", "once"]),
+        ('[[grid]]\nproblem = "covering"\nseeds = []', ["grid[0].seeds", "[]"]),
+        ('[[grid]]\nproblem = "covering"\nfiles = []', ["grid[0].files", "[]"]),
+        (
+            '[[grid]]\nproblem = "covering"\nfiles = ["study.toml", "./*.toml"]',
+            ["grid[0].files[1]", "study.toml", "once"],
+        ),
+        (
+            '[[grid]]\nproblem = "covering"\ngenerator = { items = [3, 4, 3] }',
+            ["grid[0].items[2]", "3", "once"],
+        ),
+        (
+            '[[grid]]\nproblem = "covering"\ngenerator = { items = [] }',
+            ["grid[0].items", "[]", "one value or more"],
+        ),
         (
             '[[grid]]\nproblem = "covering"\nexact = [{ formulation = "knapsack", limit = 1 }]',
             ["grid[0].exact[0].limit", "time_limit"],
@@ -178,6 +193,26 @@ def test_a_solve_that_would_not_heed_a_limit_is_refused_before_anything_runs():
     text = {"problem": "covering", "exact": ["cutting"], "limits": {"time_limit": 1}}
     with pytest.raises(InputError, match=r"exact\[0\] = 1.0: cutting does not honour time_limit"):
         plan(parse({"grid": [text]}, Path()).grids)
+
+
+def test_an_instance_counts_once_however_its_options_are_written():
+    with pytest.raises(InputError, match=r"instance = 'items=3,seed=0': given once"):
+        ratio_study("covering", {"items": ["3", "3.0"]}, ["greedy"])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seeds": (4, 4)}, r"seeds\[1\] = 4: given once"),
+        ({"seeds": iter((4, 4))}, r"seeds\[1\] = 4: given once"),
+        ({"seeds": ()}, "seeds = .*one value or more"),
+        ({"generator": {"items": ()}}, "items = .*one value or more"),
+        ({"files": ["a.json", "./a.json"]}, r"files\[1\] = './a.json': given once"),
+    ],
+)
+def test_what_counts_twice_is_refused_from_python_too(change, said):
+    with pytest.raises(InputError, match=said):
+        run_study([StudyGrid("covering", **change)], workers=1)
 
 
 def test_every_mistake_of_a_file_is_told_at_once():

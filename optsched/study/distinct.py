@@ -1,0 +1,52 @@
+"""Plans whose instances differ: one that counts twice makes every interval too narrow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import FieldProblem, InputError
+from optsched.study.plan import Plan, StudyGrid, plan
+
+
+def plan_of_distinct(grids: Sequence[StudyGrid]) -> Plan:
+    """The plan of some grids; see ``plan``.
+
+    Raises:
+        InputError: what ``plan`` refuses, or an instance that a grid has twice.
+    """
+    problems: list[FieldProblem] = []
+    grids = [replace(grid, seeds=list(grid.seeds)) for grid in grids]  # read more than once
+    for number, grid in enumerate(grids):
+        place = f"grid[{number}]." if len(grids) > 1 else ""
+        problems += [replace(one, field=place + one.field) for one in repeated(grid)]
+    if problems:
+        raise InputError(problems)
+    whole = plan(grids)
+    known = Counter((case.grid, case.name, case.seed) for case in whole.cases)
+    for (_, name, _), times in known.items():
+        if times > 1:  # "3" and "3.0" may be one value
+            raise InputError.of("instance", name, "given once, however its options are written")
+    return whole
+
+
+def repeated(grid: StudyGrid) -> Iterator[FieldProblem]:
+    """Lists of a grid with nothing in them, and what stands in one twice."""
+    seeds = list(grid.seeds)
+    yield from _refused("seeds", seeds, seeds)
+    for name, values in (grid.generator or {}).items():
+        yield from _refused(name, list(values), values)
+    if grid.files:
+        places = [str(Path(file).resolve()) for file in grid.files]
+        yield from _refused("files", places, [str(file) for file in grid.files])
+
+
+def _refused(field: str, values: list[Any], written: Sequence[Any]) -> Iterator[FieldProblem]:
+    if not values:
+        yield FieldProblem(field, [], "one value or more")
+    twice = next((i for i, value in enumerate(values) if value in values[:i]), None)
+    if twice is not None:
+        yield FieldProblem(f"{field}[{twice}]", written[twice], "given once: it is there before")
