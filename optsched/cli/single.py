@@ -273,14 +273,19 @@ def verify(
         with waiting("checking every node in exact arithmetic"):
             verdict = check_proof(found, instance, document)
     except ProofError as why:
-        said, proven, numbers = f"not proven: {why}", False, dict[str, float]()
+        said, proven, facts = f"not proven: {why}", False, dict[str, Any]()
     else:
         said, proven = verdict.sentence(found.sense), verdict.closed
-        numbers = {"bound": float(verdict.bound), "cost": verdict.cost}
+        facts = {
+            "formulation": f"{found.name}.{verdict.formulation}",
+            "bound": float(verdict.bound),
+            "cost": verdict.cost,
+        }
     if json:
-        print_json({"proven": proven, **numbers, "unit": found.unit, "message": said})
+        print_json({"proven": proven, **facts, "unit": found.unit, "message": said})
     else:
-        console().print(said, markup=False)
+        of = f" ({facts['formulation']})" if facts else ""
+        console().print(said + of, markup=False, soft_wrap=True)
     raise typer.Exit(YES if proven else NO)
 
 

@@ -50,8 +50,10 @@ def test_the_command_line_proves_and_verifies(cli, knapsack, tmp_path):
     result = cli("verify", str(knapsack), str(proof))
     assert result.exit_code == 0, result.stderr
     assert "no schedule costs less than 7, and this one costs 7" in result.stdout
+    assert "(covering.knapsack)" in result.stdout
     said = json.loads(cli("verify", str(knapsack), str(proof), "--json").stdout)
     assert said["proven"]
+    assert said["formulation"] == "covering.knapsack"
     assert (said["bound"], said["cost"]) == (7.0, 7.0)
 
 
