@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from optsched.cli.console import (
+    INTERRUPTED,
     NO,
     YES,
     Json,
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0
 """Wall time of a search where nothing else is said."""
+
+HURRIED = 0.5
+"""Wall seconds that a proof may take after an interrupt."""
 
 SHOWN = 15
 """Changes listed for people."""
@@ -84,7 +90,8 @@ def find(
     Options of the problem's generator (--jobs 5) say what instances there are. The case that is
     written shows that the worst ratio is at least so large; a worse instance may exist. Of
     preemptive.any_online the ratio is the price of being online where jobs may stop coming after
-    any moment: every online algorithm has at least that.
+    any moment: every online algorithm has at least that. Ctrl-C ends the search with the case that
+    it has so far; with --store the same command goes on from there.
     """
     from optsched.parallel import cores
     from optsched.study.store import Store
@@ -119,11 +126,14 @@ def find(
             progress=tell,
         )
     judge, space = _judge(found.name, call, options, reference)
-    document, score = search.document, search.score
-    if shrink:
-        document, score = _shrunk(judge, space, document, score)
+    document, interrupted = search.document, search.interrupted
+    if interrupted:
+        say(f"interrupted: what {search.evaluated} candidates show is written as it is")
+    elif shrink:
+        document, interrupted = _shrunk(judge, space, document, search.score)
     facts = SearchFacts(seed=seed, evaluated=search.evaluated, seconds=search.seconds)
-    _show(_case(judge, space, options, document, facts), output, json)
+    make = partial(_case, judge, space, options, document, facts)
+    _finish(make, interrupted, output, json)
 
 
 def shrink(case_file: CaseFile, output: Output = None, json: Json = False) -> None:
@@ -135,8 +145,9 @@ def shrink(case_file: CaseFile, output: Output = None, json: Json = False) -> No
     score = judge.document(case.instance)
     if score is None:
         raise InputError.of("instance", judge.failure or "refused", "one that has a ratio")
-    document, _ = _shrunk(judge, space, case.instance, score)
-    _show(_case(judge, space, case.generator, document, case.search), output, json)
+    document, interrupted = _shrunk(judge, space, case.instance, score)
+    make = partial(_case, judge, space, case.generator, document, case.search)
+    _finish(make, interrupted, output, json)
 
 
 def check(case_file: CaseFile, json: Json = False) -> None:
@@ -220,22 +231,47 @@ def _judge(
     return hunt.judge(hunt.seeds() if seeds is None else seeds), hunt.space()
 
 
-def _shrunk(judge: Judge, space: Space, document: Any, score: Score) -> tuple[Any, Score]:
+def _shrunk(judge: Judge, space: Space, document: Any, score: Score) -> tuple[Any, bool]:
+    """The smallest instance reached, and whether that was where an interrupt came."""
     from optsched.worst.shrink import shrink as shrunk
 
-    with waiting("making it small"):
-        return shrunk(judge, space, document, score)
+    reached = [document]
+    try:
+        with waiting("making it small"):
+            shrunk(judge, space, document, score, progress=lambda one, _: reached.append(one))
+    except KeyboardInterrupt:
+        say("interrupted: it is written as small as it is")
+        return reached[-1], True
+    return reached[-1], False
+
+
+def _finish(
+    make: Callable[[bool], Case | PriceCase], interrupted: bool, output: Path | None, json: bool
+) -> None:
+    """Make a case, write and show it; an interrupt before or meanwhile makes it a hurry."""
+    try:
+        case = make(interrupted)
+    except KeyboardInterrupt:
+        if interrupted:
+            raise
+        say("interrupted: it is written without waiting for a proof")
+        case, interrupted = make(True), True
+    _show(case, output, json)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _case(
-    judge: Judge, space: Space, generator: Any, document: Any, search: Any
+    judge: Judge, space: Space, generator: Any, document: Any, search: Any, hurry: bool
 ) -> Case | PriceCase:
-    from optsched.worst.case import make_case
+    """The case; in a hurry, with the proof that is found at once, if any is."""
+    from optsched.worst.case import PROOF_SECONDS, make_case
     from optsched.worst.pricing import PriceJudge, make_price_case
 
     make = make_price_case if isinstance(judge, PriceJudge) else make_case
+    seconds = HURRIED if hurry else PROOF_SECONDS
     with waiting("proving what was found"):
-        return make(judge, space, generator, document, search=search)
+        return make(judge, space, generator, document, search=search, proof_seconds=seconds)
 
 
 def _facts(case: Case | PriceCase) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -81,6 +81,8 @@ class Search:
     seconds: float
     history: Sequence[tuple[int, float]] = ()
     """Candidates so far, and the worst ratio until then."""
+    interrupted: bool = False
+    """Whether it was stopped before its end."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,8 @@ def worst(
 ) -> Search:
     """Look for an instance on which a heuristic's ratio is large.
 
-    What is found is a lower end: the worst instance is at least as bad.
+    What is found is a lower end: the worst instance is at least as bad. An interrupt (Ctrl-C) ends
+    the search with what the chains that have ended found.
 
     Args:
         problem: its name, or the problem itself.
@@ -178,20 +181,26 @@ def worst(
     Raises:
         InputError: a name or option that is not known, a budget below one, or no instance at all
             on which heuristic and reference have a ratio.
+        KeyboardInterrupt: before anything was found.
     """
     hunt = _hunt(problem, heuristic, generator or {}, reference, time_limit)
     if (evaluations is None) == (seconds is None):
         raise InputError.of("evaluations", evaluations, "either evaluations or seconds")
     if evaluations is not None and evaluations < 1:
         raise InputError.of("evaluations", evaluations, "an integer >= 1")
-    if seconds is not None and not seconds > 0:
-        raise InputError.of("seconds", seconds, "a number > 0")
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise InputError.of("seconds", seconds, "a finite number > 0")
     began = time.monotonic()
     with Store.in_memory() if store is None else nullcontext(store) as kept:
         best: Search | None = None
-        for best in _chains(hunt, evaluations, seconds, seed, workers, kept, began):
-            if progress is not None:
-                progress(best)
+        try:
+            for best in _chains(hunt, evaluations, seconds, seed, workers, kept, began):
+                if progress is not None:
+                    progress(best)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            best = replace(best, interrupted=True)
     assert best is not None
     return best
 

@@ -2,6 +2,7 @@
 ``solver_models``, which several test files share."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +19,23 @@ sys.path[:0] = [PLUGIN, str(Path(__file__).parent)]
 def plugin_environment() -> dict[str, str]:
     """Environment in which a child process finds the third-party problem."""
     return {**os.environ, "PYTHONPATH": PLUGIN}
+
+
+@pytest.fixture
+def command(plugin_environment):
+    """Start ``optsched`` as a process."""
+
+    def start(*arguments):
+        return subprocess.Popen(
+            [sys.executable, "-c", "from optsched.cli import main; main()", *map(str, arguments)],
+            env=plugin_environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    return start
 
 
 @pytest.fixture

@@ -2,12 +2,16 @@
 
 import json
 import math
+import os
+import signal
+from importlib import import_module
 from pathlib import Path
 
 import covering
 import numpy as np
 import pytest
 
+from optsched.cli.console import cell
 from optsched.document import load, parse, save
 from optsched.errors import InputError
 from optsched.evaluation.runs import instance_rng
@@ -103,7 +107,9 @@ def test_a_heuristic_that_draws_lots_counts_by_its_mean():
         ({}, "either evaluations or seconds"),
         ({"evaluations": 5, "seconds": 1.0}, "either evaluations or seconds"),
         ({"evaluations": 0}, "an integer >= 1"),
-        ({"seconds": 0.0}, "a number > 0"),
+        ({"seconds": 0.0}, "a finite number > 0"),
+        ({"seconds": math.inf}, "a finite number > 0"),
+        ({"seconds": math.nan}, "a finite number > 0"),
     ],
 )
 def test_a_budget_is_one_of_two_and_positive(budget, said):
@@ -206,6 +212,72 @@ def test_the_command_line_finds_checks_and_explains(cli, tmp_path):
     assert json.loads(smaller.stdout)["ratio_low"] >= load(Case, path).ratio_low * (1 - 1e-9)
     path.write_text(path.read_text().replace('"cost": ', '"cost": 1'), encoding="utf-8")
     assert cli("worst", "check", path).exit_code == 1
+
+
+def interrupting(function, times=1):
+    """The function, interrupted at its first calls."""
+    calls = []
+
+    def call(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) <= times:
+            raise KeyboardInterrupt
+        return function(*arguments, **options)
+
+    return call
+
+
+SHORT = ["worst", "covering.greedy", "--items", 4, "--evaluations", 60, "--workers", 1]
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("optsched.worst.shrink.shrink", "as small as it is"),
+        ("optsched.worst.case.make_case", "without waiting for a proof"),
+    ],
+)
+def test_an_interrupt_after_the_search_leaves_a_case(cli, tmp_path, monkeypatch, place, said):
+    room, _, name = place.rpartition(".")
+    module = import_module(room)
+    monkeypatch.setattr(module, name, interrupting(getattr(module, name)))
+    path = tmp_path / "case.json"
+    done = cli(*SHORT, "-o", path)
+    assert done.exit_code == 130
+    assert said in done.stderr
+    assert cli("worst", "check", path).exit_code == 0
+
+
+def test_an_interrupted_search_writes_what_it_has_found(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr("optsched.cli.worst.cell", interrupting(cell))  # once a chain has ended
+    path = tmp_path / "case.json"
+    done = cli(*SHORT, "-o", path)
+    assert done.exit_code == 130
+    assert "interrupted: what 30 candidates show is written" in done.stderr
+    assert load(Case, path).search.evaluated == 30
+    assert cli("worst", "check", path).exit_code == 0
+
+
+def test_a_search_interrupted_before_it_has_found_anything_is_an_interrupt(monkeypatch):
+    monkeypatch.setattr("optsched.worst.search._anneal", interrupting(None))
+    with pytest.raises(KeyboardInterrupt):
+        worst("covering", "greedy", {"items": 4}, evaluations=60)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_ends_a_search_with_a_case(command, tmp_path, workers):
+    path = tmp_path / "case.json"
+    process = command(
+        *("worst", "covering.greedy", "--items", 5, "--seconds", 60, "--workers", workers),
+        *("-o", path),
+    )
+    while "worst so far" not in process.stderr.readline():
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert load(Case, path).sentence in " ".join(out.split())
 
 
 @pytest.fixture(scope="module")
