@@ -183,7 +183,7 @@ def _rows(
     for index in range(len(table)):
         row: dict[str, Any] = {}
         for target, values in cells.items():
-            value, field = _value(values.iloc[index]), fields.get(_plain(target))
+            value, field = _value(values, index), fields.get(_plain(target))
             if value is None:
                 continue
             if target.endswith("]"):
@@ -223,11 +223,22 @@ def _column(table: pd.DataFrame, source: str) -> pd.Series[Any]:
         raise InputError.of("column", source, "numbers, and a factor that is one") from None
 
 
-def _value(cell: Any) -> Any:
-    """A cell as JSON has it; None where it is empty."""
+def _value(column: pd.Series[Any], row: int) -> Any:
+    """A cell as JSON has it; None where it is empty.
+
+    Raises:
+        InputError: it is a list in brackets that is not JSON.
+    """
+    cell = column.iloc[row]
     value = cell.item() if isinstance(cell, np.generic) else cell
     if isinstance(value, str):
-        return json.loads(value) if re.fullmatch(r"\s*\[.*\]\s*", value) else value
+        if not re.fullmatch(r"\s*\[.*\]\s*", value):
+            return value
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError) as error:
+            allowed = f'a list such as "[1, 2]" in JSON ({error})'
+            raise InputError.of(f"{column.name} in row {row + 1}", value, allowed) from None
     if isinstance(value, float):
         if value != value:
             return None

@@ -221,7 +221,7 @@ class Instance(Declared):
         meaning="its type",
     )  # fmt: skip
     ps_server: Integers = declare(
-        "parameter_servers", file="parameter_servers[].server", default=(),
+        "parameter_servers", file="parameter_servers[].server", default=(), required=True,
         index_of="edge_servers", meaning="its edge server",
     )  # fmt: skip
     ps_type: Integers = declare(

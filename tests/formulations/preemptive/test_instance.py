@@ -143,6 +143,15 @@ def test_a_system_of_the_cloud_alone_is_an_instance() -> None:
     assert_same(instance, parse(Instance, json.loads(dumps(instance))))
 
 
+def test_a_parameter_server_stands_somewhere_and_their_list_may_be_left_out() -> None:
+    data = good()
+    data["parameter_servers"] = [{"server": 1}, {"type": 0}]
+    with pytest.raises(InputError, match=r"parameter_servers\[1\]\.server = '\(missing\)'"):
+        parse(Instance, data)
+    del data["parameter_servers"], data["ps_eligible"]
+    assert parse(Instance, data).parameter_servers == 0
+
+
 def put(data: Any, path: str, value: Any) -> None:
     """Set the value at a dotted path."""
     *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]

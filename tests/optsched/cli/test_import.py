@@ -82,6 +82,15 @@ def test_what_cannot_be_imported_is_named_and_nothing_is_written(cli, files, mor
         assert word in done.stderr.replace("\n", " ")
 
 
+def test_a_list_in_a_cell_that_is_not_json_is_named_by_row_and_column(cli, files):
+    table = files / "jobs.csv"
+    table.write_text(table.read_text().replace("30,30,2,3", '30,30,"[1, a]",3'))
+    done = imported(cli, files, "--edge-servers", 2, "--workers", '[{"server": 0}]')
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: edge in row 2 = '[1, a]': a list such as")
+    assert not (files / "inst.json").exists()
+
+
 def test_an_empty_cell_leaves_a_field_to_its_default():
     table = pd.read_csv(pd.io.common.StringIO(JOBS)).assign(gang_size=[2, None])
     table["upload_delay_cloud"] = [1, 2]
