@@ -240,7 +240,11 @@ def answer(
     except (InputError, ModelError):  # ModelError includes what a solver does not support
         raise
     except Exception as failure:
-        return SolverResult(Status.ERROR, message=f"{type(failure).__name__}: {failure}")
+        from optsched.solvers.isolation import lacks_memory
+
+        said = f"{type(failure).__name__}: {failure}"
+        limit = Limit.MEMORY if lacks_memory(said) else None
+        return SolverResult(Status.ERROR, limit=limit, message=said)
 
 
 def _asked(

@@ -32,6 +32,30 @@ class Scripted:
         return self.answer
 
 
+class Raising(Scripted):
+    """A back end that fails."""
+
+    def __init__(self, failure: Exception) -> None:
+        self.failure = failure
+
+    def solve(self, compiled, options, start) -> SolverResult:
+        raise self.failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "limit"),
+    [
+        (ImportError("_core.so: failed to map segment from shared object"), Limit.MEMORY),
+        (MemoryError(), Limit.MEMORY),
+        (ImportError("no module of that name"), None),
+    ],
+)
+def test_a_failure_for_want_of_memory_is_the_memory_limit(failure, limit):
+    solution = solve_directly(nine("minimise"), Raising(failure), Options())
+    assert (solution.status, solution.limit) == (Status.ERROR, limit)
+    assert str(failure) in solution.message
+
+
 def nine(sense: str) -> Model:
     """One variable, whose cost is 9 times itself."""
     m = Model()
