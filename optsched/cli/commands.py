@@ -24,13 +24,19 @@ UsageError: Any = typer.BadParameter.__bases__[0]
 class Commands(TyperGroup):
     """Turns what a user can mend into a message and exit status 2, without a traceback."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            _refuse_usage(error, ctx)
+            raise  # which is help
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except UsageError as error:
-            if type(error).__name__ == "NoArgsIsHelpError":
-                raise
-            _refuse([_sentence(error)])
+            _refuse_usage(error, ctx)
+            raise  # which is help
         except (InputError, ModelError) as error:
             _refuse(str(error).splitlines())
         except KeyboardInterrupt:
@@ -40,6 +46,13 @@ class Commands(TyperGroup):
             raise  # the reader has left, and the frame around us ends in silence
         except OSError as error:
             _refuse([str(error)])
+
+
+def _refuse_usage(error: Any, context: Any) -> None:
+    """End with what the parser says, unless that is the help of a command without arguments."""
+    if type(error).__name__ != "NoArgsIsHelpError":
+        error.ctx = error.ctx or context
+        _refuse([_sentence(error)])
 
 
 def _refuse(sentences: Sequence[str]) -> None:
@@ -64,7 +77,8 @@ def _sentence(error: Any) -> str:
         return str(FieldProblem(name, typed, allowed(error.message)))
     said = error.format_message().rstrip(".")
     commands = getattr(getattr(context, "command", None), "commands", None)
-    there_are = f"; there are {', '.join(commands)}" if commands else ""
+    option = type(error).__name__ == "NoSuchOption"
+    there_are = f"; there are {', '.join(commands)}" if commands and not option else ""
     return f"{said}{there_are}; {help_}"
 
 
@@ -82,7 +96,11 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta["typed"] = tuple(args)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            error.ctx = error.ctx or ctx  # the parser leaves out whose option lacks its value
+            raise
 
 
 class WithGeneratorOptions(Command):

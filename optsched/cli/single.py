@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from optsched.problem import Problem
     from optsched.violation import Violation
 
+_NO_PROOF = "must be a proof that 'solve --proof' wrote: the file holds something else"
+
 SHOWN = 20
 """Violations listed for people."""
 
@@ -192,7 +194,7 @@ def solve(
         stop=stop,
         log=log and not json,
     )
-    formulation.check_honoured(solver, options, start)
+    formulation.check_honoured(solver, options, None if start is None else str(start))
     check_solver(solver or formulation.solver)
     if output is not None and formulation.relaxation:
         raise InputError.of("--output", str(output), f"{call} is a relaxation: it has no schedule")
@@ -204,7 +206,7 @@ def solve(
     if proof is not None:
         proven_by(found, call)
     instance = load(found.instance_type, instance_file)
-    first = None if start is None else load(found.schedule_type, start)
+    first = None if start is None else _start(found, instance, start)
     answer = _stoppable(
         lambda: found.solve(call, instance, solver=solver, options=options, start=first),
         stop,
@@ -225,6 +227,24 @@ def solve(
             lambda: _write_proof(found, call, instance, answer, time_limit, proof), None, "proving"
         )
     raise typer.Exit(YES if accepted else NO)
+
+
+def _start(found: Problem, instance: Any, path: Path) -> Any:
+    """The schedule to start from, granted what a heuristic made it with, such as its speed.
+
+    Raises:
+        InputError: it is of another instance.
+    """
+    from optsched.document import load
+    from optsched.problem import granted_check_options
+    from optsched.violation import describe
+
+    schedule = load(found.schedule_type, path)
+    violations = found.check(instance, schedule, **granted_check_options(found, schedule))
+    if violations:
+        allowed = f"a feasible schedule of this instance: it {describe(violations)}"
+        raise InputError.of("--start", str(path), allowed)
+    return schedule
 
 
 def _write_proof(
@@ -267,6 +287,8 @@ def verify(
     document = read_json(proof_file)
     if not isinstance(document, dict):
         raise InputError.of("file", str(proof_file), "must hold a proof")
+    if "problem" not in document:
+        raise InputError.of("format", document.get("format", "(missing)"), _NO_PROOF)
     found = problem(str(document.get("problem")))
     instance = load(found.instance_type, instance_file)
     try:

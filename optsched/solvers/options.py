@@ -73,8 +73,8 @@ class Options:
             value = getattr(self, name)
             if not (value >= 0 and math.isfinite(value)):
                 problems.append(FieldProblem(name, value, "a finite number >= 0"))
-        if self.threads < 1:
-            problems.append(FieldProblem("threads", self.threads, "an integer >= 1"))
+        if not 1 <= self.threads < 2**31:
+            problems.append(FieldProblem("threads", self.threads, "an integer >= 1 and < 2^31"))
         if self.profile not in PROFILES:
             allowed = "one of " + ", ".join(PROFILES)
             problems.append(FieldProblem("profile", self.profile, allowed))

@@ -89,6 +89,14 @@ def test_solve_takes_build_options_and_a_start(said, instance, schedule):
     assert answer["objective"] == 14
 
 
+def test_a_start_is_checked_against_the_instance(cli, instance, schedule):
+    schedule.write_text('{"taken": [1, 7]}')
+    refused = cli("solve", "covering.knapsack", instance, "--start", schedule)
+    assert refused.exit_code == 2
+    assert "--start = " in refused.stderr
+    assert "a feasible schedule of this instance: it breaks (1) by 2" in refused.stderr
+
+
 def test_an_infeasible_instance_is_a_no(said, tmp_path):
     path = tmp_path / "impossible.json"
     path.write_text('{"price": [3], "size": [2], "demand": 5}')
@@ -231,23 +239,6 @@ def test_options_come_as_pairs_as_equations_or_alone():
 
 
 # as a process of its own
-
-
-@pytest.fixture
-def command(plugin_environment):
-    """Start ``optsched`` as a process."""
-
-    def start(*arguments):
-        return subprocess.Popen(
-            [sys.executable, "-c", "from optsched.cli import main; main()", *map(str, arguments)],
-            env=plugin_environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
-    return start
 
 
 def test_a_process_keeps_standard_output_for_the_answer(command):

@@ -26,6 +26,9 @@ WRONG = [
     (["ratio", "covering", "--first-seed", "-1"], ["--first-seed", "-1", "equal to 0"]),
     (["ratio", "covering", "--prove", "-1"], ["--prove", "-1", "equal to 0"]),
     (["study", "run", "{study}", "--executor", "cloud"], ["--executor", "cloud", "'dask'"]),
+    (["--nope"], ["No such option", "--nope", "--help"]),
+    (["study", "--nope"], ["No such option", "--nope", "study --help"]),
+    (["ratio", "covering", "--heuristics"], ["--heuristics", "requires", "ratio --help"]),
     # names
     (["generate", "uncovering"], ["uncovering", "covering"]),
     (["generate", "covering", "--items", "0"], ["items", "0", "greater than or equal to 1"]),
@@ -73,6 +76,15 @@ WRONG = [
     (["generate", "covering", "--prices", "[3]"], ["prices", "required"]),
     (["generate", "covering", "-o", "{folder}"], ["file", "can be written"]),
     (["solve", "covering.knapsack", "{instance}", "--threads", "0"], ["threads", "0", ">= 1"]),
+    (
+        ["solve", "covering.knapsack", "{instance}", "--threads", "100000000000000"],
+        ["error: threads", "100000000000000", "< 2^31"],
+    ),
+    (["worst", "covering.greedy", "--seconds", "inf"], ["seconds", "inf", "finite"]),
+    (
+        ["solve", "covering.knapsack", "{instance}", "--start", "{schedule}"],
+        ["--start", "schedule.json", "breaks (1)"],
+    ),
     (["solve", "covering.knapsack", "{instance}", "--memory-limit", "0"], ["memory_limit", "> 0"]),
     (["solve", "covering.knapsack", "{instance}", "--gap", "-1"], ["gap", "-1"]),
     (["run", "covering.greedy(epsilon=x)", "{instance}"], ["epsilon", "'x'", "number"]),
@@ -106,6 +118,8 @@ WRONG = [
     (["study", "run", "{instance}"], ["instance.json", "is not TOML"]),
     (["check", "covering", "{empty}", "{schedule}"], ["empty.csv", "is not JSON"]),
     (["verify", "{instance}", "{absent}"], ["absent.json", "cannot be read"]),
+    (["verify", "{instance}", "{schedule}"], ["format", "(missing)", "must be a proof"]),
+    (["verify", "{instance}", "{batch}"], ["format", "optsched/batch/instance", "be a proof"]),
     (["solve", "covering.knapsack", "{broken}"], ["broken.json", "not JSON"]),
     (["solve", "preemptive.problem_4", "{batch}"], ["optsched/batch/instance", "preemptive"]),
     (["worst", "check", "{batch}"], ["optsched/batch/instance", "worst-case"]),
@@ -124,7 +138,7 @@ def places(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wrong")
     texts = {
         "instance": '{"price": [3, 4, 10], "size": [2, 3, 5], "demand": 5}',
-        "schedule": '{"taken": [1], "speed": 2.0}',
+        "schedule": '{"taken": [0], "speed": 2.0}',
         "broken": '{"price": [3,',
         "batch": json.dumps({"format": "optsched/batch/instance", "version": 1, "jobs": [{}] * 90}),
         "study": '[[grid]]\nproblem = "covering"\nheuristics = ["greedy"]\n',
