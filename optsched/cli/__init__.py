@@ -110,8 +110,8 @@ _add(
 )
 _add(
     single.solve,
-    "optsched solve preemptive.problem_4 inst.json --time-limit 60 -o schedule.json",
-    "optsched solve preemptive.problem_2 inst.json --solver cpsat --start schedule.json --json",
+    "optsched solve preemptive.problem_2_compact inst.json --time-limit 60 -o schedule.json",
+    "optsched solve preemptive.problem_2_compact inst.json --start schedule.json --json",
     part=ONE,
 )
 _add(
