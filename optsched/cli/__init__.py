@@ -12,7 +12,18 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli import catalogue, certify, claims, online, ratio, single, study, watch, worst
+from optsched.cli import (
+    catalogue,
+    certify,
+    claims,
+    making,
+    online,
+    ratio,
+    single,
+    study,
+    watch,
+    worst,
+)
 from optsched.cli.commands import Command, Commands, FindByDefault, OfArrivals, WithGeneratorOptions
 
 
@@ -95,13 +106,13 @@ _add(
 _add(catalogue.solvers, "optsched solvers", "optsched solvers --json", part=LOOK)
 _add(catalogue.schema, "optsched schema preemptive > schema.json", part=LOOK)
 _add(
-    single.generate,
+    making.generate,
     "optsched generate preemptive --jobs 10 --seed 1 -o inst.json",
     generator=True,
     part=ONE,
 )
 _add(
-    single.import_,
+    making.import_,
     "optsched schema preemptive --fields",
     "optsched import preemptive jobs.csv --column release_time=submitted_s/3600 "
     "--edge-servers 2 --workers workers.csv -o inst.json",

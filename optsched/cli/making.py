@@ -1,0 +1,95 @@
+"""Commands that make instance files: ``generate`` and ``import``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optsched.cli.console import Json, Output, Seed, check_apart, check_target, print_json, say
+from optsched.cli.names import ProblemName, extra_options, named_files
+from optsched.cli.progress import waiting
+from optsched.errors import InputError
+
+
+def generate(
+    context: typer.Context,
+    problem_name: ProblemName,
+    seed: Seed = 0,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """Make a random instance; the same seed and options give the same instance."""
+    from optsched.document import dumps, save
+    from optsched.evaluation.runs import instance_rng
+    from optsched.problem import problem
+
+    typed = extra_options(context.args, problem_name)
+    found = problem(problem_name)
+    options = found.generator_call(typed)
+    check_target(output)
+    check_apart({"--output": output}, named_files(typed))
+    with waiting(f"generating an instance of {problem_name}"):
+        instance = found.generate(instance_rng(seed), **options)
+    if output is None:
+        typer.echo(dumps(instance))
+        return
+    save(instance, output)
+    facts = {"problem": problem_name, "seed": seed, "options": options, "file": str(output)}
+    if json:
+        print_json(facts)
+    else:
+        say(f"wrote {output}")
+
+
+def import_(
+    context: typer.Context,
+    problem_name: ProblemName,
+    table: Annotated[
+        Path, typer.Argument(metavar="CSV", help="Table, a line per job.", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write.", show_default=False)
+    ],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=COLUMN",
+            help='Where a field is, with a factor to its unit: "release_time=submitted_s/3600".',
+            show_default=False,
+        ),
+    ] = None,
+    entries: Annotated[str, typer.Option(help="What a line of the table is.")] = "jobs",
+    json: Json = False,
+) -> None:
+    """Make an instance file from a table of your own.
+
+    Fields are those that "optsched schema PROBLEM --fields" lists, in its units. Whatever else the
+    file says is an option: a list as a CSV file (--workers workers.csv, whose column "count" may
+    stand for equal lines), as JSON, or as a number of entries (--edge-servers 3); a single field
+    as its value (--slot-hours 0.5).
+    """
+    from optsched.document import save
+    from optsched.importing import read_table, typed
+    from optsched.problem import problem
+
+    found = problem(problem_name)
+    more = extra_options(context.args, problem_name)
+    check_target(output)
+    check_apart({"--output": output}, {"CSV": table, **named_files(more)})
+    rest = {name: typed(text) for name, text in more.items()}
+    columns = dict(_equation(text) for text in column or ())
+    instance = found.instance_from(read_table(table), columns, entries=entries, **rest)
+    save(instance, output)
+    if json:
+        print_json({"problem": problem_name, "file": str(output)})
+    else:
+        say(f"wrote {output}")
+
+
+def _equation(text: str) -> tuple[str, str]:
+    field, equals, column = text.partition("=")
+    if not (field.strip() and equals and column.strip()):
+        raise InputError.of("--column", text, "must read FIELD=COLUMN")
+    return field.strip(), column.strip()
