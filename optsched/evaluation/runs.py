@@ -51,6 +51,9 @@ PROVEN = "proven"
 UNPROVEN = "not proven"
 """Status of one that was not; it says nothing against the optimum."""
 
+NO_OPTIMUM = "no optimum to prove"
+"""What an unproven one says where the solve it is of has ended without an optimum."""
+
 DONE = "done"
 """Status of a heuristic whose schedule passes the checker, of a bound that was computed, and of
 what was measured."""
@@ -209,7 +212,7 @@ class InstanceRunner:
         from optsched.evaluation.proofs import proven_bound
 
         if claim is None:
-            return MethodRun(UNPROVEN, message="no optimum to prove")
+            return MethodRun(UNPROVEN, message=NO_OPTIMUM)
         seconds = None if method.options is None else method.options.time_limit
         began = time.perf_counter()
         try:

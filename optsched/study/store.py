@@ -25,7 +25,7 @@ from typing import Any, Self
 from pydantic_core import to_jsonable_python
 
 from optsched.errors import InputError
-from optsched.evaluation.runs import MethodRun
+from optsched.evaluation.runs import NO_OPTIMUM, MethodRun
 from optsched.solvers.solution import Moment, Status
 from optsched.study.layout import Layout, Made, PlannedInstance, RunKey, groupable
 from optsched.study.plan import Asked, Plan, Recipe, found, settings
@@ -50,7 +50,7 @@ CREATE TABLE instances (
     message TEXT NOT NULL, took REAL NOT NULL
 );
 CREATE TABLE methods (
-    key TEXT PRIMARY KEY,      -- digest of everything that follows
+    key TEXT PRIMARY KEY,      -- digest of everything that follows; of a proof, of its solve too
     problem TEXT NOT NULL, kind TEXT NOT NULL, call TEXT NOT NULL, solver TEXT,
     start TEXT NOT NULL, settings TEXT NOT NULL, versions TEXT NOT NULL
 );
@@ -359,8 +359,10 @@ class Store:
     def forget(self, statuses: Iterable[str]) -> int:
         """Drop runs that ended so, and instances that could not be made where "error" is named.
 
+        A proof that had no optimum goes with its solve, which may find one now.
+
         Returns:
-            How many were dropped.
+            How many were dropped, such proofs not counted.
         """
         dropped = 0
         with self.writing():
@@ -368,6 +370,8 @@ class Store:
                 dropped += self._sql.execute("DELETE FROM runs WHERE status = ?", [status]).rowcount
                 if status == Status.ERROR:
                     dropped += self._sql.execute("DELETE FROM instances WHERE digest = ''").rowcount
+            if dropped:
+                self._sql.execute("DELETE FROM runs WHERE message = ?", [NO_OPTIMUM])
         return dropped
 
 

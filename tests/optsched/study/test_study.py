@@ -244,6 +244,14 @@ def test_runs_that_failed_are_computed_again_when_asked(studied):
     assert studied(grid, retry=["error", "violated"])[0] == 12
 
 
+def test_a_proof_that_had_no_optimum_is_looked_for_again_with_its_solve(studied):
+    exact = [Exact("knapsack(spare=1e6)", prove=5.0)]
+    grid = replace(SMALL, heuristics=["greedy"], bounds=[], exact=exact)
+    assert studied(grid)[0] == 18
+    assert studied(grid, retry=["infeasible"])[0] == 12
+    assert studied(grid)[0] == 0
+
+
 def test_a_generator_that_crashes_is_told_in_every_row(studied):
     def broken(rng, **options):
         raise OverflowError("too many items")
