@@ -1,14 +1,14 @@
-"""What a release must pass beyond ``make test``: ``nox -s tests-3.12``, ``nox -s package``.
+"""What a release must pass beyond ``make test``: ``nox -s tests-3.12``, ``package``, ``lowest``.
 
-Tried so far: ``package`` on 3.11, where ``make test`` runs the tests. On 3.12 and 3.13 nothing has
-been tried; a session without its interpreter is skipped.
+Tried so far: ``package`` and ``lowest`` on 3.11, where ``make test`` runs the tests. On 3.12 and
+3.13 nothing has been tried; a session without its interpreter is skipped.
 """
 
 from pathlib import Path
 
 import nox
 
-nox.options.sessions = ["package", "tests"]
+nox.options.sessions = ["package", "lowest", "tests"]
 nox.options.error_on_missing_interpreters = False
 
 
@@ -16,6 +16,14 @@ nox.options.error_on_missing_interpreters = False
 def tests(session: nox.Session) -> None:
     """The whole suite; what follows ``--`` goes to pytest."""
     session.install("-e", ".[dev]")
+    session.run("python", "-m", "pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session(python="3.11")
+def lowest(session: nox.Session) -> None:
+    """The whole suite with the lowest version declared of everything."""
+    session.install("uv>=0.5")
+    session.run("uv", "pip", "install", "--resolution", "lowest-direct", "-e", ".[dev,docs]")
     session.run("python", "-m", "pytest", "-n", "auto", *session.posargs)
 
 
