@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from optsched.methods import Answer
 from optsched.model import Model
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Listener, Moment, Progress
-from optsched.solvers.trajectory import raised
+from optsched.solvers.trajectory import heard, raised
 
 NEAR = 10_000
 """Slots: releases before it, and gaps shorter than it, are left as they are."""
@@ -94,11 +93,12 @@ class Calendar:
 
             def earlier(value: Any) -> Any:
                 if isinstance(value, Options):
-                    return replace(value, on_progress=told_more(value.on_progress, added))
+                    hear = heard(value.on_progress, lambda moment: raised(moment, added))
+                    return replace(value, on_progress=hear)
                 return value.later(-off) if isinstance(value, self.schedule_type) else value
 
-            told = {name: earlier(value) for name, value in options.items()}
-            return self._back(function(near, *map(earlier, rest), **told), off, added)
+            named = {name: earlier(value) for name, value in options.items()}
+            return self._back(function(near, *map(earlier, rest), **named), off, added)
 
         call.without_calendar = True  # type: ignore[attr-defined]
         return call
@@ -121,18 +121,6 @@ class Calendar:
         value = None if one.objective is None else one.objective + added
         bound = None if one.bound is None else one.bound + added
         made = None if found.schedule is None else found.schedule.later(off)
-        told = tuple(raised(moment, added) for moment in one.trajectory)
-        solution = replace(one, objective=value, bound=bound, trajectory=told)
+        moments = tuple(raised(moment, added) for moment in one.trajectory)
+        solution = replace(one, objective=value, bound=bound, trajectory=moments)
         return replace(found, solution=solution, schedule=made)
-
-
-def told_more(listener: Listener | None, added: float) -> Listener | None:
-    """A listener to a solve whose objective is smaller by so much."""
-    if listener is None:
-        return None
-
-    def hear(progress: Progress) -> object:
-        _, bound, objective = raised(Moment(0.0, progress.bound, progress.objective), added)
-        return listener(replace(progress, bound=bound, objective=objective))
-
-    return hear

@@ -27,7 +27,7 @@ from optsched.solvers.solution import Limit, Moment, Solution, Status
 from optsched.solvers.splitting import JudgedPoint, split_solve
 from optsched.solvers.tightening import bounded_by, is_bounded, tightened
 from optsched.solvers.tolerances import with_warning
-from optsched.solvers.trajectory import in_terms_of, in_units_of, recorded, trajectory, unscaled
+from optsched.solvers.trajectory import heard, in_terms_of, recorded, trajectory, unscaled
 from optsched.solvers.watchdog import is_large, watched
 
 AGREEMENT = 1e-6
@@ -233,7 +233,7 @@ def answer(
             return _asked(engine, compiled, options, start)
         gap = options.absolute_gap * scale
         scaled = replace(compiled, cost=scale * compiled.cost, offset=scale * compiled.offset)
-        hear = in_units_of(scale, options.on_progress)
+        hear = heard(options.on_progress, lambda moment: unscaled(moment, scale))
         rescaled = replace(options, absolute_gap=gap, on_progress=hear)
         result = _asked(engine, scaled, rescaled, start)
         return _unscaled(result, scale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from optsched.clock import Clock
@@ -192,13 +193,13 @@ def in_terms_of(form: MatrixForm, options: Options, began: float) -> Options:
     return replace(options, on_progress=hear)
 
 
-def in_units_of(scale: float, listener: Listener | None) -> Listener | None:
-    """A listener to a solver that was given ``scale`` times the objective."""
+def heard(listener: Listener | None, change: Callable[[Moment], Moment]) -> Listener | None:
+    """A listener to a solver that was given another objective, whose moments are changed back."""
     if listener is None:
         return None
 
     def hear(progress: Progress) -> object:
-        _, bound, objective = unscaled(Moment(0.0, progress.bound, progress.objective), scale)
+        _, bound, objective = change(Moment(0.0, progress.bound, progress.objective))
         return listener(replace(progress, bound=bound, objective=objective))
 
     return hear
