@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,10 @@ def repeated(grid: StudyGrid) -> Iterator[FieldProblem]:
 def _refused(field: str, values: list[Any], written: Sequence[Any]) -> Iterator[FieldProblem]:
     if not values:
         yield FieldProblem(field, [], "one value or more")
-    twice = next((i for i, value in enumerate(values) if value in values[:i]), None)
-    if twice is not None:
-        yield FieldProblem(f"{field}[{twice}]", written[twice], "given once: it is there before")
+    known: set[Hashable] = set()  # seeds may be a hundred thousand
+    for i, value in enumerate(values):
+        key = value if isinstance(value, Hashable) else repr(value)
+        if key in known:
+            yield FieldProblem(f"{field}[{i}]", written[i], "given once: it is there before")
+            return
+        known.add(key)
