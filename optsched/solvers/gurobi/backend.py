@@ -213,7 +213,8 @@ def _build(environment: Any, compiled: MatrixForm, costs: bool) -> _Built:
     for sense, chosen, side in sides:
         which = np.flatnonzero(chosen)
         if len(which):
-            handle = model.addMConstr(rows.matrix[which], columns, sense, side[which])
+            matrix: Any = rows.matrix[which]  # gurobipy's types know dense ones alone
+            handle = model.addMConstr(matrix, columns, sense, side[which])
             added.append((handle, which))
     for block in compiled.nonlinear:
         if isinstance(block, SpecialOrdered):
