@@ -1,8 +1,7 @@
 """What a release must pass beyond ``make test``: ``nox -s tests-3.12``, ``package``, ``lowest``.
 
-Tried so far, on 3.11, where ``make test`` runs the tests: ``package``, and of ``lowest`` the tests
-that had failed with older versions. On 3.12 and 3.13 nothing has been tried; a session without its
-interpreter is skipped.
+Tried so far, on 3.11, where ``make test`` runs the tests: ``package`` and ``lowest``. On 3.12 and
+3.13 nothing has been tried; a session without its interpreter is skipped.
 """
 
 from pathlib import Path
