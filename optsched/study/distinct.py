@@ -49,8 +49,17 @@ def _refused(field: str, values: list[Any], written: Sequence[Any]) -> Iterator[
         yield FieldProblem(field, [], "one value or more")
     known: set[Hashable] = set()  # seeds may be a hundred thousand
     for i, value in enumerate(values):
-        key = value if isinstance(value, Hashable) else repr(value)
+        key = _key(value)
         if key in known:
             yield FieldProblem(f"{field}[{i}]", written[i], "given once: it is there before")
             return
         known.add(key)
+
+
+def _key(value: object) -> Hashable:
+    """What equal values have in common; one that cannot be hashed is known by its text."""
+    try:
+        hash(value)
+    except TypeError:
+        return type(value), repr(value)
+    return value

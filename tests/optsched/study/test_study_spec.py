@@ -207,6 +207,7 @@ def test_an_instance_counts_once_however_its_options_are_written():
         ({"seeds": iter((4, 4))}, r"seeds\[1\] = 4: given once"),
         ({"seeds": ()}, "seeds = .*one value or more"),
         ({"generator": {"items": ()}}, "items = .*one value or more"),
+        ({"generator": {"items": [(3, [4]), (3, [4])]}}, r"items\[1\] = .*: given once"),
         ({"files": ["a.json", "./a.json"]}, r"files\[1\] = './a.json': given once"),
     ],
 )
