@@ -76,10 +76,9 @@ class CoveringSets(NamedTuple):
         of_set = of_set.reshape(-1)
         price = np.full(len(parts), np.inf)
         np.minimum.at(price, of_set, self.price)
-        where, which = np.nonzero(parts[:, 1:])
-        of_job = np.bincount(parts[:, 0], minlength=len(self.first) - 1)
-        size = np.bincount(where, minlength=len(parts))
-        return CoveringSets(parts[:, 0], _starts(of_job), _starts(size), at[which], price), of_set
+        held = np.zeros((len(parts), len(servers)), dtype=np.int64)
+        held[:, at] = parts[:, 1:]
+        return joined_sets(parts[:, 0], price, held, len(self.first) - 1), of_set
 
 
 def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSets:
@@ -108,6 +107,24 @@ def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSe
         _starts([len(s) for s in servers]),
         np.concatenate([np.zeros(0, dtype=np.int64), *servers]),
         np.concatenate(prices),
+    )
+
+
+def joined_sets(job: Integers, price: Floats, held: Integers, jobs: int) -> CoveringSets:
+    """Sets by the servers that they hold.
+
+    Args:
+        job: of each set, ascending, shape (sets,).
+        price: of each set, shape (sets,).
+        held: 1 for the servers of each set, shape (sets, servers).
+        jobs: their number.
+    """
+    return CoveringSets(
+        job,
+        _starts(np.bincount(job, minlength=jobs)),
+        _starts(held.sum(axis=1)),
+        np.nonzero(held)[1],
+        price,
     )
 
 

@@ -60,6 +60,19 @@ def problem_22_projected(instance: Instance, *, angles: int = ANGLES, covers: bo
     return _with_cones(model, instance)
 
 
+def problem_5_among(instance: Instance, admit: Booleans, allowed: Booleans) -> Model:
+    """[P4] for jobs that are given, on pairs that are given.
+
+    Args:
+        instance: the system.
+        admit: y_k, shape (jobs,).
+        allowed: pairs that may be used, shape (pairs,).
+    """
+    model = _with_cones(tangent_model(instance, allowed=allowed), instance)
+    model.add("chosen", model["y"] == admit.astype(float))
+    return model
+
+
 def _with_cones(model: Model, instance: Instance) -> Model:
     """The tangent model and what it is tangent to."""
     a, b, c = (

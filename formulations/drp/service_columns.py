@@ -40,6 +40,24 @@ class Use(NamedTuple):
     """Of every node of the jobs it trains."""
 
 
+class Charges(NamedTuple):
+    """What prices of the rows make everything cost."""
+
+    rent: Floats
+    """Of each service on each server, shape (services, servers)."""
+    pair: Floats
+    """Of what each pair takes, shape (pairs,)."""
+    storage: float
+    """Of all rows on storage together."""
+    loads: float
+    """Of all other rows together."""
+
+    @property
+    def total(self) -> float:
+        """Of all that servers have."""
+        return self.storage + self.loads
+
+
 class ServiceColumns:
     """Rows, columns and pricing; the objective is the number of jobs, negated."""
 
@@ -104,6 +122,17 @@ class ServiceColumns:
         use = Use(np.unique(server[trained]), chosen)
         self._known[service, use.placed.tobytes(), chosen.tobytes()] = use
         return Priced([self.column(service, use)], bound=bound)
+
+    def charges(self, prices: Floats) -> Charges:
+        """Costs at prices of the rows, those on storage first, as a relaxation returns them."""
+        servers = self.instance.num_servers
+        own = len(prices) - self.weights.shape[0] * servers
+        paid = np.maximum(-prices, 0.0)
+        rent = np.zeros((servers, self.instance.num_services))
+        np.add.at(rent, self.storage.server[:own], paid[:own, None] * self.storage.counts[:own])
+        of_pair = paid[own:].reshape(-1, servers)[:, self.instance.pair_server]
+        pair = (self.weights * of_pair).sum(axis=0)
+        return Charges(rent.T, pair, float(paid[:own].sum()), float(paid[own:].sum()))
 
     def solve(self, options: GenerationOptions) -> ColumnSolution:
         """The relaxation with the rows there are, beginning with every column met before."""

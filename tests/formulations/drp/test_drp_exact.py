@@ -10,11 +10,11 @@ from hypothesis import given
 
 from formulations.drp import DSRP, PROBLEM
 from formulations.drp.decode import encode_services, schedule_of
-from formulations.drp.exact import promising
 from formulations.drp.generator import generate
 from formulations.drp.job_insertion import Insertion
 from formulations.drp.packing import Choice, rounded
 from formulations.drp.projected import problem_22_projected
+from formulations.drp.service_search import promising
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -48,7 +48,7 @@ def test_a_start_survives_a_time_limit_that_leaves_nothing_else():
 
 
 def test_without_time_to_choose_the_relaxations_own_jobs_are_packed(monkeypatch):
-    monkeypatch.setattr("formulations.drp.exact.CHOICE_SECONDS", 1e-3)
+    monkeypatch.setattr("formulations.drp.target_search.CHOICE_SECONDS", 1e-3)
     instance = generate(np.random.Generator(np.random.PCG64(0)), jobs=40)
     options = Options(time_limit=5, absolute_gap=1.0)
     answer = PROBLEM.solve("problem_5_projected", instance, options=options)

@@ -1,0 +1,180 @@
+"""The relaxation at a node of the tree: few sets and rows in a program, prices of all sets.
+
+What is proven rests on prices alone, whatever a solver's tolerance:
+
+    jobs <= sum of prices of rows + sum over jobs of max over its sets of 1 - price of the set,
+
+where the maximum counts as at least 0 for jobs that need not be trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from formulations.drp.burden_rows import BurdenRows, RowsChosen
+from formulations.drp.instance import Booleans, Floats, Integers
+from formulations.drp.set_branching import Node, Relaxed, SetBranching
+from optsched.decomposition.packing_program import PackingPoint, PackingProgram
+
+SAFE = 1e-6
+"""By which a bound has to lie below a whole number to prove that it cannot be reached."""
+BROKEN = 1e-3
+"""Violation from which on a known row is given to a program."""
+COLUMNS_AT_ONCE, ROWS_AT_ONCE = 150, 30
+"""Given to a program before it is solved again."""
+CLOSE = 0.5
+"""Part of what may be lost up to which a set stays in the programs of children."""
+MISSED = 1e-6
+"""Of a job that must be trained, from which on it is not."""
+_MARGIN = 1e-6  # worth from which on a column is missing
+_CHOSEN = 1e-9  # weight from which on a set is chosen in part
+
+
+class UnsolvedError(Exception):
+    """A program that the solver does not solve."""
+
+
+class Proven(NamedTuple):
+    """What prices of rows prove."""
+
+    bound: float
+    """On the number of jobs."""
+    cost: Floats
+    """Of each set, shape (sets,)."""
+    lost: Floats
+    """By how much the bound falls if the job of a set has to use it, shape (sets,)."""
+
+
+class SetRelaxation:
+    """Solves nodes, one after the other."""
+
+    def __init__(self, rows: BurdenRows, branching: SetBranching, target: int) -> None:
+        """Prepare.
+
+        Args:
+            rows: of servers; more come as points violate them.
+            branching: knows what sets hold.
+            target: jobs wanted.
+        """
+        self.program = PackingProgram()
+        self.goal = target - SAFE
+        """Nodes whose bound lies below end."""
+        self._rows, self._branching, self._target = rows, branching, target
+
+    def solve(
+        self, node: Node, rounds: int, violated: float, go_on: Callable[[], bool]
+    ) -> Relaxed | None:
+        """Add columns and rows until the relaxation needs no more, or prices prove its end.
+
+        Args:
+            node: of the tree.
+            rounds: of new rows for configurations of servers.
+            violated: by which a point has to violate them.
+            go_on: looked at between two solves.
+
+        Returns:
+            None where no schedule of the node trains as many jobs; and, whatever that means, once
+            it is not to go on.
+
+        Raises:
+            UnsolvedError: the solver fails.
+        """
+        must, jobs = node.must, len(node.must)
+        sets = self._branching.narrowed(node.sets, must, self._target)
+        if sets is None:
+            return None
+        columns, rows = self._enter(node, sets), node.rows
+        interest = self.goal + node.urgent * int(must.sum())
+        while go_on():
+            point = self.program.solve(interest)
+            paid, owed = point.duals[jobs:], point.duals[:jobs]
+            proven = self._proven(sets, must, rows, paid)
+            if proven.bound < self.goal:
+                return None
+            kept = proven.lost <= proven.bound - self.goal
+            sets, cost, lost = sets[kept], proven.cost[kept], proven.lost[kept]
+            missing = self._missing(sets, node.worth, cost, owed, columns)
+            if len(missing):
+                self.program.add_columns(*self._columns(missing, rows, node.worth))
+                columns = np.concatenate([columns, missing])
+                continue
+            if not point.optimal:
+                if interest == -np.inf:
+                    raise UnsolvedError
+                interest = -np.inf  # worth fell, and prices do not prove it: to the end
+                continue
+            trained = np.bincount(self._branching.job[columns], point.weights, jobs)
+            if (must & (trained < 1.0 - MISSED)).any():
+                node = replace(node, urgent=10.0 * node.urgent)
+                self.program.price(node.worth[self._branching.job[columns]])
+                interest = self.goal + node.urgent * int(must.sum())
+                continue
+            chosen = np.flatnonzero(point.weights > _CHOSEN)
+            weight = self._rows.weighed(columns[chosen], point.weights[chosen])
+            new = self._rows.broken(weight, rows, ROWS_AT_ONCE, BROKEN)
+            if not len(new.server) and rounds > 0:
+                rounds -= 1
+                new = self._rows.cut(weight, violated)
+            if not len(new.server):
+                near = sets[lost <= CLOSE * (proven.bound - self.goal)]
+                return self._relaxed(proven.bound, sets, near, node, columns, point, rows)
+            self.program.add_rows(self._rows.coefficients(new, columns).tocsr())
+            rows = rows.plus(new)
+        return None
+
+    def _enter(self, node: Node, sets: Integers) -> Integers:
+        """Put a node's program in the place of the last one; its columns."""
+        kept = np.flatnonzero(np.isin(node.columns, sets))
+        columns, basis = node.columns[kept], node.basis
+        if basis is not None:
+            basis = basis.part(kept, np.arange(len(basis.rows)))
+        self.program.enter(*self._columns(columns, node.rows, node.worth), basis)
+        return columns
+
+    def _columns(
+        self, sets: Integers, rows: RowsChosen, worth: Floats
+    ) -> tuple[Floats, sp.csc_array]:
+        """Worth and coefficients: a row for each job, then those of servers."""
+        job, count = self._branching.job[sets], len(sets)
+        once = sp.csc_array((np.ones(count), (job, np.arange(count))), shape=(len(worth), count))
+        matrix = sp.vstack([once, self._rows.coefficients(rows, sets)], format="csc")
+        return worth[job], matrix
+
+    def _proven(self, sets: Integers, must: Booleans, rows: RowsChosen, paid: Floats) -> Proven:
+        """What prices prove of all schedules on some sets."""
+        job, cost = self._branching.job[sets], self._rows.cost(sets, rows, paid)
+        most = np.where(must, -np.inf, 0.0)
+        np.maximum.at(most, job, 1.0 - cost)
+        return Proven(float(paid.sum() + most.sum()), cost, most[job] - (1.0 - cost))
+
+    def _missing(
+        self, sets: Integers, worth: Floats, cost: Floats, owed: Floats, columns: Integers
+    ) -> Integers:
+        """Sets that the program lacks and is worse without, the best ones."""
+        job = self._branching.job[sets]
+        gain = worth[job] - cost - owed[job]
+        found = np.flatnonzero((gain > _MARGIN) & ~np.isin(sets, columns))
+        return sets[found[np.argsort(-gain[found], kind="stable")[:COLUMNS_AT_ONCE]]]
+
+    def _relaxed(
+        self,
+        bound: float,
+        sets: Integers,
+        near: Integers,
+        node: Node,
+        columns: Integers,
+        point: PackingPoint,
+        rows: RowsChosen,
+    ) -> Relaxed:
+        """What the tree needs to know."""
+        branching = self._branching
+        share = np.zeros((len(node.must), branching.held.shape[1]))
+        np.add.at(share, branching.job[columns], point.weights[:, None] * branching.held[columns])
+        return Relaxed(
+            bound, share, sets, near, node.must, columns, point.weights, rows, node.urgent
+        )

@@ -1,0 +1,185 @@
+"""A linear program whose columns and rows come and go: most worth, at most 1 in every row.
+
+Made for trees: a program is entered anew at every node, with the basis that its parent ended with,
+so that nodes know nothing of each other and few columns and rows are held at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from optsched.model import Model
+from optsched.model.expression import Floats
+from optsched.solvers.highs.backend import load, refuse
+from optsched.solvers.options import Options
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Where an optimum lies."""
+
+    columns: list[Any]
+    """Status of each column, HiGHS's own."""
+    rows: list[Any]
+
+    def part(self, columns: Indices, rows: Indices) -> Basis:
+        """Of some columns and rows."""
+        return Basis([self.columns[c] for c in columns], [self.rows[r] for r in rows])
+
+    def loose(self) -> NDArray[np.bool_]:
+        """Rows that it does not hold tight, shape (rows,)."""
+        import highspy
+
+        basic = highspy.HighsBasisStatus.kBasic
+        return np.array([status == basic for status in self.rows], dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class PackingPoint:
+    """What a solve ended with."""
+
+    value: float
+    """Worth; where the solve was cut short, no less than the optimum's."""
+    weights: Floats
+    """Of each column, shape (columns,); of no use where it was cut short."""
+    duals: Floats
+    """At least 0, shape (rows,). Any such prices bound the optimum."""
+    optimal: bool
+    """False: the worth fell to what is of no interest, or a limit came first."""
+
+
+class PackingProgram:
+    """max worth x over A x <= 1 and x >= 0, by HiGHS's dual simplex method."""
+
+    def __init__(self) -> None:
+        empty = Model("packing").compile()
+        refuse(empty)  # a version of HiGHS known to answer wrongly
+        self._engine = load(empty, Options(extra={"presolve": "off"}))
+        self._worth: Floats = np.zeros(0)
+
+    def enter(self, worth: Floats, matrix: sp.csc_array, basis: Basis | None = None) -> None:
+        """Put a program in the place of the last one.
+
+        Args:
+            worth: of each column, shape (columns,).
+            matrix: A, shape (rows, columns).
+            basis: to start from; it need not be one of this program.
+        """
+        import highspy
+
+        rows, columns = matrix.shape
+        self._worth = worth
+        self._engine.passModel(
+            columns, rows, matrix.nnz, int(highspy.MatrixFormat.kColwise), 1, 0.0, -worth,
+            np.zeros(columns), np.full(columns, np.inf), np.full(rows, -np.inf), np.ones(rows),
+            matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
+            np.zeros(columns, dtype=np.int32),
+        )  # fmt: skip
+        if basis is not None:
+            self._set(basis, alien=True)
+
+    def add_columns(self, worth: Floats, matrix: sp.csc_array) -> None:
+        """Columns at the end, of shape (rows, columns)."""
+        columns = len(worth)
+        self._worth = np.concatenate([self._worth, worth])
+        self._engine.addCols(
+            columns, -worth, np.zeros(columns), np.full(columns, np.inf), matrix.nnz,
+            matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
+        )  # fmt: skip
+
+    def add_rows(self, matrix: sp.csr_array) -> None:
+        """Rows at the end, of shape (rows, columns)."""
+        rows = matrix.shape[0]
+        self._engine.addRows(
+            rows, np.full(rows, -np.inf), np.ones(rows), matrix.nnz,
+            matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
+        )  # fmt: skip
+
+    @property
+    def basis(self) -> Basis:
+        """That of the last solve."""
+        found = self._engine.getBasis()
+        return Basis(list(found.col_status), list(found.row_status))
+
+    def _set(self, basis: Basis, alien: bool) -> None:
+        import highspy
+
+        given = highspy.HighsBasis()
+        given.col_status, given.row_status = basis.columns, basis.rows
+        given.valid, given.alien = True, alien
+        self._engine.setBasis(given)
+
+    def solve(
+        self, least: float = -math.inf, steps: int | None = None, seconds: float = math.inf
+    ) -> PackingPoint:
+        """Optimise from the last basis.
+
+        Args:
+            least: an optimum of less worth is of no interest.
+            steps: most of the simplex method.
+            seconds: limit on the wall.
+        """
+        import highspy
+
+        engine, facts = self._engine, highspy.HighsModelStatus
+        engine.setOptionValue("objective_bound", -least if math.isfinite(least) else math.inf)
+        engine.setOptionValue("simplex_iteration_limit", 2**31 - 1 if steps is None else steps)
+        engine.setOptionValue("time_limit", min(engine.getRunTime() + max(seconds, 1e-3), 1e30))
+        if engine.run() == highspy.HighsStatus.kError:  # its threads were set up otherwise
+            highspy.Highs.resetGlobalScheduler(True)
+            engine.clearSolver()
+            engine.run()
+        solution, ending = engine.getSolution(), engine.getModelStatus()
+        value = -engine.getInfo().objective_function_value
+        if ending == facts.kObjectiveBound:
+            value = least
+        weights, duals = np.array(solution.col_value), np.array(solution.row_dual)
+        return PackingPoint(
+            value, np.maximum(weights, 0.0), np.maximum(-duals, 0.0), ending == facts.kOptimal
+        )
+
+    def tried(
+        self,
+        basis: Basis,
+        forbidden: Indices,
+        dearer: Indices,
+        worth: float,
+        least: float,
+        steps: int,
+    ) -> float:
+        """About the worth without some columns; the program is afterwards as it was.
+
+        Args:
+            basis: to start from, of this program.
+            forbidden: columns that are left out.
+            dearer: columns that are worth something else meanwhile.
+            worth: what these are worth.
+            least: as for ``solve``.
+            steps: as for ``solve``; the fewer, the higher is what is returned.
+        """
+        engine, before = self._engine, self._worth[dearer]
+        nothing, columns = np.zeros(len(forbidden)), forbidden.astype(np.int32)
+        engine.changeColsBounds(len(columns), columns, nothing, nothing)
+        self._price(dearer, np.full(len(dearer), worth))
+        self._set(basis, alien=False)
+        value = self.solve(least, steps).value
+        engine.changeColsBounds(len(columns), columns, nothing, nothing + np.inf)
+        self._price(dearer, before)
+        return value
+
+    def price(self, worth: Floats) -> None:
+        """Change what every column is worth, shape (columns,)."""
+        self._worth = worth
+        self._price(np.arange(len(worth)), worth)
+
+    def _price(self, columns: Indices, worth: Floats) -> None:
+        if len(columns):
+            self._engine.changeColsCost(len(columns), columns.astype(np.int32), -worth)

@@ -1,0 +1,116 @@
+"""What a server may bear of jobs together, beside enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+from drp_cases import examples
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from formulations.drp.configurations import SAFE, bears, configuration_row, heaviest
+from formulations.drp.loads import server_load_factor
+
+NOTHING = np.zeros(4)
+
+
+@st.composite
+def servers(draw):
+    """Burdens of a few jobs on one server: where those of a job begin, sizes, loads."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    count = rng.integers(0, 4, draw(st.integers(1, 5)))
+    first = np.concatenate([[0], np.cumsum(count)])
+    size = np.repeat(rng.uniform(0.05, 0.7, len(count)), count)
+    a, b = rng.uniform(0, 0.5, (2, first[-1]))
+    load = np.column_stack([rng.uniform(0, 0.6, first[-1]), a, b, np.sqrt(a * b)])
+    return first, size, load, rng
+
+
+def configurations(first, size, load):
+    """All of them, as rows of 0 and 1."""
+    options = [[None, *range(a, b)] for a, b in itertools.pairwise(first.tolist())]
+    found = []
+    for choice in itertools.product(*options):
+        held = [i for i in choice if i is not None]
+        inbound, *rest = load[held].sum(axis=0)
+        full = max(size[held].sum(), inbound, server_load_factor(*rest))
+        if full <= 1 + SAFE:
+            found.append(np.isin(np.arange(len(size)), held).astype(float))
+    return np.array(found)
+
+
+@given(servers())
+@examples(150)
+def test_the_heaviest_configuration_is_that_of_enumeration(case):
+    first, size, load, rng = case
+    weight = rng.uniform(-0.3, 1.0, len(size))
+    value, chosen = heaviest(weight, first, size, load, 0.0, NOTHING)
+    every = configurations(first, size, load)
+    assert value == pytest.approx((every @ np.maximum(weight, 0)).max(initial=0.0), abs=1e-8)
+    assert value == pytest.approx(weight @ chosen)
+    assert (every == chosen).all(axis=1).any()
+
+
+@given(servers())
+@examples(60)
+def test_what_a_server_bears_already_leaves_less(case):
+    first, size, load, rng = case
+    weight, stored = rng.uniform(0, 1, len(size)), 0.4
+    loaded = np.array([0.3, 0.2, 0.2, 0.2])
+    value, chosen = heaviest(weight, first, size, load, stored, loaded)
+    best = 0.0
+    for one in configurations(first, size, load):
+        inbound, *rest = loaded + one @ load
+        if max(stored + one @ size, inbound, server_load_factor(*rest)) <= 1 + SAFE:
+            best = max(best, float(one @ weight))
+    assert value == pytest.approx(best, abs=1e-8)
+    assert value == pytest.approx(weight @ chosen)
+
+
+@given(servers(), st.sampled_from([0.0, 0.02]))
+@examples(150)
+def test_a_row_holds_for_every_configuration_and_the_point_violates_it(case, least):
+    first, size, load, rng = case
+    lightest = np.full((len(first) - 1, 4), np.inf)
+    np.minimum.at(lightest, np.repeat(np.arange(len(first) - 1), np.diff(first)), load)
+    point = rng.uniform(0, 1, len(size)) * (rng.random(len(size)) < 0.7)
+    every = configurations(first, size, load)
+    worth, row = configuration_row(point, first, size, load, lightest, least)
+    # the most that any row is violated by
+    most = -linprog(-point, A_ub=every, b_ub=np.ones(len(every))).fun if len(size) else 0.0
+    if worth == 0.0:
+        assert not row.any()
+        assert most <= 1 + least + 1e-4
+        return
+    assert worth > 1 + least
+    assert worth - 1e-4 <= most
+    assert (row >= 0).all()
+    assert (every @ row).max() <= 1 + 1e-7
+    assert row @ point >= worth - 1e-9
+
+
+def test_a_burden_that_asks_no_less_counts_as_much():
+    # job 0 in two ways, the second of which is not chosen, fits beside job 1 in neither
+    first, size = np.array([0, 2, 3]), np.array([0.6, 0.6, 0.6])
+    load = np.array([[0.1, 0, 0, 0], [0.2, 0, 0, 0], [0.1, 0, 0, 0]])
+    lightest = load[[0, 2]]
+    _, row = configuration_row(np.array([0.8, 0.0, 0.8]), first, size, load, lightest, 0.02)
+    assert row == pytest.approx([1, 1, 1])
+
+
+def test_a_job_that_is_not_there_counts_what_is_left_beside_the_others():
+    # two of three services fit; the third is as large as they are
+    first, size, load = np.arange(4), np.full(3, 0.6), np.zeros((3, 4))
+    _, row = configuration_row(np.array([0.8, 0.8, 0.0]), first, size, load, load, 0.02)
+    assert row == pytest.approx([1, 1, 1], abs=1e-8)
+
+
+@pytest.mark.parametrize(("beyond", "allowed"), [(0.5 * SAFE, True), (2 * SAFE, False)])
+def test_a_server_is_too_full_from_the_tolerance_on(beyond, allowed):
+    full = 1 + beyond
+    assert bears(np.array([full, 0, 0, 0])) is allowed
+    assert bears(np.array([0, full, 0, 0])) is allowed
+    one = np.array([0, 1])
+    value, _ = heaviest(np.ones(1), one, np.array([full]), np.zeros((1, 4)), 0.0, NOTHING)
+    assert (value == 1) is allowed

@@ -1,0 +1,245 @@
+"""The tree over sets of servers: its sets, its rows, and what it decides, beside enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+from brute_force import optimum
+from drp_cases import SHARED, examples, instances, system
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formulations.drp import near_sets as near
+from formulations.drp.burden_rows import BurdenRows
+from formulations.drp.check import check_dsrp
+from formulations.drp.decode import schedule_of
+from formulations.drp.near_sets import near_sets
+from formulations.drp.node_placement import place_nodes
+from formulations.drp.projected import ANGLES
+from formulations.drp.service_columns import ServiceColumns
+from formulations.drp.set_tree import End, set_tree
+from optsched.decomposition import GenerationOptions
+from optsched.solvers.options import Options
+
+OWN = {"jobs": 4, "servers": 3, "most_nodes": 3, "storage": True}
+"""Of ``instances``: a service for every job of its own."""
+
+
+def always():
+    return True
+
+
+def enough(bounds):
+    """Ten rounds of rows."""
+    return len(bounds) < 10
+
+
+def tree_for(instance, target, prices=None, place=None):
+    """The tree at prices of the relaxation over whole services, or at others."""
+    columns = ServiceColumns(instance, ANGLES)
+    if prices is None:
+        prices = columns.solve(GenerationOptions()).prices
+
+    def placing(sets, chosen):
+        return place_nodes(instance, sets, chosen, Options())
+
+    return set_tree(instance, columns, prices, target, place or placing)
+
+
+def drawn_prices(instance, seed):
+    """Prices of rows, of the sign that a relaxation returns."""
+    columns = ServiceColumns(instance, ANGLES)
+    rows = len(columns.storage.server) + columns.weights.shape[0] * instance.num_servers
+    rng = np.random.default_rng(seed)
+    return -rng.uniform(0, 0.6, rows) * (rng.random(rows) < 0.5)
+
+
+def listed(sets, k):
+    parts = range(sets.first[k], sets.first[k + 1])
+    return {tuple(sets.server[sets.start[n] : sets.start[n + 1]].tolist()): n for n in parts}
+
+
+@given(instances(**OWN), st.integers(0, 2**32 - 1))
+@examples(40)
+def test_near_sets_are_all_that_lose_no_more_than_is_spare(instance, seed):
+    columns = ServiceColumns(instance, ANGLES)
+    cost = columns.charges(drawn_prices(instance, seed))
+    found = near_sets(instance, cost.rent, cost.pair, cost.total, 1)
+    load = instance.service_load[instance.job_service]
+    price = {}
+    for k in range(instance.num_jobs):
+        reached = np.unique(instance.pair_server[instance.job_pairs[k]]).tolist()
+        for size in range(1, len(reached) + 1):
+            for held in itertools.combinations(reached, size):
+                total = sum(cost.rent[instance.job_service[k], j] for j in held)
+                for i in instance.job_nodes[k].tolist():
+                    pairs = instance.pair_of(np.full(size, i), np.array(held))
+                    total += min((cost.pair[p] for p in pairs if p >= 0), default=np.inf)
+                if np.isfinite(total) and all(load[k, j] <= 1 for j in held):
+                    price[k, held] = total
+    gain = [
+        max(0.0, 1 - min((p for (k, _), p in price.items() if k == job), default=np.inf))
+        for job in range(instance.num_jobs)
+    ]
+    spare = cost.total + sum(gain) - 1
+    assert found.spare == pytest.approx(spare, abs=1e-6)
+    margin = 1e-6
+    for k in range(instance.num_jobs):
+        have = listed(found.sets, k)
+        for (job, held), total in price.items():
+            lost = gain[k] - (1 - total)
+            if job == k and abs(lost - spare) > margin:
+                assert (held in have) == (lost < spare)
+                if held in have:
+                    assert found.sets.price[have[held]] == pytest.approx(total)
+        if abs(gain[k] - spare) > margin:
+            assert (k in found.must) == (gain[k] > spare)
+
+
+@given(instances(**OWN))
+@examples(25)
+def test_the_tree_decides_every_number_of_jobs_as_enumeration_does(instance):
+    best = optimum(instance, services=True)
+    for target in range(1, instance.num_jobs + 1):
+        tree = tree_for(instance, target)
+        tree.cut(always, enough)
+        assert tree.bound >= min(best, target - 1) - 1e-9
+        if best >= target:
+            assert tree.bound >= target
+        end = tree.search(always)
+        assert end is (End.FOUND if target <= best else End.REFUTED)
+        if end is End.FOUND:
+            schedule = schedule_of(instance, tree.association, services=True)
+            assert not check_dsrp(instance, schedule)
+            assert target <= schedule.admit.sum() <= best
+        else:
+            assert tree.bound == target - 1
+
+
+@given(instances(**OWN), st.integers(0, 2**32 - 1))
+@examples(15)
+def test_any_prices_decide_the_same(instance, seed):
+    best = optimum(instance, services=True)
+    prices = drawn_prices(instance, seed)
+    if best:
+        assert tree_for(instance, best, prices).search(always) is End.FOUND
+    if best < instance.num_jobs:
+        assert tree_for(instance, best + 1, prices).search(always) is End.REFUTED
+
+
+@given(instances(**OWN))
+@examples(12)
+def test_rows_hold_for_what_a_schedule_uses(instance):
+    best = optimum(instance, services=True)
+    if not best:
+        return
+    tree = tree_for(instance, best)
+    seen = []
+    add = BurdenRows.cut
+
+    def noted(self, weight, least):
+        seen.append(self)
+        return add(self, weight, least)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BurdenRows, "cut", noted)
+        tree.cut(always, enough)
+        assert tree.search(always) is End.FOUND
+    at = tree.association
+    sets = tree.sets
+    used = []
+    for k in np.unique(instance.node_job[at >= 0]).tolist():
+        held = tuple(np.unique(at[instance.job_nodes[k]]).tolist())
+        used.append(listed(sets, k)[held])
+    for rows in seen[:1]:
+        weight = rows.weighed(np.array(used), np.ones(len(used)))
+        none = rows.most_urgent.only(np.zeros(0, dtype=np.int64))
+        assert not len(rows.broken(weight, none, 100, 1e-7).server)
+        left = rows.coefficients(rows.most_urgent, np.array(used)).sum(axis=1)
+        assert (left <= 1 + 1e-7).all()
+
+
+def two_nodes_of_either(load, second=0.1):
+    """Two jobs, each of a node that may use either of two servers, the second a small one."""
+    return system(
+        [(0, load, [0, 1]), (1, load, [0, 1])], [1.0, second], job_service=[0, 1],
+        service_size_bytes=[1.0, 1.0], server_storage_bytes=[9.0, 9.0],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("load", "end"), [(0.5, End.FOUND), (0.6, End.REFUTED)])
+def test_nodes_that_can_choose_are_placed_before_anything_is_found(load, end):
+    assert tree_for(two_nodes_of_either(load), 2).search(always) is end
+
+
+def test_a_point_that_cannot_be_placed_is_divided_until_nothing_is_left():
+    asked = []
+
+    def refuses(sets, chosen):
+        asked.append(tuple(chosen.tolist()))
+        return False
+
+    tree = tree_for(two_nodes_of_either(0.1, second=1.0), 2, place=refuses)
+    assert tree.search(always) is End.REFUTED
+    sets = tree.sets
+    per_job = np.diff(sets.first)
+    assert len(set(asked)) == per_job.prod()  # every pair of sets was asked about
+
+
+def test_what_could_not_be_placed_in_time_refutes_nothing():
+    tree = tree_for(two_nodes_of_either(0.1, second=1.0), 2, place=lambda sets, chosen: True)
+    before = tree.bound
+    assert tree.search(always) is End.UNDECIDED
+    assert tree.bound == before
+
+
+@given(instances(**OWN), st.integers(1, 6))
+@examples(10)
+def test_a_search_that_a_limit_ended_goes_on(instance, steps):
+    target = max(1, optimum(instance, services=True))
+    whole, parts = tree_for(instance, target), tree_for(instance, target)
+    end = End.LIMIT
+    for more in range(200):
+        looks = iter(range(steps + more))
+        end = parts.search(lambda looks=looks: next(looks, None) is not None)
+        if end is not End.LIMIT:
+            break
+    assert end is whole.search(always)
+
+
+def test_a_search_without_time_says_nothing():
+    tree = tree_for(two_nodes_of_either(0.6), 2)
+    before = tree.bound
+    tree.cut(lambda: False, enough)
+    assert tree.search(lambda: False) is End.LIMIT
+    assert (tree.bound, tree.nodes) == (before, 0)
+
+
+def test_no_tree_is_made_where_jobs_share_a_service():
+    shared = system(
+        [(0, 0.1, [0]), (1, 0.1, [0])], [1.0], job_service=[0, 0],
+        service_size_bytes=[1.0], server_storage_bytes=[9.0],
+    )  # fmt: skip
+    assert SHARED["shared_services"]
+    assert tree_for(shared, 2) is None
+
+
+@pytest.mark.parametrize(("name", "value"), [("MOST_SETS", 3), ("MOST_SERVERS", 1)])
+def test_no_tree_is_made_of_too_many_sets_or_servers(monkeypatch, name, value):
+    instance = two_nodes_of_either(0.1)
+    assert tree_for(instance, 2) is not None
+    monkeypatch.setattr(near, name, value)
+    assert tree_for(instance, 2) is None
+
+
+def test_a_solver_that_fails_refutes_nothing(monkeypatch):
+    tree = tree_for(two_nodes_of_either(0.1, second=1.0), 2)
+    solve = tree._relaxation.program.solve
+
+    def fails(*args, **options):
+        point = solve(*args, **options)
+        return type(point)(point.value, 0 * point.weights, 0 * point.duals, optimal=False)
+
+    monkeypatch.setattr(tree._relaxation.program, "solve", fails)
+    tree.cut(always, enough)
+    assert tree.search(always) is End.UNDECIDED

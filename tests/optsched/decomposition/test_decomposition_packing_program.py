@@ -1,0 +1,99 @@
+"""A program whose columns and rows come and go, beside SciPy's answers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from optsched.decomposition.packing_program import PackingProgram
+
+
+@st.composite
+def programs(draw):
+    """Worth of columns and a matrix in which every column has an entry."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows, columns = rng.integers(2, 8), rng.integers(3, 12)
+    matrix = rng.uniform(0.2, 1, (rows, columns)) * (rng.random((rows, columns)) < 0.6)
+    matrix[rng.integers(rows, size=columns), np.arange(columns)] = 0.5
+    return rng.uniform(0.5, 2, columns), matrix, rng
+
+
+def optimum(worth, matrix):
+    return -linprog(-worth, A_ub=matrix, b_ub=np.ones(len(matrix))).fun
+
+
+def entered(worth, matrix, basis=None):
+    program = PackingProgram()
+    program.enter(worth, sp.csc_array(matrix), basis)
+    return program
+
+
+@given(programs())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_prices_prove_the_optimum(case):
+    worth, matrix, _ = case
+    point = entered(worth, matrix).solve()
+    best = optimum(worth, matrix)
+    assert point.optimal
+    assert point.value == pytest.approx(best)
+    assert (matrix @ point.weights <= 1 + 1e-6).all()
+    assert (matrix.T @ point.duals >= worth - 1e-6).all()
+    assert point.duals.sum() == pytest.approx(best)
+
+
+@given(programs())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_columns_and_rows_that_come_later_count_as_if_they_had_been_there(case):
+    worth, matrix, rng = case
+    rows, columns = (rng.integers(1, n) for n in matrix.shape)
+    first = np.maximum(matrix[:rows, :columns], 0.1)
+    whole = np.maximum(matrix, 0.1)
+    program = entered(worth[:columns], first)
+    assert program.solve().value == pytest.approx(optimum(worth[:columns], first))
+    program.add_columns(worth[columns:], sp.csc_array(whole[:rows, columns:]))
+    assert program.solve().value == pytest.approx(optimum(worth, whole[:rows]))
+    program.add_rows(sp.csr_array(whole[rows:]))
+    assert program.solve().value == pytest.approx(optimum(worth, whole))
+
+
+@given(programs())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_part_of_a_basis_starts_another_program(case):
+    worth, matrix, rng = case
+    program = entered(worth, matrix)
+    program.solve()
+    basis = program.basis
+    tight = np.flatnonzero(~basis.loose())
+    same = entered(worth, matrix[tight], basis.part(np.arange(len(worth)), tight)).solve()
+    assert same.value == pytest.approx(optimum(worth, matrix))  # loose rows say nothing
+    kept = np.flatnonzero(rng.random(len(worth)) < 0.6)
+    rows = np.arange(len(matrix))
+    part = entered(worth[kept], matrix[:, kept], basis.part(kept, rows)).solve()
+    assert part.value == pytest.approx(optimum(worth[kept], matrix[:, kept]) if len(kept) else 0)
+
+
+@given(programs())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_a_trial_leaves_the_program_as_it_was(case):
+    worth, matrix, rng = case
+    program = entered(worth, matrix)
+    before = program.solve().value
+    forbidden = np.flatnonzero(rng.random(len(worth)) < 0.4)
+    dearer = np.setdiff1d(np.arange(len(worth)), forbidden)[:2]
+    changed = worth.copy()
+    changed[dearer] = 3.0
+    left = np.setdiff1d(np.arange(len(worth)), forbidden)
+    tried = program.tried(program.basis, forbidden, dearer, 3.0, -np.inf, 10_000)
+    wanted = optimum(changed[left], matrix[:, left]) if len(left) else 0.0
+    assert tried == pytest.approx(wanted)
+    assert program.solve().value == pytest.approx(before)
+
+
+@pytest.mark.parametrize(("least", "optimal"), [(1.9, True), (2.1, False)])
+def test_a_worth_of_no_interest_ends_a_solve(least, optimal):
+    program = entered(np.array([1.0, 1.0, 1.0]), np.array([[1, 0, 1], [0, 1, 1]]))
+    point = program.solve(least)
+    assert point.optimal or not optimal
+    assert point.value == pytest.approx(2.0 if point.optimal else least)
