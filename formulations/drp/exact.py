@@ -6,7 +6,8 @@ servers. If it succeeds, bound and decision meet. Otherwise fewer jobs are tried
 model closes what remains, starting from the best decision. With services, which take storage, the
 relaxation is over whole services with cuts on storage; jobs are inserted at its prices, packed on
 dear servers first where prices leave next to no choice, then exchanged over the sets of servers
-that these prices choose.
+that these prices choose; where each job has a service of its own, a tree over the sets that a
+schedule of as many jobs as the bound says may use decides whether there is one.
 """
 
 from __future__ import annotations

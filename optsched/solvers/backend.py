@@ -41,7 +41,9 @@ class Backend(Protocol):
     Whatever it cannot honour it refuses with ``UnsupportedError`` before solving; by a method
     ``refuse(compiled)``, if it has one, before a process is started for it. An attribute
     ``family`` names whose code it runs, where that is not its own; ``tells_progress``, if true,
-    that it calls ``options.on_progress`` with each better point or bound while it solves.
+    that it calls ``options.on_progress`` with each better point or bound while it solves. A method
+    ``careful(options)`` gives the options under which a linear program is solved again whose point
+    breaks a row.
     """
 
     @property

@@ -158,9 +158,13 @@ def _mended(
     """The answer with its integers rounded and everything else made to follow them.
 
     A solver's integers are whole to within its tolerance only, and a row with a large constant
-    may hold for 0.999999 and not for 1.
+    may hold for 0.999999 and not for 1. Without integers the solver is asked once more, with what
+    it calls ``careful`` options, if it has any.
     """
-    if compiled.integer.all() or not compiled.has_integers:
+    if not compiled.has_integers:
+        careful = getattr(engine, "careful", None)
+        return result if careful is None else answer(engine, compiled, careful(options), None)
+    if compiled.integer.all():
         return result
     whole = np.round(x)
     fixed = replace(

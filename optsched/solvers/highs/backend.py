@@ -54,6 +54,10 @@ class Highs:
         """Version of highspy."""
         return package_version("highspy")
 
+    def careful(self, options: Options) -> Options:
+        """Options without scaling, in which a row broken by 3e-6 has been seen to count as met."""
+        return replace(options, extra={"simplex_scale_strategy": 0, **options.extra})
+
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve to zero gap unless told otherwise.
 

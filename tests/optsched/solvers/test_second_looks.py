@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from optsched import Model, solve
 from optsched.solvers import direct, isolation
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.direct import solve_directly
+from optsched.solvers.highs.backend import Highs
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Progress, Status
 
@@ -35,6 +37,40 @@ class Series:
         self.forms.append(compiled)
         self.threads.append(threading.get_ident())
         return self.answers[min(len(self.forms), len(self.answers)) - 1]
+
+
+# a linear program's point that breaks a row
+
+
+class Careful(Series):
+    """One that knows options under which it is less hasty."""
+
+    def careful(self, options):
+        self.asked = replace(options, seed=options.seed + 1)
+        return self.asked
+
+
+@pytest.mark.parametrize(
+    ("off", "status", "looks"), [(0.5e-6, Status.OPTIMAL, 1), (2e-6, Status.OPTIMAL, 2)]
+)
+def test_a_point_of_a_linear_program_that_breaks_a_row_is_asked_for_again(off, status, looks):
+    m = Model()
+    x = m.continuous("x", upper=9)
+    m.add("enough", x >= 1)
+    m.minimize(x)
+    first = SolverResult(Status.OPTIMAL, np.array([1 - off]), 1 - off)
+    engine = Careful(first, SolverResult(Status.OPTIMAL, np.array([1.0]), 1.0))
+    solution = solve_directly(m, engine, Options())
+    assert (solution.status, len(engine.forms)) == (status, looks)
+    assert solution.objective == pytest.approx(1.0, abs=1e-6)
+    assert solve_directly(m, Series(first), Options()).status is (
+        Status.OPTIMAL if looks == 1 else Status.ERROR)  # fmt: skip
+
+
+def test_highs_leaves_scaling_out_then_unless_told_otherwise():
+    assert Highs().careful(Options()).extra == {"simplex_scale_strategy": 0}
+    given = Options(extra={"simplex_scale_strategy": 2})
+    assert Highs().careful(given).extra == {"simplex_scale_strategy": 2}
 
 
 # what a limit left without a point: the start
