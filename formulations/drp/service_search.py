@@ -69,8 +69,9 @@ class ServiceSearch(Search):
     def _run(self) -> None:
         """Price services, insert jobs at those prices; cut storage, exchange jobs at the new ones.
 
-        Cuts come before exchanges only while they promise to save a job: then all the time left is
-        for as many jobs as the bound says.
+        Cuts come before exchanges only while they promise to save a job: then the time left is for
+        as many jobs as the bound says, which exchanges find or, where its rows come close to it,
+        a tree refutes.
         """
         columns = ServiceColumns(self.instance, ANGLES)
         relaxed = self._price(columns, RELAXATION_SHARE)

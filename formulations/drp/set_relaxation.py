@@ -29,6 +29,8 @@ COLUMNS_AT_ONCE, ROWS_AT_ONCE = 150, 30
 """Given to a program before it is solved again."""
 CLOSE = 0.5
 """Part of what may be lost up to which a set stays in the programs of children."""
+MOST_URGENT = 1e6
+"""Worth beyond which a program is given up: what is missed then is rounding."""
 MISSED = 1e-6
 """Of a job that must be trained, from which on it is not."""
 _MARGIN = 1e-6  # worth from which on a column is missing
@@ -110,6 +112,8 @@ class SetRelaxation:
                 continue
             trained = np.bincount(self._branching.job[columns], point.weights, jobs)
             if (must & (trained < 1.0 - MISSED)).any():
+                if node.urgent > MOST_URGENT:
+                    raise UnsolvedError
                 node = replace(node, urgent=10.0 * node.urgent)
                 self.program.price(node.worth[self._branching.job[columns]])
                 interest = self.goal + node.urgent * int(must.sum())
