@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from formulations.drp.configurations import SAFE
 from formulations.drp.covering_sets import CoveringSets, joined_sets
 from formulations.drp.instance import Floats, Instance, Integers
 from formulations.drp.loads import visible
@@ -91,7 +92,7 @@ class _Table(NamedTuple):
         at = np.searchsorted(nodes, instance.pair_node[pairs]), instance.pair_server[pairs]
         table[at] = price[pairs]
         service = instance.job_service[job]
-        fits = visible(instance.service_load)[service] <= 1.0
+        fits = visible(instance.service_load)[service] <= 1.0 + SAFE
         return cls(np.where(fits, rent[service], np.inf), np.where(fits, table, np.inf))
 
     def _used(self) -> Integers:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from formulations.drp import near_sets as near
 from formulations.drp.burden_rows import BurdenRows
 from formulations.drp.check import check_dsrp
+from formulations.drp.configurations import SAFE
 from formulations.drp.decode import schedule_of
 from formulations.drp.near_sets import near_sets
 from formulations.drp.node_placement import place_nodes
@@ -157,6 +158,14 @@ def test_rows_hold_for_what_a_schedule_uses(instance):
         assert not len(rows.broken(weight, none, 100, 1e-7).server)
         left = rows.coefficients(rows.most_urgent, np.array(used)).sum(axis=1)
         assert (left <= 1 + 1e-7).all()
+
+
+@pytest.mark.parametrize(("beyond", "there"), [(0.5 * SAFE, True), (2 * SAFE, False)])
+def test_a_service_that_is_too_large_by_what_the_checker_forgives_stays(beyond, there):
+    instance = system([(0, 0.1, [0])], [1.0], job_service=[0], service_size_bytes=[1 + beyond],
+                      server_storage_bytes=[1.0])  # fmt: skip
+    found = near_sets(instance, np.zeros((1, 1)), np.zeros(1), 0.0, 1)
+    assert (len(found.sets.job) == 1) is there
 
 
 def two_nodes_of_either(load, second=0.1):
