@@ -23,8 +23,10 @@ from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.prospects import prospects
 from formulations.batch.server_cuts import Runs
 from formulations.batch.width_cuts import width_cuts
+from formulations.drp.configurations import configuration_row
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.generator import tiny
+from formulations.drp.near_sets import sets_within
 from formulations.drp.set_exchange import SetExchange
 from formulations.okita import construct as planning
 from formulations.okita.by_servers import cheapest_by_servers
@@ -193,6 +195,11 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     go_on = lambda: next(looks, None) is not None  # noqa: E731
     exchange = SetExchange(stored, sets, instance_rng(0))
     assert exchange.search(5, go_on) is None
+    first, light, size = np.arange(5), np.full((4, 4), 0.1), np.array([0.6, 0.6, 0.5, 0.6])
+    point = np.array([0.8, 0.8, 0.3, 0.0])
+    assert configuration_row(point, first, size, light, light, 0.01)[1].any()
+    fees = np.array([0.2, 0.3])
+    assert len(sets_within(fees, np.zeros((2, 2)), np.arange(2), 0.4, 9)[0]) == 2
     crowd = problem("okita").generate(instance_rng(1), **TINY["okita"] | {"jobs": 6, "horizon": 2})
     planner = Planner(crowd)
     made, alone = planner.greedy(), [path for path, _ in planner.alone]
