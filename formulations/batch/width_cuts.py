@@ -19,12 +19,11 @@ import numpy as np
 
 from formulations.batch.instance import Floats, Integers
 from formulations.batch.server_cuts import Row, Runs
+from optsched.decomposition.pivot import PRECISION, pivot
 from optsched.jit import njit_cached
 
 VIOLATED = 3e-3
 """Part of a side beyond it from which on a cut is worth a row."""
-PRECISION = 1e-9
-"""What is rounding, of prices and of shares."""
 PIVOTS = 8
 """Exchanges of a covering, for each thing covered, after which its prices are taken as they are."""
 UNITS = 10_000
@@ -95,17 +94,8 @@ def cover_prices(first: Integers, width: Integers, share: Floats, room: int) -> 
             for k in range(things):
                 if taken[k]:
                     change[i] += inverse[i, k]
-        out, least = -1, np.inf
-        for i in range(things):
-            if change[i] > PRECISION and weight[i] < least * change[i]:
-                out, least = i, weight[i] / change[i]
-        if out < 0:
+        if pivot(inverse, weight, change) < 0:
             break
-        row = inverse[out] / change[out]
-        for i in range(things):
-            weight[i] = max(weight[i] - least * change[i], 0.0)
-            inverse[i] -= change[i] * row
-        inverse[out], weight[out] = row, least
     return none
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from formulations.drp.instance import Floats, Integers
 from formulations.drp.set_state import load_factor
+from optsched.decomposition.pivot import pivot
 from optsched.jit import njit_cached
 
 SAFE = 1e-8
@@ -157,19 +158,9 @@ def most_violated(
             if most <= 1.0 + 1e-7 or (worth > 1.0 + least and worth - 1.0 >= ENOUGH * (reach - 1)):
                 break
             column[:], its_cost = chosen, 1.0
-        moved = inverse @ column
-        leaving, length = -1, np.inf
-        for i in range(burdens):
-            if moved[i] > _ROUNDING and packed[i] < length * moved[i]:
-                leaving, length = i, packed[i] / moved[i]
+        leaving = pivot(inverse, packed, inverse @ column)
         if leaving < 0:
             break
-        packed -= length * moved
-        packed[leaving] = length
-        inverse[leaving] /= moved[leaving]
-        for i in range(burdens):
-            if i != leaving and moved[i] != 0.0:
-                inverse[i] -= moved[i] * inverse[leaving]
         cost[leaving] = its_cost
     if worth <= 1.0 + least:
         return 0.0, np.zeros(burdens)

@@ -12,7 +12,7 @@ import numpy as np
 
 from formulations.drp.configurations import SAFE
 from formulations.drp.covering_sets import CoveringSets, joined_sets
-from formulations.drp.instance import Floats, Instance, Integers
+from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 from formulations.drp.service_columns import cheapest_servers
 from optsched.jit import njit_cached
@@ -29,8 +29,8 @@ class NearSets(NamedTuple):
     """Sets of all jobs, and what is known of every schedule of as many jobs as wanted."""
 
     sets: CoveringSets
-    must: Integers
-    """Jobs that every such schedule trains, shape (their number,)."""
+    must: Booleans
+    """Jobs that every such schedule trains, shape (jobs,)."""
     spare: float
     """What all jobs together may lose."""
 
@@ -72,7 +72,7 @@ def near_sets(
     return NearSets(
         joined_sets(np.concatenate(jobs), np.concatenate(prices), np.concatenate(servers),
                     instance.num_jobs),
-        np.flatnonzero(gain > spare),
+        gain > spare,
         spare,
     )  # fmt: skip
 

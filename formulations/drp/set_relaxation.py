@@ -18,11 +18,10 @@ import scipy.sparse as sp
 
 from formulations.drp.burden_rows import BurdenRows, RowsChosen
 from formulations.drp.instance import Booleans, Floats, Integers
+from formulations.drp.projected import FLOOR_SLACK
 from formulations.drp.set_branching import Node, Relaxed, SetBranching
 from optsched.decomposition.packing_program import PackingPoint, PackingProgram
 
-SAFE = 1e-6
-"""By which a bound has to lie below a whole number to prove that it cannot be reached."""
 BROKEN = 1e-3
 """Violation from which on a known row is given to a program."""
 COLUMNS_AT_ONCE, ROWS_AT_ONCE = 150, 30
@@ -64,7 +63,7 @@ class SetRelaxation:
             target: jobs wanted.
         """
         self.program = PackingProgram()
-        self.goal = target - SAFE
+        self.goal = target - FLOOR_SLACK
         """Nodes whose bound lies below end."""
         self._rows, self._branching, self._target = rows, branching, target
 

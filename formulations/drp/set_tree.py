@@ -25,7 +25,7 @@ from formulations.drp.set_relaxation import SetRelaxation, UnsolvedError
 PAID = 1e-6
 """Price of all loads together from which on nodes that can choose get a row."""
 NEAR = 0.02
-"""What a set may lose to be in the first program."""
+"""By which a set may be dearer than its job's cheapest to be in the first program."""
 ROOT_VIOLATED, VIOLATED = 0.005, 0.02
 """Violation of interest of rows before the tree, and in it."""
 
@@ -70,11 +70,8 @@ class SetTree:
         self._branching = SetBranching(instance, sets)
         self._relaxation = SetRelaxation(rows, self._branching, target)
         self._undecided = False
-        must = np.zeros(instance.num_jobs, dtype=np.bool_)
-        must[near.must] = True
-        gain = np.maximum(0.0, 1.0 - sets.cheapest)[sets.job]
-        cheap = np.flatnonzero(gain - (1.0 - sets.price) <= NEAR)
-        self._open = [Node(np.arange(len(sets.job)), must, cheap, rows.most_urgent)]
+        cheap = np.flatnonzero(sets.dearer <= NEAR)
+        self._open = [Node(np.arange(len(sets.job)), near.must, cheap, rows.most_urgent)]
 
     def cut(self, go_on: Callable[[], bool], promising: Callable[[list[float]], bool]) -> None:
         """Find rows before the tree, and bound the number of jobs by them.
