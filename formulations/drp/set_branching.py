@@ -1,21 +1,21 @@
-"""Nodes of the tree over sets of servers: what follows from them, and how they are divided."""
+"""Dividing nodes of the tree over sets of servers.
+
+By how many services stand on a server, by one service on one server, or by one job. Counts come
+first: how many services a server holds says more than which ones.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
 
-from formulations.drp.burden_rows import RowsChosen
-from formulations.drp.configurations import SAFE
 from formulations.drp.covering_sets import CoveringSets
-from formulations.drp.instance import Booleans, Floats, Instance, Integers
+from formulations.drp.instance import Booleans, Instance, Integers
 from formulations.drp.loads import visible
+from formulations.drp.set_nodes import WHOLE, Narrowing, Node, Relaxed
 from optsched.decomposition.packing_program import Basis, PackingProgram
 
-URGENT = 3.0
-"""Added to the worth of jobs that a node must train, so that its program always has a point; ten
-times as much, again and again, where that is not enough."""
 TRIED = 8
 """Candidates in a row that are no better than the best, after which no more are tried."""
 MOST_TRIED = 24
@@ -26,64 +26,15 @@ RELIABLE = 4
 """Trials of both children after which their mean tells what another would."""
 FRACTION = 0.02
 """Distance from a whole number from which on something is a candidate of the first choice."""
-_WHOLE = 1e-5
 _LEAST = 1e-6  # gain, so that a child that gains nothing is not all that counts
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
-    """What branching left, and where the parent's program ended."""
-
-    sets: Integers
-    """Those that jobs may use, ascending."""
-    must: Booleans
-    """Jobs that are trained, shape (jobs,)."""
-    columns: Integers
-    """Sets in the program."""
-    rows: RowsChosen
-    basis: Basis | None = None
-    urgent: float = URGENT
-
-    @property
-    def worth(self) -> Floats:
-        """What training each job is worth in the program, shape (jobs,)."""
-        return np.where(self.must, 1.0 + self.urgent, 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Relaxed:
-    """The relaxation of a node that nothing proves to end here; the program holds it."""
-
-    bound: float
-    """On the number of jobs."""
-    share: Floats
-    """How far each job's service stands on each server, and in the last column how far the job is
-    trained; shape (jobs, servers + 1)."""
-    sets: Integers
-    """Those that jobs may use, ascending."""
-    near: Integers
-    """Of these, what children begin with."""
-    must: Booleans
-    columns: Integers
-    """Of the program."""
-    weights: Floats
-    """Of the columns."""
-    rows: RowsChosen
-    urgent: float
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing is chosen in part."""
-        return bool((np.abs(self.share - np.round(self.share)) <= _WHOLE).all())
-
-    @property
-    def decided(self) -> bool:
-        """Whether nothing is left to choose."""
-        return len(self.sets) == int(self.must.sum())
-
-
 class SetBranching:
-    """What is known of dividing nodes by one service on one server, or by one job."""
+    """What is known of dividing nodes.
+
+    A division is a place in ``Relaxed.amount``: what stands there is at most the whole number
+    below, or at least the one above.
+    """
 
     def __init__(self, instance: Instance, sets: CoveringSets) -> None:
         """Prepare.
@@ -93,42 +44,15 @@ class SetBranching:
             sets: of all jobs.
         """
         jobs, servers = instance.num_jobs, instance.num_servers
-        self.job = sets.job
+        self.job, self.jobs, self.servers = sets.job, jobs, servers
         self.held: Booleans = np.zeros((len(sets.job), servers + 1), dtype=np.bool_)
         """Servers of each set; all sets have the last entry, which is training the job."""
         self.held[np.repeat(np.arange(len(sets.job)), np.diff(sets.start)), sets.server] = True
         self.held[:, servers] = True
-        self._size = visible(instance.service_load)[instance.job_service]
-        self._gained = np.zeros((2, jobs, servers + 1))  # per unit that a number moves
-        self._times = np.zeros((2, jobs, servers + 1))
-
-    def narrowed(self, sets: Integers, must: Booleans, target: int) -> Integers | None:
-        """The sets that storage leaves where all sets of a trained job have a server.
-
-        Args:
-            sets: those there are, ascending.
-            must: jobs that are trained, shape (jobs,).
-            target: jobs wanted.
-
-        Returns:
-            None where nothing is left.
-        """
-        while True:
-            job, held = self.job[sets], self.held[sets, :-1]
-            jobs = np.unique(job)
-            if len(jobs) < target or not np.isin(np.flatnonzero(must), jobs).all():
-                return None
-            starts = np.searchsorted(job, jobs)
-            fixed = np.logical_and.reduceat(held, starts, axis=0) & must[jobs, None]
-            size = self._size[jobs]
-            used = (fixed * size).sum(axis=0)
-            if (used > 1.0 + SAFE).any():
-                return None
-            full = ~fixed & (used + size > 1.0 + SAFE)
-            left = ~(held & full[np.searchsorted(jobs, job)]).any(axis=1)
-            if left.all():
-                return sets
-            sets = sets[left]
+        size = visible(instance.service_load)[instance.job_service]
+        self.narrowing = Narrowing(sets.job, self.held[:, :-1], size)
+        self._gained = np.zeros((2, jobs + 1, servers + 1))  # per unit that an amount moves
+        self._times = np.zeros((2, jobs + 1, servers + 1))
 
     def children(self, program: PackingProgram, relaxed: Relaxed, least: float) -> list[Node]:
         """Divide a node by what gains most on both sides, as far as trials tell.
@@ -138,36 +62,41 @@ class SetBranching:
             relaxed: neither decided nor without a bound.
             least: number of jobs of interest.
         """
-        basis = program.basis
+        basis, before = program.basis, self.servers + self.jobs
         job, server = self._choice(program, basis, relaxed, least)
         column = np.flatnonzero(np.isin(relaxed.columns, relaxed.near))
-        row = np.flatnonzero(~basis.loose()[len(relaxed.must) :])
-        tight = np.concatenate([np.arange(len(relaxed.must)), len(relaxed.must) + row])
-        part = basis.part(column, tight)
+        row = np.flatnonzero(~basis.loose()[before:])
+        part = basis.part(column, np.concatenate([np.arange(before), before + row]))
         columns, rows = relaxed.columns[column], relaxed.rows.only(row)
+        below = math.floor(relaxed.amount[job, server])
         children = []
         for there in (False, True):
-            out = (self.job[relaxed.sets] == job) & (self.held[relaxed.sets, server] != there)
-            must = relaxed.must.copy()
-            must[job] |= there
-            children.append(Node(relaxed.sets[~out], must, columns, rows, part, relaxed.urgent))
+            sets, must, counts = relaxed.sets, relaxed.must, relaxed.counts
+            if job < self.jobs:
+                out = (self.job[sets] == job) & (self.held[sets, server] != there)
+                sets, must = sets[~out], must.copy()
+                must[job] |= there
+            elif there:
+                counts = counts.within(server, below + 1, int(counts.most[server]))
+            else:
+                counts = counts.within(server, int(counts.least[server]), below)
+            children.append(Node(sets, must, counts, columns, rows, part, relaxed.urgent))
         return children
 
     def _choice(
         self, program: PackingProgram, basis: Basis, relaxed: Relaxed, least: float
     ) -> tuple[int, int]:
-        """A job, and a server or, in its place, training it."""
-        share, gap = relaxed.share, relaxed.bound - least
+        """A place in the amounts."""
+        gap = relaxed.bound - least
         best, most, since, tried = None, -1.0, 0, 0
         for one in self._candidates(relaxed, gap):
             if since >= TRIED or tried >= MOST_TRIED:
                 break
-            reliable = self._times[:, one[0], one[1]].min() >= RELIABLE
-            if not reliable:
+            gains = self._expected(one, float(relaxed.amount[one]))
+            if self._times[:, one[0], one[1]].min() < RELIABLE:
                 tried += 1
-                self._try(program, basis, relaxed, least, one)
-            # what was just tried is part of the mean
-            score = self._score(one, float(share[one]), gap)
+                gains = self._try(program, basis, relaxed, least, one)
+            score = _score(gains, gap)
             since += 1
             if score > most * (1 + 1e-3):
                 best, most, since = one, score, 0
@@ -176,15 +105,16 @@ class SetBranching:
 
     def _candidates(self, relaxed: Relaxed, gap: float) -> list[tuple[int, int]]:
         """The most promising first."""
-        share = relaxed.share
-        distance = np.abs(share - np.round(share))
+        amount = relaxed.amount.copy()
+        amount[self.jobs, self.servers] = 0.0  # of jobs, all nodes have as many as are wanted
+        distance = np.abs(amount - np.round(amount))
         found = np.argwhere(distance > FRACTION)
         if not len(found):
-            found = np.argwhere(distance > _WHOLE)
+            found = np.argwhere(distance > WHOLE)
         if not len(found):  # a whole point that cannot be placed: whatever is left to choose
             found = self._open(relaxed)
         ones = [(int(k), int(j)) for k, j in found]
-        return sorted(ones, key=lambda one: -self._score(one, float(share[one]), gap))
+        return sorted(ones, key=lambda one: -_score(self._expected(one, float(amount[one])), gap))
 
     def _open(self, relaxed: Relaxed) -> Integers:
         """Jobs and servers, or jobs themselves, that sets leave open."""
@@ -196,14 +126,18 @@ class SetBranching:
         where = np.argwhere(some & ~every)
         return np.column_stack([jobs[where[:, 0]], where[:, 1]])
 
-    def _score(self, one: tuple[int, int], share: float, gap: float) -> float:
-        """The product of what both children are expected to gain."""
-        times = self._times[:, one[0], one[1]]
-        mean = self._gained.sum(axis=(1, 2)) / np.maximum(self._times.sum(axis=(1, 2)), 1.0)
-        known = self._gained[:, one[0], one[1]] / np.maximum(times, 1.0)
-        per_unit = np.where(times > 0, known, mean)
-        down, up = per_unit * (share, 1.0 - share)
-        return float(max(min(down, gap), _LEAST) * max(min(up, gap), _LEAST))
+    def _expected(self, one: tuple[int, int], amount: float) -> tuple[float, float]:
+        """What both children are expected to gain, by trials of them, or else of all others."""
+        k, j = one
+        alike = slice(0, self.jobs) if k < self.jobs else slice(self.jobs, None)
+        times = self._times[:, alike].sum(axis=(1, 2))
+        mean = self._gained[:, alike].sum(axis=(1, 2)) / np.maximum(times, 1.0)
+        if not times.any() and k == self.jobs:
+            mean += 1.0  # counts come first
+        own = self._times[:, k, j]
+        per_unit = np.where(own > 0, self._gained[:, k, j] / np.maximum(own, 1.0), mean)
+        part = amount - math.floor(amount)
+        return float(per_unit[0] * part), float(per_unit[1] * (1.0 - part))
 
     def _try(
         self,
@@ -212,22 +146,56 @@ class SetBranching:
         relaxed: Relaxed,
         least: float,
         one: tuple[int, int],
-    ) -> None:
-        """Solve both children, about, and remember what they gain."""
+    ) -> tuple[float, float]:
+        """Solve both children, about, and remember what they gain; that is returned."""
+        part = float(relaxed.amount[one]) - math.floor(relaxed.amount[one])
+        extra, gains = relaxed.urgent * int(relaxed.must.sum()), []
+        solved = self._try_count if one[0] == self.jobs else self._try_place
+        for side, moved in ((0, part), (1, 1.0 - part)):
+            value = solved(program, basis, relaxed, least + extra, one, side) - extra
+            gain = min(max(relaxed.bound - value, 0.0), relaxed.bound - least)
+            self._gained[side, *one] += gain / max(moved, 1e-3)
+            self._times[side, *one] += 1
+            gains.append(gain)
+        return gains[0], gains[1]
+
+    def _try_count(
+        self,
+        program: PackingProgram,
+        basis: Basis,
+        relaxed: Relaxed,
+        least: float,
+        one: tuple[int, int],
+        side: int,
+    ) -> float:
+        """The worth with no more services on a server than now, or with one more."""
+        j, below = one[1], math.floor(relaxed.amount[one])
+        low, high = float(relaxed.counts.least[j]), float(relaxed.counts.most[j])
+        low, high = (below + 1.0, high) if side else (low, float(below))
+        return program.tried_within(basis, j, low, high, least, STEPS)
+
+    def _try_place(
+        self,
+        program: PackingProgram,
+        basis: Basis,
+        relaxed: Relaxed,
+        least: float,
+        one: tuple[int, int],
+        side: int,
+    ) -> float:
+        """The worth with a service off a server, or on it; or with a job left, or trained."""
         job, server = one
         columns = relaxed.columns
         mine, there = self.job[columns] == job, self.held[columns, server]
         gone = ~np.isin(columns, relaxed.sets)
-        share = float(relaxed.share[one])
-        for side, moved in ((0, share), (1, 1.0 - share)):
-            forbidden = np.flatnonzero(gone | (mine & (there != bool(side))))
-            must = relaxed.must.copy()
-            must[job] |= bool(side)
-            dearer = np.flatnonzero(mine) if side and not relaxed.must[job] else forbidden[:0]
-            extra = relaxed.urgent * int(must.sum())
-            value = program.tried(
-                basis, forbidden, dearer, 1.0 + relaxed.urgent, least + extra, STEPS
-            )
-            gain = min(max(relaxed.bound - (value - extra), 0.0), relaxed.bound - least)
-            self._gained[side, job, server] += gain / max(moved, 1e-3)
-            self._times[side, job, server] += 1
+        forbidden = np.flatnonzero(gone | (mine & (there != bool(side))))
+        urgent = bool(side) and not relaxed.must[job]
+        dearer = np.flatnonzero(mine) if urgent else forbidden[:0]
+        worth, extra = 1.0 + relaxed.urgent, relaxed.urgent * urgent
+        return program.tried(basis, forbidden, dearer, worth, least + extra, STEPS) - extra
+
+
+def _score(gains: tuple[float, float], gap: float) -> float:
+    """The product of what both children gain."""
+    down, up = gains
+    return max(min(down, gap), _LEAST) * max(min(up, gap), _LEAST)

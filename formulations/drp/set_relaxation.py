@@ -4,7 +4,8 @@ What is proven rests on prices alone, whatever a solver's tolerance:
 
     jobs <= sum of prices of rows + sum over jobs of max over its sets of 1 - price of the set,
 
-where the maximum counts as at least 0 for jobs that need not be trained.
+where the maximum counts as at least 0 for jobs that need not be trained. Where servers may hold so
+many services only, a price of these counts as often as the most of them, or, below 0, the least.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from formulations.drp.burden_rows import BurdenRows, RowsChosen
-from formulations.drp.instance import Booleans, Floats, Integers
+from formulations.drp.instance import Floats, Integers
 from formulations.drp.projected import FLOOR_SLACK
-from formulations.drp.set_branching import Node, Relaxed, SetBranching
-from optsched.decomposition.packing_program import PackingPoint, PackingProgram
+from formulations.drp.set_branching import SetBranching
+from formulations.drp.set_nodes import Node, Relaxed
+from optsched.decomposition.packing_program import PackingPoint, PackingProgram, Ranges
 
 BROKEN = 1e-3
 """Violation from which on a known row is given to a program."""
@@ -31,7 +33,9 @@ CLOSE = 0.5
 MOST_URGENT = 1e6
 """Worth beyond which a program is given up: what is missed then is rounding."""
 MISSED = 1e-6
-"""Of a job that must be trained, from which on it is not."""
+"""Of a job that must be trained, or of a service that a server must hold, from which on it is."""
+PENALTY = 10.0
+"""For a service that a server is short of, by what a job that must be trained is worth more."""
 _MARGIN = 1e-6  # worth from which on a column is missing
 _CHOSEN = 1e-9  # weight from which on a set is chosen in part
 
@@ -85,16 +89,16 @@ class SetRelaxation:
         Raises:
             UnsolvedError: the solver fails.
         """
-        must, jobs = node.must, len(node.must)
-        sets = self._branching.narrowed(node.sets, must, self._target)
+        must, jobs, servers = node.must, len(node.must), self._branching.servers
+        sets = self._branching.narrowing.narrowed(node.sets, must, node.counts, self._target)
         if sets is None:
             return None
         columns, rows = self._enter(node, sets), node.rows
         interest = self.goal + node.urgent * int(must.sum())
         while go_on():
             point = self.program.solve(interest)
-            paid, owed = point.duals[jobs:], point.duals[:jobs]
-            proven = self._proven(sets, must, rows, paid)
+            fee, owed, paid = np.split(point.duals, [servers, servers + jobs])
+            proven = self._proven(sets, node, rows, fee, paid)
             if proven.bound < self.goal:
                 return None
             kept = proven.lost <= proven.bound - self.goal
@@ -110,11 +114,12 @@ class SetRelaxation:
                 interest = -np.inf  # worth fell, and prices do not prove it: to the end
                 continue
             trained = np.bincount(self._branching.job[columns], point.weights, jobs)
-            if (must & (trained < 1.0 - MISSED)).any():
+            if point.short > MISSED or (must & (trained < 1.0 - MISSED)).any():
                 if node.urgent > MOST_URGENT:
                     raise UnsolvedError
                 node = replace(node, urgent=10.0 * node.urgent)
-                self.program.price(node.worth[self._branching.job[columns]])
+                worth = node.worth[self._branching.job[columns]]
+                self.program.price(worth, PENALTY * node.urgent)
                 interest = self.goal + node.urgent * int(must.sum())
                 continue
             chosen = np.flatnonzero(point.weights > _CHOSEN)
@@ -136,24 +141,41 @@ class SetRelaxation:
         columns, basis = node.columns[kept], node.basis
         if basis is not None:
             basis = basis.part(kept, np.arange(len(basis.rows)))
-        self.program.enter(*self._columns(columns, node.rows, node.worth), basis)
+        most = np.where(node.counts.most < len(node.must), node.counts.most, np.inf)
+        least = np.where(node.counts.least > 0, node.counts.least, -np.inf)
+        self.program.enter(
+            *self._columns(columns, node.rows, node.worth), basis, Ranges(least, most),
+            PENALTY * node.urgent,
+        )  # fmt: skip
         return columns
 
     def _columns(
         self, sets: Integers, rows: RowsChosen, worth: Floats
     ) -> tuple[Floats, sp.csc_array]:
-        """Worth and coefficients: a row for each job, then those of servers."""
+        """Worth and coefficients: services on each server, a row for each job, then the others."""
         job, count = self._branching.job[sets], len(sets)
+        held = sp.csc_array(self._branching.held[sets, :-1].T.astype(np.float64))
         once = sp.csc_array((np.ones(count), (job, np.arange(count))), shape=(len(worth), count))
-        matrix = sp.vstack([once, self._rows.coefficients(rows, sets)], format="csc")
+        matrix = sp.vstack([held, once, self._rows.coefficients(rows, sets)], format="csc")
         return worth[job], matrix
 
-    def _proven(self, sets: Integers, must: Booleans, rows: RowsChosen, paid: Floats) -> Proven:
-        """What prices prove of all schedules on some sets."""
-        job, cost = self._branching.job[sets], self._rows.cost(sets, rows, paid)
-        most = np.where(must, -np.inf, 0.0)
+    def _proven(
+        self, sets: Integers, node: Node, rows: RowsChosen, fee: Floats, paid: Floats
+    ) -> Proven:
+        """What prices prove of all schedules on some sets.
+
+        Args:
+            sets: of the node.
+            node: jobs that are trained, and services that servers may hold.
+            rows: of servers.
+            fee: price of a service on each server, of either sign, shape (servers,).
+            paid: prices of the rows, at least 0, shape (rows,).
+        """
+        job, cost = self._branching.job[sets], self._rows.cost(sets, rows, paid, fee)
+        most = np.where(node.must, -np.inf, 0.0)
         np.maximum.at(most, job, 1.0 - cost)
-        return Proven(float(paid.sum() + most.sum()), cost, most[job] - (1.0 - cost))
+        held = fee @ np.where(fee > 0, node.counts.most, node.counts.least)
+        return Proven(float(paid.sum() + held + most.sum()), cost, most[job] - (1.0 - cost))
 
     def _missing(
         self, sets: Integers, worth: Floats, cost: Floats, owed: Floats, columns: Integers
@@ -176,8 +198,11 @@ class SetRelaxation:
     ) -> Relaxed:
         """What the tree needs to know."""
         branching = self._branching
-        share = np.zeros((len(node.must), branching.held.shape[1]))
-        np.add.at(share, branching.job[columns], point.weights[:, None] * branching.held[columns])
+        amount = np.zeros((branching.jobs + 1, branching.servers + 1))
+        parts = point.weights[:, None] * branching.held[columns]
+        np.add.at(amount, branching.job[columns], parts)
+        amount[-1] = amount.sum(axis=0)
         return Relaxed(
-            bound, share, sets, near, node.must, columns, point.weights, rows, node.urgent
-        )
+            bound, amount, sets, near, node.must, node.counts, columns, point.weights, rows,
+            node.urgent,
+        )  # fmt: skip

@@ -1,8 +1,8 @@
 """Whether so many jobs of DSRP, or more, fit, by a tree over the servers that services stand on.
 
 A relaxation chooses, in part, a set of servers for every job; rows of single servers hold it to
-what they bear. A node of the tree says of some services that they stand on a server, or do not,
-and of some jobs that they are trained, or are not.
+what they bear. A node of the tree says how many services some servers hold, of some services that
+they stand on a server, or do not, and of some jobs that they are trained, or are not.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from formulations.drp.instance import Floats, Instance, Integers
 from formulations.drp.near_sets import NearSets, near_sets
 from formulations.drp.projected import ANGLES
 from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.set_branching import Node, Relaxed, SetBranching
+from formulations.drp.set_branching import SetBranching
 from formulations.drp.set_loads import set_loads
+from formulations.drp.set_nodes import Counts, Node, Relaxed
 from formulations.drp.set_relaxation import SetRelaxation, UnsolvedError
 
 PAID = 1e-6
@@ -71,7 +72,8 @@ class SetTree:
         self._relaxation = SetRelaxation(rows, self._branching, target)
         self._undecided = False
         cheap = np.flatnonzero(sets.dearer <= NEAR)
-        self._open = [Node(np.arange(len(sets.job)), near.must, cheap, rows.most_urgent)]
+        counts = Counts.any(instance.num_servers, instance.num_jobs)
+        self._open = [Node(np.arange(len(sets.job)), near.must, counts, cheap, rows.most_urgent)]
 
     def cut(self, go_on: Callable[[], bool], promising: Callable[[list[float]], bool]) -> None:
         """Find rows before the tree, and bound the number of jobs by them.
@@ -94,8 +96,9 @@ class SetTree:
             self.bound = min(self.bound, relaxed.bound)
             basis = self._relaxation.program.basis
             root = Node(
-                relaxed.sets, relaxed.must, relaxed.columns, relaxed.rows, basis, relaxed.urgent
-            )
+                relaxed.sets, relaxed.must, relaxed.counts, relaxed.columns, relaxed.rows, basis,
+                relaxed.urgent,
+            )  # fmt: skip
             self._open = [root]
             bounds.append(relaxed.bound)
             if len(root.rows.server) == known or not promising(bounds):

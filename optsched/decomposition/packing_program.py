@@ -1,14 +1,16 @@
 """A linear program whose columns and rows come and go: most worth, at most 1 in every row.
 
-Made for trees: a program is entered anew at every node, with the basis that its parent ended with,
-so that nodes know nothing of each other and few columns and rows are held at a time.
+Its first rows may be ranges instead: at most so much in each, and no less than so much or a price
+is paid for what is short, so that the program always has a point. Made for trees: a program is
+entered anew at every node, with the basis that its parent ended with, so that nodes know nothing of
+each other and few columns and rows are held at a time.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +24,18 @@ from optsched.solvers.options import Options
 Indices = NDArray[np.int64]
 
 
+class Ranges(NamedTuple):
+    """What the first rows may come to, each of shape (ranges,)."""
+
+    least: Floats
+    most: Floats
+
+    @classmethod
+    def none(cls) -> Ranges:
+        """For a program without ranges."""
+        return cls(np.zeros(0), np.zeros(0))
+
+
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Where an optimum lies."""
@@ -29,10 +43,13 @@ class Basis:
     columns: list[Any]
     """Status of each column, HiGHS's own."""
     rows: list[Any]
+    """Those of ranges first."""
+    short: list[Any]
+    """Status of what each range is short of."""
 
     def part(self, columns: Indices, rows: Indices) -> Basis:
-        """Of some columns and rows."""
-        return Basis([self.columns[c] for c in columns], [self.rows[r] for r in rows])
+        """Of some columns and rows, all ranges among them."""
+        return Basis([self.columns[c] for c in columns], [self.rows[r] for r in rows], self.short)
 
     def loose(self) -> NDArray[np.bool_]:
         """Rows that it does not hold tight, shape (rows,)."""
@@ -51,36 +68,59 @@ class PackingPoint:
     weights: Floats
     """Of each column, shape (columns,); of no use where it was cut short."""
     duals: Floats
-    """At least 0, shape (rows,). Any such prices bound the optimum."""
+    """Shape (rows,); at least 0 but for ranges, where less than 0 is a price of their least. Any
+    such prices bound the optimum."""
     optimal: bool
     """False: the worth fell to what is of no interest, or a limit came first."""
+    short: float
+    """The most that a range lacks of its least."""
 
 
 class PackingProgram:
-    """max worth x over A x <= 1 and x >= 0, by HiGHS's dual simplex method."""
+    """max worth x over A x <= 1 and x >= 0, by HiGHS's dual simplex method.
+
+    Ranges are rows least <= A x <= most, before all others.
+    """
 
     def __init__(self) -> None:
         empty = Model("packing").compile()
         refuse(empty)  # a version of HiGHS known to answer wrongly
         self._engine = load(empty, Options(extra={"presolve": "off"}))
         self._worth: Floats = np.zeros(0)
+        self._ranges, self._limits = 0, Ranges.none()
 
-    def enter(self, worth: Floats, matrix: sp.csc_array, basis: Basis | None = None) -> None:
+    def enter(
+        self,
+        worth: Floats,
+        matrix: sp.csc_array,
+        basis: Basis | None = None,
+        ranges: Ranges | None = None,
+        penalty: float = 0.0,
+    ) -> None:
         """Put a program in the place of the last one.
 
         Args:
             worth: of each column, shape (columns,).
             matrix: A, shape (rows, columns).
             basis: to start from; it need not be one of this program.
+            ranges: of the first rows.
+            penalty: for each unit that a range is short of its least.
         """
         import highspy
 
-        rows, columns = matrix.shape
-        self._worth = worth
+        self._limits = Ranges.none() if ranges is None else ranges
+        self._ranges = len(self._limits.least)
+        # what ranges are short of are the first columns
+        lacking = sp.eye_array(matrix.shape[0], self._ranges)
+        whole = sp.hstack([lacking, matrix], format="csc")
+        rows, columns = whole.shape
+        self._worth = np.concatenate([np.full(self._ranges, -penalty), worth])
+        lower, upper = np.full(rows, -np.inf), np.ones(rows)
+        lower[: self._ranges], upper[: self._ranges] = self._limits
         self._engine.passModel(
-            columns, rows, matrix.nnz, int(highspy.MatrixFormat.kColwise), 1, 0.0, -worth,
-            np.zeros(columns), np.full(columns, np.inf), np.full(rows, -np.inf), np.ones(rows),
-            matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
+            columns, rows, whole.nnz, int(highspy.MatrixFormat.kColwise), 1, 0.0, -self._worth,
+            np.zeros(columns), np.full(columns, np.inf), lower, upper,
+            whole.indptr.astype(np.int32), whole.indices.astype(np.int32), whole.data,
             np.zeros(columns, dtype=np.int32),
         )  # fmt: skip
         if basis is not None:
@@ -100,20 +140,22 @@ class PackingProgram:
         rows = matrix.shape[0]
         self._engine.addRows(
             rows, np.full(rows, -np.inf), np.ones(rows), matrix.nnz,
-            matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
+            matrix.indptr[:-1].astype(np.int32),
+            (matrix.indices + self._ranges).astype(np.int32), matrix.data,
         )  # fmt: skip
 
     @property
     def basis(self) -> Basis:
         """That of the last solve."""
         found = self._engine.getBasis()
-        return Basis(list(found.col_status), list(found.row_status))
+        columns = list(found.col_status)
+        return Basis(columns[self._ranges :], list(found.row_status), columns[: self._ranges])
 
     def _set(self, basis: Basis, alien: bool) -> None:
         import highspy
 
         given = highspy.HighsBasis()
-        given.col_status, given.row_status = basis.columns, basis.rows
+        given.col_status, given.row_status = basis.short + basis.columns, basis.rows
         given.valid, given.alien = True, alien
         self._engine.setBasis(given)
 
@@ -141,10 +183,11 @@ class PackingProgram:
         value = -engine.getInfo().objective_function_value
         if ending == facts.kObjectiveBound:
             value = least
-        weights, duals = np.array(solution.col_value), np.array(solution.row_dual)
-        return PackingPoint(
-            value, np.maximum(weights, 0.0), np.maximum(-duals, 0.0), ending == facts.kOptimal
-        )
+        weights, duals = np.array(solution.col_value), -np.array(solution.row_dual)
+        np.maximum(duals[self._ranges :], 0.0, out=duals[self._ranges :])
+        short = float(weights[: self._ranges].max(initial=0.0))
+        weights = np.maximum(weights[self._ranges :], 0.0)
+        return PackingPoint(value, weights, duals, ending == facts.kOptimal, short)
 
     def tried(
         self,
@@ -165,8 +208,9 @@ class PackingProgram:
             least: as for ``solve``.
             steps: as for ``solve``; the fewer, the higher is what is returned.
         """
-        engine, before = self._engine, self._worth[dearer]
-        nothing, columns = np.zeros(len(forbidden)), forbidden.astype(np.int32)
+        engine, dearer = self._engine, dearer + self._ranges
+        before = self._worth[dearer]
+        nothing, columns = np.zeros(len(forbidden)), (forbidden + self._ranges).astype(np.int32)
         engine.changeColsBounds(len(columns), columns, nothing, nothing)
         self._price(dearer, np.full(len(dearer), worth))
         self._set(basis, alien=False)
@@ -175,10 +219,30 @@ class PackingProgram:
         self._price(dearer, before)
         return value
 
-    def price(self, worth: Floats) -> None:
-        """Change what every column is worth, shape (columns,)."""
-        self._worth = worth
-        self._price(np.arange(len(worth)), worth)
+    def tried_within(
+        self, basis: Basis, row: int, low: float, high: float, least: float, steps: int
+    ) -> float:
+        """About the worth with another range; the program is afterwards as it was.
+
+        Args:
+            basis: to start from, of this program.
+            row: of the range.
+            low: its least meanwhile.
+            high: its most meanwhile.
+            least: as for ``solve``.
+            steps: as for ``tried``.
+        """
+        engine, before = self._engine, (self._limits.least[row], self._limits.most[row])
+        engine.changeRowBounds(row, low, high)
+        self._set(basis, alien=False)
+        value = self.solve(least, steps).value
+        engine.changeRowBounds(row, *map(float, before))
+        return value
+
+    def price(self, worth: Floats, penalty: float = 0.0) -> None:
+        """Change what every column is worth, shape (columns,), and what is paid for shortage."""
+        self._worth = np.concatenate([np.full(self._ranges, -penalty), worth])
+        self._price(np.arange(len(self._worth)), self._worth)
 
     def _price(self, columns: Indices, worth: Floats) -> None:
         if len(columns):

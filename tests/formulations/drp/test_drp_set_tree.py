@@ -1,6 +1,7 @@
 """The tree over sets of servers: its sets, its rows, and what it decides, beside enumeration."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from formulations.drp.near_sets import near_sets
 from formulations.drp.node_placement import place_nodes
 from formulations.drp.projected import ANGLES
 from formulations.drp.service_columns import ServiceColumns
+from formulations.drp.set_nodes import Counts, Narrowing
 from formulations.drp.set_tree import End, set_tree
 from optsched.decomposition import GenerationOptions
 from optsched.solvers.options import Options
@@ -160,6 +162,74 @@ def test_rows_hold_for_what_a_schedule_uses(instance):
         assert (left <= 1 + 1e-7).all()
 
 
+def selections(tree, target):
+    """All choices of sets for as many jobs or more; storage and loads are not looked at."""
+    sets = tree.sets
+    options = [(None, *range(sets.first[k], sets.first[k + 1])) for k in range(len(sets.first) - 1)]
+    for chosen in itertools.product(*options):
+        found = np.array([n for n in chosen if n is not None], dtype=np.int64)
+        if len(found) >= target:
+            yield found
+
+
+def drawn_counts(rng, servers, jobs):
+    least = rng.integers(0, 3, servers) * (rng.random(servers) < 0.6)
+    return Counts(least, np.minimum(least + rng.integers(0, 3, servers), jobs))
+
+
+@given(instances(**OWN), st.integers(0, 2**32 - 1))
+@examples(25)
+def test_a_node_bounds_every_schedule_whose_servers_hold_so_many_services(instance, seed):
+    rng = np.random.default_rng(seed)
+    target = max(1, optimum(instance, services=True) - int(rng.integers(2)))
+    tree = tree_for(instance, target)
+    counts = drawn_counts(rng, instance.num_servers, instance.num_jobs)
+    node = replace(tree._open[0], counts=counts)
+    held, size = tree._branching.held[:, :-1], instance.service_load[instance.job_service]
+    best = 0
+    for chosen in selections(tree, target):
+        number = held[chosen].sum(axis=0)
+        full = (held[chosen] * size[tree.sets.job[chosen]]).sum(axis=0) > 1
+        if full.any() or (number < counts.least).any() or (number > counts.most).any():
+            continue
+        if len(chosen) > best and node.must.sum() == node.must[tree.sets.job[chosen]].sum():
+            placed = place_nodes(instance, tree.sets, chosen, Options())
+            best = best if isinstance(placed, bool) else len(chosen)
+    relaxed = tree._relaxation.solve(node, 1, 0.02, always)
+    if relaxed is None:
+        assert best == 0
+    else:
+        assert relaxed.bound >= best - 1e-9
+        number = relaxed.amount[-1, :-1]
+        assert (number >= counts.least - 1e-5).all()
+        assert (number <= counts.most + 1e-5).all()
+
+
+@given(instances(**OWN), st.integers(0, 2**32 - 1))
+@examples(40)
+def test_narrowing_leaves_all_that_storage_and_counts_allow(instance, seed):
+    rng = np.random.default_rng(seed)
+    tree = tree_for(instance, 1)
+    sets, held = tree.sets, tree._branching.held[:, :-1]
+    size = instance.service_load[instance.job_service]
+    counts = drawn_counts(rng, instance.num_servers, instance.num_jobs)
+    must = rng.random(instance.num_jobs) < 0.4
+    there = np.flatnonzero(rng.random(len(sets.job)) < 0.7)
+    left = Narrowing(sets.job, held, size).narrowed(there, must, counts, 1)
+    for chosen in selections(tree, 1):
+        number = held[chosen].sum(axis=0)
+        allowed = (
+            np.isin(chosen, there).all()
+            and must.sum() == must[sets.job[chosen]].sum()
+            and ((held[chosen] * size[sets.job[chosen]]).sum(axis=0) <= 1).all()
+            and (number >= counts.least).all()
+            and (number <= counts.most).all()
+        )
+        if allowed:
+            assert left is not None
+            assert np.isin(chosen, left).all()
+
+
 @pytest.mark.parametrize(("beyond", "there"), [(0.5 * SAFE, True), (2 * SAFE, False)])
 def test_a_service_that_is_too_large_by_what_the_checker_forgives_stays(beyond, there):
     instance = system([(0, 0.1, [0])], [1.0], job_service=[0], service_size_bytes=[1 + beyond],
@@ -247,7 +317,8 @@ def test_a_solver_that_fails_refutes_nothing(monkeypatch):
 
     def fails(*args, **options):
         point = solve(*args, **options)
-        return type(point)(point.value, 0 * point.weights, 0 * point.duals, optimal=False)
+        nothing = {"weights": 0 * point.weights, "duals": 0 * point.duals}
+        return replace(point, optimal=False, **nothing)
 
     monkeypatch.setattr(tree._relaxation.program, "solve", fails)
     tree.cut(always, enough)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from optsched.decomposition.packing_program import PackingProgram
+from optsched.decomposition.packing_program import PackingProgram, Ranges
 
 
 @st.composite
@@ -89,6 +89,80 @@ def test_a_trial_leaves_the_program_as_it_was(case):
     wanted = optimum(changed[left], matrix[:, left]) if len(left) else 0.0
     assert tried == pytest.approx(wanted)
     assert program.solve().value == pytest.approx(before)
+
+
+PENALTY = 5.0
+
+
+def drawn_ranges(rng, rows):
+    most = rng.uniform(0.2, 2.0, rows)
+    return Ranges(rng.uniform(0.0, 1.0, rows) * most, most)
+
+
+def optimum_within(worth, matrix, ranges):
+    """What ranges lack of their least is a column each, at a price."""
+    n = len(ranges.least)
+    lacking = np.vstack([np.eye(n), np.zeros((len(matrix) - n, n))])
+    whole = np.hstack([lacking, matrix])
+    rows = np.vstack([whole, -whole[:n]])
+    most = np.concatenate([ranges.most, np.ones(len(matrix) - n), -ranges.least])
+    cost = np.concatenate([np.full(n, PENALTY), -worth])
+    return -linprog(cost, A_ub=rows, b_ub=most).fun
+
+
+@given(programs())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_ranges_bound_a_program_from_both_sides(case):
+    worth, matrix, rng = case
+    n = int(rng.integers(1, len(matrix) + 1))
+    ranges = drawn_ranges(rng, n)
+    program = PackingProgram()
+    program.enter(worth, sp.csc_array(matrix), None, ranges, PENALTY)
+    point, best = program.solve(), optimum_within(worth, matrix, ranges)
+    assert point.value == pytest.approx(best)
+    amount = matrix[:n] @ point.weights
+    assert (amount <= ranges.most + 1e-6).all()
+    assert max(0.0, (ranges.least - amount).max()) == pytest.approx(point.short, abs=1e-6)
+    fee = point.duals[:n]
+    proven = fee @ np.where(fee > 0, ranges.most, ranges.least) + point.duals[n:].sum()
+    assert proven == pytest.approx(best)
+    j, low, high = int(rng.integers(n)), 0.1, 0.3
+    other = Ranges(ranges.least.copy(), ranges.most.copy())
+    other.least[j], other.most[j] = low, high
+    tried = program.tried_within(program.basis, j, low, high, -np.inf, 10_000)
+    assert tried == pytest.approx(optimum_within(worth, matrix, other))
+    assert program.solve().value == pytest.approx(best)
+    dearer = worth + 1.0
+    program.price(dearer, PENALTY)
+    assert program.solve().value == pytest.approx(optimum_within(dearer, matrix, ranges))
+
+
+@given(programs())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_columns_rows_and_trials_are_the_same_beside_ranges(case):
+    worth, matrix, rng = case
+    n, columns = int(rng.integers(1, len(matrix))), int(rng.integers(1, len(worth)))
+    ranges, whole = drawn_ranges(rng, n), np.maximum(matrix, 0.1)
+    program = PackingProgram()
+    first = sp.csc_array(whole[:n, :columns])
+    program.enter(worth[:columns], first, None, ranges, PENALTY)
+    program.solve()
+    program.add_columns(worth[columns:], sp.csc_array(whole[:n, columns:]))
+    program.add_rows(sp.csr_array(whole[n:]))
+    best = optimum_within(worth, whole, ranges)
+    assert program.solve().value == pytest.approx(best)
+    basis = program.basis
+    again = PackingProgram()
+    again.enter(worth, sp.csc_array(whole), basis, ranges, PENALTY)
+    assert again.solve(steps=0).value == pytest.approx(best)
+    forbidden = np.flatnonzero(rng.random(len(worth)) < 0.4)
+    left = np.setdiff1d(np.arange(len(worth)), forbidden)
+    dearer = left[:2]
+    changed = worth.copy()
+    changed[dearer] = 3.0
+    tried = program.tried(basis, forbidden, dearer, 3.0, -np.inf, 10_000)
+    assert tried == pytest.approx(optimum_within(changed[left], whole[:, left], ranges))
+    assert program.solve().value == pytest.approx(best)
 
 
 @pytest.mark.parametrize(("least", "optimal"), [(1.9, True), (2.1, False)])
