@@ -7,6 +7,7 @@ cheapest server of its job's set, at prices of a relaxation; so nodes that can c
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +53,7 @@ class _Server(NamedTuple):
 
 
 class BurdenRows:
-    """All rows known; ``cut`` finds more."""
+    """All rows known; ``cut`` finds more, for several threads at a time if need be."""
 
     def __init__(
         self,
@@ -75,6 +76,7 @@ class BurdenRows:
         self._position = np.zeros(len(table.burdened), dtype=np.int64)
         self._servers: list[_Server] = []
         self._rows: list[Floats] = []
+        self._adding = threading.Lock()
         jobs = instance.num_jobs
         job_of = np.repeat(np.arange(jobs), np.diff(table.first_burden))
         for j in range(instance.num_servers):
@@ -176,15 +178,15 @@ class BurdenRows:
             weight: of every burden, shape (burdens,).
             least: violation of interest.
         """
-        server = []
+        server, number = [], []
         for j, own in enumerate(self._servers):
             point = weight[own.burdens]
             worth, row = configuration_row(
                 point, own.first, own.size, own.load, own.lightest, least
             )
             if worth > 1.0 + least:
-                self._rows[j] = np.vstack([self._rows[j], row])
+                with self._adding:
+                    number.append(len(self._rows[j]))
+                    self._rows[j] = np.vstack([self._rows[j], row])
                 server.append(j)
-        found = np.array(server, dtype=np.int64)
-        number = np.array([len(self._rows[j]) - 1 for j in server], dtype=np.int64)
-        return RowsChosen(found, number)
+        return RowsChosen(np.array(server, dtype=np.int64), np.array(number, dtype=np.int64))

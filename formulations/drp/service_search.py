@@ -99,7 +99,8 @@ class ServiceSearch(Search):
             return None
         target = int(self.bound)
         part = Clock(self.clock.within(ROWS_SHARE), self.options.stop)
-        tree = set_tree(self.instance, columns, relaxed.prices, target, self._place)
+        threads = self.options.threads
+        tree = set_tree(self.instance, columns, relaxed.prices, target, self._place, threads)
         if tree is not None:
             tree.cut(lambda: not part.over(), lambda bounds: promising(bounds, ROWS_SEEN))
             self.tell(self.best, min(self.bound, whole_jobs(tree.bound)))

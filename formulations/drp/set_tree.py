@@ -22,12 +22,14 @@ from formulations.drp.set_branching import SetBranching
 from formulations.drp.set_loads import set_loads
 from formulations.drp.set_nodes import Counts, Node, Relaxed
 from formulations.drp.set_relaxation import SetRelaxation, UnsolvedError
+from optsched.decomposition.depth_first import depth_first
+from optsched.jit import limit_left, limited
 
 PAID = 1e-6
 """Price of all loads together from which on nodes that can choose get a row."""
 NEAR = 0.02
 """By which a set may be dearer than its job's cheapest to be in the first program."""
-ROOT_VIOLATED, VIOLATED = 0.005, 0.02
+ROOT_VIOLATED, VIOLATED = 0.005, 0.05
 """Violation of interest of rows before the tree, and in it."""
 
 Place = Callable[[CoveringSets, Integers], "Integers | bool"]
@@ -50,7 +52,13 @@ class SetTree:
     """The search on one instance, for one number of jobs."""
 
     def __init__(
-        self, instance: Instance, near: NearSets, rows: BurdenRows, target: int, place: Place
+        self,
+        instance: Instance,
+        near: NearSets,
+        rows: BurdenRows,
+        target: int,
+        place: Place,
+        threads: int = 1,
     ) -> None:
         """Prepare.
 
@@ -59,7 +67,8 @@ class SetTree:
             near: the sets that a schedule of so many jobs may use.
             rows: of servers.
             target: jobs.
-            place: asked once nothing is chosen in part.
+            place: asked once nothing is chosen in part, by several threads if there are.
+            threads: nodes that are solved at a time.
         """
         sets = near.sets
         self.bound = target + near.spare
@@ -69,7 +78,7 @@ class SetTree:
         """Of as many jobs or more, once found."""
         self.sets, self._target, self._place = sets, target, place
         self._branching = SetBranching(instance, sets)
-        self._relaxation = SetRelaxation(rows, self._branching, target)
+        self._relaxations = [SetRelaxation(rows, self._branching, target) for _ in range(threads)]
         self._undecided = False
         cheap = np.flatnonzero(sets.dearer <= NEAR)
         counts = Counts.any(instance.num_servers, instance.num_jobs)
@@ -82,10 +91,11 @@ class SetTree:
             go_on: looked at between two solves.
             promising: whether another round is worth it, told the bounds after each.
         """
+        relaxation = self._relaxations[0]
         bounds: list[float] = []
         while self.nodes == 0 and self._open and go_on():
             try:
-                relaxed = self._relaxation.solve(self._open[0], 1, ROOT_VIOLATED, go_on)
+                relaxed = relaxation.solve(self._open[0], 1, ROOT_VIOLATED, go_on)
             except UnsolvedError:
                 return
             if relaxed is None:
@@ -94,7 +104,7 @@ class SetTree:
                 return
             known = len(self._open[0].rows.server)
             self.bound = min(self.bound, relaxed.bound)
-            basis = self._relaxation.program.basis
+            basis = relaxation.program.basis
             root = Node(
                 relaxed.sets, relaxed.must, relaxed.counts, relaxed.columns, relaxed.rows, basis,
                 relaxed.urgent,
@@ -106,40 +116,53 @@ class SetTree:
 
     def search(self, go_on: Callable[[], bool]) -> End:
         """Depth first, until nothing is open; goes on where a limit ended it."""
-        while self._open:
-            try:
-                relaxed = self._relaxation.solve(self._open[-1], 1, VIOLATED, go_on)
-            except UnsolvedError:
-                relaxed, self._undecided = None, True
-            if not go_on():
-                return End.LIMIT
-            self._open.pop()
-            self.nodes += 1
-            if relaxed is not None and self._end(relaxed):
-                return End.FOUND
+        seconds = limit_left()
+
+        def going() -> bool:
+            return self.association is None and go_on()
+
+        def visit(thread: int, node: Node) -> list[Node] | None:
+            relaxation = self._relaxations[thread]
+            with limited(seconds):
+                try:
+                    relaxed = relaxation.solve(node, 1, VIOLATED, going)
+                except UnsolvedError:
+                    relaxed, self._undecided = None, True
+                if not going():
+                    return None
+                return [] if relaxed is None else self._divided(relaxation, relaxed)
+
+        self.nodes += depth_first(self._open, visit, len(self._relaxations))
+        if self.association is not None:
+            return End.FOUND
+        if self._open:
+            return End.LIMIT
         if self._undecided:
             return End.UNDECIDED
         self.bound = float(self._target - 1)
         return End.REFUTED
 
-    def _end(self, relaxed: Relaxed) -> bool:
-        """Divide a node, unless its point is a schedule, which ends the search."""
+    def _divided(self, relaxation: SetRelaxation, relaxed: Relaxed) -> list[Node] | None:
+        """A node's children; None if its point is a schedule, which ends the search."""
         chosen = relaxed.columns[relaxed.weights > 0.5]
         if relaxed.whole and len(chosen) >= self._target:
             placed = self._place(self.sets, chosen)
             if not isinstance(placed, bool):
                 self.association = placed
-                return True
+                return None
             if relaxed.decided:
                 self._undecided |= placed
-                return False
-        program, least = self._relaxation.program, self._relaxation.goal
-        self._open += self._branching.children(program, relaxed, least)
-        return False
+                return []
+        return self._branching.children(relaxation.program, relaxed, relaxation.goal)
 
 
 def set_tree(
-    instance: Instance, columns: ServiceColumns, prices: Floats, target: int, place: Place
+    instance: Instance,
+    columns: ServiceColumns,
+    prices: Floats,
+    target: int,
+    place: Place,
+    threads: int = 1,
 ) -> SetTree | None:
     """The tree at prices of a relaxation over whole services.
 
@@ -149,6 +172,7 @@ def set_tree(
         prices: of its rows.
         target: jobs.
         place: as for ``SetTree``.
+        threads: as for ``SetTree``.
 
     Returns:
         None where jobs share a service, or the sets that a schedule may use are too many.
@@ -166,4 +190,4 @@ def set_tree(
     counted = np.maximum(nodes, 0.0) / cost.loads if cost.loads > PAID else np.zeros(len(nodes))
     angles = np.linspace(0, np.pi / 2, ANGLES)
     rows = BurdenRows(instance, set_loads(instance, sets), columns.storage, angles, counted)
-    return SetTree(instance, near, rows, target, place)
+    return SetTree(instance, near, rows, target, place, threads)

@@ -37,7 +37,7 @@ def enough(bounds):
     return len(bounds) < 10
 
 
-def tree_for(instance, target, prices=None, place=None):
+def tree_for(instance, target, prices=None, place=None, threads=1):
     """The tree at prices of the relaxation over whole services, or at others."""
     columns = ServiceColumns(instance, ANGLES)
     if prices is None:
@@ -46,7 +46,7 @@ def tree_for(instance, target, prices=None, place=None):
     def placing(sets, chosen):
         return place_nodes(instance, sets, chosen, Options())
 
-    return set_tree(instance, columns, prices, target, place or placing)
+    return set_tree(instance, columns, prices, target, place or placing, threads)
 
 
 def drawn_prices(instance, seed):
@@ -130,6 +130,17 @@ def test_any_prices_decide_the_same(instance, seed):
         assert tree_for(instance, best + 1, prices).search(always) is End.REFUTED
 
 
+@given(instances(**OWN), st.integers(0, 2**32 - 1))
+@examples(15)
+def test_several_threads_decide_what_one_does(instance, seed):
+    best = optimum(instance, services=True)
+    prices = drawn_prices(instance, seed)
+    for target in (best, best + 1):
+        if 0 < target <= instance.num_jobs:
+            tree = tree_for(instance, target, prices, threads=3)
+            assert tree.search(always) is (End.FOUND if target == best else End.REFUTED)
+
+
 @given(instances(**OWN))
 @examples(12)
 def test_rows_hold_for_what_a_schedule_uses(instance):
@@ -195,7 +206,7 @@ def test_a_node_bounds_every_schedule_whose_servers_hold_so_many_services(instan
         if len(chosen) > best and node.must.sum() == node.must[tree.sets.job[chosen]].sum():
             placed = place_nodes(instance, tree.sets, chosen, Options())
             best = best if isinstance(placed, bool) else len(chosen)
-    relaxed = tree._relaxation.solve(node, 1, 0.02, always)
+    relaxed = tree._relaxations[0].solve(node, 1, 0.02, always)
     if relaxed is None:
         assert best == 0
     else:
@@ -313,13 +324,13 @@ def test_no_tree_is_made_of_too_many_sets_or_servers(monkeypatch, name, value):
 
 def test_a_solver_that_fails_refutes_nothing(monkeypatch):
     tree = tree_for(two_nodes_of_either(0.1, second=1.0), 2)
-    solve = tree._relaxation.program.solve
+    solve = tree._relaxations[0].program.solve
 
     def fails(*args, **options):
         point = solve(*args, **options)
         nothing = {"weights": 0 * point.weights, "duals": 0 * point.duals}
         return replace(point, optimal=False, **nothing)
 
-    monkeypatch.setattr(tree._relaxation.program, "solve", fails)
+    monkeypatch.setattr(tree._relaxations[0].program, "solve", fails)
     tree.cut(always, enough)
     assert tree.search(always) is End.UNDECIDED
