@@ -43,10 +43,12 @@ ROWS_SEEN = 2
 """Rounds of them that tell what the others will do."""
 ROWS_ROUNDS = 30
 """Most rounds before the tree divides anything."""
-CLOSE = 0.05
-"""Jobs by which the bound may lie above a whole number then for the tree to come first."""
-CLOSE_SHARE = 0.5
-"""Part of the time left that it may take then."""
+CLOSE = 0.25
+"""Jobs by which the bound may lie above a whole number then for the tree to come early."""
+EARLY_SHARE, EARLY_SECONDS = 0.1, 5.0
+"""Part of the time left, and most of it, that exchanging jobs may take before it then."""
+CLOSE_SHARE = 0.8
+"""Part of the time left that the tree may take then."""
 PLACING_SECONDS = 10.0
 """Longest look at where the nodes of jobs go whose services are placed."""
 CUTS_SHARE = 0.4
@@ -88,6 +90,7 @@ class ServiceSearch(Search):
                 self._cut(columns, relaxed, CUTS_ROUNDS)
                 return
             if tree.bound - self.bound <= CLOSE:
+                self._exchange(sets, EARLY_SHARE, EARLY_SECONDS)
                 self._divide(tree, CLOSE_SHARE)
             self._exchange(sets, EXCHANGE_SHARE, EXCHANGE_SECONDS)
             if tree.bound >= self.bound and not self._divide(tree, 1.0):
