@@ -41,13 +41,13 @@ ROWS_SHARE = 0.15
 """Part of the time left in which rows are found for the tree."""
 ROWS_SEEN = 2
 """Rounds of them that tell what the others will do."""
-ROWS_ROUNDS = 30
+ROWS_ROUNDS = 12
 """Most rounds before the tree divides anything."""
 CLOSE = 0.25
 """Jobs by which the bound may lie above a whole number then for the tree to come early."""
 EARLY_SHARE, EARLY_SECONDS = 0.1, 5.0
 """Part of the time left, and most of it, that exchanging jobs may take before it then."""
-CLOSE_SHARE = 0.8
+CLOSE_SHARE = 0.95
 """Part of the time left that the tree may take then."""
 PLACING_SECONDS = 10.0
 """Longest look at where the nodes of jobs go whose services are placed."""
