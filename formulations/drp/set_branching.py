@@ -158,16 +158,15 @@ class SetBranching:
         """Solve both children, about, and remember what they gain; that is returned."""
         part = float(relaxed.amount[one]) - math.floor(relaxed.amount[one])
         extra, gains = relaxed.urgent * int(relaxed.must.sum()), []
-        solved = self._try_count if one[0] == self.jobs else self._try_place
         for side, moved in ((0, part), (1, 1.0 - part)):
-            value = solved(program, basis, relaxed, least + extra, one, side) - extra
+            value = self._side(program, basis, relaxed, least + extra, one, side) - extra
             gain = min(max(relaxed.bound - value, 0.0), relaxed.bound - least)
             self._gained[side, *one] += gain / max(moved, 1e-3)
             self._times[side, *one] += 1
             gains.append(gain)
         return gains[0], gains[1]
 
-    def _try_count(
+    def _side(
         self,
         program: PackingProgram,
         basis: Basis,
@@ -176,23 +175,13 @@ class SetBranching:
         one: tuple[int, int],
         side: int,
     ) -> float:
-        """The worth with no more services on a server than now, or with one more."""
-        j, below = one[1], math.floor(relaxed.amount[one])
-        low, high = float(relaxed.counts.least[j]), float(relaxed.counts.most[j])
-        low, high = (below + 1.0, high) if side else (low, float(below))
-        return program.tried_within(basis, j, low, high, least, STEPS)
-
-    def _try_place(
-        self,
-        program: PackingProgram,
-        basis: Basis,
-        relaxed: Relaxed,
-        least: float,
-        one: tuple[int, int],
-        side: int,
-    ) -> float:
-        """The worth with a service off a server, or on it; or with a job left, or trained."""
+        """About the worth of one child: of the smaller amount (0), or of the larger (1)."""
         job, server = one
+        if job == self.jobs:
+            below = math.floor(relaxed.amount[one])
+            low, high = relaxed.counts.least[server], relaxed.counts.most[server]
+            low, high = (below + 1, high) if side else (low, below)
+            return program.tried_within(basis, server, float(low), float(high), least, STEPS)
         columns = relaxed.columns
         mine, there = self.job[columns] == job, self.held[columns, server]
         gone = ~np.isin(columns, relaxed.sets)

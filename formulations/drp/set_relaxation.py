@@ -33,7 +33,7 @@ CLOSE = 0.5
 MOST_URGENT = 1e6
 """Worth beyond which a program is given up: what is missed then is rounding."""
 MISSED = 1e-6
-"""Of a job that must be trained, or of a service that a server must hold, from which on it is."""
+"""What may be missing of a job that must be trained, or of services that a server must hold."""
 PENALTY = 10.0
 """For a service that a server is short of, by what a job that must be trained is worth more."""
 _MARGIN = 1e-6  # worth from which on a column is missing
