@@ -7,11 +7,12 @@ preferred: how many services a server holds says more than which ones.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from formulations.drp.covering_sets import CoveringSets
-from formulations.drp.instance import Booleans, Instance, Integers
+from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 from formulations.drp.set_nodes import WHOLE, Narrowing, Node, Relaxed
 from optsched.decomposition.packing_program import Basis, PackingProgram
@@ -29,6 +30,16 @@ RELIABLE = 4
 FRACTION = 0.02
 """Distance from a whole number from which on something is a candidate of the first choice."""
 _LEAST = 1e-6  # gain, so that a child that gains nothing is not all that counts
+
+
+class _Solved(NamedTuple):
+    """A node's program, and what is sought beyond it."""
+
+    program: PackingProgram
+    basis: Basis
+    relaxed: Relaxed
+    least: float
+    """Number of jobs of interest."""
 
 
 class SetBranching:
@@ -65,7 +76,7 @@ class SetBranching:
             least: number of jobs of interest.
         """
         basis, before = program.basis, self.servers + self.jobs
-        job, server = self._choice(program, basis, relaxed, least)
+        job, server = self._choice(_Solved(program, basis, relaxed, least))
         column = np.flatnonzero(np.isin(relaxed.columns, relaxed.near))
         row = np.flatnonzero(~basis.loose()[before:])
         part = basis.part(column, np.concatenate([np.arange(before), before + row]))
@@ -85,39 +96,37 @@ class SetBranching:
             children.append(Node(sets, must, counts, columns, rows, part, relaxed.urgent))
         return children
 
-    def _choice(
-        self, program: PackingProgram, basis: Basis, relaxed: Relaxed, least: float
-    ) -> tuple[int, int]:
+    def _choice(self, solved: _Solved) -> tuple[int, int]:
         """A place in the amounts."""
-        gap = relaxed.bound - least
+        gap = solved.relaxed.bound - solved.least
+        expected = self._expected(solved.relaxed.amount)
+        scores = self._scores(expected, gap)
+        found = self._candidates(solved.relaxed)
         best, most, since, tried = None, -1.0, 0, 0
-        for one in self._candidates(relaxed, gap):
+        for k, j in found[np.argsort(-scores[found[:, 0], found[:, 1]], kind="stable")].tolist():
             if since >= TRIED or tried >= MOST_TRIED:
                 break
-            gains = self._expected(one, float(relaxed.amount[one]))
-            if self._times[:, one[0], one[1]].min() < RELIABLE:
+            score = scores[k, j]
+            if self._times[:, k, j].min() < RELIABLE:
                 tried += 1
-                gains = self._try(program, basis, relaxed, least, one)
-            score = self._score(one, gains, gap)
+                expected[:, k, j] = self._try(solved, (k, j))
+                score = self._scores(expected, gap)[k, j]
             since += 1
             if score > most * (1 + 1e-3):
-                best, most, since = one, score, 0
+                best, most, since = (k, j), score, 0
         assert best is not None
         return best
 
-    def _candidates(self, relaxed: Relaxed, gap: float) -> list[tuple[int, int]]:
-        """The most promising first."""
+    def _candidates(self, relaxed: Relaxed) -> Integers:
+        """Places where something is chosen in part, shape (candidates, 2)."""
         amount = relaxed.amount.copy()
         amount[self.jobs, self.servers] = 0.0  # of jobs, all nodes have as many as are wanted
         distance = np.abs(amount - np.round(amount))
-        found = np.argwhere(distance > FRACTION)
-        if not len(found):
-            found = np.argwhere(distance > WHOLE)
-        if not len(found):  # a whole point that cannot be placed: whatever is left to choose
-            found = self._open(relaxed)
-        ones = [(int(k), int(j)) for k, j in found]
-        expected = {one: self._expected(one, float(amount[one])) for one in ones}
-        return sorted(ones, key=lambda one: -self._score(one, expected[one], gap))
+        for least in (FRACTION, WHOLE):
+            found = np.argwhere(distance > least)
+            if len(found):
+                return found
+        return self._open(relaxed)  # a whole point that cannot be placed: what is left to choose
 
     def _open(self, relaxed: Relaxed) -> Integers:
         """Jobs and servers, or jobs themselves, that sets leave open."""
@@ -129,64 +138,55 @@ class SetBranching:
         where = np.argwhere(some & ~every)
         return np.column_stack([jobs[where[:, 0]], where[:, 1]])
 
-    def _expected(self, one: tuple[int, int], amount: float) -> tuple[float, float]:
-        """What both children are expected to gain, by trials of them, or else of all others."""
-        k, j = one
-        alike = slice(0, self.jobs) if k < self.jobs else slice(self.jobs, None)
-        times = self._times[:, alike].sum(axis=(1, 2))
-        mean = self._gained[:, alike].sum(axis=(1, 2)) / np.maximum(times, 1.0)
-        if not times.any() and k == self.jobs:
-            mean += 1.0  # counts come first
-        own = self._times[:, k, j]
-        per_unit = np.where(own > 0, self._gained[:, k, j] / np.maximum(own, 1.0), mean)
-        part = amount - math.floor(amount)
-        return float(per_unit[0] * part), float(per_unit[1] * (1.0 - part))
+    def _expected(self, amount: Floats) -> Floats:
+        """What both children of each place are expected to gain, shape (2, jobs + 1, servers + 1).
 
-    def _score(self, one: tuple[int, int], gains: tuple[float, float], gap: float) -> float:
-        """The product of what both children gain."""
-        down, up = (max(min(gain, gap), _LEAST) for gain in gains)
-        return down * up * (COUNTED if one[0] == self.jobs else 1.0)
+        By trials of the place, or else of all others of its kind.
+        """
+        per_unit = self._gained / np.maximum(self._times, 1.0)
+        for alike, untried in ((slice(0, self.jobs), 0.0), (slice(self.jobs, None), 1.0)):
+            gained, times = self._gained[:, alike], self._times[:, alike]
+            total = times.sum(axis=(1, 2))
+            mean = gained.sum(axis=(1, 2)) / np.maximum(total, 1.0)
+            mean += 0.0 if total.any() else untried  # counts come first
+            per_unit[:, alike] = np.where(times > 0, per_unit[:, alike], mean[:, None, None])
+        part = amount - np.floor(amount)
+        return per_unit * np.stack([part, 1.0 - part])
 
-    def _try(
-        self,
-        program: PackingProgram,
-        basis: Basis,
-        relaxed: Relaxed,
-        least: float,
-        one: tuple[int, int],
-    ) -> tuple[float, float]:
+    def _scores(self, gains: Floats, gap: float) -> Floats:
+        """The product of what both children gain, shape (jobs + 1, servers + 1)."""
+        scores: Floats = np.maximum(np.minimum(gains, gap), _LEAST).prod(axis=0)
+        scores[self.jobs] *= COUNTED
+        return scores
+
+    def _try(self, solved: _Solved, one: tuple[int, int]) -> tuple[float, float]:
         """Solve both children, about, and remember what they gain; that is returned."""
+        relaxed = solved.relaxed
         part = float(relaxed.amount[one]) - math.floor(relaxed.amount[one])
-        extra, gains = relaxed.urgent * int(relaxed.must.sum()), []
+        gains = []
         for side, moved in ((0, part), (1, 1.0 - part)):
-            value = self._side(program, basis, relaxed, least + extra, one, side) - extra
-            gain = min(max(relaxed.bound - value, 0.0), relaxed.bound - least)
+            value = self._side(solved, one, side)
+            gain = min(max(relaxed.bound - value, 0.0), relaxed.bound - solved.least)
             self._gained[side, *one] += gain / max(moved, 1e-3)
             self._times[side, *one] += 1
             gains.append(gain)
         return gains[0], gains[1]
 
-    def _side(
-        self,
-        program: PackingProgram,
-        basis: Basis,
-        relaxed: Relaxed,
-        least: float,
-        one: tuple[int, int],
-        side: int,
-    ) -> float:
-        """About the worth of one child: of the smaller amount (0), or of the larger (1)."""
-        job, server = one
+    def _side(self, solved: _Solved, one: tuple[int, int], side: int) -> float:
+        """About the bound of one child: of the smaller amount (0), or of the larger (1)."""
+        (job, server), (program, basis, relaxed, least) = one, solved
+        extra = relaxed.urgent * int(relaxed.must.sum())
         if job == self.jobs:
             below = math.floor(relaxed.amount[one])
             low, high = relaxed.counts.least[server], relaxed.counts.most[server]
             low, high = (below + 1, high) if side else (low, below)
-            return program.tried_within(basis, server, float(low), float(high), least, STEPS)
+            limits = float(low), float(high)
+            return program.tried_within(basis, server, *limits, least + extra, STEPS) - extra
         columns = relaxed.columns
         mine, there = self.job[columns] == job, self.held[columns, server]
         gone = ~np.isin(columns, relaxed.sets)
         forbidden = np.flatnonzero(gone | (mine & (there != bool(side))))
         urgent = bool(side) and not relaxed.must[job]
         dearer = np.flatnonzero(mine) if urgent else forbidden[:0]
-        worth, extra = 1.0 + relaxed.urgent, relaxed.urgent * urgent
+        worth, extra = 1.0 + relaxed.urgent, extra + relaxed.urgent * urgent
         return program.tried(basis, forbidden, dearer, worth, least + extra, STEPS) - extra

@@ -154,4 +154,6 @@ def _beside(size: Floats, open_: Booleans, needed: Integers) -> Floats:
         these counts itself twice, in the place of one that is no smaller.
     """
     smallest = np.sort(np.where(open_, size, np.inf), axis=0)
-    return np.array([smallest[: max(n - 1, 0), j].sum() for j, n in enumerate(needed.tolist())])
+    taken = np.vstack([np.zeros(len(needed)), np.cumsum(smallest, axis=0)])
+    beside: Floats = taken[np.maximum(needed - 1, 0), np.arange(len(needed))]
+    return beside
