@@ -2,8 +2,8 @@
 
 The algorithm runs on the whole instance, on the instance cut off before a moment of arrival, and
 on some with other jobs from then on. What it decided before that moment must be the same in all.
-A pass says that no difference was found on these futures; a difference is a proof where the
-algorithm decides the same when it runs on the whole instance again. One that does not, as a search
+A pass says that no difference was found on these futures; a difference is evidence where the
+algorithm, run again with either future, decides the same as before. One that does not, as a search
 may whose time is limited, shows nothing.
 """
 
@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.errors import InputError
 from optsched.online.state import arrivals_of
 from optsched.problem import Problem
 
-_AGAIN = 2  # runs on the whole instance that must decide the same
+Decisions = Counter[tuple[int, str]]
+"""How often what was decided on which job; -1: on one that has been changed."""
+
+_AGAIN = 2  # further runs with each of two futures that must decide the same
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,17 @@ def anticipation(
     draw = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     if schedule is None and len(fresh):
         schedule = run(instance, _rng(seed))
+
+    def decided(other: Any, made: Any, moment: float, kept: NDArray[np.integer]) -> Decisions:
+        return Counter(
+            (int(kept[job]) if job < len(kept) else -1, said)
+            for job, said in arrivals.decisions(other, made, moment)
+        )
+
+    whole = np.arange(len(times))
     for k in fresh.tolist():
         moment, kept, later = float(times[order[k]]), np.sort(order[:k]), order[k:]
-        own = Counter(arrivals.decisions(instance, schedule, moment))
+        own = decided(instance, schedule, moment, whole)
         for number in range(1 + changes):
             tail = later[draw.integers(0, len(later), draw.integers(1, len(later) + 1))]
             tail = tail if number else later[:0]
@@ -92,12 +104,10 @@ def anticipation(
                 if number:  # it refuses that future, which is no decision on the present
                     continue
                 raise
-            found = Counter(
-                (int(kept[job]) if job < k else -1, said)
-                for job, said in arrivals.decisions(other, made, moment)
-            )
+            found = decided(other, made, moment, kept)
             if found != own and all(
-                Counter(arrivals.decisions(instance, run(instance, _rng(seed)), moment)) == own
+                decided(one, run(one, _rng(seed)), moment, names) == before
+                for one, names, before in ((instance, whole, own), (other, kept, found))
                 for _ in range(_AGAIN)
             ):
                 future = f"replaced by {len(tail)} drawn from them" if number else "left out"
@@ -110,9 +120,7 @@ def _rng(seed: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
 
 
-def _difference(
-    own: Counter[tuple[int, str]], found: Counter[tuple[int, str]], moment: float, future: str
-) -> Anticipation:
+def _difference(own: Decisions, found: Decisions, moment: float, future: str) -> Anticipation:
     """The first job on which decisions differ."""
     job = min(job for job, _ in ((own - found) + (found - own)))
     was, became = (

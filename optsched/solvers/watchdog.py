@@ -14,8 +14,8 @@ LARGE = 100_000
 """Columns and coefficients from which on a solver under a time limit gets a process of its own:
 there, presolve and reading the model take seconds in which solvers do not look at the clock."""
 
-RESERVE = 1.5
-"""Seconds beyond 1.2 times the limit after which work is given up; half a second of what is
+RESERVE = 1.0
+"""Seconds beyond 1.2 times the limit after which work is given up; a second of the two that are
 promised is left for the rest."""
 
 _POLL = 0.05  # seconds between two looks at the keyboard

@@ -111,6 +111,22 @@ def test_one_that_decides_otherwise_on_the_same_jobs_shows_nothing(monkeypatch):
     assert by_turns() is not None
 
 
+def test_one_that_decides_otherwise_on_another_future_only_sometimes_shows_nothing():
+    found, instance = problem("aerialedge"), online_cases.instance_of("aerialedge", 0)
+    rules = itertools.cycle(found.heuristics[name].run for name in ("next_fit", "first_fit"))
+
+    def hurried(one, rng):  # the whole instance always ends in time, others every other time
+        whole = one.tasks == instance.tasks
+        return (found.heuristics["first_fit"].run if whole else next(rules))(one, rng)
+
+    def wrong(one, rng):
+        whole = one.tasks == instance.tasks
+        return found.heuristics["first_fit" if whole else "next_fit"].run(one, rng)
+
+    assert anticipation(found, hurried, instance, changes=0) is None
+    assert anticipation(found, wrong, instance, changes=0) is not None
+
+
 def test_the_command_line_says_yes_and_no(cli):
     generator = ["--tasks", "10", "--jobs", "4", "--instances", "2", "--json"]
     for heuristic, code in (("first_fit", 0), ("first_fit_decreasing", 1)):
