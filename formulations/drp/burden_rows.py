@@ -115,20 +115,19 @@ class BurdenRows:
         spread = np.repeat(weights, np.diff(first))
         return np.bincount(burden, weights=spread, minlength=len(self._position)).astype(float)
 
-    def cost(self, sets: Integers, rows: RowsChosen, paid: Floats, fee: Floats) -> Floats:
+    def cost(self, sets: Integers, rows: RowsChosen, paid: Floats) -> Floats:
         """What some sets cost, shape (sets,).
 
         Args:
             sets: their numbers.
             rows: that have prices.
             paid: these, shape (rows,).
-            fee: price of a service on each server, shape (servers,).
         """
-        price = fee[self.table.burdened]
+        price = np.zeros(len(self._position))
         for j, server in enumerate(self._servers):
             mine = rows.server == j
             if mine.any():
-                price[server.burdens] += paid[mine] @ self._rows[j][rows.number[mine]]
+                price[server.burdens] = paid[mine] @ self._rows[j][rows.number[mine]]
         burden, first = self.burdens(sets)
         of_all = float(paid[rows.server == OF_ALL].sum())
         return np.add.reduceat(price[burden], first[:-1]) + of_all * self.nodes[sets]

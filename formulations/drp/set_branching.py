@@ -1,12 +1,14 @@
 """Dividing nodes of the tree over sets of servers.
 
-By how many services stand on a server, by one service on one server, or by one job. Counts are
-preferred: how many services a server holds says more than which ones.
+By a count of services, by one service on one server, or by one job. Counts are preferred: how many
+services servers hold says more than which ones.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from formulations.drp.covering_sets import CoveringSets
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
+from formulations.drp.set_counts import counts_of
 from formulations.drp.set_nodes import WHOLE, Narrowing, Node, Relaxed
 from optsched.decomposition.packing_program import Basis, PackingProgram
 
@@ -29,6 +32,9 @@ RELIABLE = 4
 """Trials of both children after which their mean tells what another would."""
 FRACTION = 0.02
 """Distance from a whole number from which on something is a candidate of the first choice."""
+FLAT = 1e-4
+"""Jobs by which a bound may lie above what is wanted for trials to say nothing: what gains most
+elsewhere is divided by then."""
 _LEAST = 1e-6  # gain, so that a child that gains nothing is not all that counts
 
 
@@ -40,13 +46,15 @@ class _Solved(NamedTuple):
     relaxed: Relaxed
     least: float
     """Number of jobs of interest."""
+    go_on: Callable[[], bool]
 
 
 class SetBranching:
     """What is known of dividing nodes.
 
     A division is a place in ``Relaxed.amount``: what stands there is at most the whole number
-    below, or at least the one above.
+    below, or at least the one above. Counts come first, then, job by job, how far its service
+    stands on each server, and how far it is trained.
     """
 
     def __init__(self, instance: Instance, sets: CoveringSets) -> None:
@@ -63,67 +71,86 @@ class SetBranching:
         self.held[np.repeat(np.arange(len(sets.job)), np.diff(sets.start)), sets.server] = True
         self.held[:, servers] = True
         size = visible(instance.service_load)[instance.job_service]
-        self.narrowing = Narrowing(sets.job, self.held[:, :-1], size)
-        self._gained = np.zeros((2, jobs + 1, servers + 1))  # per unit that an amount moves
-        self._times = np.zeros((2, jobs + 1, servers + 1))
+        self.counts = counts_of(sets.job, self.held[:, :-1], size)
+        self.narrowing = Narrowing(sets.job, self.held[:, :-1], size, self.counts)
+        self._counts = len(self.counts.most)
+        divisions = self._counts + jobs * (servers + 1)
+        self._gained = np.zeros((2, divisions))  # per unit that an amount moves
+        self._times = np.zeros((2, divisions))
 
-    def children(self, program: PackingProgram, relaxed: Relaxed, least: float) -> list[Node]:
+    def amount(self, sets: Integers, weights: Floats) -> Floats:
+        """Of all divisions, shape (divisions,), where sets are chosen so far."""
+        single = np.zeros((self.jobs, self.servers + 1))
+        np.add.at(single, self.job[sets], weights[:, None] * self.held[sets])
+        return np.concatenate([weights @ self.counts.of_set[sets], single.ravel()])
+
+    def children(
+        self, program: PackingProgram, relaxed: Relaxed, least: float, go_on: Callable[[], bool]
+    ) -> list[Node]:
         """Divide a node by what gains most on both sides, as far as trials tell.
 
         Args:
             program: that of the relaxation, solved.
             relaxed: neither decided nor without a bound.
             least: number of jobs of interest.
+            go_on: looked at between two trials; without more the best one known is taken.
         """
-        basis, before = program.basis, self.servers + self.jobs
-        job, server = self._choice(_Solved(program, basis, relaxed, least))
+        basis, before = program.basis, len(relaxed.limits.number) + self.jobs
+        chosen = self._choice(_Solved(program, basis, relaxed, least, go_on))
         column = np.flatnonzero(np.isin(relaxed.columns, relaxed.near))
         row = np.flatnonzero(~basis.loose()[before:])
         part = basis.part(column, np.concatenate([np.arange(before), before + row]))
         columns, rows = relaxed.columns[column], relaxed.rows.only(row)
-        below = math.floor(relaxed.amount[job, server])
+        below = math.floor(relaxed.amount[chosen])
         children = []
         for there in (False, True):
-            sets, must, counts = relaxed.sets, relaxed.must, relaxed.counts
-            if job < self.jobs:
+            sets, must, limits = relaxed.sets, relaxed.must, relaxed.limits
+            if chosen < self._counts:
+                most = int(self.counts.most[chosen])
+                limits = limits.within(chosen, *((below + 1, most) if there else (0, below)))
+            else:
+                job, server = self._place(chosen)
                 out = (self.job[sets] == job) & (self.held[sets, server] != there)
                 sets, must = sets[~out], must.copy()
                 must[job] |= there
-            elif there:
-                counts = counts.within(server, below + 1, int(counts.most[server]))
-            else:
-                counts = counts.within(server, int(counts.least[server]), below)
-            children.append(Node(sets, must, counts, columns, rows, part, relaxed.urgent))
+            children.append(Node(sets, must, limits, columns, rows, part, relaxed.urgent))
         return children
 
-    def _choice(self, solved: _Solved) -> tuple[int, int]:
-        """A place in the amounts."""
+    def _place(self, division: int) -> tuple[int, int]:
+        """Job and server of a division that is no count; the last server is training the job."""
+        job, server = divmod(division - self._counts, self.servers + 1)
+        return int(job), int(server)
+
+    def _choice(self, solved: _Solved) -> int:
+        """A division; counts that were never tried are all tried."""
         gap = solved.relaxed.bound - solved.least
         expected = self._expected(solved.relaxed.amount)
-        scores = self._scores(expected, gap)
         found = self._candidates(solved.relaxed)
-        best, most, since, tried = None, -1.0, 0, 0
-        for k, j in found[np.argsort(-scores[found[:, 0], found[:, 1]], kind="stable")].tolist():
-            if since >= TRIED or tried >= MOST_TRIED:
+        if gap < FLAT:
+            return int(found[np.argmax(self._scores(expected, math.inf)[found])])
+        new = found[(found < self._counts) & (self._times[:, found].min(axis=0) == 0)]
+        for d in itertools.takewhile(lambda _: solved.go_on(), new.tolist()):
+            expected[:, d] = self._try(solved, d)
+        scores = self._scores(expected, gap)
+        best, most, since, tried = -1, -1.0, 0, 0
+        for d in found[np.argsort(-scores[found], kind="stable")].tolist():
+            if since >= TRIED or tried >= MOST_TRIED or (best >= 0 and not solved.go_on()):
                 break
-            score = scores[k, j]
-            if self._times[:, k, j].min() < RELIABLE:
+            score = scores[d]
+            if self._times[:, d].min() < RELIABLE and d not in new:
                 tried += 1
-                expected[:, k, j] = self._try(solved, (k, j))
-                score = self._scores(expected, gap)[k, j]
+                expected[:, d] = self._try(solved, d)
+                score = self._scores(expected, gap)[d]
             since += 1
             if score > most * (1 + 1e-3):
-                best, most, since = (k, j), score, 0
-        assert best is not None
+                best, most, since = d, score, 0
         return best
 
     def _candidates(self, relaxed: Relaxed) -> Integers:
-        """Places where something is chosen in part, shape (candidates, 2)."""
-        amount = relaxed.amount.copy()
-        amount[self.jobs, self.servers] = 0.0  # of jobs, all nodes have as many as are wanted
-        distance = np.abs(amount - np.round(amount))
+        """Divisions that something is chosen in part of, shape (candidates,)."""
+        distance = np.abs(relaxed.amount - np.round(relaxed.amount))
         for least in (FRACTION, WHOLE):
-            found = np.argwhere(distance > least)
+            found = np.flatnonzero(distance > least)
             if len(found):
                 return found
         return self._open(relaxed)  # a whole point that cannot be placed: what is left to choose
@@ -135,58 +162,66 @@ class SetBranching:
         starts, held = np.searchsorted(job, jobs), self.held[relaxed.sets]
         some = np.logical_or.reduceat(held, starts, axis=0)
         every = np.logical_and.reduceat(held, starts, axis=0) & relaxed.must[jobs, None]
-        where = np.argwhere(some & ~every)
-        return np.column_stack([jobs[where[:, 0]], where[:, 1]])
+        row, server = np.nonzero(some & ~every)
+        found: Integers = self._counts + jobs[row] * (self.servers + 1) + server
+        return found
 
     def _expected(self, amount: Floats) -> Floats:
-        """What both children of each place are expected to gain, shape (2, jobs + 1, servers + 1).
+        """What both children of each division are expected to gain, shape (2, divisions).
 
-        By trials of the place, or else of all others of its kind.
+        By trials of it, or else of all others of its kind.
         """
         per_unit = self._gained / np.maximum(self._times, 1.0)
-        for alike, untried in ((slice(0, self.jobs), 0.0), (slice(self.jobs, None), 1.0)):
+        for alike in (slice(0, self._counts), slice(self._counts, None)):
             gained, times = self._gained[:, alike], self._times[:, alike]
-            total = times.sum(axis=(1, 2))
-            mean = gained.sum(axis=(1, 2)) / np.maximum(total, 1.0)
-            mean += 0.0 if total.any() else untried  # counts come first
-            per_unit[:, alike] = np.where(times > 0, per_unit[:, alike], mean[:, None, None])
+            mean = gained.sum(axis=1) / np.maximum(times.sum(axis=1), 1.0)
+            per_unit[:, alike] = np.where(times > 0, per_unit[:, alike], mean[:, None])
         part = amount - np.floor(amount)
         return per_unit * np.stack([part, 1.0 - part])
 
     def _scores(self, gains: Floats, gap: float) -> Floats:
-        """The product of what both children gain, shape (jobs + 1, servers + 1)."""
+        """The product of what both children gain, shape (divisions,)."""
         scores: Floats = np.maximum(np.minimum(gains, gap), _LEAST).prod(axis=0)
-        scores[self.jobs] *= COUNTED
+        scores[: self._counts] *= COUNTED
         return scores
 
-    def _try(self, solved: _Solved, one: tuple[int, int]) -> tuple[float, float]:
-        """Solve both children, about, and remember what they gain; that is returned."""
-        relaxed = solved.relaxed
-        part = float(relaxed.amount[one]) - math.floor(relaxed.amount[one])
-        gains = []
-        for side, moved in ((0, part), (1, 1.0 - part)):
-            value = self._side(solved, one, side)
-            gain = min(max(relaxed.bound - value, 0.0), relaxed.bound - solved.least)
-            self._gained[side, *one] += gain / max(moved, 1e-3)
-            self._times[side, *one] += 1
-            gains.append(gain)
-        return gains[0], gains[1]
+    def _try(self, solved: _Solved, division: int) -> Floats:
+        """Solve both children, about, and remember what they gain, shape (2,), which is returned.
 
-    def _side(self, solved: _Solved, one: tuple[int, int], side: int) -> float:
-        """About the bound of one child: of the smaller amount (0), or of the larger (1)."""
-        (job, server), (program, basis, relaxed, least) = one, solved
+        Where a child ends, what it would have gained is known to be more, not how much.
+        """
+        relaxed = solved.relaxed
+        part = float(relaxed.amount[division]) - math.floor(relaxed.amount[division])
+        if division < self._counts:
+            values = self._by_count(solved, division)
+        else:
+            values = [self._by_server(solved, division, there) for there in (False, True)]
+        gap = relaxed.bound - solved.least
+        gains = np.clip(relaxed.bound - np.array(values), 0.0, gap)
+        per_unit = gains / np.maximum([part, 1.0 - part], 1e-3)
+        mean = self._gained[:, division] / np.maximum(self._times[:, division], 1.0)
+        self._gained[:, division] += np.where(gains < gap, per_unit, np.maximum(per_unit, mean))
+        self._times[:, division] += 1
+        return gains
+
+    def _by_count(self, solved: _Solved, count: int) -> list[float]:
+        """About the bounds of both children."""
+        program, basis, relaxed, least, _ = solved
+        below = math.floor(relaxed.amount[count])
         extra = relaxed.urgent * int(relaxed.must.sum())
-        if job == self.jobs:
-            below = math.floor(relaxed.amount[one])
-            low, high = relaxed.counts.least[server], relaxed.counts.most[server]
-            low, high = (below + 1, high) if side else (low, below)
-            limits = float(low), float(high)
-            return program.tried_within(basis, server, *limits, least + extra, STEPS) - extra
+        row = self.counts.of_set[relaxed.columns, count].astype(np.float64)
+        limits = [(-math.inf, float(below)), (below + 1.0, math.inf)]
+        return [v - extra for v in program.tried_beside(basis, row, limits, least + extra, STEPS)]
+
+    def _by_server(self, solved: _Solved, division: int, there: bool) -> float:
+        """About the bound of one child."""
+        (job, server), (program, basis, relaxed, least, _) = self._place(division), solved
+        extra = relaxed.urgent * int(relaxed.must.sum())
         columns = relaxed.columns
-        mine, there = self.job[columns] == job, self.held[columns, server]
+        mine, has = self.job[columns] == job, self.held[columns, server]
         gone = ~np.isin(columns, relaxed.sets)
-        forbidden = np.flatnonzero(gone | (mine & (there != bool(side))))
-        urgent = bool(side) and not relaxed.must[job]
+        forbidden = np.flatnonzero(gone | (mine & (has != there)))
+        urgent = there and not relaxed.must[job]
         dearer = np.flatnonzero(mine) if urgent else forbidden[:0]
         worth, extra = 1.0 + relaxed.urgent, extra + relaxed.urgent * urgent
         return program.tried(basis, forbidden, dearer, worth, least + extra, STEPS) - extra

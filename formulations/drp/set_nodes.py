@@ -10,6 +10,7 @@ import numpy as np
 from formulations.drp.burden_rows import RowsChosen
 from formulations.drp.configurations import SAFE
 from formulations.drp.instance import Booleans, Floats, Integers
+from formulations.drp.set_counts import Counts
 from optsched.decomposition.packing_program import Basis
 
 URGENT = 3.0
@@ -19,21 +20,30 @@ WHOLE = 1e-5
 """Distance from a whole number up to which nothing is chosen in part."""
 
 
-class Counts(NamedTuple):
-    """How many services servers may hold, each of shape (servers,)."""
+class Limits(NamedTuple):
+    """What some counts may come to, each of shape (limits,)."""
 
+    number: Integers
+    """Of the count."""
     least: Integers
     most: Integers
 
     @classmethod
-    def any(cls, servers: int, jobs: int) -> Counts:
-        """No limits: up to a service for every job."""
-        return cls(np.zeros(servers, dtype=np.int64), np.full(servers, jobs))
+    def none(cls) -> Limits:
+        """No limits."""
+        return cls(*np.zeros((3, 0), dtype=np.int64))
 
-    def within(self, server: int, least: int, most: int) -> Counts:
-        """With a server's limits replaced."""
-        found = Counts(self.least.copy(), self.most.copy())
-        found.least[server], found.most[server] = least, most
+    def within(self, count: int, least: int, most: int) -> Limits:
+        """With those of a count made narrower, or new ones after all others."""
+        at = np.flatnonzero(self.number == count)
+        if not len(at):
+            return Limits(
+                np.append(self.number, count), np.append(self.least, least),
+                np.append(self.most, most),
+            )  # fmt: skip
+        found = Limits(self.number, self.least.copy(), self.most.copy())
+        found.least[at] = np.maximum(found.least[at], least)
+        found.most[at] = np.minimum(found.most[at], most)
         return found
 
 
@@ -45,7 +55,7 @@ class Node:
     """Those that jobs may use, ascending."""
     must: Booleans
     """Jobs that are trained, shape (jobs,)."""
-    counts: Counts
+    limits: Limits
     columns: Integers
     """Sets in the program."""
     rows: RowsChosen
@@ -65,14 +75,13 @@ class Relaxed:
     bound: float
     """On the number of jobs."""
     amount: Floats
-    """How far each job's service stands on each server, and in the last column how far the job is
-    trained; in the last row their sums: services on each server. Shape (jobs + 1, servers + 1)."""
+    """Of all that nodes are divided by, see ``SetBranching``; whole in every schedule."""
     sets: Integers
     """Those that jobs may use, ascending."""
     near: Integers
     """Of these, what children begin with."""
     must: Booleans
-    counts: Counts
+    limits: Limits
     columns: Integers
     """Of the program."""
     weights: Floats
@@ -94,51 +103,87 @@ class Relaxed:
 class Narrowing:
     """What follows from storage and counts."""
 
-    def __init__(self, job: Integers, held: Booleans, size: Floats) -> None:
+    def __init__(self, job: Integers, held: Booleans, size: Floats, counts: Counts) -> None:
         """Prepare.
 
         Args:
             job: of each set, ascending, shape (sets,).
             held: servers of each set, shape (sets, servers).
             size: of each job's service as a share of storage, shape (jobs, servers).
+            counts: of these sets.
         """
-        self._job, self._held, self._size = job, held, size
+        self._job, self._held, self._size, self._counts = job, held, size, counts
 
     def narrowed(
-        self, sets: Integers, must: Booleans, counts: Counts, target: int
+        self, sets: Integers, must: Booleans, limits: Limits, target: int
     ) -> Integers | None:
         """The sets that are left where all sets of a trained job have a server.
 
         Args:
             sets: those there are, ascending.
             must: jobs that are trained, shape (jobs,).
-            counts: services that servers may hold.
+            limits: of counts.
             target: jobs wanted.
 
         Returns:
             None where nothing is left.
         """
+        needed = np.zeros(self._held.shape[1], dtype=np.int64)
+        single = limits.number < len(needed)
+        needed[limits.number[single]] = limits.least[single]
         while True:
-            job, held = self._job[sets], self._held[sets]
+            job = self._job[sets]
             jobs = np.unique(job)
             if len(jobs) < target or not np.isin(np.flatnonzero(must), jobs).all():
                 return None
-            starts = np.searchsorted(job, jobs)
-            some = np.logical_or.reduceat(held, starts, axis=0)
-            fixed = np.logical_and.reduceat(held, starts, axis=0) & must[jobs, None]
-            size = self._size[jobs]
-            used = (fixed * size).sum(axis=0)
-            if (used > 1.0 + SAFE).any() or (some.sum(axis=0) < counts.least).any():
+            starts, at = np.searchsorted(job, jobs), np.searchsorted(jobs, job)
+            trained = must[jobs, None]
+            allowed = self._counted(sets, starts, at, trained, limits)
+            stored = self._stored(sets, starts, jobs, trained, needed)
+            if allowed is None or stored is None:
                 return None
-            room = counts.most - fixed.sum(axis=0)
-            if (room < 0).any():
-                return None
-            beside = _beside(size, some & ~fixed, counts.least - fixed.sum(axis=0))
-            full = ~fixed & ((used + beside + size > 1.0 + SAFE) | (room == 0))
-            left = ~(held & full[np.searchsorted(jobs, job)]).any(axis=1)
+            left = allowed & ~(self._held[sets] & stored[at]).any(axis=1)
             if left.all():
                 return sets
             sets = sets[left]
+
+    def _counted(
+        self, sets: Integers, starts: Integers, at: Integers, trained: Booleans, limits: Limits
+    ) -> Booleans | None:
+        """Whether other jobs leave room for each set in counts, shape (sets,); None: in none.
+
+        Args:
+            sets: those there are.
+            starts: where those of each job begin.
+            at: place of each set's job, shape (sets,).
+            trained: whether a job is, shape (jobs, 1).
+            limits: of counts.
+        """
+        part = self._counts.of_set[np.ix_(sets, limits.number)].astype(np.int64)
+        low = np.where(trained, np.minimum.reduceat(part, starts, axis=0), 0)
+        high = np.maximum.reduceat(part, starts, axis=0)
+        least, most = low.sum(axis=0), high.sum(axis=0)
+        if (least > limits.most).any() or (most < limits.least).any():
+            return None
+        allowed: Booleans = (
+            (least - low[at] + part <= limits.most) & (most - high[at] + part >= limits.least)
+        ).all(axis=1)
+        return allowed
+
+    def _stored(
+        self, sets: Integers, starts: Integers, jobs: Integers, trained: Booleans, needed: Integers
+    ) -> Booleans | None:
+        """Servers that are too full for a job's service, shape (jobs, servers); None: for all."""
+        held = self._held[sets]
+        some = np.logical_or.reduceat(held, starts, axis=0)
+        fixed = np.logical_and.reduceat(held, starts, axis=0) & trained
+        size = self._size[jobs]
+        used = (fixed * size).sum(axis=0)
+        if (used > 1.0 + SAFE).any():
+            return None
+        beside = _beside(size, some & ~fixed, needed - fixed.sum(axis=0))
+        full: Booleans = ~fixed & (used + beside + size > 1.0 + SAFE)
+        return full
 
 
 def _beside(size: Floats, open_: Booleans, needed: Integers) -> Floats:

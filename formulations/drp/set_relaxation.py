@@ -4,8 +4,9 @@ What is proven rests on prices alone, whatever a solver's tolerance:
 
     jobs <= sum of prices of rows + sum over jobs of max over its sets of 1 - price of the set,
 
-where the maximum counts as at least 0 for jobs that need not be trained. Where servers may hold so
-many services only, a price of these counts as often as the most of them, or, below 0, the least.
+where the maximum counts as at least 0 for jobs that need not be trained. Where counts have limits,
+their prices are parts of those of sets, and count as often as the most of them, or, below 0, the
+least.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ CLOSE = 0.5
 MOST_URGENT = 1e6
 """Worth beyond which a program is given up: what is missed then is rounding."""
 MISSED = 1e-6
-"""What may be missing of a job that must be trained, or of services that a server must hold."""
+"""What may be missing of a job that must be trained, or of a count."""
 PENALTY = 10.0
-"""For a service that a server is short of, by what a job that must be trained is worth more."""
+"""For what a count is short of, by what a job that must be trained is worth more."""
 _MARGIN = 1e-6  # worth from which on a column is missing
 _CHOSEN = 1e-9  # weight from which on a set is chosen in part
 
@@ -89,15 +90,15 @@ class SetRelaxation:
         Raises:
             UnsolvedError: the solver fails.
         """
-        must, jobs, servers = node.must, len(node.must), self._branching.servers
-        sets = self._branching.narrowing.narrowed(node.sets, must, node.counts, self._target)
+        must, jobs, limits = node.must, len(node.must), len(node.limits.number)
+        sets = self._branching.narrowing.narrowed(node.sets, must, node.limits, self._target)
         if sets is None:
             return None
         columns, rows = self._enter(node, sets), node.rows
         interest = self.goal + node.urgent * int(must.sum())
         while go_on():
             point = self.program.solve(interest)
-            fee, owed, paid = np.split(point.duals, [servers, servers + jobs])
+            fee, owed, paid = np.split(point.duals, [limits, limits + jobs])
             proven = self._proven(sets, node, rows, fee, paid)
             if proven.bound < self.goal:
                 return None
@@ -105,7 +106,7 @@ class SetRelaxation:
             sets, cost, lost = sets[kept], proven.cost[kept], proven.lost[kept]
             missing = self._missing(sets, node.worth, cost, owed, columns)
             if len(missing):
-                self.program.add_columns(*self._columns(missing, rows, node.worth))
+                self.program.add_columns(*self._columns(missing, rows, node))
                 columns = np.concatenate([columns, missing])
                 continue
             if not point.optimal:
@@ -141,22 +142,20 @@ class SetRelaxation:
         columns, basis = node.columns[kept], node.basis
         if basis is not None:
             basis = basis.part(kept, np.arange(len(basis.rows)))
-        most = np.where(node.counts.most < len(node.must), node.counts.most, np.inf)
-        least = np.where(node.counts.least > 0, node.counts.least, -np.inf)
+        number, least, most = node.limits
+        less = most < self._branching.counts.most[number]
+        ranges = Ranges(np.where(least > 0, least, -np.inf), np.where(less, most, np.inf))
         self.program.enter(
-            *self._columns(columns, node.rows, node.worth), basis, Ranges(least, most),
-            PENALTY * node.urgent,
-        )  # fmt: skip
+            *self._columns(columns, node.rows, node), basis, ranges, PENALTY * node.urgent
+        )
         return columns
 
-    def _columns(
-        self, sets: Integers, rows: RowsChosen, worth: Floats
-    ) -> tuple[Floats, sp.csc_array]:
-        """Worth and coefficients: services on each server, a row for each job, then the others."""
-        job, count = self._branching.job[sets], len(sets)
-        held = sp.csc_array(self._branching.held[sets, :-1].T.astype(np.float64))
+    def _columns(self, sets: Integers, rows: RowsChosen, node: Node) -> tuple[Floats, sp.csc_array]:
+        """Worth and coefficients: counts with limits, a row for each job, then the others."""
+        job, count, worth = self._branching.job[sets], len(sets), node.worth
+        counted = sp.csc_array(self._branching.counts.of(sets, node.limits.number).T)
         once = sp.csc_array((np.ones(count), (job, np.arange(count))), shape=(len(worth), count))
-        matrix = sp.vstack([held, once, self._rows.coefficients(rows, sets)], format="csc")
+        matrix = sp.vstack([counted, once, self._rows.coefficients(rows, sets)], format="csc")
         return worth[job], matrix
 
     def _proven(
@@ -166,15 +165,17 @@ class SetRelaxation:
 
         Args:
             sets: of the node.
-            node: jobs that are trained, and services that servers may hold.
+            node: jobs that are trained, and limits of counts.
             rows: of servers.
-            fee: price of a service on each server, of either sign, shape (servers,).
+            fee: prices of counts with limits, of either sign, shape (limits,).
             paid: prices of the rows, at least 0, shape (rows,).
         """
-        job, cost = self._branching.job[sets], self._rows.cost(sets, rows, paid, fee)
+        job = self._branching.job[sets]
+        counted = self._branching.counts.of(sets, node.limits.number)
+        cost = self._rows.cost(sets, rows, paid) + counted @ fee
         most = np.where(node.must, -np.inf, 0.0)
         np.maximum.at(most, job, 1.0 - cost)
-        held = fee @ np.where(fee > 0, node.counts.most, node.counts.least)
+        held = fee @ np.where(fee > 0, node.limits.most, node.limits.least)
         return Proven(float(paid.sum() + held + most.sum()), cost, most[job] - (1.0 - cost))
 
     def _missing(
@@ -197,12 +198,8 @@ class SetRelaxation:
         rows: RowsChosen,
     ) -> Relaxed:
         """What the tree needs to know."""
-        branching = self._branching
-        amount = np.zeros((branching.jobs + 1, branching.servers + 1))
-        parts = point.weights[:, None] * branching.held[columns]
-        np.add.at(amount, branching.job[columns], parts)
-        amount[-1] = amount.sum(axis=0)
+        amount = self._branching.amount(columns, point.weights)
         return Relaxed(
-            bound, amount, sets, near, node.must, node.counts, columns, point.weights, rows,
+            bound, amount, sets, near, node.must, node.limits, columns, point.weights, rows,
             node.urgent,
         )  # fmt: skip

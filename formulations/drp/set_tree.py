@@ -1,8 +1,8 @@
 """Whether so many jobs of DSRP, or more, fit, by a tree over the servers that services stand on.
 
 A relaxation chooses, in part, a set of servers for every job; rows of single servers hold it to
-what they bear. A node of the tree says how many services some servers hold, of some services that
-they stand on a server, or do not, and of some jobs that they are trained, or are not.
+what they bear. A node of the tree says how many services stand on some servers, of some services
+that they stand on a server, or do not, and of some jobs that they are trained, or are not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from formulations.drp.projected import ANGLES
 from formulations.drp.service_columns import ServiceColumns
 from formulations.drp.set_branching import SetBranching
 from formulations.drp.set_loads import set_loads
-from formulations.drp.set_nodes import Counts, Node, Relaxed
+from formulations.drp.set_nodes import Limits, Node, Relaxed
 from formulations.drp.set_relaxation import SetRelaxation, UnsolvedError
 from optsched.decomposition.depth_first import depth_first
 from optsched.jit import limit_left, limited
@@ -81,8 +81,8 @@ class SetTree:
         self._relaxations = [SetRelaxation(rows, self._branching, target) for _ in range(threads)]
         self._undecided = False
         cheap = np.flatnonzero(sets.dearer <= NEAR)
-        counts = Counts.any(instance.num_servers, instance.num_jobs)
-        self._open = [Node(np.arange(len(sets.job)), near.must, counts, cheap, rows.most_urgent)]
+        every = np.arange(len(sets.job))
+        self._open = [Node(every, near.must, Limits.none(), cheap, rows.most_urgent)]
 
     def cut(self, go_on: Callable[[], bool], promising: Callable[[list[float]], bool]) -> None:
         """Find rows before the tree, and bound the number of jobs by them.
@@ -106,7 +106,7 @@ class SetTree:
             self.bound = min(self.bound, relaxed.bound)
             basis = relaxation.program.basis
             root = Node(
-                relaxed.sets, relaxed.must, relaxed.counts, relaxed.columns, relaxed.rows, basis,
+                relaxed.sets, relaxed.must, relaxed.limits, relaxed.columns, relaxed.rows, basis,
                 relaxed.urgent,
             )  # fmt: skip
             self._open = [root]
@@ -130,7 +130,7 @@ class SetTree:
                     relaxed, self._undecided = None, True
                 if not going():
                     return None
-                return [] if relaxed is None else self._divided(relaxation, relaxed)
+                return [] if relaxed is None else self._divided(relaxation, relaxed, going)
 
         self.nodes += depth_first(self._open, visit, len(self._relaxations))
         if self.association is not None:
@@ -142,7 +142,9 @@ class SetTree:
         self.bound = float(self._target - 1)
         return End.REFUTED
 
-    def _divided(self, relaxation: SetRelaxation, relaxed: Relaxed) -> list[Node] | None:
+    def _divided(
+        self, relaxation: SetRelaxation, relaxed: Relaxed, go_on: Callable[[], bool]
+    ) -> list[Node] | None:
         """A node's children; None if its point is a schedule, which ends the search."""
         chosen = relaxed.columns[relaxed.weights > 0.5]
         if relaxed.whole and len(chosen) >= self._target:
@@ -153,7 +155,7 @@ class SetTree:
             if relaxed.decided:
                 self._undecided |= placed
                 return []
-        return self._branching.children(relaxation.program, relaxed, relaxation.goal)
+        return self._branching.children(relaxation.program, relaxed, relaxation.goal, go_on)
 
 
 def set_tree(

@@ -9,6 +9,7 @@ each other and few columns and rows are held at a time.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -51,6 +52,20 @@ class Basis:
         """Of some columns and rows, all ranges among them."""
         return Basis([self.columns[c] for c in columns], [self.rows[r] for r in rows], self.short)
 
+    def with_row(self) -> Basis:
+        """With one row more, which it does not hold tight."""
+        import highspy
+
+        return Basis(self.columns, [*self.rows, highspy.HighsBasisStatus.kBasic], self.short)
+
+    def with_ranges(self, ranges: int) -> Basis:
+        """With so many ranges, those that are new not held tight."""
+        import highspy
+
+        known, facts = len(self.short), highspy.HighsBasisStatus
+        rows = [*self.rows[:known], *[facts.kBasic] * (ranges - known), *self.rows[known:]]
+        return Basis(self.columns, rows, self.short + [facts.kLower] * (ranges - known))
+
     def loose(self) -> NDArray[np.bool_]:
         """Rows that it does not hold tight, shape (rows,)."""
         import highspy
@@ -87,7 +102,7 @@ class PackingProgram:
         refuse(empty)  # a version of HiGHS known to answer wrongly
         self._engine = load(empty, Options(extra={"presolve": "off"}))
         self._worth: Floats = np.zeros(0)
-        self._ranges, self._limits = 0, Ranges.none()
+        self._ranges = 0
 
     def enter(
         self,
@@ -102,21 +117,22 @@ class PackingProgram:
         Args:
             worth: of each column, shape (columns,).
             matrix: A, shape (rows, columns).
-            basis: to start from; it need not be one of this program.
+            basis: to start from; it need not be one of this program, and have no more than its
+                first ranges.
             ranges: of the first rows.
             penalty: for each unit that a range is short of its least.
         """
         import highspy
 
-        self._limits = Ranges.none() if ranges is None else ranges
-        self._ranges = len(self._limits.least)
+        limits = Ranges.none() if ranges is None else ranges
+        self._ranges = len(limits.least)
         # what ranges are short of are the first columns
         lacking = sp.eye_array(matrix.shape[0], self._ranges)
         whole = sp.hstack([lacking, matrix], format="csc")
         rows, columns = whole.shape
         self._worth = np.concatenate([np.full(self._ranges, -penalty), worth])
         lower, upper = np.full(rows, -np.inf), np.ones(rows)
-        lower[: self._ranges], upper[: self._ranges] = self._limits
+        lower[: self._ranges], upper[: self._ranges] = limits
         self._engine.passModel(
             columns, rows, whole.nnz, int(highspy.MatrixFormat.kColwise), 1, 0.0, -self._worth,
             np.zeros(columns), np.full(columns, np.inf), lower, upper,
@@ -124,7 +140,7 @@ class PackingProgram:
             np.zeros(columns, dtype=np.int32),
         )  # fmt: skip
         if basis is not None:
-            self._set(basis, alien=True)
+            self._set(basis.with_ranges(self._ranges), alien=True)
 
     def add_columns(self, worth: Floats, matrix: sp.csc_array) -> None:
         """Columns at the end, of shape (rows, columns)."""
@@ -181,7 +197,7 @@ class PackingProgram:
             engine.run()
         solution, ending = engine.getSolution(), engine.getModelStatus()
         value = -engine.getInfo().objective_function_value
-        if ending == facts.kObjectiveBound:
+        if ending in (facts.kObjectiveBound, facts.kInfeasible):
             value = least
         weights, duals = np.array(solution.col_value), -np.array(solution.row_dual)
         np.maximum(duals[self._ranges :], 0.0, out=duals[self._ranges :])
@@ -219,25 +235,36 @@ class PackingProgram:
         self._price(dearer, before)
         return value
 
-    def tried_within(
-        self, basis: Basis, row: int, low: float, high: float, least: float, steps: int
-    ) -> float:
-        """About the worth with another range; the program is afterwards as it was.
+    def tried_beside(
+        self,
+        basis: Basis,
+        row: Floats,
+        limits: Sequence[tuple[float, float]],
+        least: float,
+        steps: int,
+    ) -> list[float]:
+        """About the worth with one more row, within each of some limits.
+
+        Afterwards the program is as it was.
 
         Args:
             basis: to start from, of this program.
-            row: of the range.
-            low: its least meanwhile.
-            high: its most meanwhile.
-            least: as for ``solve``.
+            row: its coefficients, shape (columns,).
+            limits: least and most.
+            least: as for ``solve``; also what is returned where nothing keeps the limits.
             steps: as for ``tried``.
         """
-        engine, before = self._engine, (self._limits.least[row], self._limits.most[row])
-        engine.changeRowBounds(row, low, high)
-        self._set(basis, alien=False)
-        value = self.solve(least, steps).value
-        engine.changeRowBounds(row, *map(float, before))
-        return value
+        engine, number = self._engine, len(basis.rows)
+        place = np.flatnonzero(row)
+        columns = (place + self._ranges).astype(np.int32)
+        engine.addRow(-math.inf, math.inf, len(place), columns, row[place])
+        longer, values = basis.with_row(), []
+        for low, high in limits:
+            engine.changeRowBounds(number, low, high)
+            self._set(longer, alien=False)
+            values.append(self.solve(least, steps).value)
+        engine.deleteRows(1, np.array([number], dtype=np.int32))
+        return values
 
     def price(self, worth: Floats, penalty: float = 0.0) -> None:
         """Change what every column is worth, shape (columns,), and what is paid for shortage."""

@@ -19,7 +19,8 @@ from formulations.drp.near_sets import near_sets
 from formulations.drp.node_placement import place_nodes
 from formulations.drp.projected import ANGLES
 from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.set_nodes import Counts, Narrowing
+from formulations.drp.set_counts import ALIKE, LARGE, alike, counts_of
+from formulations.drp.set_nodes import Limits, Narrowing
 from formulations.drp.set_tree import End, set_tree
 from optsched.decomposition import GenerationOptions
 from optsched.solvers.options import Options
@@ -183,9 +184,63 @@ def selections(tree, target):
             yield found
 
 
-def drawn_counts(rng, servers, jobs):
-    least = rng.integers(0, 3, servers) * (rng.random(servers) < 0.6)
-    return Counts(least, np.minimum(least + rng.integers(0, 3, servers), jobs))
+def drawn_limits(rng, counts):
+    """Of some counts, in any order."""
+    number = rng.permutation(len(counts.most))[: rng.integers(1, 6)]
+    least = rng.integers(0, 3, len(number)) * (rng.random(len(number)) < 0.6)
+    return Limits(
+        number, least, np.minimum(least + rng.integers(0, 3, len(number)), counts.most[number])
+    )
+
+
+def kept(limits, amounts):
+    """Whether counts, shape (counts,), are within limits."""
+    found = amounts[limits.number]
+    return bool((found >= limits.least).all() and (found <= limits.most).all())
+
+
+@given(instances(**OWN))
+@examples(25)
+def test_counts_are_of_services_on_servers_and_on_two_of_which_one_stands_in(instance):
+    tree = tree_for(instance, 1)
+    sets, held = tree.sets, tree._branching.held[:, :-1]
+    size = instance.service_load[instance.job_service]
+    servers = instance.num_servers
+    have = [set(listed(sets, k)) for k in range(len(sets.first) - 1)]
+
+    def common(one, other):
+        """Sets with one that are sets with the other, or the same one, in its place."""
+        return sum(
+            tuple(sorted({*found} - {one} | {other})) in of_job
+            for of_job in have
+            for found in of_job
+            if one in found and (one == other or other not in found)
+        )
+
+    share = alike(sets.job, held)
+    pairs = []
+    for one, other in itertools.combinations(range(servers), 2):
+        either = max(common(one, one), 1) * max(common(other, other), 1)
+        assert share[one, other] == pytest.approx(common(one, other) / np.sqrt(either))
+        if share[one, other] >= ALIKE:
+            pairs.append((one, other))
+    groups = [(j,) for j in range(servers)] + pairs
+    counts = counts_of(sets.job, held, size)
+    for n in range(len(sets.job)):
+        large = size[sets.job[n]] >= LARGE
+        assert counts.of_set[n].tolist() == [
+            *(sum(held[n, j] for j in group) for group in groups),
+            *(sum(held[n, j] & large[j] for j in group) for group in groups),
+        ]
+    for chosen in selections(tree, 1):
+        assert (counts.of_set[chosen].sum(axis=0) <= counts.most).all()
+
+
+def test_limits_become_narrower_one_after_the_other():
+    first = Limits.none().within(4, 0, 7).within(2, 3, 9)
+    then = first.within(4, 2, 8).within(2, 1, 5)
+    assert [part.tolist() for part in first] == [[4, 2], [0, 3], [7, 9]]
+    assert [part.tolist() for part in then] == [[4, 2], [2, 3], [7, 5]]
 
 
 @given(instances(**OWN), st.integers(0, 2**32 - 1))
@@ -194,14 +249,14 @@ def test_a_node_bounds_every_schedule_whose_servers_hold_so_many_services(instan
     rng = np.random.default_rng(seed)
     target = max(1, optimum(instance, services=True) - int(rng.integers(2)))
     tree = tree_for(instance, target)
-    counts = drawn_counts(rng, instance.num_servers, instance.num_jobs)
-    node = replace(tree._open[0], counts=counts)
+    counts = tree._branching.counts
+    limits = drawn_limits(rng, counts)
+    node = replace(tree._open[0], limits=limits)
     held, size = tree._branching.held[:, :-1], instance.service_load[instance.job_service]
     best = 0
     for chosen in selections(tree, target):
-        number = held[chosen].sum(axis=0)
         full = (held[chosen] * size[tree.sets.job[chosen]]).sum(axis=0) > 1
-        if full.any() or (number < counts.least).any() or (number > counts.most).any():
+        if full.any() or not kept(limits, counts.of_set[chosen].sum(axis=0)):
             continue
         if len(chosen) > best and node.must.sum() == node.must[tree.sets.job[chosen]].sum():
             placed = place_nodes(instance, tree.sets, chosen, Options())
@@ -211,9 +266,9 @@ def test_a_node_bounds_every_schedule_whose_servers_hold_so_many_services(instan
         assert best == 0
     else:
         assert relaxed.bound >= best - 1e-9
-        number = relaxed.amount[-1, :-1]
-        assert (number >= counts.least - 1e-5).all()
-        assert (number <= counts.most + 1e-5).all()
+        number = relaxed.amount[limits.number]
+        assert (number >= limits.least - 1e-5).all()
+        assert (number <= limits.most + 1e-5).all()
 
 
 @given(instances(**OWN), st.integers(0, 2**32 - 1))
@@ -223,18 +278,17 @@ def test_narrowing_leaves_all_that_storage_and_counts_allow(instance, seed):
     tree = tree_for(instance, 1)
     sets, held = tree.sets, tree._branching.held[:, :-1]
     size = instance.service_load[instance.job_service]
-    counts = drawn_counts(rng, instance.num_servers, instance.num_jobs)
+    counts = tree._branching.counts
+    limits = drawn_limits(rng, counts)
     must = rng.random(instance.num_jobs) < 0.4
     there = np.flatnonzero(rng.random(len(sets.job)) < 0.7)
-    left = Narrowing(sets.job, held, size).narrowed(there, must, counts, 1)
+    left = Narrowing(sets.job, held, size, counts).narrowed(there, must, limits, 1)
     for chosen in selections(tree, 1):
-        number = held[chosen].sum(axis=0)
         allowed = (
             np.isin(chosen, there).all()
             and must.sum() == must[sets.job[chosen]].sum()
             and ((held[chosen] * size[sets.job[chosen]]).sum(axis=0) <= 1).all()
-            and (number >= counts.least).all()
-            and (number <= counts.most).all()
+            and kept(limits, counts.of_set[chosen].sum(axis=0))
         )
         if allowed:
             assert left is not None

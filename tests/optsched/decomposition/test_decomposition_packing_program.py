@@ -99,15 +99,20 @@ def drawn_ranges(rng, rows):
     return Ranges(rng.uniform(0.0, 1.0, rows) * most, most)
 
 
-def optimum_within(worth, matrix, ranges):
-    """What ranges lack of their least is a column each, at a price."""
+def optimum_within(worth, matrix, ranges, row=None, low=0.0, high=0.0):
+    """What ranges lack of their least is a column each, at a price; one row more has limits."""
     n = len(ranges.least)
     lacking = np.vstack([np.eye(n), np.zeros((len(matrix) - n, n))])
     whole = np.hstack([lacking, matrix])
     rows = np.vstack([whole, -whole[:n]])
     most = np.concatenate([ranges.most, np.ones(len(matrix) - n), -ranges.least])
     cost = np.concatenate([np.full(n, PENALTY), -worth])
-    return -linprog(cost, A_ub=rows, b_ub=most).fun
+    if row is not None:
+        wider = np.concatenate([np.zeros(n), row])
+        rows = np.vstack([rows, wider, -wider])
+        most = np.append(most, [high, -low])
+    found = linprog(cost, A_ub=rows, b_ub=most)
+    return -np.inf if found.status == 2 else -found.fun
 
 
 @given(programs())
@@ -126,15 +131,39 @@ def test_ranges_bound_a_program_from_both_sides(case):
     fee = point.duals[:n]
     proven = fee @ np.where(fee > 0, ranges.most, ranges.least) + point.duals[n:].sum()
     assert proven == pytest.approx(best)
-    j, low, high = int(rng.integers(n)), 0.1, 0.3
-    other = Ranges(ranges.least.copy(), ranges.most.copy())
-    other.least[j], other.most[j] = low, high
-    tried = program.tried_within(program.basis, j, low, high, -np.inf, 10_000)
-    assert tried == pytest.approx(optimum_within(worth, matrix, other))
+    row, limits = rng.uniform(0.0, 1.0, len(worth)), [(-1e3, 0.3), (0.1, 1e3)]
+    tried = program.tried_beside(program.basis, row, limits, -np.inf, 10_000)
+    assert tried == pytest.approx(
+        [optimum_within(worth, matrix, ranges, row, *limit) for limit in limits]
+    )
     assert program.solve().value == pytest.approx(best)
     dearer = worth + 1.0
     program.price(dearer, PENALTY)
     assert program.solve().value == pytest.approx(optimum_within(dearer, matrix, ranges))
+
+
+@given(programs())
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_a_basis_goes_on_in_a_program_with_more_ranges(case):
+    worth, matrix, rng = case
+    n = int(rng.integers(1, len(matrix)))
+    ranges, program = drawn_ranges(rng, n), PackingProgram()
+    few = Ranges(ranges.least[:-1], ranges.most[:-1])
+    program.enter(worth, sp.csc_array(np.delete(matrix, n - 1, axis=0)), None, few, PENALTY)
+    program.solve()
+    basis = program.basis
+    program.enter(worth, sp.csc_array(matrix), basis, ranges, PENALTY)
+    assert program.basis.loose().shape == (len(matrix),)
+    assert program.solve().value == pytest.approx(optimum_within(worth, matrix, ranges))
+
+
+@pytest.mark.parametrize("least", [-np.inf, 0.5])
+def test_limits_that_nothing_keeps_are_worth_what_is_of_no_interest(least):
+    program = entered(np.array([1.0]), np.array([[1.0]]))
+    program.solve()
+    ones = np.ones(1)
+    assert program.tried_beside(program.basis, ones, [(2.0, np.inf)], least, 100) == [least]
+    assert program.solve().value == pytest.approx(1.0)
 
 
 @given(programs())
