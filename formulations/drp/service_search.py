@@ -43,7 +43,7 @@ ROWS_SEEN = 2
 """Rounds of them that tell what the others will do."""
 ROWS_ROUNDS = 12
 """Most rounds before the tree divides anything."""
-CLOSE = 0.33
+CLOSE = 0.35
 """Jobs by which the bound may lie above a whole number then for the tree to come early."""
 EARLY_SHARE, EARLY_SECONDS = 0.1, 5.0
 """Part of the time left, and most of it, that exchanging jobs may take before it then."""
