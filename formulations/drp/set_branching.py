@@ -33,8 +33,8 @@ RELIABLE = 4
 FRACTION = 0.02
 """Distance from a whole number from which on something is a candidate of the first choice."""
 FLAT = 1e-4
-"""Jobs by which a bound may lie above what is wanted for trials to say nothing: what gains most
-elsewhere is divided by then."""
+"""Jobs by which a bound may lie above what is wanted for trials to say nothing: then a node is
+divided by what gained most elsewhere."""
 _LEAST = 1e-6  # gain, so that a child that gains nothing is not all that counts
 
 

@@ -159,7 +159,7 @@ class Narrowing:
             trained: whether a job is, shape (jobs, 1).
             limits: of counts.
         """
-        part = self._counts.of_set[np.ix_(sets, limits.number)].astype(np.int64)
+        part = self._counts.of(sets, limits.number)
         low = np.where(trained, np.minimum.reduceat(part, starts, axis=0), 0)
         high = np.maximum.reduceat(part, starts, axis=0)
         least, most = low.sum(axis=0), high.sum(axis=0)

@@ -351,6 +351,32 @@ def test_a_search_that_a_limit_ended_goes_on(instance, steps):
     assert end is whole.search(always)
 
 
+@pytest.mark.parametrize(
+    ("above", "time", "tries"),
+    [
+        (0.5, True, range(2, 99)),
+        (0.5, False, [0, 1]),
+        (2e-4, True, range(2, 99)),
+        (5e-5, True, [0]),
+    ],
+)
+def test_no_more_is_tried_without_time_or_where_nothing_can_be_gained(above, time, tries):
+    instance = system(
+        [(k, 0.1, [0, 1]) for k in range(3)], [1.0, 1.0], job_service=[0, 1, 2],
+        service_size_bytes=[6.0, 6.0, 6.0], server_storage_bytes=[9.0, 9.0],
+    )  # fmt: skip
+    tree = tree_for(instance, 3, np.zeros_like(drawn_prices(instance, 0)))
+    relaxation, branching = tree._relaxations[0], tree._branching
+    relaxed = relaxation.solve(tree._open[0], 0, 0.0, always)
+    tried = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(branching), "_try", lambda *args: tried.append(args) or np.zeros(2))
+        program, least = relaxation.program, relaxed.bound - above
+        children = branching.children(program, relaxed, least, lambda: time)
+    assert len(children) == 2
+    assert len(tried) in tries
+
+
 def test_a_search_without_time_says_nothing():
     tree = tree_for(two_nodes_of_either(0.6), 2)
     before = tree.bound
