@@ -264,8 +264,9 @@ def _kind(hint: Any) -> tuple[Any, tuple[str, ...]]:
         return str, get_args(hint)
     if get_origin(hint) is tuple:
         return get_args(hint)[0], ()
-    if get_origin(hint) is np.ndarray:
-        scalar = get_args(get_args(hint)[1])[0]
+    if get_origin(hint) in (np.ndarray, NDArray):  # an alias of its own from numpy 2.5 on
+        scalar = get_args(hint)[-1]
+        scalar = next(iter(get_args(scalar)), scalar)  # what an array's data type is one of
         return {np.int64: int, np.float64: float, np.bool_: bool}[scalar], ()
     return hint, ()
 

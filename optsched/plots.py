@@ -328,8 +328,9 @@ def _bars(axis: Axes) -> set[Bar]:
     found = set()
     for collection in axis.collections:
         colour = tuple(np.ravel(np.asarray(collection.get_facecolor(), dtype=float)).tolist())
-        for box in (box for path in collection.get_paths() for box in path.to_polygons()):
-            (x0, y0), (x1, y1) = np.min(box, axis=0), np.max(box, axis=0)
+        for corners in (box for path in collection.get_paths() for box in path.to_polygons()):
+            box = np.asarray(corners, dtype=np.float64)
+            (x0, y0), (x1, y1) = box.min(axis=0), box.max(axis=0)
             row = names[min(len(names) - 1, max(0, round((y0 + y1) / 2)))]
             found.add((row, round(x0, _ALIKE), round(x1, _ALIKE), colour))
     return found

@@ -126,7 +126,7 @@ def cheapest_run(
     """
     servers = workers.shape[1]
     best, begin, at = away, -1, -1
-    shortest, longest = duration.min(), duration.max()
+    shortest, longest = int(duration.min()), int(duration.max())
     room, service = np.zeros(servers), np.zeros(servers)
     for h in range(first.min(), last + 1):
         if h + shortest - 1 >= best:
@@ -174,7 +174,9 @@ def cheapest_run(
                 t -= 1
             wait[s] += begin - t
     left = number[at]
-    for s in np.argsort(wait, kind="mergesort"):
+    order = np.argsort(wait, kind="mergesort")
+    for n in range(servers):
+        s = int(order[n])
         if fast[at]:
             if ps < 0 and service[s] >= 1 and room[s] >= left:
                 y[s], ps = left, s

@@ -123,7 +123,7 @@ def _filled(
     worker_price, most, rate, work = job.worker_price, job.most, job.rate, job.work
     sites = len(job.supply)
     left = job.supply.copy()
-    todo = left.sum()
+    todo = int(left.sum())
     ratio = np.empty(sites)
     slot = np.empty(sites, dtype=np.int64)
     fresh = np.zeros(sites, dtype=np.bool_)

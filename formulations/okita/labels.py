@@ -216,8 +216,8 @@ def _completed(job: LabelledJob, bounds: CompletionBounds, level: Integers, valu
     flow = np.empty(job.move.shape, dtype=np.int64)
     for r in range(len(level)):
         value += bounds.earned[r, level[r]]
-    supply = job.supply
-    return value + cheapest_transport(supply, level * job.unit, job.move, flow, supply.sum())
+    supply, amount = job.supply, int(job.supply.sum())
+    return value + cheapest_transport(supply, level * job.unit, job.move, flow, amount)
 
 
 @njit_cached

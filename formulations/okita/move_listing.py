@@ -162,7 +162,7 @@ def _completed(goods: Goods, n: int) -> float:
     """What transport costs at a point where nothing is left to train."""
     if not goods.settled[n]:
         flow = np.zeros(goods.price.shape, dtype=np.int64)
-        amount = goods.supply.sum()
+        amount = int(goods.supply.sum())
         goods.cost[n] = cheapest_transport(goods.supply, goods.room[n], goods.price, flow, amount)
         goods.settled[n] = True
     return float(goods.cost[n])
@@ -332,7 +332,7 @@ def fill_backwards(
     """
     slots, sites = server_price.shape
     points = before.shape[1]
-    states = (charges.first[:, -1] - charges.first[:, 0]).max()
+    states = int((charges.first[:, -1] - charges.first[:, 0]).max())
     rest = _no_rest(states, sites, points)
     for t in range(slots - 1, -1, -1):
         worth = limit - before[t].min()

@@ -193,7 +193,7 @@ def _finish(
 ) -> None:
     """Cheapest end for every completion slot; transport is computed only where it may matter."""
     flow = np.zeros(price.shape, dtype=np.int64)
-    amount = supply.sum()
+    amount = int(supply.sum())
     best[:] = np.inf
     state[:] = -1
     for t in range(earliest, len(flow_cost)):

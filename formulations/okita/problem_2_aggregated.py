@@ -195,7 +195,8 @@ def _later(span: Windows) -> Any:
     from scipy import sparse
 
     length = np.diff(span.first_cell)
-    return sparse.block_diag([np.triu(np.ones((n, n))) for n in length if n], format="csr")
+    blocks = [sparse.coo_array(np.triu(np.ones((n, n)))) for n in length if n]
+    return sparse.block_diag(blocks, format="csr")
 
 
 def _epigraph(instance: Instance, core: Core, tighten: bool) -> Any:

@@ -300,7 +300,7 @@ def _raise(
         made: overwritten.
         met: written.
     """
-    earliest, chunks = 0, work.supply.sum()
+    earliest, chunks = 0, int(work.supply.sum())
     for t in range(len(fit)):
         if terms.must_run[t]:
             earliest = t

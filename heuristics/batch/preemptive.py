@@ -227,7 +227,9 @@ def _placed(
                 return workers, s
     if not served or room.sum() < wanted:
         return workers, -1
-    for s in np.argsort(-room, kind="mergesort"):
+    order = np.argsort(-room, kind="mergesort")
+    for n in range(len(free)):
+        s = int(order[n])
         workers[s] = int(min(room[s], wanted))
         wanted -= workers[s]
     ps = -1

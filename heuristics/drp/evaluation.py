@@ -146,7 +146,7 @@ def measure_dsrp(*, seed: int, seconds: float, **setting: Any) -> list[dict[str,
     for name, made in feasible.items():
         _checked(DSRP, instance, made, name)
     rows = [
-        _row(name, made.admit.sum(), bandwidth_cost(instance, made), load=load)
+        _row(name, int(made.admit.sum()), bandwidth_cost(instance, made), load=load)
         for name, made, load in (
             ("r_dsr_raw", raw, max(raw.raw_load.values())),
             ("r_dsr_printed", printed, max(printed.raw_load.values())),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.instance import Instance, Integers
 from formulations.okita.schedule import Schedule
 from heuristics.common.progressive_filling import progressive_filling
 from heuristics.okita.fixed import Fixed, place
@@ -65,7 +65,7 @@ class _Filling:
         job = self.jobs[at]
         if not self.number[at]:
             return 0.0
-        whole: Floats = job.system.instance.capacity.sum(axis=0)
+        whole: Integers = job.system.instance.capacity.sum(axis=0)
         held = self.number[at] * job.worker + job.server
         return float(np.divide(held, whole, out=np.zeros(len(whole)), where=whole > 0).max())
 

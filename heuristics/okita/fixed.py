@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.okita.instance import Floats, Integers
+from formulations.okita.instance import Integers
 from heuristics.okita.kernels import in_a_slot, transport
 from heuristics.okita.online import Job, Recorder
 
@@ -56,5 +56,5 @@ def place(job: Job, room: Integers, number: int) -> tuple[Integers, int] | None:
 def most_beside_server(job: Job, room: Integers) -> int:
     """Most workers that fit together with the server; 0 where it does not fit."""
     alone, beside = job.fits(room)
-    with_server: Floats = alone.sum() - alone + beside
-    return int(max(0, with_server[beside >= 0].max(initial=0)))
+    with_server: Integers = alone.sum() - alone + beside
+    return max(0, int(with_server[beside >= 0].max(initial=0)))

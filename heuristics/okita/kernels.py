@@ -53,7 +53,7 @@ def transport(
         Cost, money.
     """
     if exact:
-        return cheapest_transport(left, target, price, flow, target.sum())
+        return cheapest_transport(left, target, price, flow, int(target.sum()))
     flow[:, :] = 0
     total = 0.0
     spare = np.maximum(left - target, 0)
@@ -164,7 +164,7 @@ def one_shot(
         the server's site, and exchange cost per slot.
     """
     sites, count = len(left), last - first + 1
-    chunks = left.sum()
+    chunks = int(left.sum())
     bandwidth = np.full(count, np.inf)
     slots = np.zeros(count, dtype=np.int64)
     server = np.full(count, -1)
@@ -195,7 +195,7 @@ def one_shot(
         if number < first:
             continue
         room = numerator * filled(orders[where], fit, fit_beside[where], where, number) // divisor
-        able = room.sum()
+        able = int(room.sum())
         if able == 0:
             continue
         nominal = length if length > 0 else -(-divisor * chunks // (numerator * number))

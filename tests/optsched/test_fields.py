@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
 
+from optsched import fields
 from optsched.declared import Declared
 from optsched.document import dumps, parse, schema
 from optsched.errors import FieldProblem, InputError
@@ -199,6 +201,23 @@ def test_the_declarations_can_be_asked():
     assert (label.in_file_only, label.stored) == (True, False)
     assert not hasattr(Shop, "label")
     assert known["room"].unlimited
+
+
+Number = TypeVar("Number", bound=np.generic)
+Array = TypeAliasType("Array", np.ndarray[Any, np.dtype[Number]], type_params=(Number,))
+
+
+def test_an_alias_of_arrays_counts_as_the_arrays_it_stands_for(monkeypatch):
+    """As numpy has one from 2.5 on, which needs a later Python than the oldest supported."""
+    monkeypatch.setattr(fields, "NDArray", Array)
+
+    @dataclass(frozen=True, eq=False)
+    class Shelf(Declared):
+        width: Array[np.float64] = declare("boards", above=0)
+        boards_above: Array[np.int64] = declare("boards", at_least=0)
+        sold: Array[np.bool_] | None = declare("boards", default=None)
+
+    assert [field.kind for field in fields_of(Shelf)] == [float, int, bool]
 
 
 def test_the_table_has_a_row_for_every_field():

@@ -10,6 +10,7 @@ import time
 from importlib import import_module
 
 import numpy as np
+import psutil
 import pytest
 
 from optsched import InputError, Model, UnsupportedError, solve
@@ -149,8 +150,8 @@ def test_a_solver_that_overruns_its_time_limit_is_killed_with_all_it_started():
     assert solution.status is Status.NO_SOLUTION
     assert solution.limit is Limit.TIME
     assert "killed" in solution.message
-    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    assert "time.sleep(77)" not in left.stdout
+    left = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    assert not any("time.sleep(77)" in argument for command in left for argument in command)
 
 
 def test_the_stop_event_reaches_the_process(monkeypatch):

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import signal
 import threading
 import time
@@ -95,7 +96,7 @@ def test_what_cannot_be_sent_to_a_process_is_an_outcome():
     executor = External(lambda: ProcessPoolExecutor(1), 1)
     (one,) = [one for batch in drain(lambda n: n, deque([1]), executor) for one in batch]
     assert one.value is None
-    assert "pickle" in one.error.lower()
+    assert re.search("(?i)pickle|local object", one.error)  # the second is how 3.13 says it
 
 
 class Broken(Executor):
