@@ -32,7 +32,7 @@ BEGINNINGS = 60
 """Coolings in vain after which the search ends."""
 WARMTH = (0.015, 0.004)
 """Cost that is accepted by one step in e, at first and in the end."""
-MARGINS = (0.06, 0.12)
+MARGINS = (0.06, 0.09)
 """By which sets may be dearer than the cheapest of their job: drawn anew for every beginning."""
 DISORDER = 0.2
 """Relative, of the prices by which the first jobs are chosen."""
