@@ -1,8 +1,8 @@
 """What a release must pass beyond ``make test``: ``nox -s tests-3.12``, ``package``, ``lowest``.
 
-Tried so far: ``package`` on 3.11 and 3.13, ``lowest`` on 3.11; the tests on both by ``make test``,
-and with ``PYTHON=python3.13``. On 3.12 nothing has been tried; a session without its interpreter is
-skipped.
+Tried so far: ``package`` on 3.11 and 3.13, ``lowest`` on 3.11; the tests on 3.11, 3.13 and 3.14 by
+``make test``, with ``PYTHON=python3.14``. On 3.12 nothing has been tried; a session without its
+interpreter is skipped.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ nox.options.sessions = ["package", "lowest", "tests"]
 nox.options.error_on_missing_interpreters = False
 
 
-@nox.session(python=["3.11", "3.12", "3.13"])
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
 def tests(session: nox.Session) -> None:
     """The whole suite; what follows ``--`` goes to pytest."""
     session.install("-e", ".[dev]")
@@ -28,7 +28,7 @@ def lowest(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-n", "auto", *session.posargs)
 
 
-@nox.session(python=["3.11", "3.12", "3.13"])
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
 def package(session: nox.Session) -> None:
     """Sdist and wheel: built, checked, and a first ratio by the wheel alone."""
     session.install("build>=1.2", "twine>=6")

@@ -3,10 +3,12 @@
 import gc
 import itertools
 import math
+import multiprocessing
 import os
 import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import covering
 import pytest
@@ -280,7 +282,8 @@ def test_a_short_run_that_once_kills_its_process_beside_others_loses_only_itself
     monkeypatch.setattr(runs, "run_heuristic", killing_once)
     grid = replace(SMALL, generator={"items": [4]}, heuristics=["greedy", "everything"], exact=[])
     grid = replace(grid, seeds=range(40), bounds=[])
-    results = run_study([grid], path, executor=lambda: ProcessPoolExecutor(1), workers=1)
+    forked = partial(ProcessPoolExecutor, 1, multiprocessing.get_context("fork"))  # patched as here
+    results = run_study([grid], path, executor=forked, workers=1)
     assert ends(results) == {
         ("heuristic", "greedy"): {"done": 40},
         ("heuristic", "everything"): {"done": 39, "error": 1},
