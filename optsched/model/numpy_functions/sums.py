@@ -45,7 +45,7 @@ def _average(
         factor = np.moveaxis(factor.reshape(-1, *[1] * (x.ndim - 1)), 0, axis)
     factor = np.broadcast_to(factor, x.shape)
     weighted: Expression = x * factor
-    sums = factor.sum(axis=axis, keepdims=True)
+    sums = factor.sum(axis=axis, keepdims=True)  # numpy's types refuse what is not a constant here
     total: ArrayLike = sums if keepdims else np.squeeze(sums, axis)
     return weighted.sum(axis, keepdims=keepdims) / total
 

@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 import signal
 import threading
 import time
@@ -96,7 +95,7 @@ def test_what_cannot_be_sent_to_a_process_is_an_outcome():
     executor = External(lambda: ProcessPoolExecutor(1), 1)
     (one,) = [one for batch in drain(lambda n: n, deque([1]), executor) for one in batch]
     assert one.value is None
-    assert re.search("(?i)pickle|local object", one.error)  # the second is how 3.13 says it
+    assert "local object" in one.error  # which it cannot pickle, or get, by the version of Python
 
 
 class Broken(Executor):
