@@ -26,6 +26,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from optsched.alone import alone
 from optsched.interpreting import copied, interruptible, plain, put_back, source
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -45,6 +46,7 @@ MAKING_EACH = 1.0
 """The same for each function that it consists of, where they are many."""
 
 _building = threading.RLock()
+"""Held while compiled functions come to know those that they call, the compiler's import within."""
 _behind = threading.Thread()  # the last that made machine code beside what ran
 _behind_parts = 0  # functions that it is made of
 
@@ -261,12 +263,15 @@ class Dispatcher:
     @cached_property
     def machine(self) -> Any:
         """What the compiler makes of the function: at the first call, once per signature."""
-        with _building:
-            half: dict[Dispatcher, Any] = {}
-            machine = self._half_made(half)
-            for part, made in half.items():  # now that each knows those that it calls
-                part.__dict__["machine"] = made
-            return machine
+        return alone(_building, self._made)
+
+    def _made(self) -> Any:
+        """The compiled function; it and all those that it calls are known from now on."""
+        half: dict[Dispatcher, Any] = {}
+        machine = self._half_made(half)
+        for part, made in half.items():  # now that each knows those that it calls
+            part.__dict__["machine"] = made
+        return machine
 
     def _half_made(self, half: dict[Dispatcher, Any]) -> Any:
         """The compiled function, which may not know all yet that it calls; entered in ``half``.

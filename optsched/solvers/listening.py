@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from optsched.alone import alone
+
 Result = TypeVar("Result")
 
 _POLL = 0.02  # seconds between two looks at the keyboard and the stop event
@@ -16,23 +18,6 @@ _starting = threading.RLock()
 """Held while a call's thread starts: until it runs, Python 3.11 takes it for the thread that starts
 it, and an exception meant for that one would end it unseen, waited for for ever. Calls that are
 interrupted start no threads but those of calls."""
-
-
-def _alone(act: Callable[[], object]) -> None:
-    """Do something while no call's thread starts; what interrupts it leaves nothing held.
-
-    Python 3.14 interrupts between a ``with`` that has taken a lock and its body, and then the lock
-    is held for ever. Here it is released by whoever has it, which a lock that can be taken twice
-    knows.
-    """
-    try:
-        _starting.acquire()
-        act()
-    finally:
-        try:  # noqa: SIM105 - one call more is one place more to be interrupted at
-            _starting.release()
-        except RuntimeError:  # interrupted before it was taken
-            pass
 
 
 class Call(Generic[Result]):
@@ -52,7 +37,7 @@ class Call(Generic[Result]):
                 self._done.set()
 
         self._thread = threading.Thread(target=body, daemon=True)
-        _alone(self._thread.start)
+        alone(_starting, self._thread.start)
 
     def ended(self, seconds: float = 0.0) -> bool:
         """Whether it has come to its end, after waiting for at most so long."""
@@ -73,7 +58,7 @@ class Call(Generic[Result]):
         """Raise KeyboardInterrupt in it, once it is back in Python."""
         ident = ctypes.c_ulong(self._thread.ident or 0)
         interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
-        _alone(lambda: interrupt(ident, ctypes.py_object(KeyboardInterrupt)))
+        alone(_starting, lambda: interrupt(ident, ctypes.py_object(KeyboardInterrupt)))
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,10 @@
 """Calls on threads of their own, and what ends them early."""
 
 import random
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from optsched.solvers import listening
 from optsched.solvers.listening import Call
 
 
@@ -28,32 +25,6 @@ def test_a_call_ends_whenever_it_is_interrupted() -> None:
         assert call.ended(30.0)
         with pytest.raises(KeyboardInterrupt):
             call.result()
-
-
-class InterruptedLock:
-    """A lock whose taker is interrupted, before or after it has it."""
-
-    def __init__(self, taken: bool) -> None:
-        self.inner, self.taken = threading.RLock(), taken
-
-    def acquire(self) -> None:
-        if self.taken:
-            self.inner.acquire()
-        raise KeyboardInterrupt
-
-    def release(self) -> None:
-        self.inner.release()
-
-
-@pytest.mark.parametrize("taken", [False, True])
-def test_an_interrupt_around_the_lock_of_starts_leaves_it_free(monkeypatch, taken: bool) -> None:
-    """From Python 3.14 on it may come once the lock is taken and before what it is for."""
-    lock = InterruptedLock(taken)
-    monkeypatch.setattr(listening, "_starting", lock)
-    with pytest.raises(KeyboardInterrupt):
-        Call(lambda: None)
-    with ThreadPoolExecutor(1) as other:
-        assert other.submit(lock.inner.acquire, blocking=False).result()
 
 
 def test_a_call_hands_over_what_it_returns_and_what_it_raises() -> None:
