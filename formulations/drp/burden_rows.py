@@ -101,6 +101,15 @@ class BurdenRows:
         servers = np.append(np.arange(len(self._rows)), OF_ALL)
         return RowsChosen(servers, np.zeros(len(servers), dtype=np.int64))
 
+    @property
+    def servers(self) -> int:
+        """How many."""
+        return len(self._rows)
+
+    def job_of(self, sets: Integers) -> Integers:
+        """The jobs of some sets, shape (sets,)."""
+        return self.table.sets.job[sets]
+
     def burdens(self, sets: Integers) -> tuple[Integers, Integers]:
         """Burdens of some sets one after the other, and where those of each set begin."""
         start = self.table.sets.start
@@ -123,14 +132,18 @@ class BurdenRows:
             rows: that have prices.
             paid: these, shape (rows,).
         """
+        price, of_all = self.prices(rows, paid)
+        burden, first = self.burdens(sets)
+        return np.add.reduceat(price[burden], first[:-1]) + of_all * self.nodes[sets]
+
+    def prices(self, rows: RowsChosen, paid: Floats) -> tuple[Floats, float]:
+        """What every burden costs, shape (burdens,), and the row of all servers."""
         price = np.zeros(len(self._position))
         for j, server in enumerate(self._servers):
             mine = rows.server == j
             if mine.any():
                 price[server.burdens] = paid[mine] @ self._rows[j][rows.number[mine]]
-        burden, first = self.burdens(sets)
-        of_all = float(paid[rows.server == OF_ALL].sum())
-        return np.add.reduceat(price[burden], first[:-1]) + of_all * self.nodes[sets]
+        return price, float(paid[rows.server == OF_ALL].sum())
 
     def coefficients(self, rows: RowsChosen, sets: Integers) -> sp.csc_array:
         """What some sets have in some rows, shape (rows, sets)."""

@@ -23,7 +23,12 @@ STEPS = 400
 """Most configurations that are looked at for one row."""
 ENOUGH = 0.8
 """Part of the violation that may still be found, at which a row is taken."""
+CELLS = 1024
+"""Into which storage is divided where the most that jobs may weigh is looked up."""
+MOST_STEPS = 3_000_000
+"""Of the search for a configuration."""
 _ROUNDING = 1e-9
+_SMALL = 0.02  # beside storage that a service hardly takes
 _LEAST = 1e-6  # coefficients up to here are left out
 
 
@@ -34,44 +39,111 @@ def bears(load: Floats) -> bool:
 
 
 @njit_cached
+def _asks_more(load: Floats, one: int, others: Integers) -> bool:
+    """Whether a burden asks no less than one of some others."""
+    for other in others:
+        less = False
+        for x in range(4):
+            less |= load[one, x] < load[other, x]
+        if not less:
+            return True
+    return False
+
+
+@njit_cached
+def _options(
+    weight: Floats, first: Integers, size: Floats, load: Floats
+) -> tuple[Integers, Integers]:
+    """Burdens worth choosing, those of one job after those of another.
+
+    Jobs that weigh most for their storage come first, and of a job's burdens the heaviest; what
+    asks no less than a heavier one of its job is left out.
+
+    Returns:
+        The burdens, and where those of each job that is left begin.
+    """
+    jobs = len(first) - 1
+    ratio = np.zeros(jobs)
+    for k in range(jobs):
+        for i in range(first[k], first[k + 1]):
+            if size[i] <= 1.0 + SAFE:
+                ratio[k] = max(ratio[k], weight[i] / (size[i] + _SMALL))
+    option = np.zeros(len(weight), dtype=np.int64)
+    start, deep, count = np.zeros(jobs + 1, dtype=np.int64), 0, 0
+    for k in np.argsort(-ratio):
+        if ratio[k] <= 0.0:
+            break
+        for i in range(first[k], first[k + 1]):  # sorted as they come
+            if weight[i] > 0.0:
+                n = count
+                while n > start[deep] and weight[option[n - 1]] < weight[i]:
+                    option[n] = option[n - 1]
+                    n -= 1
+                option[n] = i
+                count += 1
+        left = start[deep]
+        for n in range(start[deep], count):
+            if not _asks_more(load, option[n], option[start[deep] : left]):
+                option[left] = option[n]
+                left += 1
+        count = left
+        deep += 1
+        start[deep] = count
+    return option[:count], start[: deep + 1]
+
+
+@njit_cached
+def _ahead(weight: Floats, size: Floats, option: Integers, start: Integers) -> Floats:
+    """The most that the last jobs weigh in so much storage, loads left out: (jobs + 1, cells)."""
+    deep = len(start) - 1
+    most = np.zeros((deep + 1, CELLS + 1))
+    for d in range(deep - 1, -1, -1):
+        i = option[start[d]]
+        cells = int(size[i] * CELLS)
+        most[d] = most[d + 1]
+        beside = most[d + 1, : CELLS + 1 - cells] + weight[i]
+        most[d, cells:] = np.maximum(most[d, cells:], beside)
+    return most
+
+
+@njit_cached
 def heaviest(
-    weight: Floats, first: Integers, size: Floats, load: Floats, stored: float, loaded: Floats
+    weight: Floats,
+    first: Integers,
+    size: Floats,
+    load: Floats,
+    stored: float,
+    loaded: Floats,
+    known: Integers,
 ) -> tuple[float, Integers]:
     """A configuration of most weight beside what a server bears already, depth first.
 
     Args:
         weight: of each burden, shape (burdens,); what has none is not chosen.
         first: burdens of job k are first[k] .. first[k + 1] - 1; shape (jobs + 1,).
-        size: share of storage, shape (burdens,).
+        size: share of storage, the same for all burdens of a job, shape (burdens,).
         load: shares of inbound bandwidth, a, b and c, shape (burdens, 4).
         stored: share of storage that is taken already.
         loaded: shares of the others, shape (4,).
+        known: 1 for the burdens of a configuration to begin with; all 0 for none.
 
     Returns:
-        The weight, and 1 for the burdens chosen.
+        The weight, or no less where ``MOST_STEPS`` do not end the search, and 1 for the burdens
+        chosen.
     """
-    jobs = len(first) - 1
-    most, least = np.zeros(jobs), np.full(jobs, np.inf)
-    for k in range(jobs):
-        for i in range(first[k], first[k + 1]):
-            if weight[i] > 0.0:
-                most[k], least[k] = max(most[k], weight[i]), min(least[k], size[i])
-    ratio = np.zeros(jobs)
-    for k in range(jobs):
-        if most[k] > 0.0:
-            ratio[k] = -most[k] / max(least[k], _ROUNDING)
-    order = np.argsort(ratio)
-    deep = 0
-    while deep < jobs and most[order[deep]] > 0.0:
-        deep += 1
-    option, held = np.zeros(deep + 1, dtype=np.int64), np.full(deep + 1, -1)
+    option, start = _options(weight, first, size, load)
+    most = _ahead(weight, size, option, start)
+    deep = len(start) - 1
+    chosen = known.copy()
+    best = float((weight * known).sum())
+    at, held = np.zeros(deep + 1, dtype=np.int64), np.full(deep + 1, -1)
     filled, gained, borne = np.zeros(deep + 1), np.zeros(deep + 1), np.zeros((deep + 1, 4))
     filled[0], borne[0] = stored, loaded
-    best, chosen = 0.0, np.zeros(len(weight), dtype=np.int64)
-    d = 0
-    if deep > 0:
-        option[0] = first[order[0]]
+    d = steps = 0
     while d >= 0:
+        steps += 1
+        if steps > MOST_STEPS:
+            return max(best, most[0, CELLS]), chosen
         if d == deep:
             if gained[d] > best:
                 best = gained[d]
@@ -81,36 +153,26 @@ def heaviest(
                         chosen[held[e]] = 1
             d -= 1
             continue
-        k, i = order[d], option[d]
-        if i == first[k]:  # the others of least size, the last one in part
-            room, bound = 1.0 + SAFE - filled[d], gained[d]
-            for e in range(d, deep):
-                j = order[e]
-                if least[j] <= room:
-                    bound += most[j]
-                    room -= least[j]
-                else:
-                    bound += most[j] * max(room, 0.0) / least[j]
-                    break
-            if bound <= best + _ROUNDING:
-                d -= 1
-                continue
-        if i > first[k + 1]:
+        n = at[d]
+        if n > start[d + 1]:
             d -= 1
             continue
-        option[d] += 1
+        at[d] += 1
         filled[d + 1], gained[d + 1], held[d] = filled[d], gained[d], -1
-        borne[d + 1] = borne[d]
-        if i < first[k + 1]:
-            filled[d + 1] += size[i]
-            borne[d + 1] += load[i]
-            if weight[i] <= 0.0 or filled[d + 1] > 1.0 + SAFE or not bears(borne[d + 1]):
-                continue
-            gained[d + 1] += weight[i]
-            held[d] = i
+        if n < start[d + 1]:
+            held[d] = option[n]
+            filled[d + 1] += size[option[n]]
+            gained[d + 1] += weight[option[n]]
+        room = min(int((1.0 + SAFE - filled[d + 1]) * CELLS) + 1, CELLS)
+        if filled[d + 1] > 1.0 + SAFE or gained[d + 1] + most[d + 1, room] <= best + _ROUNDING:
+            continue
+        for x in range(4):
+            borne[d + 1, x] = borne[d, x] + (load[held[d], x] if held[d] >= 0 else 0.0)
+        if held[d] >= 0 and not bears(borne[d + 1]):
+            continue
         d += 1
         if d < deep:
-            option[d] = first[order[d]]
+            at[d] = start[d]
     return best, chosen
 
 
@@ -138,7 +200,7 @@ def most_violated(
     inverse, cost = np.eye(burdens), np.ones(burdens)
     packed = point + 1e-6 * (1.0 + np.arange(burdens) % 7 / 7.0)  # against ties
     row, worth = np.zeros(burdens), 0.0
-    nothing = np.zeros(4)
+    nothing, none = np.zeros(4), np.zeros(burdens, dtype=np.int64)
     for _ in range(STEPS):
         price = inverse.T @ cost
         reach = float(price @ point)
@@ -150,7 +212,7 @@ def most_violated(
             column[lowest] = -1.0
         else:
             weight = np.maximum(price, 0.0)
-            most, chosen = heaviest(weight, first, size, load, 0.0, nothing)
+            most, chosen = heaviest(weight, first, size, load, 0.0, nothing, none)
             if most <= 0.0:
                 break
             if (weight @ point) / most > worth:
@@ -219,7 +281,7 @@ def configuration_row(
         elif first[k] < first[k + 1] and size[first[k]] <= 1.0:
             most, _ = heaviest(
                 weight[:count], starts[: taken + 1], share[:count], loads[:count],
-                size[first[k]], lightest[k],
+                size[first[k]], lightest[k], inside[:count] * 0,
             )  # fmt: skip
             left = 1.0 - most - _ROUNDING
             if left > _LEAST:

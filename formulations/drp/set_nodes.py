@@ -87,6 +87,10 @@ class Relaxed:
     weights: Floats
     """Of the columns."""
     rows: RowsChosen
+    fee: Floats
+    """Prices of counts with limits, of either sign, shape (limits,)."""
+    paid: Floats
+    """Prices of the rows, at least 0, shape (rows,)."""
     urgent: float
 
     @property
@@ -98,6 +102,31 @@ class Relaxed:
     def decided(self) -> bool:
         """Whether nothing is left to choose."""
         return len(self.sets) == int(self.must.sum())
+
+
+class Proven(NamedTuple):
+    """What prices prove."""
+
+    bound: float
+    """On the number of jobs."""
+    cost: Floats
+    """Of each set, shape (sets,)."""
+    lost: Floats
+    """By how much the bound falls if the job of a set has to use it, shape (sets,)."""
+
+
+def proven(job: Integers, cost: Floats, must: Booleans, beside: float = 0.0) -> Proven:
+    """What prices prove of all schedules on some sets.
+
+    Args:
+        job: of each set, shape (sets,).
+        cost: of each set, shape (sets,).
+        must: jobs that are trained, shape (jobs,).
+        beside: what all that sets pay for costs together.
+    """
+    most = np.where(must, -np.inf, 0.0)
+    np.maximum.at(most, job, 1.0 - cost)
+    return Proven(float(beside + most.sum()), cost, most[job] - (1.0 - cost))
 
 
 class Narrowing:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,8 +21,8 @@ from formulations.drp.burden_rows import BurdenRows, RowsChosen
 from formulations.drp.instance import Floats, Integers
 from formulations.drp.projected import FLOOR_SLACK
 from formulations.drp.set_branching import SetBranching
-from formulations.drp.set_nodes import Node, Relaxed
-from optsched.decomposition.packing_program import PackingPoint, PackingProgram, Ranges
+from formulations.drp.set_nodes import Node, Proven, Relaxed, proven
+from optsched.decomposition.packing_program import PackingProgram, Ranges
 
 BROKEN = 1e-3
 """Violation from which on a known row is given to a program."""
@@ -43,17 +42,6 @@ _CHOSEN = 1e-9  # weight from which on a set is chosen in part
 
 class UnsolvedError(Exception):
     """A program that the solver does not solve."""
-
-
-class Proven(NamedTuple):
-    """What prices of rows prove."""
-
-    bound: float
-    """On the number of jobs."""
-    cost: Floats
-    """Of each set, shape (sets,)."""
-    lost: Floats
-    """By how much the bound falls if the job of a set has to use it, shape (sets,)."""
 
 
 class SetRelaxation:
@@ -99,11 +87,11 @@ class SetRelaxation:
         while go_on():
             point = self.program.solve(interest)
             fee, owed, paid = np.split(point.duals, [limits, limits + jobs])
-            proven = self._proven(sets, node, rows, fee, paid)
-            if proven.bound < self.goal:
+            found = self._proven(sets, node, rows, fee, paid)
+            if found.bound < self.goal:
                 return None
-            kept = proven.lost <= proven.bound - self.goal
-            sets, cost, lost = sets[kept], proven.cost[kept], proven.lost[kept]
+            kept = found.lost <= found.bound - self.goal
+            sets, cost, lost = sets[kept], found.cost[kept], found.lost[kept]
             missing = self._missing(sets, node.worth, cost, owed, columns)
             if len(missing):
                 self.program.add_columns(*self._columns(missing, rows, node))
@@ -130,8 +118,12 @@ class SetRelaxation:
                 rounds -= 1
                 new = self._rows.cut(weight, violated)
             if not len(new.server):
-                near = sets[lost <= CLOSE * (proven.bound - self.goal)]
-                return self._relaxed(proven.bound, sets, near, node, columns, point, rows)
+                near = sets[lost <= CLOSE * (found.bound - self.goal)]
+                amount = self._branching.amount(columns, point.weights)
+                return Relaxed(
+                    found.bound, amount, sets, near, must, node.limits, columns, point.weights,
+                    rows, fee, paid, node.urgent,
+                )  # fmt: skip
             self.program.add_rows(self._rows.coefficients(new, columns).tocsr())
             rows = rows.plus(new)
         return None
@@ -170,13 +162,10 @@ class SetRelaxation:
             fee: prices of counts with limits, of either sign, shape (limits,).
             paid: prices of the rows, at least 0, shape (rows,).
         """
-        job = self._branching.job[sets]
         counted = self._branching.counts.of(sets, node.limits.number)
         cost = self._rows.cost(sets, rows, paid) + counted @ fee
-        most = np.where(node.must, -np.inf, 0.0)
-        np.maximum.at(most, job, 1.0 - cost)
         held = fee @ np.where(fee > 0, node.limits.most, node.limits.least)
-        return Proven(float(paid.sum() + held + most.sum()), cost, most[job] - (1.0 - cost))
+        return proven(self._branching.job[sets], cost, node.must, float(paid.sum() + held))
 
     def _missing(
         self, sets: Integers, worth: Floats, cost: Floats, owed: Floats, columns: Integers
@@ -186,20 +175,3 @@ class SetRelaxation:
         gain = worth[job] - cost - owed[job]
         found = np.flatnonzero((gain > _MARGIN) & ~np.isin(sets, columns))
         return sets[found[np.argsort(-gain[found], kind="stable")[:COLUMNS_AT_ONCE]]]
-
-    def _relaxed(
-        self,
-        bound: float,
-        sets: Integers,
-        near: Integers,
-        node: Node,
-        columns: Integers,
-        point: PackingPoint,
-        rows: RowsChosen,
-    ) -> Relaxed:
-        """What the tree needs to know."""
-        amount = self._branching.amount(columns, point.weights)
-        return Relaxed(
-            bound, amount, sets, near, node.must, node.limits, columns, point.weights, rows,
-            node.urgent,
-        )  # fmt: skip

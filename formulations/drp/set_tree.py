@@ -13,6 +13,7 @@ from enum import StrEnum
 import numpy as np
 
 from formulations.drp.burden_rows import BurdenRows
+from formulations.drp.configuration_prices import ConfigurationPrices
 from formulations.drp.covering_sets import CoveringSets
 from formulations.drp.instance import Floats, Instance, Integers
 from formulations.drp.near_sets import NearSets, near_sets
@@ -31,6 +32,9 @@ NEAR = 0.02
 """By which a set may be dearer than its job's cheapest to be in the first program."""
 ROOT_VIOLATED, VIOLATED = 0.005, 0.05
 """Violation of interest of rows before the tree, and in it."""
+PRICED = 3e-3, 0.25
+"""Jobs by which a bound lies above what is wanted for all configurations to be asked for: there is
+something to gain, and not too much is missing."""
 
 Place = Callable[[CoveringSets, Integers], "Integers | bool"]
 """Puts the nodes of jobs on servers of their sets, given all sets and those chosen: the server of
@@ -78,6 +82,7 @@ class SetTree:
         """Of as many jobs or more, once found."""
         self.sets, self._target, self._place = sets, target, place
         self._branching = SetBranching(instance, sets)
+        self._prices = ConfigurationPrices(rows, self._branching.counts)
         self._relaxations = [SetRelaxation(rows, self._branching, target) for _ in range(threads)]
         self._undecided = False
         cheap = np.flatnonzero(sets.dearer <= NEAR)
@@ -155,7 +160,13 @@ class SetTree:
             if relaxed.decided:
                 self._undecided |= placed
                 return []
-        return self._branching.children(relaxation.program, relaxed, relaxation.goal, go_on)
+        goal = relaxation.goal
+        if not relaxed.whole and PRICED[0] < relaxed.bound - goal < PRICED[1]:
+            narrowed = self._prices.narrowed(relaxed, goal, go_on)
+            if narrowed is None:
+                return []
+            relaxed = narrowed
+        return self._branching.children(relaxation.program, relaxed, goal, go_on)
 
 
 def set_tree(

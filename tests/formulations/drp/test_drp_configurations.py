@@ -45,7 +45,7 @@ def configurations(first, size, load):
 def test_the_heaviest_configuration_is_that_of_enumeration(case):
     first, size, load, rng = case
     weight = rng.uniform(-0.3, 1.0, len(size))
-    value, chosen = heaviest(weight, first, size, load, 0.0, NOTHING)
+    value, chosen = heaviest(weight, first, size, load, 0.0, NOTHING, np.zeros(len(size), int))
     every = configurations(first, size, load)
     assert value == pytest.approx((every @ np.maximum(weight, 0)).max(initial=0.0), abs=1e-8)
     assert value == pytest.approx(weight @ chosen)
@@ -58,7 +58,8 @@ def test_what_a_server_bears_already_leaves_less(case):
     first, size, load, rng = case
     weight, stored = rng.uniform(0, 1, len(size)), 0.4
     loaded = np.array([0.3, 0.2, 0.2, 0.2])
-    value, chosen = heaviest(weight, first, size, load, stored, loaded)
+    none = np.zeros(len(size), int)
+    value, chosen = heaviest(weight, first, size, load, stored, loaded, none)
     best = 0.0
     for one in configurations(first, size, load):
         inbound, *rest = loaded + one @ load
@@ -112,5 +113,6 @@ def test_a_server_is_too_full_from_the_tolerance_on(beyond, allowed):
     assert bears(np.array([full, 0, 0, 0])) is allowed
     assert bears(np.array([0, full, 0, 0])) is allowed
     one = np.array([0, 1])
-    value, _ = heaviest(np.ones(1), one, np.array([full]), np.zeros((1, 4)), 0.0, NOTHING)
+    none = np.zeros(1, int)
+    value, _ = heaviest(np.ones(1), one, np.array([full]), np.zeros((1, 4)), 0.0, NOTHING, none)
     assert (value == 1) is allowed
