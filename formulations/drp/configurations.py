@@ -70,7 +70,7 @@ def _options(
                 ratio[k] = max(ratio[k], weight[i] / (size[i] + _SMALL))
     option = np.zeros(len(weight), dtype=np.int64)
     start, deep, count = np.zeros(jobs + 1, dtype=np.int64), 0, 0
-    for k in np.argsort(-ratio):
+    for k in np.argsort(-ratio, kind="mergesort"):
         if ratio[k] <= 0.0:
             break
         for i in range(first[k], first[k + 1]):  # sorted as they come
@@ -135,7 +135,9 @@ def heaviest(
     most = _ahead(weight, size, option, start)
     deep = len(start) - 1
     chosen = known.copy()
-    best = float((weight * known).sum())
+    best = 0.0
+    for i in range(len(known)):
+        best += weight[i] * known[i]
     at, held = np.zeros(deep + 1, dtype=np.int64), np.full(deep + 1, -1)
     filled, gained, borne = np.zeros(deep + 1), np.zeros(deep + 1), np.zeros((deep + 1, 4))
     filled[0], borne[0] = stored, loaded

@@ -23,11 +23,15 @@ from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.prospects import prospects
 from formulations.batch.server_cuts import Runs
 from formulations.batch.width_cuts import width_cuts
+from formulations.drp.configuration_prices import ConfigurationPrices
 from formulations.drp.configurations import configuration_row
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.generator import tiny
 from formulations.drp.near_sets import sets_within
+from formulations.drp.projected import ANGLES
+from formulations.drp.service_columns import ServiceColumns
 from formulations.drp.set_exchange import SetExchange
+from formulations.drp.set_tree import set_tree
 from formulations.okita import construct as planning
 from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.check import cost as sites_cost
@@ -198,6 +202,15 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     first, light, size = np.arange(5), np.full((4, 4), 0.1), np.array([0.6, 0.6, 0.5, 0.6])
     point = np.array([0.8, 0.8, 0.3, 0.0])
     assert configuration_row(point, first, size, light, light, 0.01)[1].any()
+    columns = ServiceColumns(stored, ANGLES)
+    free = np.zeros(len(columns.storage.server) + columns.weights.shape[0] * stored.num_servers)
+    tree = set_tree(stored, columns, free, 1, lambda sets, chosen: True)
+    assert tree is not None
+    tree._relaxations[0].goal = 0.0
+    relaxed = tree._relaxations[0].solve(tree._open[0], 0, 1.0, lambda: True)
+    assert relaxed is not None
+    prices = ConfigurationPrices(tree._relaxations[0]._rows, tree._branching.counts)
+    assert 0 < prices.bound(relaxed, 0.0, lambda: True).bound <= relaxed.bound + 1e-9
     fees = np.array([0.2, 0.3])
     assert len(sets_within(fees, np.zeros((2, 2)), np.arange(2), 0.4, 9)[0]) == 2
     crowd = problem("okita").generate(instance_rng(1), **TINY["okita"] | {"jobs": 6, "horizon": 2})
