@@ -106,10 +106,6 @@ class BurdenRows:
         """How many."""
         return len(self._rows)
 
-    def job_of(self, sets: Integers) -> Integers:
-        """The jobs of some sets, shape (sets,)."""
-        return self.table.sets.job[sets]
-
     def burdens(self, sets: Integers) -> tuple[Integers, Integers]:
         """Burdens of some sets one after the other, and where those of each set begin."""
         start = self.table.sets.start

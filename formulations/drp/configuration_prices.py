@@ -1,7 +1,6 @@
 """The bound of all configurations of all servers, by prices of every single burden.
 
-Rows of configurations come to a program a few at a time, those that a point violates by much. What
-is left, a hundredth on each server, is worth tenths of a job; to find all rows takes minutes. Here
+Rows of configurations come to a program a few at a time, those that a point violates by much. Here
 every burden has a price instead, every server says which configuration is the dearest, and
 
     jobs <= sum over servers of the price of the dearest configuration
@@ -194,8 +193,7 @@ class ConfigurationPrices:
         while bundle.best >= goal and go_on() and _promising(sums, goal):
             prices = bundle.prices
             gained, found = _best_sets(asked, prices)
-            fee = prices[burdens + 1 :]
-            held = prices[burdens] + fee @ np.where(fee > 0, limits.most, limits.least)
+            held = float(prices[burdens]) + limits.cost(prices[burdens + 1 :])
             cost, chosen = _dearest(asked, prices, known)
             bundle.told(gained + cost + held, Vertices(*_vertices(asked, found, chosen)))
             known[len(sums) % KNOWN] = chosen
@@ -203,7 +201,7 @@ class ConfigurationPrices:
         best = bundle.best_prices
         single = np.add.reduceat(best[asked.burden], asked.start[:-1])
         cost = single + best[burdens] * asked.nodes + asked.counted @ best[burdens + 1 :]
-        return proven(self._rows.job_of(sets), cost, must)._replace(bound=bundle.best)
+        return proven(self._rows.table.sets.job[sets], cost, must)._replace(bound=bundle.best)
 
     def _asked(self, sets: Integers, must: Booleans, limits: Limits) -> tuple[Integers, _Asked]:
         """The burdens of some sets, by server, and what is asked of them."""
@@ -218,7 +216,7 @@ class ConfigurationPrices:
         begin = np.searchsorted(server, np.arange(servers + 1))
         key = np.arange(servers)[:, None] * jobs + np.arange(jobs + 1)
         first = np.searchsorted(server * jobs + job, key) - begin[:-1, None]
-        own = np.searchsorted(self._rows.job_of(sets), np.arange(jobs + 1))
+        own = np.searchsorted(self._rows.table.sets.job[sets], np.arange(jobs + 1))
         return used, _Asked(
             own, start, place[burden], self._rows.nodes[sets],
             self._counts.of(sets, limits.number), must, begin, first,

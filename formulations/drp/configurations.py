@@ -283,7 +283,7 @@ def configuration_row(
         elif first[k] < first[k + 1] and size[first[k]] <= 1.0:
             most, _ = heaviest(
                 weight[:count], starts[: taken + 1], share[:count], loads[:count],
-                size[first[k]], lightest[k], inside[:count] * 0,
+                size[first[k]], lightest[k], np.zeros(count, dtype=np.int64),
             )  # fmt: skip
             left = 1.0 - most - _ROUNDING
             if left > _LEAST:

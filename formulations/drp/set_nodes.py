@@ -33,6 +33,10 @@ class Limits(NamedTuple):
         """No limits."""
         return cls(*np.zeros((3, 0), dtype=np.int64))
 
+    def cost(self, fee: Floats) -> float:
+        """What counts come to at prices, shape (limits,): their most or, below 0, their least."""
+        return float(fee @ np.where(fee > 0, self.most, self.least))
+
     def within(self, count: int, least: int, most: int) -> Limits:
         """With those of a count made narrower, or new ones after all others."""
         at = np.flatnonzero(self.number == count)

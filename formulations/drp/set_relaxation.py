@@ -164,8 +164,8 @@ class SetRelaxation:
         """
         counted = self._branching.counts.of(sets, node.limits.number)
         cost = self._rows.cost(sets, rows, paid) + counted @ fee
-        held = fee @ np.where(fee > 0, node.limits.most, node.limits.least)
-        return proven(self._branching.job[sets], cost, node.must, float(paid.sum() + held))
+        beside = float(paid.sum()) + node.limits.cost(fee)
+        return proven(self._branching.job[sets], cost, node.must, beside)
 
     def _missing(
         self, sets: Integers, worth: Floats, cost: Floats, owed: Floats, columns: Integers

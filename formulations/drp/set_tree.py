@@ -1,8 +1,9 @@
 """Whether so many jobs of DSRP, or more, fit, by a tree over the servers that services stand on.
 
 A relaxation chooses, in part, a set of servers for every job; rows of single servers hold it to
-what they bear. A node of the tree says how many services stand on some servers, of some services
-that they stand on a server, or do not, and of some jobs that they are trained, or are not.
+what they bear, and prices of their configurations say what the rows left out. A node of the tree
+says how many services stand on some servers, of some services that they stand on a server, or do
+not, and of some jobs that they are trained, or are not.
 """
 
 from __future__ import annotations

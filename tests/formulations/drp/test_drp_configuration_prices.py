@@ -20,6 +20,7 @@ from formulations.drp.configuration_prices import (
     ConfigurationPrices,
     _promising,
 )
+from formulations.drp.generator import tiny
 from formulations.drp.set_nodes import Node
 from formulations.drp.set_relaxation import UnsolvedError
 from formulations.drp.set_tree import End
@@ -109,21 +110,34 @@ def test_the_bound_lies_between_those_of_all_configurations_and_of_the_program(i
 @examples(25)
 def test_a_tree_that_always_asks_for_them_decides_what_enumeration_does(instance, seed):
     best = optimum(instance, services=True)
-    prices, asked = drawn_prices(instance, seed), []
-    bound = ConfigurationPrices.bound
-
-    def noted(self, relaxed, goal, go_on):
-        asked.append(goal)
-        return bound(self, relaxed, goal, go_on)
-
+    prices = drawn_prices(instance, seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree_module, "PRICED", (-np.inf, np.inf))
-        patch.setattr(ConfigurationPrices, "bound", noted)
         for target in (best, best + 1):
             if 0 < target <= instance.num_jobs:
                 tree = tree_for(instance, target, prices)
                 end = End.FOUND if target == best else End.REFUTED
                 assert tree.search(always) is end
+
+
+def test_trees_ask_and_refute_by_the_answers(monkeypatch):
+    narrowed, ended = ConfigurationPrices.narrowed, []
+
+    def noted(self, relaxed, goal, go_on):
+        found = narrowed(self, relaxed, goal, go_on)
+        ended.append(found is None)
+        return found
+
+    monkeypatch.setattr(tree_module, "PRICED", (-np.inf, np.inf))
+    monkeypatch.setattr(ConfigurationPrices, "narrowed", noted)
+    for seed in range(60):
+        instance = tiny(np.random.default_rng(seed), jobs=5, servers=3, storage=True)
+        best = optimum(instance, services=True)
+        if best < instance.num_jobs:
+            tree = tree_for(instance, best + 1)
+            if tree is not None:
+                assert tree.search(always) is End.REFUTED
+    assert any(ended)
 
 
 @given(instances(**OWN), st.integers(0, 2**32 - 1))

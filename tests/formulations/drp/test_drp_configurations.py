@@ -69,6 +69,30 @@ def test_what_a_server_bears_already_leaves_less(case):
     assert value == pytest.approx(weight @ chosen)
 
 
+@given(servers(), st.integers(0, 2**32 - 1))
+@examples(60)
+def test_a_configuration_to_begin_with_changes_no_answer(case, seed):
+    first, size, load, rng = case
+    weight, every = rng.uniform(-0.3, 1.0, len(size)), configurations(first, size, load)
+    known = every[seed % len(every)].astype(int)
+    value, chosen = heaviest(weight, first, size, load, 0.0, NOTHING, known)
+    assert value == pytest.approx((every @ np.maximum(weight, 0)).max(initial=0.0), abs=1e-8)
+    assert value == pytest.approx(weight @ chosen)
+
+
+@given(servers(), st.integers(0, 20))
+@examples(60)
+def test_a_search_that_is_cut_short_returns_no_less_than_the_most(case, steps):
+    first, size, load, rng = case
+    weight, every = rng.uniform(-0.3, 1.0, len(size)), configurations(first, size, load)
+    none = np.zeros(len(size), int)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("formulations.drp.configurations.MOST_STEPS", steps)
+        value, chosen = heaviest.py_func(weight, first, size, load, 0.0, NOTHING, none)
+    assert value >= (every @ np.maximum(weight, 0)).max(initial=0.0) - 1e-8
+    assert (every == chosen).all(axis=1).any()
+
+
 @given(servers(), st.sampled_from([0.0, 0.02]))
 @examples(150)
 def test_a_row_holds_for_every_configuration_and_the_point_violates_it(case, least):
