@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from formulations.drp.configurations import configuration_row
+from formulations.drp.configuration_rows import configuration_row
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.set_loads import SetLoads
 from formulations.drp.storage_cuts import StorageRows

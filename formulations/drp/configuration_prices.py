@@ -28,7 +28,7 @@ from optsched.jit import njit_cached
 
 MOST_ASKED = 120
 """Prices that servers are asked at for one node."""
-AT_LEAST, RECENT = 20, 10
+AT_LEAST, RECENT = 40, 10
 """Asked before the last ones tell whether to go on."""
 HOPELESS = 3.0
 """Times as much as the last ``RECENT`` gained, from which on what is missing is given up."""

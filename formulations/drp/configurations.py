@@ -2,34 +2,51 @@
 
 A burden is what a job on a covering set asks of one of its servers: storage for its service, and
 the loads of the nodes that reach no other server of the set. A configuration is a choice of
-burdens, at most one of a job, that a server bears. Cuts on storage alone know nothing of loads, and
-rows on loads nothing of whole services; the rows found here hold for every configuration.
+burdens, at most one of a job, that a server bears. The heaviest one is found depth first, bounded
+by a table over storage; where loads are what binds, burdens are less worth for what they load.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from formulations.drp.instance import Floats, Integers
 from formulations.drp.set_state import load_factor
-from optsched.decomposition.pivot import pivot
 from optsched.jit import njit_cached
 
 SAFE = 1e-8
 """By which a server may be too full here, so that nothing the checker forgives is cut off."""
-PRESENT = 1e-6
-"""Weight from which on a burden counts as chosen in part."""
-STEPS = 400
-"""Most configurations that are looked at for one row."""
-ENOUGH = 0.8
-"""Part of the violation that may still be found, at which a row is taken."""
 CELLS = 1024
 """Into which storage is divided where the most that jobs may weigh is looked up."""
-MOST_STEPS = 3_000_000
-"""Of the search for a configuration."""
+FEW_STEPS, MOST_STEPS = 5_000, 3_000_000
+"""Of the search for a configuration, bounded by storage alone, and after that."""
+ROUNDS = 6
+"""In which it is found out what loads shall cost after that."""
 _ROUNDING = 1e-9
+_SLACK = 1e-12  # that a price of loads does not use, up to which it is as good as can be
 _SMALL = 0.02  # beside storage that a service hardly takes
-_LEAST = 1e-6  # coefficients up to here are left out
+
+
+class _Burdens(NamedTuple):
+    """What a configuration is chosen from, in the order in which the search looks at it."""
+
+    weight: Floats
+    size: Floats
+    load: Floats
+    option: Integers
+    """Those worth choosing, the ones of a job after those of another."""
+    start: Integers
+    """Where those of each job begin among them, shape (jobs + 1,)."""
+
+
+class _Price(NamedTuple):
+    """Of loads, such that what a server bears costs no more than ``most``."""
+
+    load: Floats
+    """Of inbound bandwidth, a, b and c, shape (4,)."""
+    most: float
 
 
 @njit_cached
@@ -51,16 +68,11 @@ def _asks_more(load: Floats, one: int, others: Integers) -> bool:
 
 
 @njit_cached
-def _options(
-    weight: Floats, first: Integers, size: Floats, load: Floats
-) -> tuple[Integers, Integers]:
-    """Burdens worth choosing, those of one job after those of another.
+def _options(weight: Floats, first: Integers, size: Floats, load: Floats) -> _Burdens:
+    """Burdens worth choosing.
 
     Jobs that weigh most for their storage come first, and of a job's burdens the heaviest; what
     asks no less than a heavier one of its job is left out.
-
-    Returns:
-        The burdens, and where those of each job that is left begin.
     """
     jobs = len(first) - 1
     ratio = np.zeros(jobs)
@@ -89,63 +101,143 @@ def _options(
         count = left
         deep += 1
         start[deep] = count
-    return option[:count], start[: deep + 1]
+    return _Burdens(weight, size, load, option[:count], start[: deep + 1])
 
 
 @njit_cached
-def _ahead(weight: Floats, size: Floats, option: Integers, start: Integers) -> Floats:
-    """The most that the last jobs weigh in so much storage, loads left out: (jobs + 1, cells)."""
-    deep = len(start) - 1
-    most = np.zeros((deep + 1, CELLS + 1))
-    for d in range(deep - 1, -1, -1):
-        i = option[start[d]]
-        cells = int(size[i] * CELLS)
-        most[d] = most[d + 1]
-        beside = most[d + 1, : CELLS + 1 - cells] + weight[i]
-        most[d, cells:] = np.maximum(most[d, cells:], beside)
-    return most
+def _room(filled: float) -> int:
+    """Cells of storage that are left, rounded up."""
+    return min(int((1.0 + SAFE - filled) * CELLS) + 1, CELLS)
 
 
 @njit_cached
-def heaviest(
-    weight: Floats,
-    first: Integers,
-    size: Floats,
-    load: Floats,
-    stored: float,
-    loaded: Floats,
-    known: Integers,
-) -> tuple[float, Integers]:
-    """A configuration of most weight beside what a server bears already, depth first.
+def _cost(price: Floats, load: Floats) -> float:
+    total = 0.0
+    for x in range(4):
+        total += price[x] * load[x]
+    return total
+
+
+@njit_cached
+def _best(burdens: _Burdens, d: int, price: Floats) -> tuple[float, int]:
+    """The burden of a job that weighs most beyond what its loads cost, -1 if none does."""
+    best, chosen = 0.0, -1
+    for n in range(burdens.start[d], burdens.start[d + 1]):
+        i = burdens.option[n]
+        worth = burdens.weight[i] - _cost(price, burdens.load[i])
+        if worth > best:
+            best, chosen = worth, i
+    return best, chosen
+
+
+@njit_cached
+def _cells(burdens: _Burdens, d: int) -> int:
+    """That a job takes at least."""
+    return min(int(burdens.size[burdens.option[burdens.start[d]]] * CELLS), CELLS + 1)
+
+
+@njit_cached
+def _look_ahead(burdens: _Burdens, price: Floats, most: Floats) -> None:
+    """Write the most that the last jobs weigh in so much storage beyond what their loads cost.
 
     Args:
-        weight: of each burden, shape (burdens,); what has none is not chosen.
-        first: burdens of job k are first[k] .. first[k + 1] - 1; shape (jobs + 1,).
-        size: share of storage, the same for all burdens of a job, shape (burdens,).
-        load: shares of inbound bandwidth, a, b and c, shape (burdens, 4).
+        burdens: in order.
+        price: of loads, shape (4,).
+        most: to write to, shape (jobs + 1, cells + 1).
+    """
+    deep = len(burdens.start) - 1
+    most[deep] = 0.0
+    for d in range(deep - 1, -1, -1):
+        best, cells = _best(burdens, d, price)[0], _cells(burdens, d)
+        here, after = most[d], most[d + 1]
+        here[:cells] = after[:cells]
+        for c in range(cells, CELLS + 1):  # no arrays between, which would take most of the time
+            here[c] = max(after[c], after[c - cells] + best)
+
+
+@njit_cached
+def _packed(
+    burdens: _Burdens, stored: float, loaded: Floats, price: Floats, most: Floats
+) -> Floats:
+    """Loads of a server that holds what weighs most there, if all that binds is storage."""
+    cells, total = _room(stored), loaded.copy()
+    for d in range(len(burdens.start) - 1):
+        if most[d, cells] > most[d + 1, cells]:
+            total += burdens.load[_best(burdens, d, price)[1]]
+            cells -= _cells(burdens, d)
+    return total
+
+
+@njit_cached
+def _priced(
+    burdens: _Burdens, stored: float, loaded: Floats, best: float, most: Floats
+) -> tuple[_Price, float]:
+    """The price of loads that bounds best, about, and the bound: a Lagrangian by Polyak's steps.
+
+    Args:
+        burdens: in order.
         stored: share of storage that is taken already.
         loaded: shares of the others, shape (4,).
-        known: 1 for the burdens of a configuration to begin with; all 0 for none.
+        best: weight of a configuration.
+        most: room for ``_look_ahead``.
+    """
+    load, total = np.zeros(4), 0.0
+    found, bound = _Price(load.copy(), total), np.inf
+    for _ in range(ROUNDS):
+        _look_ahead(burdens, load, most)
+        value = total + most[0, _room(stored)] - _cost(load, loaded)
+        if value < bound:
+            found, bound = _Price(load.copy(), total), value
+        if value <= best + _ROUNDING:
+            break
+        inbound, a, b, c = _packed(burdens, stored, loaded, load, most)
+        factor = load_factor(a, b, c)
+        over = max(inbound, factor) - 1.0
+        if over > SAFE:  # loads are dearer in the direction in which they are too much
+            step = (value - best) / over
+            angle = 0.5 * np.arctan2(2.0 * c, a - b)
+            cos, sin = np.cos(angle), np.sin(angle)
+            of_factor = np.array([0.0, cos * cos, sin * sin, 2.0 * sin * cos])
+            load += step * (np.array([1.0, 0.0, 0.0, 0.0]) if inbound > factor else of_factor)
+            total += step * (1.0 + SAFE)
+        else:  # they are cheaper, all of them
+            slack = total - _cost(load, np.array([inbound, a, b, c]))
+            if slack <= _SLACK:
+                break
+            part = max(0.5, 1.0 - (value - best) / slack)
+            load, total = part * load, part * total
+    return found, bound
+
+
+@njit_cached
+def _search(
+    burdens: _Burdens, stored: float, loaded: Floats, plain: Floats, most: Floats, price: _Price,
+    steps: int, best: float, chosen: Integers,
+) -> tuple[bool, float]:  # fmt: skip
+    """Look for a heavier configuration, depth first.
+
+    Args:
+        burdens: in order.
+        stored: share of storage that is taken already.
+        loaded: shares of the others, shape (4,).
+        plain: from ``_look_ahead`` where loads cost nothing.
+        most: from there at prices.
+        price: these.
+        steps: most of them.
+        best: weight of the heaviest one known.
+        chosen: 1 for its burdens; becomes that of the one found.
 
     Returns:
-        The weight, or no less where ``MOST_STEPS`` do not end the search, and 1 for the burdens
-        chosen.
+        Whether the search ended, and the weight of the heaviest one known then.
     """
-    option, start = _options(weight, first, size, load)
-    most = _ahead(weight, size, option, start)
-    deep = len(start) - 1
-    chosen = known.copy()
-    best = 0.0
-    for i in range(len(known)):
-        best += weight[i] * known[i]
+    start, option, deep = burdens.start, burdens.option, len(burdens.start) - 1
     at, held = np.zeros(deep + 1, dtype=np.int64), np.full(deep + 1, -1)
     filled, gained, borne = np.zeros(deep + 1), np.zeros(deep + 1), np.zeros((deep + 1, 4))
     filled[0], borne[0] = stored, loaded
-    d = steps = 0
-    while d >= 0:
-        steps += 1
-        if steps > MOST_STEPS:
-            return max(best, most[0, CELLS]), chosen
+    d = 0
+    for _ in range(steps):
+        if d < 0:
+            return True, best
         if d == deep:
             if gained[d] > best:
                 best = gained[d]
@@ -160,136 +252,64 @@ def heaviest(
             d -= 1
             continue
         at[d] += 1
-        filled[d + 1], gained[d + 1], held[d] = filled[d], gained[d], -1
-        if n < start[d + 1]:
-            held[d] = option[n]
-            filled[d + 1] += size[option[n]]
-            gained[d + 1] += weight[option[n]]
-        room = min(int((1.0 + SAFE - filled[d + 1]) * CELLS) + 1, CELLS)
-        if filled[d + 1] > 1.0 + SAFE or gained[d + 1] + most[d + 1, room] <= best + _ROUNDING:
+        i = option[n] if n < start[d + 1] else -1
+        held[d], filled[d + 1], gained[d + 1] = i, filled[d], gained[d]
+        if i >= 0:
+            filled[d + 1] += burdens.size[i]
+            gained[d + 1] += burdens.weight[i]
+        if filled[d + 1] > 1.0 + SAFE:
+            continue
+        room, wanted = _room(filled[d + 1]), best + _ROUNDING - gained[d + 1]
+        if plain[d + 1, room] <= wanted:
             continue
         for x in range(4):
-            borne[d + 1, x] = borne[d, x] + (load[held[d], x] if held[d] >= 0 else 0.0)
-        if held[d] >= 0 and not bears(borne[d + 1]):
+            borne[d + 1, x] = borne[d, x] + (burdens.load[i, x] if i >= 0 else 0.0)
+        if most[d + 1, room] + price.most - _cost(price.load, borne[d + 1]) <= wanted:
+            continue
+        if i >= 0 and not bears(borne[d + 1]):
             continue
         d += 1
         if d < deep:
             at[d] = start[d]
-    return best, chosen
+    return False, best
 
 
 @njit_cached
-def most_violated(
-    point: Floats, first: Integers, size: Floats, load: Floats, least: float
-) -> tuple[float, Floats]:
-    """A row that all configurations satisfy and a point violates about as much as any.
-
-    The point is packed into as few configurations as possible, which come one by one; prices of
-    that linear program, divided by the weight of the heaviest configuration, are a row.
-
-    Args:
-        point: weight of each burden, shape (burdens,).
-        first: burdens of job k are first[k] .. first[k + 1] - 1; shape (jobs + 1,).
-        size: share of storage, shape (burdens,).
-        load: shares of inbound bandwidth, a, b and c, shape (burdens, 4).
-        least: violation of interest.
-
-    Returns:
-        Left-hand side of the row at the point, where 1 is allowed, and its coefficients; 0 and
-        none where no row is violated by so much.
-    """
-    burdens = len(point)
-    inverse, cost = np.eye(burdens), np.ones(burdens)
-    packed = point + 1e-6 * (1.0 + np.arange(burdens) % 7 / 7.0)  # against ties
-    row, worth = np.zeros(burdens), 0.0
-    nothing, none = np.zeros(4), np.zeros(burdens, dtype=np.int64)
-    for _ in range(STEPS):
-        price = inverse.T @ cost
-        reach = float(price @ point)
-        if (cost * packed).sum() <= 1.0 + least:
-            break
-        column, its_cost = np.zeros(burdens), 0.0
-        lowest = int(np.argmin(price))
-        if price[lowest] < -_ROUNDING:
-            column[lowest] = -1.0
-        else:
-            weight = np.maximum(price, 0.0)
-            most, chosen = heaviest(weight, first, size, load, 0.0, nothing, none)
-            if most <= 0.0:
-                break
-            if (weight @ point) / most > worth:
-                worth, row = float(weight @ point) / most, weight / most
-            if most <= 1.0 + 1e-7 or (worth > 1.0 + least and worth - 1.0 >= ENOUGH * (reach - 1)):
-                break
-            column[:], its_cost = chosen, 1.0
-        leaving = pivot(inverse, packed, inverse @ column)
-        if leaving < 0:
-            break
-        cost[leaving] = its_cost
-    if worth <= 1.0 + least:
-        return 0.0, np.zeros(burdens)
-    return worth, row
-
-
-@njit_cached
-def configuration_row(
-    point: Floats, first: Integers, size: Floats, load: Floats, lightest: Floats, least: float
-) -> tuple[float, Floats]:
-    """A violated row over all burdens of a server.
-
-    Burdens that ask no less than one chosen in part count what that does; burdens of other jobs
-    count what is left beside them, one job after the other.
+def heaviest(
+    weight: Floats,
+    first: Integers,
+    size: Floats,
+    load: Floats,
+    stored: float,
+    loaded: Floats,
+    known: Integers,
+) -> tuple[float, Integers]:
+    """A configuration of most weight beside what a server bears already.
 
     Args:
-        point: weight of each burden of the server, shape (burdens,).
+        weight: of each burden, shape (burdens,); what has none is not chosen.
         first: burdens of job k are first[k] .. first[k + 1] - 1; shape (jobs + 1,).
         size: share of storage, the same for all burdens of a job, shape (burdens,).
         load: shares of inbound bandwidth, a, b and c, shape (burdens, 4).
-        lightest: least of each share of the burdens of a job, shape (jobs, 4).
-        least: violation of interest.
+        stored: share of storage that is taken already, at most 1.
+        loaded: shares of the others, shape (4,).
+        known: 1 for the burdens of a configuration to begin with; all 0 for none.
 
     Returns:
-        As ``most_violated`` does.
+        The weight, or no less where ``MOST_STEPS`` do not end the search, and 1 for the burdens
+        chosen.
     """
-    jobs, burdens = len(first) - 1, len(point)
-    inside = np.zeros(burdens + jobs, dtype=np.int64)  # burdens of the row, then of lifted jobs
-    starts, owner = np.zeros(2 * jobs + 1, dtype=np.int64), np.full(jobs, -1)
-    taken = count = 0
-    for k in range(jobs):
-        before = count
-        for i in range(first[k], first[k + 1]):
-            if point[i] > PRESENT:
-                inside[count] = i
-                count += 1
-        if count > before:
-            owner[k] = taken
-            taken += 1
-            starts[taken] = count
-    coefficients = np.zeros(burdens)
-    part = inside[:count]
-    worth, row = most_violated(point[part], starts[: taken + 1], size[part], load[part], least)
-    if worth == 0.0:
-        return worth, coefficients
-    room = count + jobs
-    weight, share, loads = np.zeros(room), np.zeros(room), np.zeros((room, 4))
-    weight[:count], share[:count], loads[:count] = row, size[part], load[part]
-    biggest = np.argsort(-size[np.minimum(first[:-1], burdens - 1)])
-    for k in biggest:
-        if owner[k] >= 0:
-            for i in range(first[k], first[k + 1]):
-                for n in range(starts[owner[k]], starts[owner[k] + 1]):
-                    if (loads[n] <= load[i]).all():
-                        coefficients[i] = max(coefficients[i], row[n])
-        elif first[k] < first[k + 1] and size[first[k]] <= 1.0:
-            most, _ = heaviest(
-                weight[:count], starts[: taken + 1], share[:count], loads[:count],
-                size[first[k]], lightest[k], np.zeros(count, dtype=np.int64),
-            )  # fmt: skip
-            left = 1.0 - most - _ROUNDING
-            if left > _LEAST:
-                coefficients[first[k] : first[k + 1]] = left
-                weight[count], share[count], loads[count] = left, size[first[k]], lightest[k]
-                count += 1
-                taken += 1
-                starts[taken] = count
-    return worth, coefficients
+    burdens = _options(weight, first, size, load)
+    chosen, best = known.copy(), 0.0
+    for i in range(len(known)):
+        best += weight[i] * known[i]
+    plain, price = np.empty((len(burdens.start), CELLS + 1)), _Price(np.zeros(4), 0.0)
+    _look_ahead(burdens, price.load, plain)
+    ended, best = _search(burdens, stored, loaded, plain, plain, price, FEW_STEPS, best, chosen)
+    if ended:
+        return best, chosen
+    most = np.empty_like(plain)
+    price, bound = _priced(burdens, stored, loaded, best, most)
+    _look_ahead(burdens, price.load, most)
+    ended, best = _search(burdens, stored, loaded, plain, most, price, MOST_STEPS, best, chosen)
+    return best if ended else max(best, bound), chosen

@@ -24,7 +24,8 @@ from formulations.batch.prospects import prospects
 from formulations.batch.server_cuts import Runs
 from formulations.batch.width_cuts import width_cuts
 from formulations.drp.configuration_prices import ConfigurationPrices
-from formulations.drp.configurations import configuration_row
+from formulations.drp.configuration_rows import configuration_row
+from formulations.drp.configurations import heaviest
 from formulations.drp.covering_sets import covering_sets
 from formulations.drp.generator import tiny
 from formulations.drp.near_sets import sets_within
@@ -202,6 +203,10 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     first, light, size = np.arange(5), np.full((4, 4), 0.1), np.array([0.6, 0.6, 0.5, 0.6])
     point = np.array([0.8, 0.8, 0.3, 0.0])
     assert configuration_row(point, first, size, light, light, 0.01)[1].any()
+    many, busy, nothing = np.arange(25), np.zeros((24, 4)), np.zeros(24, np.int64)
+    busy[:, 0] = np.linspace(0.15, 0.3, 24)  # bandwidth binds, so storage alone bounds badly
+    worth = busy[:, 0] + many[:-1] % 5 / 100
+    assert heaviest(worth, many, np.full(24, 0.03), busy, 0.0, np.zeros(4), nothing)[0] > 1
     columns = ServiceColumns(stored, ANGLES)
     free = np.zeros(len(columns.storage.server) + columns.weights.shape[0] * stored.num_servers)
     tree = set_tree(stored, columns, free, 1, lambda sets, chosen: True)

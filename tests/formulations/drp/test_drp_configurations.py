@@ -1,15 +1,17 @@
 """What a server may bear of jobs together, beside enumeration."""
 
 import itertools
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from drp_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from formulations.drp.configurations import SAFE, bears, configuration_row, heaviest
+from formulations.drp.configuration_rows import configuration_row
+from formulations.drp.configurations import SAFE, bears, heaviest
 from formulations.drp.loads import server_load_factor
 
 NOTHING = np.zeros(4)
@@ -80,17 +82,67 @@ def test_a_configuration_to_begin_with_changes_no_answer(case, seed):
     assert value == pytest.approx(weight @ chosen)
 
 
-@given(servers(), st.integers(0, 20))
+@contextmanager
+def within(few: int, most: int):
+    """The search within so many steps, bounded by storage alone and then by loads as well."""
+    with pytest.MonkeyPatch.context() as steps:
+        steps.setattr("formulations.drp.configurations.FEW_STEPS", few)
+        steps.setattr("formulations.drp.configurations.MOST_STEPS", most)
+        yield heaviest.py_func
+
+
+@given(servers(), st.integers(0, 20), st.integers(0, 20))
 @examples(60)
-def test_a_search_that_is_cut_short_returns_no_less_than_the_most(case, steps):
+def test_a_search_that_is_cut_short_returns_no_less_than_the_most(case, few, most):
     first, size, load, rng = case
     weight, every = rng.uniform(-0.3, 1.0, len(size)), configurations(first, size, load)
     none = np.zeros(len(size), int)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("formulations.drp.configurations.MOST_STEPS", steps)
-        value, chosen = heaviest.py_func(weight, first, size, load, 0.0, NOTHING, none)
+    with within(few, most) as search:
+        value, chosen = search(weight, first, size, load, 0.0, NOTHING, none)
     assert value >= (every @ np.maximum(weight, 0)).max(initial=0.0) - 1e-8
     assert (every == chosen).all(axis=1).any()
+
+
+@given(servers(), st.booleans())
+@examples(100)
+def test_bounds_that_know_loads_change_no_answer(case, begun):
+    first, size, load, rng = case
+    weight, every = rng.uniform(-0.3, 1.0, len(size)), configurations(first, size, load)
+    known = every[rng.integers(len(every))].astype(int) * begun
+    with within(0, 10_000) as search:
+        value, chosen = search(weight, first, size, load, 0.0, NOTHING, known)
+    assert value == pytest.approx((every @ np.maximum(weight, 0)).max(initial=0.0), abs=1e-8)
+    assert value == pytest.approx(weight @ chosen)
+
+
+def test_bounds_that_know_loads_end_what_storage_alone_does_not():
+    first, size, load = np.arange(25), np.full(24, 0.03), np.zeros((24, 4))
+    load[:, 0] = np.linspace(0.15, 0.3, 24)
+    weight, none = load[:, 0] + np.arange(24) % 5 / 100, np.zeros(24, int)
+    most, _ = heaviest(weight, first, size, load, 0.0, NOTHING, none)
+    with within(100_000, 0) as search:
+        assert search(weight, first, size, load, 0.0, NOTHING, none)[0] > most + 1e-3
+    with within(1_000, 20_000) as search:
+        value, chosen = search(weight, first, size, load, 0.0, NOTHING, none)
+    assert value == pytest.approx(most, abs=1e-9)
+    assert value == pytest.approx(weight @ chosen)
+    program = milp(
+        -weight,
+        constraints=LinearConstraint(load[:, :1].T, ub=1),
+        integrality=1,
+        bounds=Bounds(0, 1),
+    )
+    assert most == pytest.approx(-program.fun)
+
+
+@pytest.mark.parametrize("loaded", [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0.5, 0.5, 0.5]])
+def test_where_loads_bind_their_price_bounds_what_storage_does_not(loaded):
+    # storage has room for ten jobs, bandwidth or (P1) for three
+    first, size, weight = np.arange(11), np.full(10, 0.05), np.ones(10)
+    load, known = 0.3 * np.tile(loaded, (10, 1)), np.arange(10) < 3
+    with within(0, 0) as search:
+        value, _ = search(weight, first, size, load, 0.0, NOTHING, known.astype(int))
+    assert 3 <= value < 4
 
 
 @given(servers(), st.sampled_from([0.0, 0.02]))
