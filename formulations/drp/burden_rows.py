@@ -17,6 +17,7 @@ from formulations.drp.configuration_rows import configuration_row
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.set_loads import SetLoads
 from formulations.drp.storage_cuts import StorageRows
+from optsched.jit import njit_cached
 
 OF_ALL = -1
 """In place of a server: the row of all servers."""
@@ -50,6 +51,16 @@ class _Server(NamedTuple):
     load: Floats
     lightest: Floats
     """Least shares of a job's burdens, shape (jobs, 4)."""
+
+
+@njit_cached
+def _sums(price: Floats, burden: Integers, start: Integers, sets: Integers) -> Floats:
+    """What the burdens of some sets cost together, shape (sets,)."""
+    total = np.zeros(len(sets))
+    for n in range(len(sets)):
+        for e in range(start[sets[n]], start[sets[n] + 1]):
+            total[n] += price[burden[e]]
+    return total
 
 
 class BurdenRows:
@@ -129,16 +140,18 @@ class BurdenRows:
             paid: these, shape (rows,).
         """
         price, of_all = self.prices(rows, paid)
-        burden, first = self.burdens(sets)
-        return np.add.reduceat(price[burden], first[:-1]) + of_all * self.nodes[sets]
+        return of_all * self.nodes[sets] + _sums(
+            price, self.table.burden, self.table.sets.start, sets
+        )
 
     def prices(self, rows: RowsChosen, paid: Floats) -> tuple[Floats, float]:
         """What every burden costs, shape (burdens,), and the row of all servers."""
         price = np.zeros(len(self._position))
-        for j, server in enumerate(self._servers):
-            mine = rows.server == j
-            if mine.any():
-                price[server.burdens] = paid[mine] @ self._rows[j][rows.number[mine]]
+        dear = np.flatnonzero(paid)
+        at = rows.server[dear]
+        for j in np.unique(at[at != OF_ALL]).tolist():
+            mine = dear[at == j]
+            price[self._servers[j].burdens] = paid[mine] @ self._rows[j][rows.number[mine]]
         return price, float(paid[rows.server == OF_ALL].sum())
 
     def coefficients(self, rows: RowsChosen, sets: Integers) -> sp.csc_array:

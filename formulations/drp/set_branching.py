@@ -26,7 +26,7 @@ MOST_TRIED = 16
 """Candidates that are tried at a node."""
 COUNTED = 8.0
 """Times as much counts are worth as other divisions of the same gains."""
-STEPS = 200
+STEPS = 400
 """Of the simplex method, for a candidate's child."""
 RELIABLE = 4
 """Trials of both children after which their mean tells what another would."""
