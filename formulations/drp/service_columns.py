@@ -85,11 +85,14 @@ class ServiceColumns:
     def column(self, service: int, use: Use) -> Column:
         """A service on some servers, training some jobs."""
         servers, pairs = self.instance.num_servers, use.pairs
-        at = self.instance.pair_server[pairs]
-        taken = np.array([np.bincount(at, w[pairs], servers) for w in self.weights])
+        kinds = len(self.weights)
+        row = np.arange(kinds)[:, None] * servers + self.instance.pair_server[pairs]
+        taken = np.bincount(row.ravel(), self.weights[:, pairs].ravel(), kinds * servers)
+        placed = np.zeros(servers, dtype=np.bool_)
+        placed[use.placed] = True
         rows = self.storage
-        counted = np.where(np.isin(rows.server, use.placed), rows.counts[:, service], 0.0)
-        values = np.concatenate([counted, taken.ravel()])
+        counted = np.where(placed[rows.server], rows.counts[:, service], 0.0)
+        values = np.concatenate([counted, taken])
         used = np.flatnonzero(values)
         jobs = len(np.unique(self.instance.pair_job[pairs]))
         return Column(service, -float(jobs), used, values[used], payload=use)

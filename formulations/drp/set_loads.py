@@ -82,11 +82,11 @@ def set_loads(instance: Instance, sets: CoveringSets, storage_only: bool = False
         held[of_set, server] = 1
         options = held @ reach.T  # of every node in every set
         alone = (options[of_set] == 1) & reach[:, server].T
-        found, which = np.unique(np.column_stack([server, alone]), axis=0, return_inverse=True)
-        burden.append(first[-1] + which.reshape(-1))
-        burdened.append(found[:, 0])
-        of_node = node_load[pair[nodes][:, found[:, 0]]].transpose(1, 0, 2)
-        load.append((found[:, 1:, None] * of_node).sum(axis=1))
+        found, which = _distinct(server, alone)
+        burden.append(first[-1] + which)
+        burdened.append(server[found])
+        of_node = node_load[pair[nodes][:, server[found]]].transpose(1, 0, 2)
+        load.append((alone[found][:, :, None] * of_node).sum(axis=1))
         first.append(first[-1] + len(found))
         where, who = np.nonzero(options > 1)
         free.append(nodes[who])
@@ -104,3 +104,17 @@ def set_loads(instance: Instance, sets: CoveringSets, storage_only: bool = False
         pair,
         np.ascontiguousarray(node_load),
     )
+
+
+def _distinct(server: Integers, alone: Booleans) -> tuple[Integers, Integers]:
+    """Where burdens that differ are first met, ascending, and which of them each one is.
+
+    Args:
+        server: of each, shape (entries,).
+        alone: nodes that reach no other, shape (entries, nodes).
+    """
+    of_server = server.astype(">u4").view(np.uint8).reshape(-1, 4)
+    key = np.concatenate([of_server, np.packbits(alone, axis=1)], axis=1)  # sorted as bytes, fast
+    text = key.view(f"S{key.shape[1]}").ravel()
+    _, found, which = np.unique(text, return_index=True, return_inverse=True)
+    return found, which
