@@ -45,6 +45,9 @@ cannot be called off."""
 MAKING_EACH = 1.0
 """The same for each function that it consists of, where they are many."""
 
+CONSTANT = bool, int, float, str, tuple
+"""What a module may name for machine code to be made of."""
+
 _building = threading.RLock()
 """Held while compiled functions come to know those that they call, the compiler's import within."""
 _behind = threading.Thread()  # the last that made machine code beside what ran
@@ -185,6 +188,8 @@ class Dispatcher:
         functools.update_wrapper(self, function)
         self.py_func = cast(FunctionType, function)
         self.digest = hashlib.sha256("\n".join(_ingredients(function)).encode()).hexdigest()
+        named = function.__globals__.items()
+        self._constants = {name: value for name, value in named if isinstance(value, CONSTANT)}
         self._compiled = False
 
     def __call__(self, *args: Any) -> Any:
@@ -283,7 +288,8 @@ class Dispatcher:
             return known
         numba = _numba()
         settings, given = numba.config, numba.config.CACHE_DIR
-        names = dict(self.py_func.__globals__)  # in which compiled functions call compiled ones
+        # in which compiled functions call compiled ones, and constants are those of the digest
+        names = self.py_func.__globals__ | self._constants
         settings.CACHE_DIR = str(self._folder)
         try:  # without the interpreter's lock, other threads go on meanwhile
             half[self] = numba.njit(cache=True, nogil=True)(_in(names, self.py_func))
@@ -382,7 +388,7 @@ def _ingredients(function: Callable[..., Any]) -> Iterator[str]:
             yield value.digest
         elif isinstance(value, type) and value.__module__.partition(".")[0] == package:
             yield source(getattr(sys.modules[value.__module__], "__file__", None) or "")
-        elif isinstance(value, bool | int | float | str | tuple):
+        elif isinstance(value, CONSTANT):
             yield f"{name} = {value!r}"
 
 

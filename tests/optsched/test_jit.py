@@ -133,6 +133,18 @@ def test_a_loop_that_goes_on_after_the_limit_is_ended_and_leaves_its_arguments(c
     assert jit._clock.latest == np.inf
 
 
+def test_machine_code_is_made_of_the_constants_that_it_was_written_with(
+    count, tmp_path, monkeypatch
+):
+    source = "from optsched.jit import njit_cached\n\nSTEP = 1\n\n\n@njit_cached\ndef step():\n"
+    (tmp_path / "stepping.py").write_text(source + "    return STEP\n")
+    import stepping
+
+    monkeypatch.setattr(stepping, "STEP", 2)
+    assert stepping.step.machine() == 1  # so it is no other code that is kept on disk for it
+    assert stepping.step.py_func() == 2
+
+
 def test_what_is_given_up_has_drawn_nothing(count, tmp_path, monkeypatch):
     """Random numbers are those of numpy, however often a call is begun anew."""
     source = "from optsched.jit import njit_cached\n@njit_cached\ndef draw(rng, turns):\n"
