@@ -109,7 +109,7 @@ class BurdenRows:
     @property
     def most_urgent(self) -> RowsChosen:
         """Storage of every server, and the row of all."""
-        servers = np.append(np.arange(len(self._rows)), OF_ALL)
+        servers = np.append(np.arange(self.servers), OF_ALL)
         return RowsChosen(servers, np.zeros(len(servers), dtype=np.int64))
 
     @property

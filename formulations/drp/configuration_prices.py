@@ -216,7 +216,7 @@ class ConfigurationPrices:
         begin = np.searchsorted(server, np.arange(servers + 1))
         key = np.arange(servers)[:, None] * jobs + np.arange(jobs + 1)
         first = np.searchsorted(server * jobs + job, key) - begin[:-1, None]
-        own = np.searchsorted(self._rows.table.sets.job[sets], np.arange(jobs + 1))
+        own = np.searchsorted(table.sets.job[sets], np.arange(jobs + 1))
         return used, _Asked(
             own, start, place[burden], self._rows.nodes[sets],
             self._counts.of(sets, limits.number), must, begin, first,

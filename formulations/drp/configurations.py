@@ -151,7 +151,7 @@ def _look_ahead(burdens: _Burdens, price: Floats, most: Floats) -> None:
         best, cells = _best(burdens, d, price)[0], _cells(burdens, d)
         here, after = most[d], most[d + 1]
         here[:cells] = after[:cells]
-        for c in range(cells, CELLS + 1):  # no arrays between, which would take most of the time
+        for c in range(cells, CELLS + 1):
             here[c] = max(after[c], after[c - cells] + best)
 
 
@@ -199,7 +199,7 @@ def _priced(
             cos, sin = np.cos(angle), np.sin(angle)
             of_factor = np.array([0.0, cos * cos, sin * sin, 2.0 * sin * cos])
             load += step * (np.array([1.0, 0.0, 0.0, 0.0]) if inbound > factor else of_factor)
-            total += step * (1.0 + SAFE)
+            total += step * (1.0 + SAFE)  # what servers bear at most
         else:  # they are cheaper, all of them
             slack = total - _cost(load, np.array([inbound, a, b, c]))
             if slack <= _SLACK:

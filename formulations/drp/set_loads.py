@@ -114,7 +114,7 @@ def _distinct(server: Integers, alone: Booleans) -> tuple[Integers, Integers]:
         alone: nodes that reach no other, shape (entries, nodes).
     """
     of_server = server.astype(">u4").view(np.uint8).reshape(-1, 4)
-    key = np.concatenate([of_server, np.packbits(alone, axis=1)], axis=1)  # sorted as bytes, fast
+    key = np.concatenate([of_server, np.packbits(alone, axis=1)], axis=1)
     text = key.view(f"S{key.shape[1]}").ravel()
     _, found, which = np.unique(text, return_index=True, return_inverse=True)
     return found, which

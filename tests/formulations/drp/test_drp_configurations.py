@@ -145,6 +145,16 @@ def test_where_loads_bind_their_price_bounds_what_storage_does_not(loaded):
     assert 3 <= value < 4
 
 
+def test_bounds_that_know_loads_allow_what_a_server_bears_within_the_tolerance():
+    # three jobs of six fill bandwidth to just inside it; those that are known weigh a trifle less
+    first, size, load = np.arange(7), np.full(6, 0.01), np.zeros((6, 4))
+    load[:, 0] = (1 + 0.5 * SAFE) / 3
+    weight = np.repeat([1e6, 1e6 - 1e-3], 3)
+    with within(0, 0) as search:
+        value, _ = search(weight, first, size, load, 0.0, NOTHING, np.repeat([0, 1], 3))
+    assert value >= 3e6
+
+
 @given(servers(), st.sampled_from([0.0, 0.02]))
 @examples(150)
 def test_a_row_holds_for_every_configuration_and_the_point_violates_it(case, least):
