@@ -19,7 +19,7 @@ from optsched.jit import njit_cached
 
 REMOVED = (2, 6)
 """Jobs taken out at a time."""
-PATIENCE = 5
+PATIENCE = 1
 """Neighbourhoods in vain, for each pair of jobs, after which the search ends."""
 ATTEMPTS = 5
 """Prices at which one job is tried."""

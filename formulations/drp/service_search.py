@@ -43,10 +43,13 @@ ROWS_SEEN = 2
 """Rounds of them that tell what the others will do."""
 ROWS_ROUNDS = 12
 """Most rounds before the tree divides anything."""
-CLOSE = 0.35
+CLOSE = 0.45
 """Jobs by which the bound may lie above a whole number then for the tree to come early."""
-EARLY_SHARE, EARLY_SECONDS = 0.1, 5.0
+EARLY_SHARE, EARLY_SECONDS = 0.1, 2.0
 """Part of the time left, and most of it, that exchanging jobs may take before it then."""
+EARLY_TREE = 0.2
+"""Part of the time left that the tree may take then, and of itself that it has to end in it, to go
+on."""
 CLOSE_SHARE = 0.95
 """Part of the time left that the tree may take then."""
 PLACING_SECONDS = 10.0
@@ -91,7 +94,9 @@ class ServiceSearch(Search):
                 return
             if tree.bound - self.bound <= CLOSE:
                 self._exchange(sets, EARLY_SHARE, EARLY_SECONDS)
-                self._divide(tree, CLOSE_SHARE)
+                self._divide(tree, EARLY_TREE)
+                if tree.done >= EARLY_TREE:
+                    self._divide(tree, CLOSE_SHARE)
             self._exchange(sets, EXCHANGE_SHARE, EXCHANGE_SECONDS)
             if tree.bound >= self.bound and not self._divide(tree, 1.0):
                 return

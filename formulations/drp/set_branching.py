@@ -6,9 +6,9 @@ services servers hold says more than which ones.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,8 @@ COUNTED = 8.0
 """Times as much counts are worth as other divisions of the same gains."""
 STEPS = 400
 """Of the simplex method, for a candidate's child."""
+MANY = 16
+"""New candidates from which on several threads try them: at the root, where others are idle."""
 RELIABLE = 4
 """Trials of both children after which their mean tells what another would."""
 FRACTION = 0.02
@@ -57,13 +59,15 @@ class SetBranching:
     stands on each server, and how far it is trained.
     """
 
-    def __init__(self, instance: Instance, sets: CoveringSets) -> None:
+    def __init__(self, instance: Instance, sets: CoveringSets, threads: int = 1) -> None:
         """Prepare.
 
         Args:
             instance: the system, with a service for every job of its own.
             sets: of all jobs.
+            threads: that try candidates where these are many.
         """
+        self._threads = threads
         jobs, servers = instance.num_jobs, instance.num_servers
         self.job, self.jobs, self.servers = sets.job, jobs, servers
         self.held: Booleans = np.zeros((len(sets.job), servers + 1), dtype=np.bool_)
@@ -129,8 +133,7 @@ class SetBranching:
         if gap < FLAT:
             return int(found[np.argmax(self._scores(expected, math.inf)[found])])
         new = found[(found < self._counts) & (self._times[:, found].min(axis=0) == 0)]
-        for d in itertools.takewhile(lambda _: solved.go_on(), new.tolist()):
-            expected[:, d] = self._try(solved, d)
+        self._try_all(solved, new, expected)
         scores = self._scores(expected, gap)
         best, most, since, tried = -1, -1.0, 0, 0
         for d in found[np.argsort(-scores[found], kind="stable")].tolist():
@@ -145,6 +148,24 @@ class SetBranching:
             if score > most * (1 + 1e-3):
                 best, most, since = d, score, 0
         return best
+
+    def _try_all(self, solved: _Solved, new: Integers, expected: Floats) -> None:
+        """Try candidates, as long as it is to go on, and write what they gain."""
+        threads = self._threads if len(new) >= MANY else 1
+        programs = [solved.program, *(solved.program.twin() for _ in range(threads - 1))]
+
+        def work(thread: int) -> None:
+            mine = solved._replace(program=programs[thread])
+            for d in new[thread::threads].tolist():
+                if not solved.go_on():
+                    break
+                expected[:, d] = self._try(mine, d)
+
+        if threads == 1:
+            work(0)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(work, range(threads)))
 
     def _candidates(self, relaxed: Relaxed) -> Integers:
         """Divisions that something is chosen in part of, shape (candidates,)."""

@@ -65,6 +65,8 @@ class Node:
     rows: RowsChosen
     basis: Basis | None = None
     urgent: float = URGENT
+    share: float = 1.0
+    """Of the tree, if both children of a node always take as long."""
 
     @property
     def worth(self) -> Floats:

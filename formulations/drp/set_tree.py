@@ -9,6 +9,7 @@ not, and of some jobs that they are trained, or are not.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
@@ -82,10 +83,11 @@ class SetTree:
         self.association: Integers | None = None
         """Of as many jobs or more, once found."""
         self.sets, self._target, self._place = sets, target, place
-        self._branching = SetBranching(instance, sets)
+        self._branching = SetBranching(instance, sets, threads)
         self._prices = ConfigurationPrices(rows, self._branching.counts)
         self._relaxations = [SetRelaxation(rows, self._branching, target) for _ in range(threads)]
         self._undecided = False
+        self._ended = np.zeros(threads)  # shares of the tree, by the thread that saw their end
         cheap = np.flatnonzero(sets.dearer <= NEAR)
         every = np.arange(len(sets.job))
         self._open = [Node(every, near.must, Limits.none(), cheap, rows.most_urgent)]
@@ -106,6 +108,7 @@ class SetTree:
                 return
             if relaxed is None:
                 if go_on():
+                    self._ended[0] = 1.0
                     self._open, self.bound = [], float(self._target - 1)
                 return
             known = len(self._open[0].rows.server)
@@ -119,6 +122,11 @@ class SetTree:
             bounds.append(relaxed.bound)
             if len(root.rows.server) == known or not promising(bounds):
                 return
+
+    @property
+    def done(self) -> float:
+        """Share of the tree that has ended, if both children of a node always take as long."""
+        return float(self._ended.sum())
 
     def search(self, go_on: Callable[[], bool]) -> End:
         """Depth first, until nothing is open; goes on where a limit ended it."""
@@ -136,7 +144,12 @@ class SetTree:
                     relaxed, self._undecided = None, True
                 if not going():
                     return None
-                return [] if relaxed is None else self._divided(relaxation, relaxed, going)
+                children = [] if relaxed is None else self._divided(relaxation, relaxed, going)
+            if children is None:
+                return None
+            if not children:
+                self._ended[thread] += node.share
+            return [replace(child, share=node.share / len(children)) for child in children]
 
         self.nodes += depth_first(self._open, visit, len(self._relaxations))
         if self.association is not None:

@@ -142,6 +142,13 @@ class PackingProgram:
         if basis is not None:
             self._set(basis.with_ranges(self._ranges), alien=True)
 
+    def twin(self) -> PackingProgram:
+        """Another one with the same program, for another thread; it has no basis."""
+        other = PackingProgram()
+        other._engine.passModel(self._engine.getLp())
+        other._worth, other._ranges = self._worth, self._ranges
+        return other
+
     def add_columns(self, worth: Floats, matrix: sp.csc_array) -> None:
         """Columns at the end, of shape (rows, columns)."""
         columns = len(worth)

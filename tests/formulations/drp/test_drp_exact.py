@@ -8,13 +8,14 @@ from brute_force import optimum
 from drp_cases import examples, instances, worked_dsrp
 from hypothesis import given
 
-from formulations.drp import DSRP, PROBLEM
+from formulations.drp import DSRP, PROBLEM, service_search
 from formulations.drp.decode import encode_services, schedule_of
 from formulations.drp.generator import generate
 from formulations.drp.job_insertion import Insertion
 from formulations.drp.packing import Choice, rounded
 from formulations.drp.projected import problem_22_projected
-from formulations.drp.service_search import promising
+from formulations.drp.service_search import ServiceSearch, promising
+from formulations.drp.set_tree import SetTree
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -120,3 +121,22 @@ def test_jobs_inserted_before_time_is_over_stay_in(monkeypatch):
 )
 def test_cuts_go_on_while_they_promise_to_save_a_job(bounds, more):
     assert promising(bounds, 2) == more
+
+
+@pytest.mark.parametrize(
+    ("close", "done", "shares"),
+    [
+        (0.45, 0.2, [0.2, 0.95, 1.0]),
+        (0.45, 0.19, [0.2, 1.0]),  # jobs are exchanged instead
+        (-0.1, 1.0, [1.0]),  # the bound lies too far above for the tree to come first
+    ],
+)
+def test_a_tree_goes_on_early_while_it_ends_as_fast_as_its_time(monkeypatch, close, done, shares):
+    asked = []
+    monkeypatch.setattr(service_search, "CLOSE", close)
+    monkeypatch.setattr(SetTree, "done", done)
+    for name in ("_take", "_fill", "_exchange"):
+        monkeypatch.setattr(ServiceSearch, name, lambda *args: None)
+    monkeypatch.setattr(ServiceSearch, "_divide", lambda self, tree, share: asked.append(share))
+    ServiceSearch(worked_dsrp(), Options()).run(None)
+    assert asked == shares

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import near_sets as near
+from formulations.drp import set_branching
 from formulations.drp.burden_rows import BurdenRows
 from formulations.drp.check import check_dsrp
 from formulations.drp.configurations import SAFE
@@ -112,6 +113,7 @@ def test_the_tree_decides_every_number_of_jobs_as_enumeration_does(instance):
             assert tree.bound >= target
         end = tree.search(always)
         assert end is (End.FOUND if target <= best else End.REFUTED)
+        assert (tree.done == 1.0) == (end is End.REFUTED)
         if end is End.FOUND:
             schedule = schedule_of(instance, tree.association, services=True)
             assert not check_dsrp(instance, schedule)
@@ -349,6 +351,43 @@ def test_a_search_that_a_limit_ended_goes_on(instance, steps):
         if end is not End.LIMIT:
             break
     assert end is whole.search(always)
+
+
+@given(instances(**OWN))
+@examples(10)
+def test_all_of_a_refuted_tree_has_ended_and_no_more_of_one_than_before(instance):
+    tree = tree_for(instance, optimum(instance, services=True) + 1)
+    shares, end = [tree.done], End.LIMIT
+    for steps in range(200):
+        looks = iter(range(steps))
+        end = tree.search(lambda looks=looks: next(looks, None) is not None)
+        shares.append(tree.done)
+        if end is not End.LIMIT:
+            break
+    assert end is End.REFUTED
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)  # halves add up exactly
+
+
+@given(instances(**OWN), st.integers(0, 2**32 - 1))
+@examples(10)
+def test_several_threads_try_what_one_does_and_learn_the_same(instance, seed):
+    target, prices = optimum(instance, services=True) + 1, drawn_prices(instance, seed)
+    learned = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(set_branching, "MANY", 1)
+        for threads in (1, 3):
+            tree = tree_for(instance, target, prices, threads=threads)
+            relaxation, branching = tree._relaxations[0], tree._branching
+            relaxed = relaxation.solve(tree._open[0], 0, 0.0, always)
+            if relaxed is None or relaxed.decided:
+                return
+            children = branching.children(relaxation.program, relaxed, target - 1.0, always)
+            learned.append((branching._gained, branching._times, [c.sets for c in children]))
+    (gained, times, sets), (same, as_often, equal) = learned
+    assert np.array_equal(times, as_often)
+    assert same == pytest.approx(gained, abs=1e-9)
+    assert all(np.array_equal(*pair) for pair in zip(sets, equal, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -200,3 +200,19 @@ def test_a_worth_of_no_interest_ends_a_solve(least, optimal):
     point = program.solve(least)
     assert point.optimal or not optimal
     assert point.value == pytest.approx(2.0 if point.optimal else least)
+
+
+@given(programs())
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_a_twin_has_the_same_program_and_goes_its_own_way(case):
+    worth, matrix, rng = case
+    n, whole = int(rng.integers(1, len(matrix) + 1)), np.maximum(matrix, 0.1)
+    ranges, program = drawn_ranges(rng, n), PackingProgram()
+    program.enter(worth, sp.csc_array(whole), None, ranges, PENALTY)
+    best, twin = program.solve().value, program.twin()
+    row, limits = rng.uniform(0.0, 1.0, len(worth)), [(-1e3, 0.3), (0.1, 1e3)]
+    asked = program.basis, row, limits, -np.inf, 10_000
+    assert twin.tried_beside(*asked) == pytest.approx(program.tried_beside(*asked))
+    twin.price(worth + 1.0, PENALTY)
+    assert twin.solve().value == pytest.approx(optimum_within(worth + 1.0, whole, ranges))
+    assert program.solve().value == pytest.approx(best)
