@@ -152,6 +152,7 @@ class SetBranching:
     def _try_all(self, solved: _Solved, new: Integers, expected: Floats) -> None:
         """Try candidates, as long as it is to go on, and write what they gain."""
         threads = self._threads if len(new) >= MANY else 1
+        # all twins before the first trial: one made during it would be of a program half changed
         programs = [solved.program, *(solved.program.twin() for _ in range(threads - 1))]
 
         def work(thread: int) -> None:
