@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from brute_force import optimum
 from drp_cases import SHARED, examples, instances, system
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from formulations.drp import near_sets as near
@@ -380,8 +380,7 @@ def test_several_threads_try_what_one_does_and_learn_the_same(instance, seed):
             tree = tree_for(instance, target, prices, threads=threads)
             relaxation, branching = tree._relaxations[0], tree._branching
             relaxed = relaxation.solve(tree._open[0], 0, 0.0, always)
-            if relaxed is None or relaxed.decided:
-                return
+            assume(relaxed is not None and not relaxed.decided)
             children = branching.children(relaxation.program, relaxed, target - 1.0, always)
             learned.append((branching._gained, branching._times, [c.sets for c in children]))
     (gained, times, sets), (same, as_often, equal) = learned
