@@ -9,18 +9,17 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.model.expression import Floats, Shape
 from optsched.model.matrix_form import MatrixForm, Rows
-from optsched.model.terms import Coefficients
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # eight times what one operation loses
 _TINY = float(np.finfo(np.float64).tiny)
 _HUGE = float(np.finfo(np.float64).max)
-WHOLE = 2.0**-10
-"""Of the tolerance, in rows of integers alone: nothing but the decimals of data is rounded."""
+_EXACT = 2.0**53  # floating point adds whole numbers below without an error
+DATA_NOISE = 2.0**-48
+"""What rounding decimals to floating point explains in a row, relative to the size of its terms."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +41,25 @@ class BlockViolation:
 def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockViolation]:
     """Every block broken by more than the tolerance.
 
-    A row's tolerance is ``tolerance * max(1, |side|)``, so that a large right-hand side is not
-    held to more digits than a number has; what integer columns contribute is exact and goes over
-    to the side first, so that a large constant that is switched off lets nothing through.
+    An integer column within the tolerance of a whole number counts as that number. What a row is
+    forgiven is said in :func:`row_excess`.
     """
     broken: list[BlockViolation] = []
     finite = np.isfinite(x)
     with np.errstate(invalid="ignore"):  # infinite less infinite
         outside = np.maximum(compiled.lower - x, x - compiled.upper)
-        fraction = np.abs(x - np.rint(x)) * compiled.integer
+        nearest = np.rint(x)
+        fraction = np.abs(x - nearest) * compiled.integer
     outside[~finite] = np.inf  # what is not a number is outside everything
     for kind, amount in (("bound", outside), ("integrality", fraction)):
         broken += _report(kind, amount, amount > tolerance, compiled.column_blocks)
-    whole = compiled.integer
-    excess = row_excess(compiled.rows, x, tolerance, whole)
+    x = np.where(compiled.integer & (fraction <= tolerance), nearest, x)
+    room = movable(compiled)
+    excess = row_excess(compiled.rows, x, tolerance, room)
     broken += _report("row", excess, excess > 0, compiled.row_blocks)
     for indicator in compiled.indicators:
         active = (np.round(x[indicator.literals]) == indicator.active).all(axis=1)
-        excess = row_excess(indicator.rows, x, tolerance, whole)
+        excess = row_excess(indicator.rows, x, tolerance, room)
         wrong = active & (excess > 0)
         broken += _report("row", excess, wrong, {indicator.name: (0, indicator.shape)})
     for block in compiled.nonlinear:
@@ -69,10 +69,20 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
     return broken
 
 
-def row_excess(
-    rows: Rows, x: Floats, tolerance: float, integer: NDArray[np.bool_] | None = None
-) -> Floats:
+def movable(compiled: MatrixForm) -> Floats:
+    """By how much each column can move while integers stay: its range; 0 of an integer column."""
+    with np.errstate(invalid="ignore"):  # infinite less infinite
+        return np.where(compiled.integer, 0.0, compiled.upper - compiled.lower)
+
+
+def row_excess(rows: Rows, x: Floats, tolerance: float, room: Floats | None = None) -> Floats:
     """By how much each row is broken; 0 where it holds within the tolerance.
+
+    The measure is the least move of one continuous column that mends the row. A column may move
+    by the tolerance, times its value if that is above 1, or times its range if that is less. A row
+    is never forgiven more than ``tolerance * max(1, |side|)``, the side less what columns without
+    room contribute. If no column of a row has room, the row is forgiven ``DATA_NOISE``, and nothing
+    if all its numbers are whole.
 
     Floating point decides unless its error bound leaves the answer open; those rows, few if
     any, are decided with rationals.
@@ -80,42 +90,74 @@ def row_excess(
     Args:
         rows: over all columns.
         x: shape (columns,).
-        tolerance: relative to ``max(1, |side|)``, the side less what integer columns contribute;
-            of a row of integers alone a thousandth of the side counts, for its decimals.
-        integer: which columns hold whole numbers, shape (columns,); None: none.
+        tolerance: of a column of size 1; 0 forgives nothing.
+        room: by how much each column can move, shape (columns,), 0 of an integer column; None:
+            all can move.
     """
     matrix = rows.lines
     if not np.isfinite(x).all():
         hit = (matrix.data != 0) & ~np.isfinite(x)[matrix.indices]
         touched = _row_sums(rows, hit)
         x = np.where(np.isfinite(x), x, 0.0)
-        return np.where(touched > 0, np.inf, row_excess(rows, x, tolerance, integer))
+        return np.where(touched > 0, np.inf, row_excess(rows, x, tolerance, room))
+    reach = np.maximum(1.0, np.abs(x))
+    if room is not None:
+        reach = np.minimum(room, reach)
+    excess = np.zeros(rows.count)
     with np.errstate(over="ignore", invalid="ignore"):  # rows that overflow stay open
         terms = matrix.data * x[matrix.indices]
-        activity = _row_sums(rows, terms)
+        activity, size = _row_sums(rows, terms), _row_sums(rows, np.abs(terms))
         # standard bound on a rounded dot product; tiny products lose more than their share
-        error = rows.lengths * _ROUNDING * (_row_sums(rows, np.abs(terms)) + _TINY)
-        excess = np.zeros(rows.count)
+        error = rows.lengths * _ROUNDING * (size + _TINY)
+        whole = _are_whole(rows, terms)
+        error[whole & (size < _EXACT)] = 0.0
+        weight = row_weight(rows, reach)
         nearest = np.maximum(rows.lower - activity, activity - rows.upper)
-        if (nearest + error < 0.5 * tolerance).all():
+        if (nearest + error <= 0.5 * tolerance * np.minimum(weight, 1.0)).all():
             return excess  # the usual case: every row holds beyond doubt
-        whole = np.zeros(len(x), dtype=bool) if integer is None else integer
-        exact = whole[matrix.indices]
-        fixed = _row_sums(rows, np.where(exact, terms, 0.0))
-        alone = _row_sums(rows, exact) == rows.lengths
+        stuck = (reach == 0)[matrix.indices]
+        fixed = _row_sums(rows, np.where(stuck, terms, 0.0))
         for side, sign in ((rows.lower, -1.0), (rows.upper, 1.0)):
-            bounded = np.flatnonzero(np.isfinite(side))
-            value = side[bounded]
-            left = np.abs(np.where(alone[bounded], WHOLE * value, value - fixed[bounded]))
-            allowed = tolerance * np.maximum(1.0, left)
-            over = sign * (activity[bounded] - value)
-            margin = (1.0 + tolerance) * error[bounded] + _ROUNDING * (np.abs(over) + allowed)
+            near = np.flatnonzero(np.isfinite(side) & ~(sign * (activity - side) + error <= 0))
+            value = side[near]
+            over = sign * (activity[near] - value)
+            noise = DATA_NOISE * (np.abs(value) + size[near]) if tolerance else 0.0
+            noise = np.where(whole[near] & (value == np.rint(value)), 0.0, noise)
+            left = np.maximum(1.0, np.abs(value - fixed[near]))
+            allowed = tolerance * np.minimum(left, weight[near])
+            allowed = np.where(weight[near] == 0, noise, allowed)
+            margin = (1.0 + tolerance) * error[near] + _ROUNDING * (np.abs(over) + allowed)
             amount = over * (over > allowed)
-            for k in np.flatnonzero(~(np.abs(over - allowed) > margin)):
-                row = int(bounded[k])
-                amount[k] = _exact_excess(matrix, x, whole, row, side[row], sign, tolerance)
-            excess[bounded] = np.maximum(excess[bounded], amount)
+            for k in np.flatnonzero(~(np.abs(over - allowed) > margin) & (margin != 0)):
+                row = int(near[k])
+                amount[k] = _exact_excess(rows, x, reach, row, side[row], sign, tolerance)
+            excess[near] = np.maximum(excess[near], amount)
     return excess
+
+
+def row_weight(rows: Rows, reach: Floats) -> Floats:
+    """By how much a move of one column within its reach changes each row, at most; shape (rows,).
+
+    0 if no column of the row can move, 1 if no column has a coefficient.
+    """
+    matrix = rows.lines
+    size = np.abs(matrix.data)
+    weight = np.zeros(rows.count)
+    starts = matrix.indptr[rows.filled]
+    if len(starts):
+        weight[rows.filled] = np.maximum.reduceat(size * reach[matrix.indices], starts)
+    if not weight.all():
+        weight[_row_sums(rows, size) == 0] = 1.0
+    return weight
+
+
+def _are_whole(rows: Rows, terms: Floats) -> NDArray[np.bool_]:
+    """Whether all coefficients and terms of each row are whole numbers, shape (rows,)."""
+    data = rows.lines.data
+    broken = (terms != np.rint(terms)) | (data != np.rint(data))
+    if not broken.any():  # the usual case of integer columns
+        return np.ones(rows.count, dtype=bool)
+    return np.asarray(_row_sums(rows, broken) == 0)
 
 
 def _row_sums(rows: Rows, terms: NDArray[Any]) -> Floats:
@@ -128,25 +170,26 @@ def _row_sums(rows: Rows, terms: NDArray[Any]) -> Floats:
 
 
 def _exact_excess(
-    matrix: sp.csr_array | Coefficients,
-    x: Floats,
-    whole: NDArray[np.bool_],
-    row: int,
-    bound: float,
-    sign: float,
-    tolerance: float,
+    rows: Rows, x: Floats, reach: Floats, row: int, bound: float, sign: float, tolerance: float
 ) -> float:
-    side = Fraction(float(bound))
+    """By how much one row is broken on one side, decided with rationals."""
+    matrix = rows.lines
     part = slice(matrix.indptr[row], matrix.indptr[row + 1])
     columns = matrix.indices[part]
-    total = fixed = Fraction(0)
-    for a, column in zip(matrix.data[part], columns, strict=True):
-        term = Fraction(float(a)) * Fraction(float(x[column]))
-        total += term
-        fixed += term if whole[column] else 0
-    left = Fraction(WHOLE) * side if whole[columns].all() else side - fixed
-    over = Fraction(sign) * (total - side)
-    if over <= Fraction(tolerance) * max(Fraction(1), abs(left)):
+    a = [Fraction(float(value)) for value in matrix.data[part]]
+    terms = [p * Fraction(float(q)) for p, q in zip(a, x[columns], strict=True)]
+    moves = [abs(p) * Fraction(float(r)) for p, r in zip(a, reach[columns], strict=True)]
+    side = Fraction(float(bound))
+    over = Fraction(sign) * (sum(terms) - side)
+    if any(moves) or not any(a):
+        fixed = sum(t for t, r in zip(terms, reach[columns], strict=True) if r == 0)
+        most = max(moves) if any(a) else Fraction(1)
+        allowed = Fraction(tolerance) * min(max(Fraction(1), abs(side - fixed)), most)
+    elif tolerance == 0 or all(v.denominator == 1 for v in (*a, *terms, side)):
+        allowed = Fraction(0)
+    else:
+        allowed = Fraction(DATA_NOISE) * (abs(side) + sum(map(abs, terms)))
+    if over <= allowed:
         return 0.0
     return max(float(min(over, Fraction(_HUGE))), _TINY)  # broken, if by more or less than floats
 

@@ -35,7 +35,7 @@ from optsched.session.numbers import (
     spread,
 )
 from optsched.solvers.backend import Solver, SolverResult
-from optsched.solvers.direct import answer, checked_solution, cost_scale
+from optsched.solvers.direct import answer, checked_solution, cost_scale, solve_form
 from optsched.solvers.highs.backend import Highs
 from optsched.solvers.highs.session import HighsSession
 from optsched.solvers.options import Options, merged
@@ -230,7 +230,11 @@ class Session:
         solution = self._finish(self._answered(), began)
         if solution.status is Status.ERROR and self._session is not None:
             self._session.forget()  # perhaps it is the kept engine that failed
-            solution = self._finish(self._answered(), began)
+            compiled, original = map(with_whole_bounds, (self._compiled, self._original))
+            start, options = self._start(compiled), self._options
+            solution = solve_form(
+                self._engine, self._version, compiled, original, options, start, began
+            )
         return solution
 
     def run(self, items: Iterable[Mapping[str, Any]]) -> list[Solution]:

@@ -18,10 +18,12 @@ from optsched.model.expression import Floats
 from optsched.model.labels import numbers
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, Solver, SolverResult
+from optsched.solvers.digits import in_digits, large_in_digits
 from optsched.solvers.dual_bound import claimed_bound
 from optsched.solvers.numbers import largest_switch
 from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
+from optsched.solvers.row_scaling import with_scaled_rows
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Limit, Moment, Solution, Status
 from optsched.solvers.splitting import JudgedPoint, split_solve
@@ -55,8 +57,35 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     # what the point must satisfy: the model as written, not what it was lowered to
     native = model.kinds <= engine.native
     original = compiled if native else with_whole_bounds(model.compile(model.kinds))
-    given = tightened(compiled)
     options = in_terms_of(original, options, began)
+    return solve_form(engine, version, compiled, original, options, start, began)
+
+
+def solve_form(
+    engine: Backend,
+    version: str,
+    compiled: MatrixForm,
+    original: MatrixForm,
+    options: Options,
+    start: Floats | None,
+    began: float,
+) -> Solution:
+    """Solve a compiled model, and mend an answer that the model as written does not accept.
+
+    Args:
+        engine: the back end.
+        version: of the solver.
+        compiled: what the solver takes.
+        original: the model as written, whose columns come first in ``compiled``.
+        options: limits and tolerances.
+        start: a value per column of ``original``, NaN where there is none.
+        began: ``time.perf_counter()`` when work on the model started.
+    """
+    given = compiled
+    if compiled.has_integers:
+        given = tightened(with_scaled_rows(compiled)[0])
+        if not getattr(engine, "exact_costs", False):
+            given = large_in_digits(given)
     told = (compiled, original, engine.name, version, began)
     result = answer(engine, given, _left(options, began), start)
     if options.on_progress is not None:  # what follows may be of a part of the model
@@ -64,10 +93,13 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     if result.limit is not None and result.status is Status.NO_SOLUTION:
         result = _as_started(original, result, start)
     solution, x = checked_solution(result, *told), result.x
-    if solution.status is Status.ERROR and x is not None:
-        mended = _mended(engine, compiled, result, x, _left(options, began))
+    for mend in (_without_blur, _mended):
+        if solution.status is not Status.ERROR or x is None:
+            break
+        mended = mend(engine, given, result, x, _left(options, began))
         second = checked_solution(mended, *told)
-        solution, x = (second, mended.x) if second.checked else (solution, x)
+        if second.checked or second.status is Status.INFEASIBLE:
+            solution, x = second, mended.x
     if _was_rounded(compiled, result, solution):
         split = _split(engine, given, original, result, options, began)
         if split is not None and (split.x is not None or not solution.checked):
@@ -152,6 +184,16 @@ def _split(
     return split_solve(form, first, ask, judge)
 
 
+def _without_blur(
+    engine: Backend, compiled: MatrixForm, result: SolverResult, x: Floats, options: Options
+) -> SolverResult:
+    """The answer with rows of integer columns in digits, which no tolerance blurs."""
+    if (digits := in_digits(compiled)) is None:
+        return result
+    exact = answer(engine, digits, options, x)
+    return exact if exact.x is None else replace(exact, x=exact.x[: len(compiled.cost)])
+
+
 def _mended(
     engine: Backend, compiled: MatrixForm, result: SolverResult, x: Floats, options: Options
 ) -> SolverResult:
@@ -233,6 +275,11 @@ def answer(
     if start is not None:  # of variables that lowering added nothing is known
         start = np.append(start, np.full(len(compiled.cost) - len(start), np.nan))
     try:
+        compiled, multiplied = with_scaled_rows(compiled)
+        if multiplied is not None:
+            result = answer(engine, compiled, options, start)
+            duals = result.row_duals
+            return result if duals is None else replace(result, row_duals=multiplied * duals)
         if (scale := cost_scale(compiled.cost)) == 1.0 or getattr(engine, "exact_costs", False):
             return _asked(engine, compiled, options, start)
         gap = options.absolute_gap * scale
@@ -324,6 +371,10 @@ def _start(model: Model, values: Mapping[str, Any]) -> Floats:
     return x
 
 
+def _whole(values: Floats) -> bool:
+    return bool((values == np.rint(values)).all())
+
+
 def _proven(compiled: MatrixForm, result: SolverResult, objective: float | None) -> SolverResult:
     """The answer, its claim of optimality given up where the duals it comes with prove less."""
     if result.status is not Status.OPTIMAL or result.row_duals is None or objective is None:
@@ -365,6 +416,8 @@ def _checked(compiled: MatrixForm, result: SolverResult) -> tuple[SolverResult, 
         return replace(result, x=x), objective
     over = (objective - result.bound) if compiled.maximise else (result.bound - objective)
     allowed = AGREEMENT * max(1.0, abs(objective))
+    if allowed > 0.5 and (compiled.integer | (compiled.cost == 0)).all() and _whole(compiled.cost):
+        allowed = 0.5  # values that are whole differ by 1 at least
     if over > allowed:
         said = f"the bound {result.bound:g} lies beyond the value {objective:g} of a feasible point"
         return replace(result, x=x, status=Status.ERROR, message=said), objective

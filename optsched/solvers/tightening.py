@@ -23,6 +23,8 @@ _PASSES = 4  # one coefficient of a row in each
 _WORSE = 1e-6  # relative; how much worse than a value is still no worse
 _LOOSE = 1e-9  # relative; far more than rounding costs
 _DIGITS = 2.0**10
+_DECIMALS = 6
+_NEAR = 1e-8  # of a column's range, at most; ten times what derived bounds are loosened by
 
 
 def tightened(compiled: MatrixForm) -> MatrixForm:
@@ -87,14 +89,25 @@ def bounded_by(compiled: MatrixForm, value: float) -> MatrixForm:
 def _bounds(compiled: MatrixForm, rows: Rows, *, every: bool = False) -> tuple[Floats, Floats]:
     """Bounds that rows imply, of whole columns whole: a constant is made small between those.
 
-    Others go outward to few digits: SCIP has been seen to lose optima by 7.00000001 beside 7.
+    Others are what they were loosened from where that is plain to see, or go outward to few
+    digits: SCIP has been seen to lose optima by 7.00000001 beside 7, and by 1.0004e-9 beside 0.
     """
     lower, upper = derived_bounds(rows, compiled.lower, compiled.upper, every=every)
     whole = compiled.integer
+    lower, upper = _plain(lower, compiled), _plain(upper, compiled)
     low = np.where(lower > compiled.lower, -_coarser(-lower), lower)
     high = np.where(upper < compiled.upper, _coarser(upper), upper)
     low, high = np.maximum(low, compiled.lower), np.minimum(high, compiled.upper)
     return np.where(whole, np.ceil(lower), low), np.where(whole, np.floor(upper), high)
+
+
+def _plain(end: Floats, compiled: MatrixForm) -> Floats:
+    """A column's bound or a short decimal in the place of a derived bound just beside it."""
+    with np.errstate(invalid="ignore"):  # infinite less infinite
+        near = np.minimum(np.maximum(1.0, np.abs(end)), compiled.upper - compiled.lower) * _NEAR
+        for plain in (np.round(end, _DECIMALS), compiled.lower, compiled.upper):
+            end = np.where(np.abs(end - plain) <= near, plain, end)
+    return end
 
 
 def _coarser(value: Floats) -> Floats:

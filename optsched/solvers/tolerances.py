@@ -1,8 +1,8 @@
 """What tolerances let through rows, and answers that hang on it.
 
 A solver takes a whole number for whole from a millionth away: in a row ``x <= M y`` that lets x up
-to M / 1e6 through where y is meant to be nought. And a point keeps a row whose side is large to
-within a millionth of that side.
+to M / 1e6 through where y is meant to be nought. And a point keeps a row with continuous
+columns and a large side to within a millionth of that side.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.model import FEASIBILITY
-from optsched.model.evaluate import WHOLE
+from optsched.model.evaluate import movable, row_weight
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.numbers import largest_switch
@@ -45,24 +45,24 @@ def switches(form: MatrixForm) -> Floats:
 def row_tolerances(form: MatrixForm) -> Floats:
     """The most that the model's own check of a point lets through each row, shape (rows,).
 
-    As in ``row_excess``: relative to the side less what integer columns contribute, which is at
-    most what their bounds allow.
+    As in ``row_excess``, at the point of the columns' bounds that makes it most.
     """
     rows, data, column = form.rows, form.rows.matrix.data, form.rows.matrix.indices
-    row, whole = np.repeat(np.arange(rows.count), rows.lengths), form.integer[column]
+    room = movable(form)
+    row, stuck = np.repeat(np.arange(rows.count), rows.lengths), (room == 0)[column]
     with np.errstate(invalid="ignore"):  # nought times infinite
-        ends = [np.where(whole & (data != 0), data * end[column], 0.0)
+        ends = [np.where(stuck & (data != 0), data * end[column], 0.0)
                 for end in (form.lower, form.upper)]  # fmt: skip
     least = np.bincount(row, np.minimum(*ends), rows.count)
     most = np.bincount(row, np.maximum(*ends), rows.count)
-    alone = np.bincount(row, whole, rows.count) == rows.lengths
-    left = np.zeros(rows.count)
+    left = np.ones(rows.count)
     for side in (rows.lower, rows.upper):
         with np.errstate(invalid="ignore"):  # infinite less infinite
             size = np.maximum(np.abs(side - least), np.abs(side - most))
-        size = np.where(alone, WHOLE * np.abs(side), size)
         left = np.maximum(left, np.where(np.isfinite(side), size, 0.0))
-    return np.asarray(FEASIBILITY * np.maximum(1.0, left))
+    furthest = np.maximum(1.0, np.maximum(np.abs(form.lower), np.abs(form.upper)))
+    weight = row_weight(rows, np.minimum(room, furthest))
+    return np.asarray(FEASIBILITY * np.minimum(left, weight))
 
 
 def with_warning(solution: Solution, form: MatrixForm, x: Floats | None) -> Solution:

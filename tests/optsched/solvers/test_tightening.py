@@ -184,3 +184,38 @@ def test_nothing_is_unbounded_whose_columns_the_rows_bound():
     n.add("rows", z[0] - z[1] <= 1)
     n.maximize(z.sum())
     assert solve(n, "highs").status is Status.UNBOUNDED
+
+
+@pytest.mark.parametrize("solver", ["scip", "highs", "scipy", "cbc"])
+def test_a_bound_derived_from_an_empty_store_is_zero(solver):
+    """Stock at the end is 0; a bound of 1e-9 in its place has made SCIP lose the optimum."""
+    m = Model()
+    made, stock, on = m.continuous("made", 3, upper=10), m.continuous("stock", 3), m.binary("on", 3)
+    m.add("big M", made[0] <= 1e3 * on[0])
+    m.indicator(on[1:], made[1:] <= 0, active=False)
+    m.add("first", made[0] - stock[0] == 2)
+    m.add("second", made[1] - stock[1] + stock[0] == 6)
+    m.add("third", made[2] - stock[2] + stock[1] == 6)
+    m.add("end", stock[2] == 0)
+    m.minimize(on @ [5, 3, 4] + made @ [3, 8, 3] + stock.sum() * 0.25)
+    solution = solve(m, solver)
+    assert (solution.status, solution.objective) == ("optimal", pytest.approx(52.5))
+
+
+def upper_bound(side):
+    """The bound that a row implies for a load beside a large constant."""
+    m = Model()
+    load, on = m.continuous("load"), m.binary("on")
+    m.add("open", load <= 1e6 * on)
+    m.add("least", load <= side)
+    return tightened(m.compile(set())).upper[0]
+
+
+@pytest.mark.parametrize("side", [0.0, 7.0, 12.25])
+def test_a_derived_bound_is_the_number_it_was_loosened_from(side):
+    assert upper_bound(side) == side
+
+
+@pytest.mark.parametrize("side", [2e-8, 7.12345678, 999.9])
+def test_a_derived_bound_of_many_digits_goes_outward(side):
+    assert side < upper_bound(side) < 1.1 * side
