@@ -30,6 +30,7 @@ from optsched.alone import alone
 from optsched.interpreting import copied, interruptible, plain, put_back, source
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Result = TypeVar("Result")
 
 PATIENCE = 0.5
 """Processor seconds for which one run is interpreted before the compiler is called; on a busy
@@ -130,6 +131,25 @@ def limited(seconds: float | None) -> Iterator[None]:
 def limit_left() -> float | None:
     """Seconds left of this thread's limit, for another thread to be limited too; None: none."""
     return None if math.isinf(_clock.latest) else _clock.latest - time.perf_counter()
+
+
+@contextmanager
+def continued() -> Iterator[Callable[[Callable[[], Result]], Result]]:
+    """What lets another thread do this one's work, under its limit and on its watches.
+
+    The time spent there counts here if the work ends within.
+    """
+    before, after = dict(vars(_clock)), dict[str, Any]()
+
+    def there(work: Callable[[], Result]) -> Result:
+        vars(_clock).update(before)
+        try:
+            return work()
+        finally:
+            after.update(vars(_clock))
+
+    yield there
+    vars(_clock).update(after)
 
 
 @contextmanager

@@ -9,17 +9,25 @@ import pickle
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from optsched.calls import call_options
 from optsched.errors import FieldProblem, InputError
-from optsched.jit import stopwatch
+from optsched.jit import continued, stopwatch
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Solution, Status
+from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.trajectory import Either
+from optsched.solvers.watchdog import PATIENCE, ended_by, latest
+
+T = TypeVar("T")
+
+_TO_ANSWER = 0.5
+"""Seconds that are left to what watches over a solver by itself."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +68,42 @@ HONOURED_BY_MODELS = frozenset({"solver", "start", *Options.__dataclass_fields__
 """What may be asked of a solve: a back end, a schedule to start from, limits and tolerances."""
 
 
-PROCESS = frozenset({"isolate", "memory_limit"})
-"""What is heeded by a process of its own, whatever works in it."""
+ALWAYS = frozenset({"isolate", "memory_limit", "stop"})
+"""What is heeded whatever the work makes of it, which is ended from outside if need be."""
 LIMITS = frozenset({"time_limit", "stop"})
 GAPS = frozenset({"gap", "absolute_gap"})
+
+
+@dataclass
+class _Search:
+    """A search that may be asked for its answer while it is at work."""
+
+    so_far: Callable[[], Answer] | None = None
+    under_way: bool = False
+
+
+class _Own(threading.local):
+    search: _Search | None = None
+
+
+_own = _Own()
+
+
+@contextmanager
+def answering(so_far: Callable[[], Answer]) -> Iterator[None]:
+    """Say how a search may be asked for its answer, if it does not end when it should.
+
+    Args:
+        so_far: what is known at any moment, as it would be answered if the search ended then; it
+            is called on another thread. A search within another one is not asked.
+    """
+    search = _own.search
+    if search is None or search.under_way:
+        yield
+        return
+    search.so_far, search.under_way = so_far, True
+    yield
+    search.under_way = False
 
 
 class _Solvable(ABC):
@@ -123,7 +163,10 @@ class _Solvable(ABC):
             if options.isolate:
                 asked = {"solver": solver, "start": start, **own_options}
                 answer = self._elsewhere(instance, options, asked)
+            elif options.profile == "tiny":  # no thread of its own
+                answer = self._answer(instance, options, solver, start, own_options)
             else:
+                options = replace(options, stop=Either(options.stop))
                 answer = self._answer(instance, options, solver, start, own_options)
         return replace(answer, solution=replace(answer.solution, seconds=watch.seconds))
 
@@ -141,11 +184,28 @@ class _Solvable(ABC):
         said = Solution(answer.status, limit=answer.limit, message=answer.message)
         return Answer(replace(said, solver=asked["solver"] or self.solver))
 
+    def _nothing(self, options: Options, solver: str | None, said: str) -> Answer:
+        """The answer of what was ended from outside before anything was known."""
+        found = Solution(Status.NO_SOLUTION, limit=Limit.TIME, solver=solver or self.solver)
+        if options.stop is not None and options.stop.is_set():
+            found = replace(found, status=Status.INTERRUPTED, limit=None)
+        return Answer(replace(found, message=said))
+
     @abstractmethod
     def _answer(
         self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
     ) -> Answer:
         """What is found, without its time."""
+
+
+def _ended(
+    work: Callable[[], T], options: Options, seconds: float | None, patience: float = PATIENCE
+) -> T | None:
+    """What work returns, or None if a limit or the wish to stop ended it: see ``ended_by``."""
+    if options.stop is None:
+        return work()
+    with continued() as there:
+        return ended_by(lambda: there(work), options.stop, seconds, patience)
 
 
 @dataclass(frozen=True)
@@ -215,15 +275,29 @@ class Formulation(_Solvable):
         self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
     ) -> Answer:
         began = time.perf_counter()
-        model = self.build(instance, **own)
-        if start is not None and self.encode is not None:
+
+        def build() -> tuple[Model, Options]:
+            model = self.build(instance, **own)
+            if start is None or self.encode is None:
+                return model, options
             known = call_options(self.encode, given=2)
             told = {k: v for k, v in own.items() if known is None or k in known}
-            options = replace(options, warm_start=self.encode(instance, start, **told))
+            return model, replace(options, warm_start=self.encode(instance, start, **told))
+
+        built = _ended(build, options, options.time_limit, patience=0.0)
+        if built is None:
+            return self._nothing(options, solver, "building the model was cut short")
+        model, options = built
         if options.time_limit is not None:
             left = options.time_limit - (time.perf_counter() - began)
             options = replace(options, time_limit=max(left, 1e-3))
-        solution = solve(model, solver=solver or self.solver, options=options)
+        solution = _ended(
+            lambda: solve(model, solver=solver or self.solver, options=options),
+            options,
+            None if options.time_limit is None else latest(options.time_limit) + _TO_ANSWER,
+        )
+        if solution is None:
+            return self._nothing(options, solver, "the solver runs on behind; isolate=True ends it")
         if solution.has_point and self.decode is not None:
             return Answer(solution, self.decode(instance, solution, **own))
         return Answer(solution)
@@ -242,7 +316,7 @@ class ExactMethod(_Solvable):
     summary: str
     honours: frozenset[str] = frozenset()
     """Fields of ``Options`` that the search heeds, and "solver" and "start" where it does; what a
-    process of its own heeds comes by itself."""
+    process of its own heeds comes by itself, as does ``stop``."""
     relaxation: bool = False
     """Whether it bounds the optimum only."""
     solver: str = "highs"
@@ -253,7 +327,7 @@ class ExactMethod(_Solvable):
         if unknown:
             allowed = "some of " + ", ".join(sorted(HONOURED_BY_MODELS))
             raise InputError.of(f"{self.name}.honours", unknown, allowed)
-        object.__setattr__(self, "honours", self.honours | PROCESS)
+        object.__setattr__(self, "honours", self.honours | ALWAYS)
 
     @property
     def code(self) -> tuple[Callable[..., Any], ...]:
@@ -274,4 +348,17 @@ class ExactMethod(_Solvable):
     ) -> Answer:
         asked = {"solver": solver, "start": start}
         told = {name: value for name, value in asked.items() if name in self.honours}
-        return self.search(instance, options, **told, **own)
+        asked_for = _Search()
+
+        def search() -> Answer:
+            _own.search = asked_for
+            try:
+                return self.search(instance, options, **told, **own)
+            finally:
+                _own.search = None
+
+        limit = options.time_limit
+        answer = _ended(search, options, None if limit is None else latest(limit))
+        if answer is None and asked_for.so_far is not None:
+            return asked_for.so_far()
+        return answer or self._nothing(options, solver, "the search was cut short")

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -29,7 +30,7 @@ from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_bins
 from optsched.errors import InputError
 from optsched.jit import limited
-from optsched.methods import LIMITS, Answer, ExactMethod
+from optsched.methods import LIMITS, Answer, ExactMethod, answering
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Solution, Status
 from optsched.solvers.trajectory import Course
@@ -93,9 +94,11 @@ def pack(
     for i in _candidates(instance, deployment):
         course = Course(Options(stop=stop, on_progress=on_progress))
         search = Search(instance, aggregate(instance, i), i, deadline, course, threads)
-        with limited(search.seconds if time_limit else None), suppress(TimeoutError):
+        answer = partial(_answer, search, began)
+        seconds = search.seconds if time_limit else None
+        with answering(answer), limited(seconds), suppress(TimeoutError):
             _run(search, method, start)
-        last = _answer(search, time.perf_counter() - began)
+        last = answer()
         if last.solution.status is not Status.INFEASIBLE:
             return last
     message = "no deployment can take the multi-job"
@@ -135,7 +138,8 @@ def _run(search: Search, method: Method, start: Schedule | None) -> None:
         search.by.append(name)
 
 
-def _answer(search: Search, seconds: float) -> Answer:
+def _answer(search: Search, began: float) -> Answer:
+    seconds = time.perf_counter() - began
     packing = search.packing
     message = "settled by " + (", ".join(["quick rules and bounds", *search.by]))
     if search.infeasible:

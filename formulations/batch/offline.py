@@ -25,7 +25,7 @@ from formulations.batch.schedule import Schedule
 from formulations.batch.search import WHOLE, Search
 from formulations.batch.turns import in_turns
 from optsched.jit import limited
-from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
+from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Progress, Solution, Status
@@ -55,7 +55,7 @@ def problem_2_offline(
         InputError: no such objective.
     """
     search = _Offline(instance, options, objective)
-    with limited(options.time_limit), suppress(TimeoutError):
+    with answering(search.answer), limited(options.time_limit), suppress(TimeoutError):
         search.run(start)
     return search.answer()
 

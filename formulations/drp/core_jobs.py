@@ -27,7 +27,7 @@ from formulations.drp.projected import (
     whole_jobs,
 )
 from formulations.drp.schedule import Schedule
-from optsched.methods import Answer
+from optsched.methods import Answer, answering
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
@@ -152,6 +152,11 @@ class _Cores:
 
     def run(self) -> Answer:
         """Search until the bound is met or limits are reached."""
+        with answering(self._answer):
+            self._search_cores()
+        return self._answer()
+
+    def _search_cores(self) -> None:
         prices = priced(self.instance, self.course)
         self.bound = min(self.bound, whole_jobs(prices.bound))
         self.course.tell(self.bound, self.value)
@@ -165,7 +170,6 @@ class _Cores:
                 self.bound = others
             if others < before == self.bound:
                 break  # limits ended a search among all jobs that matter
-        return Answer(self.course.ended(self._solution()), self.best)
 
     @property
     def _accepted(self) -> float:
@@ -197,6 +201,9 @@ class _Cores:
         if solution.bound is not None:
             self.bound = min(self.bound, max(solution.bound, others, self.value))
         self.course.tell(self.bound, self.value)
+
+    def _answer(self) -> Answer:
+        return Answer(self.course.ended(self._solution()), self.best)
 
     def _solution(self) -> Solution:
         met, stopped = self.value >= self.bound, self.course.stopped

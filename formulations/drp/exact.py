@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from formulations.drp.core_jobs import search_cores
 from formulations.drp.decode import decode, encode, encode_services
@@ -24,12 +25,12 @@ from formulations.drp.schedule import Schedule
 from formulations.drp.search import Search
 from formulations.drp.service_search import ServiceSearch
 from formulations.drp.target_search import TargetSearch
-from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
+from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
-from optsched.solvers.solution import Solution, Status
+from optsched.solvers.solution import Limit, Solution, Status
 
 HONOURS = LIMITS | GAPS | {"solver", "start", "threads", "seed", "on_progress"}
 """What may be asked of these searches; the back end is that of branch and bound."""
@@ -37,6 +38,22 @@ MANY_JOBS = 100
 """Jobs from which on those that cannot be among the most are looked for first."""
 DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
 """Ends of branch and bound after which nothing it said counts."""
+
+
+def _so_far(search: Search) -> Answer:
+    """What is known while the search is at work."""
+    stopped = search.clock.stopped
+    found = Solution(
+        Status.INTERRUPTED if stopped else Status.FEASIBLE,
+        float(search.best.admit.sum()),
+        None if math.isinf(search.bound) else search.bound,
+        checked=True,
+        limit=None if stopped else Limit.TIME,
+        solver="highs",
+        version=backend("highs").version(),
+        message=search.summary,
+    )
+    return Answer(search.clock.ended(found), search.best)
 
 
 def _settle(search: Search, model: Model, solver: str | None, start: Schedule | None) -> Answer:
@@ -116,7 +133,8 @@ def _card(name: str, build: Callable[..., Model], services: bool, source: str) -
         def whole(instance: Instance, options: Options, start: Schedule | None) -> Answer:
             started = (ServiceSearch if services else TargetSearch)(instance, options)
             model = build(instance, angles=angles, covers=covers)
-            answer = _settle(started, model, solver, start)
+            with answering(partial(_so_far, started)):
+                answer = _settle(started, model, solver, start)
             return replace(answer, solution=started.clock.ended(answer.solution))
 
         if services or instance.num_jobs < MANY_JOBS:

@@ -50,7 +50,7 @@ from optsched.decomposition import (
 )
 from optsched.errors import InputError
 from optsched.jit import limited
-from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
+from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.problem import Bound
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
@@ -307,7 +307,7 @@ class _Search(BestKnown):
 
     def run(self) -> Answer:
         """Everything, as far as the limits allow."""
-        with limited(self.latest), suppress(TimeoutError):
+        with answering(self.answer), limited(self.latest), suppress(TimeoutError):
             self.plan()
             if self.go_on() and self.moderate():
                 if self.planner.beyond:

@@ -32,7 +32,7 @@ from formulations.preemptive.problem_2 import (
 from formulations.preemptive.schedule import Schedule
 from optsched.clock import Clock
 from optsched.jit import limit_left, limited
-from optsched.methods import GAPS, LIMITS, Answer, ExactMethod
+from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
@@ -77,7 +77,7 @@ def by_market(
     """
     search = _Search(instance, options, solver or "highs")
     late = None if options.time_limit is None else options.time_limit + BEYOND
-    with limited(late), suppress(TimeoutError):
+    with answering(search.answer), limited(late), suppress(TimeoutError):
         search.run(start)
     return search.answer()
 

@@ -25,6 +25,7 @@ from optsched.cli import (
     worst,
 )
 from optsched.cli.commands import Command, Commands, FindByDefault, OfArrivals, WithGeneratorOptions
+from optsched.cli.interrupts import heard
 
 
 def _listed(*lines: str) -> str:
@@ -234,7 +235,8 @@ _add(worst.why, "optsched worst why case.json --plot why.png", group=worst_cases
 def main(*arguments: str) -> None:
     """The ``optsched`` command, with what was typed, or with arguments of a script."""
     _keep_standard_output_clean()
-    app(list(arguments) or None)
+    with heard():
+        app(list(arguments) or None)
 
 
 def _keep_standard_output_clean() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from optsched.cli.console import (
-    INTERRUPTED,
     NO,
     YES,
     InstanceFile,
@@ -46,8 +43,6 @@ SHOWN = 20
 """Violations listed for people."""
 
 _NO_PROOF = "must be a proof that 'solve --proof' wrote: the file holds something else"
-
-T = TypeVar("T")
 
 
 def solve(
@@ -100,14 +95,12 @@ def solve(
 
     found, call = target(name)
     formulation, _ = found.formulation(call)
-    stop = threading.Event() if "stop" in formulation.honours else None
     options = Options(
         time_limit=time_limit,
         memory_limit=memory_limit,
         gap=gap,
         threads=threads,
         seed=seed,
-        stop=stop,
         log=log and not json,
     )
     formulation.check_honoured(solver, options, None if start is None else str(start))
@@ -123,11 +116,8 @@ def solve(
         proven_by(found, call)
     instance = load(found.instance_type, instance_file)
     first = None if start is None else _start(found, instance, start)
-    answer = _stoppable(
-        lambda: found.solve(call, instance, solver=solver, options=options, start=first),
-        stop,
-        f"solving {name}",
-    )
+    with waiting(f"solving {name}"):
+        answer = found.solve(call, instance, solver=solver, options=options, start=first)
     solution = answer.solution
     facts = {**solution.summary(), "limit": solution.limit, "message": solution.message}
     if json:
@@ -139,9 +129,8 @@ def solve(
         say(f"wrote {output}")
     accepted = solution.status in ("optimal", "feasible", "interrupted") and solution.has_point
     if proof is not None:
-        accepted &= _stoppable(
-            lambda: _write_proof(found, call, instance, answer, time_limit, proof), None, "proving"
-        )
+        with waiting("proving"):
+            accepted &= _write_proof(found, call, instance, answer, time_limit, proof)
     raise typer.Exit(YES if accepted else NO)
 
 
@@ -225,38 +214,6 @@ def verify(
         of = f" ({facts['formulation']})" if facts else ""
         console().print(said + of, markup=False, soft_wrap=True)
     raise typer.Exit(YES if proven else NO)
-
-
-def _stoppable(work: Callable[[], T], stop: threading.Event | None, title: str) -> T:
-    """Work in a thread of its own, so that Ctrl-C can ask it to end with what it has.
-
-    A second Ctrl-C ends the process at once; where nothing heeds ``stop``, the first one does.
-    """
-    outcome: list[T] = []
-    raised: list[BaseException] = []
-    done = threading.Event()
-
-    def body() -> None:
-        try:
-            outcome.append(work())
-        except BaseException as error:  # handed to the caller's thread
-            raised.append(error)
-        finally:
-            done.set()
-
-    threading.Thread(target=body, daemon=True).start()
-    with waiting(title):
-        while not done.is_set():
-            try:
-                done.wait()
-            except KeyboardInterrupt:
-                if stop is None or stop.is_set():
-                    os._exit(INTERRUPTED)  # the solver's own threads allow no orderly end
-                stop.set()
-                say("stopping with what is known; Ctrl-C again ends at once")
-    if raised:
-        raise raised[0]
-    return outcome[0]
 
 
 def run(

@@ -36,8 +36,8 @@ from optsched.solvers.watchdog import latest
 
 T = TypeVar("T")
 
-GRACE = 5.0
-"""Seconds a solver may take to heed ``stop`` before it is killed."""
+GRACE = 2.2
+"""Seconds the work may take to heed ``stop`` before it is killed."""
 
 _TO_ANSWER = 0.7  # seconds a solver is left for ending, and the process for its answer
 _POLL = 0.05  # seconds between two looks at the clock and at ``stop``
