@@ -116,11 +116,11 @@ def run(
         interrupted = True
     except (ExecutorLostError, StoreLostError) as error:
         lost = str(error)
-    results = results_of(target)
-    _tell(results, json)
-    if interrupted or lost:
+    if interrupted or lost:  # said first, as what is imported for the tables takes a while
         how = f"stopped: {lost}" if lost else "interrupted"
         say(f"{how}; the same command goes on from here")
+    results = results_of(target)
+    _tell(results, json)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
     ends = {status for step in results.steps() for status in step.statuses}

@@ -34,10 +34,9 @@ class Options:
     time_limit: float | None = None
     """Wall seconds; None: no limit. A model's answer is there by 1.2 times as many and 2 more,
     whatever the solver does: a large model is solved in a process of its own, which is killed where
-    the solver overruns; a small one on a thread, which is left running behind then. An exact method
-    looks at the clock between its steps: with ``isolate`` it is killed by that time, without it
-    ends after the step under way. Without, too, building a model is never cut short. Waiting for
-    machine code counts; what has no time for it is interpreted or left out."""
+    the solver overruns; a small one on a thread, which is left running behind then. So is a method's
+    model that is not built in time, or its search: what the search has found by then is the answer.
+    Waiting for machine code counts; what has no time for it is interpreted or left out."""
     gap: float = 0.0
     """Relative gap |objective - bound| / |objective| at which the solver may stop."""
     absolute_gap: float = 0.0
@@ -47,7 +46,8 @@ class Options:
     warm_start: Mapping[str, NDArray[np.float64]] | None = None
     """Values by variable name; blocks may be missing. A hint: it need not be feasible."""
     stop: threading.Event | None = None
-    """Set it from another thread to end the solve with what is known so far."""
+    """Set it from another thread to end the solve with what is known so far. A method that does not
+    heed it is interrupted within two seconds, and left behind if it does not end even then."""
     on_progress: Listener | None = None
     """Told of each better point, and by some solvers of each better bound, on a thread of the
     solver's; what it returns, if true, ends the solve as ``stop`` does. A solver that tells nothing
