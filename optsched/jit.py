@@ -51,8 +51,6 @@ CONSTANT = bool, int, float, str, tuple
 
 _building = threading.RLock()
 """Held while compiled functions come to know those that they call, the compiler's import within."""
-_behind = threading.Thread()  # the last that made machine code beside what ran
-_behind_parts = 0  # functions that it is made of
 
 
 def njit_cached(function: Function) -> Function:
@@ -112,9 +110,9 @@ def _working() -> float:
 def limited(seconds: float | None) -> Iterator[None]:
     """Let loops end in time: the compiler is waited for only where it will come to its end.
 
-    Where it will not, it is called on a thread for later calls, which the end of the process waits
-    for, and the loop is interpreted; TimeoutError is raised in it when the time is over. What has
-    machine code on disk, or no source to interpret, is loaded or compiled whatever the limit.
+    Where it will not, the loop is interpreted; TimeoutError is raised in it when the time is over.
+    What has machine code on disk, or no source to interpret, is loaded or compiled whatever the
+    limit.
 
     Args:
         seconds: wall time from now; None: no limit.
@@ -186,19 +184,10 @@ def _in_time() -> None:
         raise _LateError
 
 
-def _making(parts: int) -> float:
-    """Processor seconds for machine code of so many functions."""
-    return max(MAKING, parts * MAKING_EACH)
-
-
 def _time_to_compile(parts: int) -> bool:
-    """Whether machine code would be there in time, as busy as the machine is.
-
-    The compiler does one thing at a time: what it is making for others comes first.
-    """
+    """Whether machine code of so many functions would be there in time, on a machine so busy."""
     left = _clock.latest - time.perf_counter()
-    first = _making(_behind_parts) if _behind.is_alive() else 0.0
-    return left >= (first + _making(parts)) * _clock.slowness
+    return left >= max(MAKING, parts * MAKING_EACH) * _clock.slowness
 
 
 class Dispatcher:
@@ -215,17 +204,13 @@ class Dispatcher:
     def __call__(self, *args: Any) -> Any:
         if _clock.deadline is not None:
             return self._interpretable(*args)  # it is called by one that is interpreted
-        if not self._compiled or (_behind.is_alive() and not self._known(args)):
+        if not self._compiled:
             finished, result = self._tried(args)
             if finished:
                 return result
             with _compiling():
                 self._compiled = self.machine is not None
         return self.machine(*args)
-
-    def _known(self, args: tuple[Any, ...]) -> bool:
-        """Whether there is machine code for arguments like these, in this process."""
-        return tuple(_numba().typeof(value) for value in args) in self.machine.overloads
 
     def _tried(self, args: tuple[Any, ...]) -> tuple[bool, Any]:
         """Whether the compiler is not needed, and the result.
@@ -234,8 +219,7 @@ class Dispatcher:
             TimeoutError: under a limit, it is needed and would not come to its end.
         """
         finished, result = False, None
-        loaded = self._on_disk and not _behind.is_alive()  # loading waits for the compiler
-        if loaded or self._interpretable is None:
+        if self._on_disk or self._interpretable is None:
             return finished, result
         if _time_to_compile(self._parts):
             spent = _clock.tried
@@ -243,24 +227,10 @@ class Dispatcher:
             if allowed > 0:
                 finished, result = self._interpret(args, allowed)
         if not finished and not _time_to_compile(self._parts):
-            self._make_behind(args)
             finished, result = self._interpret(args, math.inf)
             if not finished:
                 raise TimeoutError("no time was left for machine code")
         return finished, result
-
-    def _make_behind(self, args: tuple[Any, ...]) -> None:
-        """Begin to make machine code for arguments like these, if none is being made."""
-        global _behind, _behind_parts
-
-        def make() -> None:
-            machine = self.machine
-            machine.compile(tuple(_numba().typeof(value) for value in args))
-            self._compiled = True
-
-        if not _behind.is_alive():
-            _behind, _behind_parts = threading.Thread(target=make), self._parts
-            _behind.start()
 
     def _interpret(self, args: tuple[Any, ...], seconds: float) -> tuple[bool, Any]:
         """Whether it came to its end in time, and its result; else nothing has changed."""

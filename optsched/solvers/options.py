@@ -34,8 +34,8 @@ class Options:
     time_limit: float | None = None
     """Wall seconds; None: no limit. A model's answer is there by 1.2 times as many and 2 more,
     whatever the solver does: a large model is solved in a process of its own, which is killed where
-    the solver overruns; a small one on a thread, which is left running behind then. So is a method's
-    model that is not built in time, or its search: what the search has found by then is the answer.
+    the solver overruns; a small one on a thread, which is left running behind then. So is the
+    building of a model, or a search of a method's own: what it has found by then is the answer.
     Waiting for machine code counts; what has no time for it is interpreted or left out."""
     gap: float = 0.0
     """Relative gap |objective - bound| / |objective| at which the solver may stop."""
