@@ -44,7 +44,7 @@ _POLL = 0.05  # seconds between two looks at the clock and at ``stop``
 _TO_END = 1.0  # seconds for a process whose answers have ended to end itself
 _NO_MEMORY = (
     *("MemoryError", "bad_alloc", "out of memory", "insufficient memory"),
-    *("failed to map segment", "cannot allocate memory"),
+    *("failed to map segment", "cannot allocate memory", "can't start new thread"),
 )
 _TAIL = 20  # last lines of what the worker printed, for the message
 
