@@ -261,7 +261,7 @@ def _sweeps(results: Mapping[Experiment, Result]) -> Iterator[tuple[Sweep, pd.Da
 
 def _records(judged: Sequence[Judged]) -> list[dict[str, object]]:
     from optsched.claims import table
-    from optsched.evaluation.tables import plain
+    from optsched.evaluation.plain import plain
 
     records: list[dict[str, object]] = plain(table(judged).to_dict("records"))
     return records

@@ -60,7 +60,7 @@ def say(text: str) -> None:
 
 def print_json(data: Any) -> None:
     """The machine-readable answer."""
-    from optsched.evaluation.tables import plain
+    from optsched.evaluation.plain import plain
 
     typer.echo(json.dumps(plain(data), indent=1, allow_nan=False))
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from optsched.document import write_text, written_whole
 from optsched.errors import InputError
-from optsched.evaluation.tables import plain
+from optsched.evaluation.plain import plain
 
 TABLES = (".csv", ".parquet")
 """Endings of files that tables can be written to."""

@@ -16,9 +16,10 @@ from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.measure import measure
 from optsched.evaluation.optimum import optimum_interval
+from optsched.evaluation.plain import plain
 from optsched.evaluation.ratios import FIELDS, ComparisonSpec, ratio, ratio_rows
 from optsched.evaluation.runs import MethodRun, instance_rng
-from optsched.evaluation.tables import frame, in_words, interval_cell, plain, span, summarise
+from optsched.evaluation.tables import frame, in_words, interval_cell, span, summarise
 from optsched.methods import Answer, Formulation
 from optsched.problem import Bound, Heuristic, granted_check_options, problem
 from optsched.solvers.options import Options
