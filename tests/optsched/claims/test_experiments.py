@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 from optsched.claims import Sweep, UnmeasuredError, claims, data_folder, run_experiments
 from optsched.cli import app
 from optsched.errors import InputError
-from optsched.evaluation import code_digest
 from optsched.study import Results, Store
 
 
@@ -208,18 +207,3 @@ def test_every_announced_claim_says_what_it_is():
         names = [one.name for one in of]
         assert len(set(names)) == len(names)
         assert all(one.source and one.text and one.how for one in of)
-
-
-def test_another_rule_for_verdicts_measures_nothing_again(monkeypatch):
-    reached = set()
-    find = code_digest._file
-    monkeypatch.setattr(code_digest, "_file", lambda name: reached.add(name) or find(name))
-    sweeps = {one.experiment for of in claims().values() for one in of}
-    observed = {one.observe for one in sweeps if isinstance(one, Sweep)}
-    assert len(observed) > 10
-    code_digest.digest(observed)
-    assert "optsched.study.sweep" in reached
-    assert (
-        not {"optsched.claims.verdicts", *(f"heuristics.{name}.claims" for name in claims())}
-        & reached
-    )

@@ -1,187 +1,196 @@
-"""What counts as already computed: a digest of all the code that a result comes from."""
+"""What counts as already computed: by what code a result was made."""
 
 import json
 import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
-from importlib.metadata import EntryPoint
+from importlib import import_module
 
 import pytest
 
 from optsched.evaluation import code_digest
-from optsched.evaluation.code_digest import digest, method_versions
+from optsched.evaluation.code_digest import digest, generator_versions, method_versions
 from optsched.evaluation.runs import MethodSpec
 from optsched.problem import problem
 
+GREEDY = MethodSpec("heuristic", "greedy")
+
 
 @pytest.fixture
-def edited(monkeypatch, tmp_path):
-    """Add a line to a module's file, as far as the digest can see."""
-    file = code_digest._file
-
-    def edit(module):
-        changed = tmp_path / f"{module}.py"
-        changed.write_bytes(file(module).read_bytes() + b"\nCHANGED = True\n")
-        monkeypatch.setattr(code_digest, "_file", lambda n: changed if n == module else file(n))
-
-    return edit
-
-
-def versions(name, method):
-    """What a run of the method depends on."""
-    return method_versions(problem(name), method)
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        "optsched.model.blocks.product",
-        "optsched.solve",
-        "optsched.model.matrix_form",
-        "optsched.solvers.highs.backend",
-        "optsched.evaluation.runs",
-        "optsched.evaluation.ratios",
-        "optsched.cli.study",
-        "optsched.plots",
-        "optsched.page.document",
-        "formulations.preemptive.plots",
-        "formulations.preemptive.problem_2",
-        "formulations.okita.problem_2",
-    ],
-)
-@pytest.mark.parametrize("method", [MethodSpec("exact", "problem_2_compact")])
-def test_a_mended_lowering_is_another_run_and_a_plot_or_a_command_is_not(module, method, edited):
-    before = versions("preemptive", method)
-    edited(module)
-    untouched = ("ratios", "cli", "plots", "page", "okita")
-    same = any(part in module.split(".") for part in untouched)
-    assert (versions("preemptive", method) == before) == same
-
-
-def test_a_problem_of_a_third_party_follows_optsched_too(edited):
-    exact = MethodSpec("exact", "knapsack")
-    before = versions("covering", exact)
-    edited("optsched.model.blocks.maximum")
-    assert versions("covering", exact) != before
-
-
-def test_a_heuristic_follows_the_formulations_it_imports_and_not_its_neighbours(edited):
-    online = MethodSpec("heuristic", "a_online")
-    before = versions("preemptive", online)
-    edited("heuristics.preemptive.tiresias")
-    assert versions("preemptive", online) == before
-    edited("formulations.preemptive.schedule")
-    assert versions("preemptive", online) != before
-
-
-@pytest.mark.parametrize(
-    ("module", "stale"),
-    [
-        ("optsched.solvers.highs.backend", False),
-        ("optsched.solve", False),
-        ("optsched.model.matrix_form", False),
-        ("optsched.decomposition.cuts", False),
-        ("optsched.problem", False),
-        ("optsched.methods", False),
-        ("formulations.preemptive.problem_4", False),
-        ("formulations.preemptive.check", True),
-        ("formulations.preemptive.rows", True),
-        ("optsched.violation", True),
-        ("optsched.evaluation.runs", True),
-        ("optsched.evaluation.heuristic_run", True),
-        ("optsched.calendar", True),
-        ("heuristics.preemptive.queues", True),
-    ],
-)
-def test_a_mended_back_end_leaves_a_heuristics_runs_and_a_mended_checker_does_not(
-    module, stale, edited
-):
-    online = MethodSpec("heuristic", "a_online")
-    before = versions("preemptive", online)
-    edited(module)
-    assert (versions("preemptive", online) != before) == stale
-
-
-@pytest.mark.parametrize(
-    ("problem", "heuristic"),
-    [("okita", "okita"), ("batch", "a_online"), ("drp", "greedy"), ("dsrp", "nearest")],
-)
-def test_a_heuristic_that_solves_nothing_knows_no_solver(problem, heuristic, edited):
-    method = MethodSpec("heuristic", heuristic)
-    before = versions(problem, method)
-    edited("optsched.solvers.direct")
-    assert versions(problem, method) == before
-
-
-def test_a_heuristic_that_solves_relaxations_follows_their_solvers(edited):
-    rounding = MethodSpec("heuristic", "r_dr")
-    before = versions("drp", rounding)
-    edited("optsched.solvers.highs.backend")
-    assert versions("drp", rounding) != before
-
-
-def test_solvers_of_other_packages_count_as_they_are_found_by_name(monkeypatch, tmp_path):
-    exact = MethodSpec("exact", "knapsack")
-    before = versions("covering", exact)
-    (tmp_path / "abacus_solver.py").write_text("class Abacus: pass\n")
+def write(monkeypatch, tmp_path):
+    """Write a file that can be imported; what is written is forgotten after the test."""
+    known = set(sys.modules)
     monkeypatch.syspath_prepend(tmp_path)
-    entries = code_digest.entry_points
-    abacus = EntryPoint("abacus", "abacus_solver:Abacus", "optsched.solvers")
-    monkeypatch.setattr(
-        code_digest,
-        "entry_points",
-        lambda group: [*entries(group=group), *([abacus] if group == abacus.group else [])],
-    )
-    code_digest._announced.cache_clear()
-    assert versions("covering", exact) != before
-    code_digest._announced.cache_clear()
+
+    def put(name, text):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    yield put
+    for name in set(sys.modules) - known:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
 
 
-def test_another_release_of_a_numerical_library_is_another_run(monkeypatch):
-    exact = MethodSpec("exact", "knapsack")
-    before = versions("covering", exact)
+def notebook(*cells):
+    """What cells of a notebook define."""
+    space = {"__name__": "__main__"}
+    for cell in cells:
+        exec(compile(cell, "<cell>", "exec"), space)
+    return space
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("mine.py", True),
+        ("helper.py", True),
+        ("below/deep/helper.py", True),
+        ("rows.csv", False),
+        (".hidden/helper.py", False),
+        ("environment/lib/helper.py", False),
+    ],
+)
+def test_a_script_counts_by_all_python_files_below_its_folder(file, counts, write):
+    text = "def run(instance, rng): return 1\n"
+    write("environment/pyvenv.cfg", "")
+    write("mine.py", text)
+    write(file, text)
+    run = import_module("mine").run
+    before = digest([run])
+    write(file, text + "CHANGED = True\n")
+    assert (digest([run]) != before) == counts
+    write(file, text)
+    assert digest([run]) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("algorithms/part/mine.py", True),
+        ("algorithms/rule.py", True),
+        ("algorithms/other/unused.py", True),
+        ("elsewhere.py", False),
+    ],
+)
+def test_a_function_of_a_package_counts_by_all_python_files_below_it(file, counts, write):
+    text = "def run(instance, rng): return 1\n"
+    for name in ("__init__", "rule", "part/__init__", "part/mine", "other/unused"):
+        write(f"algorithms/{name}.py", text)
+    write("elsewhere.py", text)
+    run = import_module("algorithms.part.mine").run
+    before = digest([run])
+    write(file, text + "CHANGED = True\n")
+    assert (digest([run]) != before) == counts
+
+
+def test_an_installed_module_that_is_no_package_counts_alone(write, monkeypatch, tmp_path):
+    write("site-packages/single.py", "def run(instance, rng): return 1\n")
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    run = import_module("single").run
+    before = digest([run])
+    write("site-packages/other.py", "")
+    assert digest([run]) == before
+    write("site-packages/single.py", "def run(instance, rng): return 2\n")
+    assert digest([run]) != before
+
+
+def test_a_problems_code_counts_with_every_method_and_every_instance(write):
+    write("checking.py", "def check(instance, schedule): return []\ndef generate(rng): ...\n")
+    own = import_module("checking")
+    covering = replace(problem("covering"), check=own.check, generate=own.generate)
+    before = method_versions(covering, GREEDY), generator_versions(covering)
+    write("helper.py", "")
+    after = method_versions(covering, GREEDY), generator_versions(covering)
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+
+
+def test_another_release_of_a_library_or_of_optsched_is_another_run(monkeypatch):
+    before = method_versions(problem("covering"), GREEDY)
     code_digest._libraries.cache_clear()
     monkeypatch.setattr(code_digest, "version", lambda name: "99.0")
-    after = versions("covering", exact)
+    after = method_versions(problem("covering"), GREEDY)
     code_digest._libraries.cache_clear()
-    assert "numpy 99.0" in after["libraries"]
+    assert {"optsched 99.0", "numpy 99.0"} <= set(after["libraries"].split(", "))
     assert after != before
 
 
 def test_a_digest_costs_less_than_a_small_solve():
     exact = MethodSpec("exact", "problem_2_compact")
-    versions("preemptive", exact)
+    method_versions(problem("preemptive"), exact)
     began = time.process_time()
-    versions("preemptive", exact)
-    assert time.process_time() - began < 0.1  # 8 ms where nothing else runs
+    method_versions(problem("preemptive"), exact)
+    assert time.process_time() - began < 0.1  # 4 ms if nothing else runs
 
 
-def test_code_that_changes_is_another_run(tmp_path, monkeypatch):
-    package = tmp_path / "algorithms"
-    package.mkdir()
-    (package / "__init__.py").write_text("from algorithms.other import unused\n")
-    (package / "other.py").write_text("def unused(): pass\n")
-    (package / "rule.py").write_text("ORDER = 1\n")
-    (package / "mine.py").write_text(
-        "from algorithms.rule import ORDER\n\ndef run(instance, rng): return ORDER\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    import algorithms.mine
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("def run(i, r): return 1", "def run(i, r): return 2"),
+        ("def run(i, r, scale=1): return scale", "def run(i, r, scale=2): return scale"),
+        (
+            "def run(i, r): return [j for j in i if j > 1]",
+            "def run(i, r): return [j for j in i if j > 2]",
+        ),
+        ("S = 1\ndef run(i, r): return S", "S = 2\ndef run(i, r): return S"),
+        ("S = [1]\ndef run(i, r): return S", "S = [2]\ndef run(i, r): return S"),
+        ("S = {'a': 1}\ndef run(i, r): return S", "S = {'a': 2}\ndef run(i, r): return S"),
+        (
+            "import numpy as np\nS = np.arange(3)\ndef run(i, r): return S",
+            "import numpy as np\nS = np.ones(3)\ndef run(i, r): return S",
+        ),
+        (
+            "def helper(): return 1\ndef run(i, r): return helper()",
+            "def helper(): return 2\ndef run(i, r): return helper()",
+        ),
+        (
+            "def helper(): return 1\ndef run(i, r): return [helper() for _ in i]",
+            "def helper(): return 2\ndef run(i, r): return [helper() for _ in i]",
+        ),
+        (
+            "class run:\n    def place(self): return 1",
+            "class run:\n    def place(self): return 2",
+        ),
+        (
+            "class A:\n    @property\n    def k(self): return 1\nclass run(A): ...",
+            "class A:\n    @property\n    def k(self): return 2\nclass run(A): ...",
+        ),
+        (
+            "from functools import cache\n@cache\ndef f(x): return 1\ndef run(i, r): return f(0)",
+            "from functools import cache\n@cache\ndef f(x): return 2\ndef run(i, r): return f(0)",
+        ),
+        (
+            "class A:\n    k = 1\na = A()\ndef run(i, r): return a.k",
+            "class A:\n    k = 2\na = A()\ndef run(i, r): return a.k",
+        ),
+    ],
+)
+def test_code_of_a_notebook_counts_by_what_it_does_holds_and_names(one, two):
+    assert digest([notebook(one)["run"]]) == digest([notebook("", one)["run"]])
+    assert digest([notebook(one)["run"]]) == digest([notebook("# said\n\n" + one)["run"]])
+    assert digest([notebook(one)["run"]]) != digest([notebook(two)["run"]])
 
-    first = digest([algorithms.mine.run])
-    (package / "other.py").write_text("def unused(): return 1\n")
-    assert digest([algorithms.mine.run]) == first
-    (package / "rule.py").write_text("ORDER = 2\n")
-    assert digest([algorithms.mine.run]) != first
+
+def test_a_notebook_counts_by_the_files_of_the_modules_it_names(write):
+    write("helper.py", "def rule(): return 1\n")
+    run = notebook("import helper\ndef run(i, r): return helper.rule()")["run"]
+    before = digest([run])
+    write("helper.py", "def rule(): return 2\n")
+    assert digest([run]) != before
 
 
-def test_a_function_of_a_notebook_is_told_from_another():
-    spaces = [{"__name__": "__main__"}, {"__name__": "__main__"}]
-    exec("def run(instance, rng): return 1", spaces[0])
-    exec("def run(instance, rng): return 2", spaces[1])
-    assert digest([spaces[0]["run"]]) != digest([spaces[1]["run"]])
+def test_a_notebook_may_name_what_cannot_be_kept_and_itself():
+    run = notebook(
+        "import threading, sys\nlock, out = threading.Lock(), sys.stdout\n"
+        "def run(i, r): return lock, out, run, threading"
+    )["run"]
+    assert digest([run]) == digest([run])
 
 
 def test_a_function_that_is_given_another_number_is_another():
