@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -226,7 +227,9 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    # no other may know the name before the file is there: a link of that name would be followed
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    temporary.touch(exist_ok=False)
     try:
         yield temporary
         if target.exists():

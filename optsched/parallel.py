@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -13,11 +14,13 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 from concurrent.futures import Executor as FuturesExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from loky import cpu_count, get_reusable_executor
+from loky.backend import resource_tracker as loky_tracker
 
 from optsched.errors import words
 
@@ -32,6 +35,9 @@ AT_A_TIME = 0.5
 """Seconds of short tasks that go to a worker together; what is left of them then comes back."""
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+_SAFE_PATH = "PYTHONSAFEPATH"
+"""Set where a process starts, so that it does not import from the folder it happens to be in."""
 
 
 class ExecutorLostError(RuntimeError):
@@ -132,8 +138,14 @@ class Processes(Executor):
     def start(self) -> FuturesExecutor:
         # a worker that has grown is replaced, which loky announces in a thread of its own
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+        with _safe_path():
+            resource_tracker.ensure_running()
+            loky_tracker.ensure_running()
         self._executor = get_reusable_executor(
-            self.workers, env=_ONE_THREAD, initializer=_ignore_interrupts
+            self.workers,
+            env={**_ONE_THREAD, _SAFE_PATH: "1"},
+            initializer=_begin,
+            initargs=(os.environ.get(_SAFE_PATH),),
         )
         return self._executor
 
@@ -355,5 +367,25 @@ def _guarded(
     return found, time.perf_counter() - began
 
 
-def _ignore_interrupts() -> None:
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Python processes that start within do not import from the current folder."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+def _restore(safe_path: str | None) -> None:
+    if safe_path is None:
+        os.environ.pop(_SAFE_PATH, None)
+    else:
+        os.environ[_SAFE_PATH] = safe_path
+
+
+def _begin(safe_path: str | None) -> None:
+    """Leave Ctrl-C to the process that asks, and the environment as that process has it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _restore(safe_path)

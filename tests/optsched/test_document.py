@@ -96,6 +96,19 @@ def test_a_link_stays_one_and_the_file_it_names_is_replaced(tmp_path):
     assert target.read_text() == "new"
 
 
+def test_a_link_planted_where_a_file_is_first_written_is_not_followed(tmp_path, monkeypatch):
+    victim, target = tmp_path / "victim", tmp_path / "rows.csv"
+    victim.write_text("untouched")
+    (tmp_path / f".rows.csv.{os.getpid()}.tmp").symlink_to(victim)
+    write_text(target, "new")
+    assert target.read_text() == "new"
+    monkeypatch.setattr("secrets.token_hex", lambda size: "drawn")
+    (tmp_path / ".drawn.tmp").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        write_text(target, "newer")
+    assert (victim.read_text(), target.read_text()) == ("untouched", "new")
+
+
 def test_a_file_that_is_replaced_keeps_its_mode(tmp_path):
     target = tmp_path / "private.txt"
     target.write_text("old")

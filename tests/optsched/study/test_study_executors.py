@@ -3,6 +3,8 @@
 import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter, deque
@@ -53,6 +55,30 @@ def test_every_task_has_one_outcome(executor):
     (failed,) = [one for one in found if one.error]
     assert (failed.task, failed.value) == (-1, None)
     assert failed.error == "ArithmeticError: -1 is negative"
+
+
+IN_PROCESSES = """
+from collections import deque
+from os import environ
+from optsched.parallel import Processes, drain
+for batch in drain(environ.get, deque(["PYTHONSAFEPATH"]), Processes(1)):
+    print([one.value for one in batch], environ.get("PYTHONSAFEPATH"))
+"""
+
+
+def test_no_process_imports_from_the_folder_it_happens_to_be_in(tmp_path):
+    for name in ("typing", "socket", "json"):
+        (tmp_path / f"{name}.py").write_text("open('imported', 'w').close(); raise SystemExit")
+    environment = {name: v for name, v in os.environ.items() if name != "PYTHONSAFEPATH"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", IN_PROCESSES],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "[None] None\n", done.stderr  # what a task starts is as ever
+    assert not (tmp_path / "imported").exists()
 
 
 @pytest.mark.parametrize("place", [0, 3, 8])
