@@ -93,3 +93,11 @@ def words(error: BaseException) -> str:
     except Exception:
         said = ""
     return f"{type(error).__name__}: {said}".removesuffix(": ")
+
+
+def clean(text: str) -> str:
+    """A text that every file and database takes: "?" for a surrogate that stands alone.
+
+    Such surrogates stand for bytes of a file's name that are no text.
+    """
+    return text.encode("utf-8", "replace").decode()

@@ -243,4 +243,4 @@ def _keep_standard_output_clean() -> None:
     """Leave standard output to what we print: some solvers write to it behind Python's back."""
     ours = os.dup(1)
     os.dup2(2, 1)
-    sys.stdout = os.fdopen(ours, "w", encoding="utf-8", buffering=1)
+    sys.stdout = os.fdopen(ours, "w", encoding="utf-8", errors="backslashreplace", buffering=1)

@@ -199,10 +199,12 @@ def check_target(path: Path | None) -> None:
         return
     if is_special(path):
         writable = os.access(path, os.W_OK)
+    elif path.is_dir():
+        writable = False
     else:
         folders = Path(os.path.realpath(path)).parents  # of a link's file, as that is replaced
         existing = next(folder for folder in folders if folder.exists())
-        writable = not path.is_dir() and existing.is_dir() and os.access(existing, os.W_OK)
+        writable = existing.is_dir() and os.access(existing, os.W_OK)
     if not writable:
         raise InputError.of("file", str(path), "a file in a folder that can be written")
 

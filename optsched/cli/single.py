@@ -205,7 +205,7 @@ def verify(
         said, proven = verdict.sentence(found.sense), verdict.closed
         facts = {
             "formulation": f"{found.name}.{verdict.formulation}",
-            "bound": float(verdict.bound),
+            "bound": verdict.rounded_bound,
             "cost": verdict.cost,
         }
     if json:
@@ -244,8 +244,9 @@ def run(
         trial = run_heuristic(found, instance, call, seed)
     if isinstance(trial.error, InputError):
         raise trial.error
-    if trial.error is not None:
-        say(f"{call} failed in frames of its own:\n{trial.trace}".rstrip())
+    if trial.error is not None or trial.schedule is None:
+        own = f"failed in frames of its own:\n{trial.trace}".rstrip()
+        say(f"{call} {own if trial.error is not None else trial.message}")
         raise typer.Exit(NO)
     if output is not None:
         save(trial.schedule, output)

@@ -23,7 +23,7 @@ from optsched.cli.console import (
 from optsched.cli.names import split_list
 from optsched.cli.progress import progress, spoken, waiting
 from optsched.cli.ratio import show_comparison, show_ratios
-from optsched.errors import InputError
+from optsched.errors import InputError, clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -206,12 +206,12 @@ def report(
     from optsched.study.spec import read_title
 
     title = read_title(study) if study.suffix == ".toml" else ""
-    title = title or study.stem.replace("_", " ")
+    title = title or clean(study.stem.replace("_", " "))
     kept = [study] if store is None else [study, "--store", store]
     again = [["report", *kept, "-o", output]]
     if study.suffix == ".toml":
         again.insert(0, ["run", *kept])
-    commands = [shlex.join(["optsched", "study", *map(str, words)]) for words in again]
+    commands = [clean(shlex.join(["optsched", "study", *map(str, words)])) for words in again]
     if not follow:
         with Store.reading(source) as known, waiting(f"drawing {output}"):
             write_text(output, study_page(known, title, commands))

@@ -108,6 +108,9 @@ def run_heuristic(
         with stopwatch() as watch:
             trial = replace(trial, time=watch)
             schedule = chosen.run(instance, heuristic_rng(seed), **options)
+        if not isinstance(schedule, problem.schedule_type):
+            said = f"returned {_kind(schedule)}: expected a {problem.schedule_type.__name__}"
+            return replace(trial, status=Status.ERROR.value, message=said)
         trial = replace(trial, schedule=schedule)
         entitled = granted_check_options(problem, schedule)
         violations = problem.check(instance, schedule, **entitled)
@@ -133,6 +136,10 @@ def run_heuristic(
         message = f"the schedule passes the checker and costs {cost}"
         return replace(trial, offline=False, status=Status.ERROR.value, message=message)
     return trial
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"an object of type {type(value).__name__}"
 
 
 def heuristic_limits(

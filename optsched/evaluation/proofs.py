@@ -195,14 +195,24 @@ class ProofVerdict:
     @property
     def closed(self) -> bool:
         """Whether the schedule is feasible and as good as the bound allows."""
+        if self.violations or not math.isfinite(self.cost):
+            return False
         apart = abs(Fraction(self.cost) - self.bound)
-        return not self.violations and apart <= COST_TOLERANCE * max(1.0, abs(self.cost))
+        return apart <= COST_TOLERANCE * max(1.0, abs(self.cost))
+
+    @property
+    def rounded_bound(self) -> float:
+        """The bound as a number of the machine; infinite if it is beyond all of them."""
+        try:
+            return float(self.bound)
+        except OverflowError:
+            return math.inf if self.bound > 0 else -math.inf
 
     def sentence(self, sense: str) -> str:
         """The verdict in words."""
         what = "schedule" if self.of_the_problem else f"point of {self.formulation}"
         word = "less" if sense == "minimise" else "more"
-        claim = f"proven: no {what} costs {word} than {float(self.bound):.12g}"
+        claim = f"proven: no {what} costs {word} than {self.rounded_bound:.12g}"
         if sense != "minimise":
             claim = claim.replace("costs more", "is worth more")
         if self.violations:

@@ -299,7 +299,7 @@ def _row(
         | {f"measure_{name}": run.measures.get(name) for name in comparison.measures},
     )
     if run.status != DONE:
-        return replace(row, status=run.status, message=_joined(run.message, common.message))
+        return replace(row, status=run.status, message=run.message or common.message)
     if run.cost is None or known.status == Status.DISAGREEMENT:
         return row
     low = ratio(comparison.sense, run.cost, known.incumbent)

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from pydantic_core import to_jsonable_python
 
-from optsched.errors import InputError
+from optsched.errors import InputError, clean
 from optsched.evaluation.runs import NO_OPTIMUM, MethodRun
 from optsched.solvers.solution import Moment, Status
 from optsched.study.layout import Layout, Made, PlannedInstance, RunKey, groupable
@@ -226,11 +226,11 @@ class Store:
         with self.writing():
             self._sql.execute("DELETE FROM cases")
             self._sql.execute("DELETE FROM grids")
-            self._sql.executemany(
+            self._insert(
                 "INSERT OR IGNORE INTO methods VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [_method_line(asked) for asked in plan.methods.values()],
             )
-            self._sql.executemany(
+            self._insert(
                 "INSERT INTO grids VALUES (?, ?)",
                 [(number, _json(layout.plain())) for number, layout in enumerate(plan.layouts)],
             )
@@ -244,20 +244,25 @@ class Store:
 
     def _insert_cases(self, plan: Plan, first: int) -> None:
         cases = plan.cases[first:]
-        self._sql.executemany(
+        self._insert(
             "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?)",
             [
                 (number, case.grid, case.recipe, case.name, case.seed, _json(case.cell))
                 for number, case in enumerate(cases, first)
             ],
         )
-        self._sql.executemany(
+        self._insert(
             "INSERT OR IGNORE INTO instances VALUES (?, ?, ?, ?, ?, '', 0.0)",
             [
                 (one.recipe, plan.layouts[one.grid].problem, one.name, one.seed, one.recipe)
                 for one in cases
                 if one.given
             ],
+        )
+
+    def _insert(self, question: str, lines: Iterable[Sequence[Any]]) -> None:
+        self._sql.executemany(
+            question, [[clean(v) if isinstance(v, str) else v for v in line] for line in lines]
         )
 
     def layouts(self) -> list[Layout]:
@@ -286,7 +291,7 @@ class Store:
         """Keep what came of making an instance."""
         problem = found(recipe.problem).name
         line = (recipe.key, problem, recipe.name, recipe.seed, made.digest, made.message, made.took)
-        self._sql.execute("INSERT OR REPLACE INTO instances VALUES (?, ?, ?, ?, ?, ?, ?)", line)
+        self._insert("INSERT OR REPLACE INTO instances VALUES (?, ?, ?, ?, ?, ?, ?)", [line])
 
     def put_run(self, key: RunKey, run: MethodRun, took: float) -> None:
         """Keep what came of a run.
@@ -297,7 +302,7 @@ class Store:
         content = {name: getattr(run, name) for name in _RUN}
         content |= {name: _json(content[name]) for name in _MAPPINGS}
         line = (*key, *content.values(), took, time.time())
-        self._sql.execute(f"INSERT INTO runs VALUES ({', '.join('?' * len(line))})", line)
+        self._insert(f"INSERT INTO runs VALUES ({', '.join('?' * len(line))})", [line])
 
     def instances(self) -> dict[str, Made]:
         """What came of making each instance, by recipe."""
@@ -397,7 +402,7 @@ def _method_line(asked: Asked) -> tuple[Any, ...]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(to_jsonable_python(value, fallback=repr), allow_nan=True)
+    return json.dumps(to_jsonable_python(value, fallback=repr), ensure_ascii=False)
 
 
 def _connection(path: str, *, uri: bool = False) -> sqlite3.Connection:

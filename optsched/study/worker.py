@@ -156,7 +156,7 @@ def plain_rows(rows: Sequence[Mapping[str, Any]]) -> str:
     Raises:
         TypeError: something else is in them.
     """
-    return json.dumps([dict(row) for row in rows], default=_plain_number)
+    return json.dumps([dict(row) for row in rows], default=_plain_number, ensure_ascii=False)
 
 
 def _plain_number(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """What a proof that holds comes to: sums over parts, nodes, and how near a cost must be to it."""
 
+import math
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -25,6 +26,20 @@ def test_a_cost_is_proven_within_a_millionth_of_the_bound(cost, sign):
     assert verdict(cost, cost + sign * 0.9e-6 * size).closed
     assert not verdict(cost, cost + sign * 1.1e-6 * size).closed
     assert not verdict(cost, cost, Violation("2a", {}, 1.0)).closed
+
+
+@pytest.mark.parametrize("cost", [math.inf, -math.inf, math.nan])
+def test_a_schedule_without_a_finite_cost_meets_no_bound(cost):
+    found = verdict(cost, 7)
+    assert not found.closed
+    assert found.sentence("minimise").endswith(f"but the schedule costs {cost}")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_bound_beyond_the_numbers_of_the_machine_is_infinite(sign):
+    found = verdict(7.0, sign * 10**400)
+    assert not found.closed
+    assert found.rounded_bound == sign * math.inf
 
 
 def test_a_verdict_says_what_is_proven_of_what():

@@ -65,6 +65,24 @@ def test_instances_and_heuristics_draw_from_streams_of_their_own():
     assert drawn == [np.random.default_rng(one).integers(1 << 40) for one in streams]
 
 
+@pytest.mark.parametrize(
+    ("made", "kind"), [(None, "None"), ([1, 2], "an object of type list"), (3.0, "an object of type float")]
+)
+def test_what_is_no_schedule_is_an_error_that_says_what_is_expected(made, kind):
+    problem = with_heuristic(lambda instance, rng: made)
+    found = InstanceRunner(problem, INSTANCE, 0).run(MethodSpec("heuristic", "mine"), keep=True)
+    assert (found.status, found.message) == ("error", f"returned {kind}: expected a Choice")
+
+
+def test_the_error_of_a_heuristic_is_its_own():
+    def solved(self, instance, rng):
+        return None
+
+    problem = with_heuristic(lambda instance, rng: None)
+    (row,) = measure(problem, INSTANCE, ["mine"], options=Options(time_limit=60), bounds=["broken"])
+    assert row.message == "returned None: expected a Choice"
+
+
 def test_a_heuristic_runs_once_however_often_it_is_asked_for():
     calls = []
 
