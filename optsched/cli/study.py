@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from optsched.cli.console import (
+    BAD_INPUT,
     INTERRUPTED,
     NO,
     YES,
@@ -138,8 +139,9 @@ def show(
 ) -> None:
     """Show what a study knows so far; it may be running meanwhile."""
     if not errors:
-        _tell(results_of(store_of(study, store)), json)
-        return
+        results = results_of(store_of(study, store))
+        _tell(results, json)
+        raise typer.Exit(BAD_INPUT if results.damage else YES)
     from optsched.study import Results, Store
 
     with Store.reading(store_of(study, store)) as kept:
@@ -176,6 +178,7 @@ def export(
     table = results.runs_table() if runs else results.ratios()
     write(table, output)
     say(f"wrote {output} ({len(table)} lines)")
+    raise typer.Exit(BAD_INPUT if results.damage else YES)
 
 
 def report(
@@ -265,7 +268,10 @@ def results_of(store: Path) -> Results:
     from optsched.study import Results, Store
 
     with Store.reading(store) as kept, waiting(f"reading {store}"):
-        return Results.of(kept)
+        found = Results.of(kept)
+    if found.damage:
+        say(f"error: store = {str(store)!r}: damaged ({found.damage}); the rest of it is shown")
+    return found
 
 
 def _tell(results: Results, json: bool) -> None:

@@ -54,10 +54,16 @@ class Results:
     """By recipe."""
     runs: Mapping[RunKey, MethodRun]
     progress: StudyProgress
+    damage: str = ""
+    """What is wrong with the first line of the store that could not be read, if any could not."""
 
     @classmethod
     def of(cls, store: Store) -> Results:
-        """Read everything the study's plan asks for; schedules stay where they are."""
+        """Read everything the study's plan asks for; schedules stay where they are.
+
+        Raises:
+            StoreLostError: the plan cannot be read.
+        """
         with store.one_moment():
             layouts, cases = store.layouts(), store.cases()
             instances, runs = store.instances(), store.runs()
@@ -67,7 +73,7 @@ class Results:
             for step in layouts[case.grid].steps:
                 if step.place in there:
                     pace.finish(step.key)
-        return cls(layouts, cases, instances, runs, pace.progress())
+        return cls(layouts, cases, instances, runs, pace.progress(), store.damage)
 
     @cached_property
     def rows(self) -> list[Row]:

@@ -15,13 +15,15 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from sys import intern
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
+from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from optsched.errors import InputError, clean
@@ -29,6 +31,8 @@ from optsched.evaluation.runs import NO_OPTIMUM, MethodRun
 from optsched.solvers.solution import Moment, Status
 from optsched.study.layout import Layout, Made, PlannedInstance, RunKey, groupable
 from optsched.study.plan import Asked, Plan, Recipe, found, settings
+
+T = TypeVar("T")
 
 APPLICATION = 0x6F707473
 """Marks an SQLite file as a store of studies."""
@@ -85,8 +89,8 @@ CREATE VIEW results AS
 """
 
 
-class StoreLostError(RuntimeError):
-    """The store cannot be written any more; what it has is there."""
+class StoreLostError(OSError):
+    """The store cannot be written or read any more; what else it has is there."""
 
 
 class Store:
@@ -96,6 +100,9 @@ class Store:
         self._sql = connection
         self._lock = lock
         self._on_disk = time.monotonic()
+        self.damage = ""
+        """What is wrong with the first line that could not be read, if any could not."""
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
 
     @classmethod
     def in_memory(cls) -> Self:
@@ -112,6 +119,8 @@ class Store:
             InputError: the file is another one's, is of another format, or is being written.
         """
         path = Path(path)
+        if path.name == ":memory:":  # which SQLite takes for no file
+            raise InputError.of("store", str(path), "a file that keeps the results")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -128,8 +137,10 @@ class Store:
             if new:
                 store._create()
             return store
-        except BaseException:
+        except BaseException as error:
             lock.close()
+            if isinstance(error, sqlite3.DatabaseError):
+                raise InputError.of("store", str(path), f"cannot be written ({error})") from None
             raise
 
     @classmethod
@@ -161,18 +172,19 @@ class Store:
             sql.execute("PRAGMA busy_timeout = 0")
             try:
                 sql.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-            except sqlite3.OperationalError as error:
+            except sqlite3.DatabaseError as error:
                 return "locked" in str(error)
         return False
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
         """Everything read within is of the same moment, whatever is written meanwhile."""
-        self._sql.execute("BEGIN")
+        self._ask("BEGIN")
         try:
             yield
         finally:
-            self._sql.execute("COMMIT")
+            with suppress(sqlite3.DatabaseError):  # nothing was written
+                self._sql.execute("COMMIT")
 
     def _create(self) -> None:
         # one transaction: a kill leaves the whole of it or nothing
@@ -186,7 +198,7 @@ class Store:
         if self._lock is None:
             self._sql.close()
             return
-        with suppress(sqlite3.OperationalError):  # a reader is in the way: so be it
+        with suppress(sqlite3.DatabaseError):  # a reader is in the way, or the disk is full
             self._sql.execute("PRAGMA busy_timeout = 500")
             self._sql.execute("PRAGMA journal_mode = DELETE")  # a single file, readable anywhere
         self._sql.close()
@@ -210,13 +222,15 @@ class Store:
             yield
             self._sql.execute("COMMIT")
         except BaseException as error:
-            with suppress(sqlite3.OperationalError):  # a full disk has ended it already
+            with suppress(sqlite3.DatabaseError):  # a full disk has ended it already
                 self._sql.execute("ROLLBACK")
-            if isinstance(error, sqlite3.OperationalError):
+            broken = isinstance(error, sqlite3.DatabaseError)
+            if broken and not isinstance(error, sqlite3.IntegrityError):
                 raise StoreLostError(f"the store cannot be written: {error}") from None
             raise
         if time.monotonic() - self._on_disk > TO_DISK:
-            self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            with suppress(sqlite3.DatabaseError):  # the next result tells
+                self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
             self._on_disk = time.monotonic()
 
     # what is planned
@@ -265,25 +279,54 @@ class Store:
             question, [[clean(v) if isinstance(v, str) else v for v in line] for line in lines]
         )
 
+    def _ask(self, question: str, given: Sequence[Any] = ()) -> list[Any]:
+        """The answer to a question.
+
+        Raises:
+            StoreLostError: it cannot be read.
+        """
+        try:
+            return self._sql.execute(question, given).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise StoreLostError(f"the store is damaged: {error}") from None
+
+    def _readable(
+        self, question: str, make: Callable[..., T], given: Sequence[Any] = ()
+    ) -> Iterator[T]:
+        """What each line of the answer says; see ``damage`` for those that cannot be read."""
+        lines = self._sql.cursor()
+        try:
+            for line in lines.execute(question, given):
+                try:
+                    yield make(*line)
+                except (TypeError, ValueError, LookupError, AttributeError):
+                    self.damage = self.damage or f"a line holds {line!r:.60}"
+        except sqlite3.DatabaseError as error:
+            self.damage = self.damage or str(error)
+
     def layouts(self) -> list[Layout]:
-        """The grids of the study."""
-        lines = self._sql.execute("SELECT facts FROM grids ORDER BY number")
-        return [Layout.of(json.loads(facts)) for (facts,) in lines]
+        """The grids of the study.
+
+        Raises:
+            StoreLostError: one of them cannot be read.
+        """
+        found = list(self._readable("SELECT facts FROM grids ORDER BY number", _layout))
+        if self.damage:
+            raise StoreLostError(f"the plan of the study is damaged: {self.damage}")
+        return found
 
     def cases(self) -> list[PlannedInstance]:
         """The instances of the study, once per grid they appear in."""
-        lines = self._sql.execute(
-            "SELECT grid, recipe, name, seed, cell FROM cases ORDER BY number"
+        question = (
+            "SELECT grid, recipe, name, seed, cell FROM cases"
+            " WHERE grid IN (SELECT number FROM grids) ORDER BY number"
         )
-        return [
-            PlannedInstance(grid, recipe, name, seed, groupable(json.loads(cell)))
-            for grid, recipe, name, seed, cell in lines
-        ]
+        return list(self._readable(question, _case))
 
     def workers(self) -> int:
         """How many tasks the study runs at a time."""
-        lines = self._sql.execute("SELECT value FROM facts WHERE name = 'workers'").fetchall()
-        return int(lines[0][0]) if lines else 1
+        found = self._readable("SELECT value FROM facts WHERE name = 'workers'", int)
+        return max(1, *found, 1)
 
     # what came of it
 
@@ -306,28 +349,25 @@ class Store:
 
     def instances(self) -> dict[str, Made]:
         """What came of making each instance, by recipe."""
-        lines = self._sql.execute("SELECT recipe, digest, message, took FROM instances")
-        return {recipe: Made(*rest) for recipe, *rest in lines}
+        question = "SELECT recipe, digest, message, took FROM instances"
+        return dict(self._readable(question, lambda recipe, *made: (str(recipe), _made(*made))))
 
     def instance(self, recipe: str) -> Made | None:
         """What came of making one instance; None where it was not tried."""
         question = "SELECT digest, message, took FROM instances WHERE recipe = ?"
-        line = self._sql.execute(question, [recipe]).fetchone()
-        return line and Made(*line)
+        return next((Made(*line) for line in self._ask(question, [recipe])), None)
 
     def has(self, key: RunKey) -> bool:
         """Whether a run is there."""
         question = "SELECT 1 FROM runs WHERE instance = ? AND method = ? AND seed = ?"
-        return self._sql.execute(question, key).fetchone() is not None
+        return bool(self._ask(question, key))
 
     def runs(self, instance: str | None = None) -> dict[RunKey, MethodRun]:
         """What came of every run, or of those on one instance; ``_LONG`` is left out."""
         columns = ", ".join(f'"{name}"' for name in _RUN if name not in _LONG)
         where, given = ("", []) if instance is None else (" WHERE instance = ?", [instance])
-        lines = self._sql.execute(
-            f"SELECT instance, method, seed, {columns} FROM runs{where}", given
-        )
-        return {(intern(i), intern(m), s): _run(line) for i, m, s, *line in lines}
+        question = f"SELECT instance, method, seed, {columns} FROM runs{where}"
+        return dict(self._readable(question, _run, given))
 
     def schedule(self, key: RunKey) -> str | None:
         """The schedule of a run as JSON, if it was kept."""
@@ -353,13 +393,13 @@ class Store:
 
     def _long(self, name: str, key: RunKey) -> str | None:
         question = f"SELECT {name} FROM runs WHERE instance = ? AND method = ? AND seed = ?"
-        lines = self._sql.execute(question, key).fetchall()
+        lines = self._ask(question, key)
         return lines[0][0] if lines else None
 
     def took(self) -> dict[str, tuple[int, float]]:
         """Runs and their wall seconds in all, by method key."""
-        lines = self._sql.execute("SELECT method, COUNT(*), SUM(took) FROM runs GROUP BY method")
-        return {method: (count, total) for method, count, total in lines}
+        question = "SELECT method, COUNT(*), TOTAL(took) FROM runs GROUP BY method"
+        return {method: (count, total) for method, count, total in self._ask(question)}
 
     def forget(self, statuses: Iterable[str]) -> int:
         """Drop runs that ended so, and instances that could not be made where "error" is named.
@@ -385,12 +425,30 @@ _MAPPINGS = ("measures", "quantities")
 _LONG = ("trace", "schedule", "rows", "flow_times", "trajectory")
 
 
-def _run(line: Sequence[Any]) -> MethodRun:
+_RUNS: TypeAdapter[MethodRun] = TypeAdapter(MethodRun)
+_MADE: TypeAdapter[Made] = TypeAdapter(Made)
+_LAYOUTS: TypeAdapter[Layout] = TypeAdapter(Layout)
+_CASES: TypeAdapter[PlannedInstance] = TypeAdapter(PlannedInstance)
+
+
+def _run(instance: str, method: str, seed: int, *line: Any) -> tuple[RunKey, MethodRun]:
     names = [name for name in _RUN if name not in _LONG]
     content = dict(zip(names, line, strict=True))
     content |= {name: json.loads(content[name]) for name in _MAPPINGS}
-    content |= {name: bool(content[name]) for name in ("offline", "may_beat")}
-    return MethodRun(**content)
+    return (intern(instance), intern(method), seed), _RUNS.validate_python(content)
+
+
+def _made(digest: str, message: str, took: float) -> Made:
+    return _MADE.validate_python({"digest": digest, "message": message, "took": took})
+
+
+def _layout(facts: str) -> Layout:
+    return Layout.of(_LAYOUTS.dump_python(_LAYOUTS.validate_json(facts)))
+
+
+def _case(grid: int, recipe: str, name: str, seed: int, cell: str) -> PlannedInstance:
+    content = {"grid": grid, "recipe": recipe, "name": name, "seed": seed}
+    return _CASES.validate_python({**content, "cell": groupable(json.loads(cell))})
 
 
 def _method_line(asked: Asked) -> tuple[Any, ...]:
@@ -422,7 +480,7 @@ def _claim(path: Path) -> sqlite3.Connection:
         raise InputError.of("store", str(path), f"a file that can be written ({error})") from None
     try:
         lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
+    except sqlite3.DatabaseError as error:
         lock.close()
         allowed = f"a store that no other study is writing at this moment ({error})"
         raise InputError.of("store", str(path), allowed) from None
@@ -439,7 +497,7 @@ def _is_new(path: Path, sql: sqlite3.Connection) -> bool:
         (application,) = sql.execute("PRAGMA application_id").fetchone()
         (version,) = sql.execute("PRAGMA user_version").fetchone()
         (tables,) = sql.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeError) as error:
         raise InputError.of("store", str(path), f"cannot be read ({error})") from None
     if not tables and not application:
         return True

@@ -73,6 +73,12 @@ def test_a_pipe_is_a_target_wherever_it_stands(cli, places):
     assert (places / "pipe").is_fifo()
 
 
+def test_the_root_of_all_folders_is_no_file(cli):
+    refused = cli("generate", "covering", "--items", "3", "-o", "/")
+    assert refused.exit_code == 2
+    assert refused.stderr == "error: file = '/': a file in a folder that can be written\n"
+
+
 def test_a_link_whose_folder_is_none_is_refused(cli, places):
     (places / "astray.json").symlink_to("inst.json/below.json")
     result = cli("generate", "covering", "-o", "astray.json")

@@ -1,8 +1,9 @@
 """The store of a study is one file, read by many and written by one."""
 
 import json
+import os
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 
 import pandas as pd
@@ -13,6 +14,8 @@ from optsched.evaluation.runs import MOMENTS, _thinned
 from optsched.solvers.solution import Moment
 from optsched.study import Exact, Results, Store, StoreLostError, StudyGrid, run_study
 from optsched.study.export import write
+from optsched.study.plan import Plan
+from optsched.study.sweep import Sweep, add_sweep
 
 SMALL = StudyGrid(
     "covering",
@@ -165,6 +168,63 @@ def test_a_full_disk_ends_a_study_in_words_and_keeps_what_it_has(path, monkeypat
         run_study([grid], path, workers=1)
     with Store.reading(path) as store:
         assert store.runs()
+
+
+@pytest.mark.parametrize("change", ["cost = 'dear'", "measures = '['", "seconds = 'long'"])
+def test_of_a_damaged_store_the_rest_is_shown_beside_a_sentence(change, path, results, cli):
+    with closing(sqlite3.connect(path)) as sql:
+        sql.execute(f"UPDATE runs SET {change} WHERE rowid = (SELECT MIN(rowid) FROM runs)")
+        sql.commit()
+    with Store.reading(path) as store:
+        found = Results.of(store)
+    assert results.progress.finished - found.progress.finished == 1
+    shown = cli("study", "show", path)
+    assert "greedy" in shown.stdout
+    assert shown.exit_code == 2
+    assert "damaged (a line holds" in shown.stderr
+
+
+@pytest.mark.parametrize("kept", [0.1, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("command", ["show", "run"])
+def test_a_truncated_store_is_one_sentence(kept, command, path, results, cli, tmp_path):
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole))])
+    spec = tmp_path / "study.toml"
+    spec.write_text('[[grid]]\nproblem = "covering"\nheuristics = ["greedy"]\n')
+    done = cli("study", command, spec, "--store", path)
+    assert done.exit_code == 2
+    assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1
+
+
+def test_a_lock_that_is_another_programs_file_is_refused(path):
+    path.with_name(f"{path.name}-lock").write_text("no database, and not a short text" * 99)
+    with pytest.raises(InputError, match="not a database"):
+        Store.open(path)
+    assert not Store.is_being_written(path)
+
+
+def test_a_store_that_no_file_keeps_is_refused():
+    with pytest.raises(InputError, match="store = ':memory:': a file"):
+        run_study([SMALL], ":memory:", workers=1)
+
+
+def test_a_message_that_is_no_text_is_kept_and_ends_no_study(path):
+    def wrong(instance, rng):
+        raise ValueError(os.fsdecode(b"caf\xe9.csv"))
+
+    grid = replace(SMALL, heuristics=[wrong], exact=[], bounds=[])
+    for _ in range(2):
+        rows = run_study([grid], path, workers=1).rows
+        assert {row.message for row in rows} == {"ValueError: caf?.csv"}
+
+
+def test_rows_that_are_no_text_are_kept(path):
+    with Store.open(path) as store:
+        plan = Plan()
+        sweep = Sweep("odd", lambda scale: [{"name": "\ud800"}], len)
+        add_sweep(plan, "covering", sweep, "quick")
+        store.set_plan(plan, 1)
+        assert [case.cell for case in store.cases()] == [{"name": "?"}]
 
 
 def test_a_place_that_cannot_be_written_is_refused_at_the_door():
