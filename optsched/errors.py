@@ -18,7 +18,10 @@ class FieldProblem:
     allowed: str
 
     def __str__(self) -> str:
-        shown = repr(self.value)
+        try:
+            shown = repr(self.value)
+        except (ValueError, RecursionError):  # thousands of digits, or of levels
+            shown = f"an object of type {type(self.value).__name__}"
         if len(shown) > _SHOWN:
             half = (_SHOWN - 3) // 2  # of a path, both ends matter
             shown = f"{shown[:half]}...{shown[-half:]}"

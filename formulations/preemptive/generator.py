@@ -22,7 +22,7 @@ from formulations.preemptive.instance import (
     JobDocument,
     chunk_times,
 )
-from optsched.document import Document, validated
+from optsched.document import LARGEST_INDEX, Document, validated
 from optsched.streams import integer_columns, integer_table, streams
 from optsched.traces import Machines, TraceJobs
 
@@ -101,6 +101,8 @@ class GeneratorOptions(SystemOptions):
     def _span_is_given_once(self) -> Self:
         if self.span is not None and self.jobs_per_slot is not None:
             raise ValueError("span and jobs_per_slot exclude each other")
+        if self.jobs_per_slot is not None and self.jobs / self.jobs_per_slot > LARGEST_INDEX:
+            raise ValueError(f"jobs / jobs_per_slot is a number of slots <= {LARGEST_INDEX}")
         return self
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import FieldProblem, InputError
-from optsched.study.plan import Plan, StudyGrid, plan
+from optsched.study.plan import Plan, StudyGrid, listed, plan
 
 
 def plan_of_distinct(grids: Sequence[StudyGrid]) -> Plan:
@@ -19,7 +19,7 @@ def plan_of_distinct(grids: Sequence[StudyGrid]) -> Plan:
         InputError: what ``plan`` refuses, or an instance that a grid has twice.
     """
     problems: list[FieldProblem] = []
-    grids = [replace(grid, seeds=list(grid.seeds)) for grid in grids]  # read more than once
+    grids = [replace(grid, seeds=listed(grid.seeds)) for grid in grids]  # read more than once
     for number, grid in enumerate(grids):
         place = f"grid[{number}]." if len(grids) > 1 else ""
         problems += [replace(one, field=place + one.field) for one in repeated(grid)]
@@ -35,7 +35,7 @@ def plan_of_distinct(grids: Sequence[StudyGrid]) -> Plan:
 
 def repeated(grid: StudyGrid) -> Iterator[FieldProblem]:
     """Lists of a grid with nothing in them, and what stands in one twice."""
-    seeds = list(grid.seeds)
+    seeds = listed(grid.seeds)
     yield from _refused("seeds", seeds, seeds)
     for name, values in (grid.generator or {}).items():
         yield from _refused(name, list(values), values)

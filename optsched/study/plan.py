@@ -67,8 +67,8 @@ class StudyGrid:
     """Values by generator option, every combination is a cell; None: files only, if there are."""
     files: Sequence[str | Path] = ()
     """Instance files."""
-    seeds: Iterable[int] = (0,)
-    """One instance each in every cell; heuristics run on a file once per seed."""
+    seeds: Iterable[int] | int = (0,)
+    """One instance each in every cell, or their number; heuristics run on a file once per seed."""
     heuristics: Sequence[str | Heuristic | Callable[..., Any]] | None = None
     """Names with options, functions, heuristics; None: all the problem has."""
     exact: Sequence[Exact | str] | None = None
@@ -321,8 +321,13 @@ def _check_labels(solves: Sequence[Exact]) -> None:
             raise InputError.of("name", label, "given once: set a name to tell two solves apart")
 
 
+def listed(seeds: Iterable[int] | int) -> list[int]:
+    """Seeds one by one; a number of them stands for 0, 1, 2 and so on."""
+    return list(range(seeds) if isinstance(seeds, int) else seeds)
+
+
 def _recipes(grid: StudyGrid, problem: Problem) -> Iterator[Recipe]:
-    seeds = list(grid.seeds)
+    seeds = listed(grid.seeds)
     versions = generator_versions(problem)
     if grid.generator is not None or not grid.files:
         for cell in _cells(problem, grid.generator or {}):

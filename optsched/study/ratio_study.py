@@ -46,7 +46,7 @@ def ratio_study(
     grid: Mapping[str, Sequence[Any]],
     heuristics: Sequence[str | Heuristic | Callable[..., Any]],
     *,
-    seeds: Iterable[int] = range(1),
+    seeds: Iterable[int] | int = range(1),
     reference: str | None = None,
     solver: str | None = None,
     options: Options | None = None,
@@ -68,7 +68,7 @@ def ratio_study(
         grid: values by generator option.
         heuristics: names with options, ``"a_online(epsilon=0.5)"``; heuristics; functions
             (instance, rng) -> schedule.
-        seeds: one instance each, in every cell of the grid.
+        seeds: one instance each, in every cell of the grid; or their number.
         reference: formulation ratios refer to; None: the problem's reference.
         solver: back end; None: the formulation's own.
         options: limits of the reference formulation, per instance.

@@ -101,12 +101,14 @@ def _as_exact(value: Any) -> Any:
     return {"formulation": value} if isinstance(value, str) else value
 
 
-_SEEDS = "a number of instances >= 1, or a list of seeds >= 0"
+_MOST_SEEDS = 1_000_000
+
+_SEEDS = f"a number of instances from 1 to {_MOST_SEEDS}, or a list of seeds >= 0"
 
 
 def _as_seeds(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
-        if value < 1:
+        if not 1 <= value <= _MOST_SEEDS:
             raise ValueError(_SEEDS)
         return list(range(value))
     if not isinstance(value, list | tuple | type(None)):
@@ -125,7 +127,9 @@ class GridDocument(Document):
     generator: dict[str, Any] | None = Field(None, description="values by option; lists span")
     files: list[str] = Field([], min_length=1, description="instance files; * and ** match many")
     seeds: Annotated[
-        list[Annotated[int, Field(ge=0)]] | None, BeforeValidator(_as_seeds), Field(min_length=1)
+        list[Annotated[int, Field(ge=0, lt=2**63)]] | None,
+        BeforeValidator(_as_seeds),
+        Field(min_length=1),
     ] = Field(None, description="instances per cell, or a list of seeds")
     heuristics: list[str] | None = Field(None, description="left out: all there are")
     exact: list[Annotated[ExactDocument, BeforeValidator(_as_exact)]] | None = Field(
@@ -206,7 +210,7 @@ def _decoded(path: Path) -> Any:
         raise InputError.of("file", str(path), f"cannot be read ({error})") from None
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, for one
         raise InputError.of("file", str(path), f"is not TOML ({error})") from None
 
 

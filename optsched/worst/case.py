@@ -53,7 +53,7 @@ class CaseDocument(PlainDocument):
     generator: dict[str, Any] = Field(description="options whose instances spanned the search")
     instance: Any = Field(description="file of the instance")
     reference: str = Field(description="formulation by which better schedules were found")
-    proof: Any = Field(None, description="of the bound, in exact arithmetic")
+    proof: dict[str, Any] | None = Field(None, description="of the bound, in exact arithmetic")
     outside: list[str] = Field(
         default_factory=list,
         description="places whose values no generated instance has: outside of what sixty span, "
@@ -227,7 +227,7 @@ def check_case(case: Case, heuristic: Heuristic | Callable[..., Any] | None = No
             complaints.append(f"the proof: {words(error)}")
         else:
             if verdict.of_the_problem:
-                high, optimum = ratio(chosen.sense, cost, float(verdict.bound)), "proven"
+                high, optimum = ratio(chosen.sense, cost, verdict.rounded_bound), "proven"
     return Checked(
         holds=not complaints,
         complaints=complaints,

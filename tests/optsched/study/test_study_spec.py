@@ -227,6 +227,28 @@ def test_every_mistake_of_a_file_is_told_at_once():
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = " + "[" * 5000 + "]" * 5000, "is not TOML"),
+        ("[" + ".".join(["a"] * 3000) + "]", "a is not a field here"),
+        ("a = " + "9" * 5000, "is not TOML"),
+        ('[[grid]]\nproblem = "covering"\nseeds = 1000001', "from 1 to 1000000"),
+        (f'[[grid]]\nproblem = "covering"\nseeds = [{2**63}]', "less than 9223372036854775808"),
+    ],
+)
+def test_what_no_study_can_hold_is_told(text, said, tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=said):
+        read(file)
+
+
+def test_seeds_may_be_counted():
+    grid = StudyGrid("covering", {"items": [4]}, seeds=3, heuristics=["greedy"], exact=[])
+    assert [case.seed for case in run_study([grid], workers=1).cases] == [0, 1, 2]
+
+
 def test_a_file_that_is_not_there_is_told(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read(tmp_path / "absent.toml")
