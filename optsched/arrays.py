@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.read_only import changeable, read_only
+
 Integers = NDArray[np.int64]
 
 
@@ -62,11 +64,11 @@ def rank_within(groups: NDArray[np.integer[Any]]) -> Integers:
 def freeze(thing: Any) -> None:
     """Make every array of a frozen dataclass read-only, a copy of what the caller may still change.
 
-    Call it from ``__post_init__``.
+    Lists become tuples. Call it from ``__post_init__``.
     """
     for item in fields(thing):
         value = getattr(thing, item.name)
-        if isinstance(value, np.ndarray) and value.flags.writeable:
+        if isinstance(value, np.ndarray) and changeable(value):
             value = value.copy()
-            value.flags.writeable = False
-            object.__setattr__(thing, item.name, value)
+        if isinstance(value, np.ndarray | list | tuple):
+            object.__setattr__(thing, item.name, read_only(value))

@@ -25,6 +25,7 @@ from optsched.fields import (
     fields_of,
     problems_of,
 )
+from optsched.read_only import ReadOnly, read_only
 
 R = TypeVar("R")
 
@@ -33,13 +34,16 @@ class _DocumentType:
     """The pydantic twin of a class, made when first asked for."""
 
     def __get__(self, thing: Any, cls: type[Declared]) -> type[Document]:
+        if not cls.format:
+            raise AttributeError(f"{cls.__name__} is part of an instance, and has no file")
         return document_type(cls)
 
 
-class Declared(Declares):
+class Declared(ReadOnly, Declares):
     """Base of frozen dataclasses whose fields are declared (``optsched.fields.declare``).
 
-    Every array is read-only, and of the shape, kind and range declared.
+    Every array is of the shape, kind and range declared. All that an instance hands out is
+    read-only, whatever it is derived from (``optsched.read_only``).
 
     Raises:
         InputError: a field has the wrong shape or a value out of range.
@@ -124,7 +128,7 @@ class Declared(Declares):
         own, asked = (cast("Any", one).__dataclass_fields__ for one in (self, kind))
         row = {name: getattr(self, name)[index] for name in asked if name in own}
         plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in row.items()}
-        return kind(**plain, **more)
+        return cast("R", read_only(kind(**plain, **more)))
 
     @classmethod
     def from_document(cls, document: Any) -> Self:
@@ -234,7 +238,7 @@ def spread(field: Field, given: Any, shape: tuple[int, ...]) -> Any:
         if given.dtype.kind in "US":
             raise TypeError
         with np.errstate(invalid="ignore"):  # what does not fit is refused right here
-            array: NDArray[Any] = given.astype(field.kind)
+            array: NDArray[Any] = read_only(given.astype(field.kind))
     except (TypeError, ValueError, OverflowError):
         raise InputError.of(name, given.tolist(), "numbers") from None
     if field.kind is int and not np.array_equal(array, given):

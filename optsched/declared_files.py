@@ -46,7 +46,10 @@ Rational = Annotated[
 
 @per_class
 def document_type(cls: type[Declares]) -> type[Document]:
-    """The pydantic class of the files of a class of instances, made from its declarations."""
+    """The pydantic class of the files of a class of instances, made from its declarations.
+
+    What it reads cannot be changed: lists of a file are tuples.
+    """
     tree: dict[str, Any] = {}
     for field in fields_of(cls):
         *outer, leaf = field.file.split(".")
@@ -80,10 +83,10 @@ def _model(
         if key == plain:
             content[key] = (model, ...)
         elif groups[at].at_least < 0:
-            content[plain] = (list[model], pydantic.Field(default_factory=list))  # type: ignore[valid-type]
+            content[plain] = (tuple[model, ...], ())
         else:
             least = groups[at].at_least or None
-            content[plain] = (list[model], pydantic.Field(min_length=least))  # type: ignore[valid-type]
+            content[plain] = (tuple[model, ...], pydantic.Field(min_length=least))
     rule = groups[path.removesuffix(".")].rule if path else None
     checks = {"rule": pydantic.model_validator(mode="after")(rule)} if rule else {}
     return pydantic.create_model(
@@ -111,7 +114,7 @@ def _entry(field: Field, filled: tuple[str, ...]) -> tuple[Any, Any]:
         kind = kind | None
     inside = 0 if field.in_file_only else len(field.dims) - ("[]" in field.file)
     for _ in range(inside):
-        kind = list[kind]  # type: ignore[valid-type]
+        kind = tuple[kind, ...]  # type: ignore[valid-type]
     least = 1 if "[]" not in field.file and set(field.dims[:1]) & set(filled) else None
     default = field.default if field.file_default is ... else field.file_default
     if field.required:
@@ -154,7 +157,7 @@ def collected(field: Field, document: Any) -> Any:
 
 def _with(meaning: Any, values: Any) -> Any:
     """Nested lists with what null stands for in its place."""
-    if isinstance(values, list):
+    if isinstance(values, list | tuple):
         return [_with(meaning, value) for value in values]
     return meaning if values is None else values
 

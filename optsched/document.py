@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from optsched.errors import FieldProblem, InputError
+from optsched.read_only import fixed
 
 LARGEST_INDEX = 1_000_000_000
 """Largest position or slot a file may name."""
@@ -44,6 +45,8 @@ class Documented(Protocol):
 class PlainDocument(Document):
     """A document that is the thing itself: for plain data, as in a notebook.
 
+    Its lists and dicts refuse to be written, for all methods read the same instance.
+
     Example:
         >>> class Jobs(PlainDocument):
         ...     times: list[int]
@@ -56,6 +59,11 @@ class PlainDocument(Document):
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         cls.document_type = cls
+
+    @model_validator(mode="after")
+    def _cannot_be_written(self) -> Self:
+        self.__dict__.update({name: fixed(value) for name, value in self.__dict__.items()})
+        return self
 
     @classmethod
     def from_document(cls, document: Self) -> Self:
@@ -80,7 +88,8 @@ def _field(location: tuple[int | str, ...]) -> str:
 
 def allowed(message: str) -> str:
     """What pydantic says of a value, in the middle of a sentence of ours."""
-    said = re.sub(r"^(Value error, |Input |List |Field )", "", message).strip()
+    said = re.sub(r"^(Value error, |Input |List |Tuple |Field )", "", message).strip()
+    said = said.replace("a valid tuple", "a valid list")  # what a file has where we keep a tuple
     return re.sub(r" after validation, not \d+$", "", said).rstrip(".")
 
 

@@ -135,11 +135,11 @@ class Instance(Declared):
         unit="seconds", meaning="execution time",
     )  # fmt: skip
     deps = in_file(
-        "tasks", list[Index], default=[], symbol="P(t)",
+        "tasks", tuple[Index, ...], default=[], symbol="P(t)",
         meaning="predecessors: positions in this job's list",
     )  # fmt: skip
     alternatives = in_file(
-        "tasks", list[list[Amount]], default=[],
+        "tasks", tuple[tuple[Amount, ...], ...], default=[],
         meaning="further demands, one of which may be served instead",
     )  # fmt: skip
     copies = in_file(

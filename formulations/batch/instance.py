@@ -20,10 +20,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.arrays import freeze
 from optsched.declared import Declared, Given
 from optsched.declared_files import Rational, entry_type, exactly
 from optsched.errors import FieldProblem, InputError
 from optsched.fields import Group, declare, in_file, refused
+from optsched.read_only import ReadOnly
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -117,8 +119,8 @@ class System(Declared):
 
 
 @dataclass(frozen=True)
-class Job:
-    """One job as an online algorithm sees it on arrival."""
+class Job(ReadOnly):
+    """One job as an online algorithm sees it on arrival; every array is read-only."""
 
     id: int
     release_slot: int
@@ -137,6 +139,9 @@ class Job:
     """Delta_js, shape (servers,), slots."""
     weight: float = 1.0
     """w_j."""
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
     @property
     def exact_work(self) -> tuple[Fraction, Fraction]:

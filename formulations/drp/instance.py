@@ -56,7 +56,7 @@ class Instance(Declared):
     )
     feasible_servers = in_file(
         "nodes",
-        list[list[Index]],
+        tuple[tuple[Index, ...], ...],
         file="node_servers",
         symbol="V_i",
         meaning="feasible servers of each node",
@@ -287,9 +287,10 @@ class Instance(Declared):
             pair_node=np.searchsorted(nodes, self.pair_node[pairs]),
         )
 
-    def node_servers(self) -> list[list[int]]:
+    def node_servers(self) -> tuple[tuple[int, ...], ...]:
         """V_i of each node."""
-        return [part.tolist() for part in np.split(self.pair_server, self.first_pair[1:-1])]
+        parts = np.split(self.pair_server, self.first_pair[1:-1])
+        return tuple(tuple(part.tolist()) for part in parts)
 
 
 def _pairs(node_servers: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:

@@ -23,7 +23,7 @@ def free_terms(instance: Instance, i: int, slots: int, room: Integers | None = N
         most = np.repeat(most, slots, axis=0)
     talk = instance.unit_bandwidth_cost.T * instance.exchange_size_mb[i]  # [server, worker]
     return JobTerms(
-        flow_cost=instance.latency.of_slots(i, slots),
+        flow_cost=instance.latency.of_slots(i, slots).copy(),  # compiled for arrays that may change
         worker_price=np.repeat(talk[None], slots, axis=0),
         server_price=np.where(most[:, :, 0] >= 0, 0.0, np.inf),
         least=np.zeros((slots, instance.sites), dtype=np.int64),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,14 +91,11 @@ class Latencies(Declared):
 
     def of_slots(self, job: int, slots: int) -> Floats:
         """f_i(0) .. f_i(slots - 1), money, looked up where they were asked for before."""
-        known = self._known.get(job)
+        asked = _known.setdefault(self, {})
+        known = asked.get(job)
         if known is None or len(known) < slots:
-            known = self._known[job] = self.cost(job, np.arange(2 * slots))
-        return known[:slots].copy()
-
-    @cached_property
-    def _known(self) -> dict[int, Floats]:
-        return {}
+            known = asked[job] = self.cost(job, np.arange(2 * slots))
+        return known[:slots]
 
     def cost(self, job: ArrayLike, flow: ArrayLike) -> Floats:
         """f_i(x) for jobs and flow times (slots) of shapes that fit, money."""
@@ -110,3 +107,7 @@ class Latencies(Declared):
         stepped = np.where(x < self.breakpoint[i], weight, self.late[i])
         value = np.where(kind == EXPONENTIAL, grown, np.where(kind == LINEAR, straight, stepped))
         return np.asarray(np.minimum(value, CEILING), dtype=np.float64)
+
+
+_known: WeakKeyDictionary[Latencies, dict[int, Floats]] = WeakKeyDictionary()
+"""Costs of the first slots of each job, as far as they were asked for."""

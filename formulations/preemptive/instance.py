@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from formulations.preemptive.classes import WorkerClasses, count_alike
+from optsched.arrays import freeze
 from optsched.declared import Declared, Given
 from optsched.declared_files import entry_type
 from optsched.errors import FieldProblem
 from optsched.fields import Group, declare, in_file, refused
+from optsched.read_only import ReadOnly
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -63,8 +65,8 @@ def chunk_times(
 
 
 @dataclass(frozen=True)
-class Job:
-    """One job as an online algorithm sees it on arrival."""
+class Job(ReadOnly):
+    """One job as an online algorithm sees it on arrival; every array is read-only."""
 
     id: int
     release_time: float
@@ -87,6 +89,9 @@ class Job:
     """u_j, GB."""
     gang_size: int = 1
     """g_j."""
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
     @property
     def weight(self) -> float:
