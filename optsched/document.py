@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +63,12 @@ class PlainDocument(Document):
 
     @model_validator(mode="after")
     def _cannot_be_written(self) -> Self:
+        return self._fixed()
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return super().__deepcopy__(memo)._fixed()
+
+    def _fixed(self) -> Self:
         self.__dict__.update({name: fixed(value) for name, value in self.__dict__.items()})
         return self
 
@@ -95,6 +102,8 @@ def allowed(message: str) -> str:
 
 def refusal(error: ValidationError) -> InputError:
     """The error that names every field pydantic refused, its value and what is allowed."""
+    errors = error.errors()
+    inside = {e["loc"][:n] for e in errors for n in range(len(e["loc"]))}
     return InputError(
         [
             FieldProblem(
@@ -102,7 +111,8 @@ def refusal(error: ValidationError) -> InputError:
                 "(missing)" if e["type"] == "missing" else e["input"],
                 allowed(e["msg"]),
             )
-            for e in error.errors()
+            for e in errors
+            if e["type"] != "too_short" or e["loc"] not in inside  # of entries refused by then
         ]
     )
 
@@ -198,8 +208,8 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object whose keys differ."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in found if keys.count(key) > 1)
+        times = Counter(key for key, _ in pairs)
+        twice = next(key for key in found if times[key] > 1)
         raise InputError.of(twice, found[twice], "must stand once in its object, not twice")
     return found
 

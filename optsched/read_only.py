@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from types import FunctionType, MappingProxyType, NoneType
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -66,15 +67,21 @@ class _Refuses:
     """What a list or a dict does that nobody may change."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("an instance cannot be changed: change a copy, such as list(...)")
+        raise TypeError("an instance cannot be changed: copy.deepcopy(...) gives what can")
 
     __setitem__ = __delitem__ = __ior__ = __iadd__ = __imul__ = _refuse
     append = extend = insert = remove = sort = reverse = _refuse
     pop = clear = update = setdefault = popitem = _refuse
 
     def __reduce__(self) -> tuple[type, tuple[Any]]:
-        plain = list if isinstance(self, list) else dict
-        return type(self), (plain(cast("Any", self)),)
+        return type(self), (self._plain(),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(self._plain(), memo)
+
+    def _plain(self) -> Any:
+        mine: Any = self
+        return list(mine) if isinstance(self, list) else dict(mine)
 
 
 class _FixedList(_Refuses, list[Any]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, overload
 
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import ModelError, UnsupportedError
 from optsched.model.expression import Expression, Floats, Relation, Shape
+from optsched.model.given_numbers import given_numbers, has_nan
 from optsched.model.latex import FormulaWriter
 from optsched.model.variables import Variable, VariableSpace, VariableType
 from optsched.model.words import Writer
@@ -179,8 +181,8 @@ class ModelBase(VariableSpace):
     def _set_objective(self, expression: Expression | float, *, maximise: bool) -> None:
         if not isinstance(expression, Expression):
             try:
-                expression = Expression(self, (), (), float(expression))
-            except (TypeError, ValueError):
+                expression = Expression(self, (), (), float(given_numbers("", expression)))
+            except (ModelError, TypeError, ValueError):
                 raise ModelError(
                     "the objective must be a single expression or a number, not of type "
                     f"{type(expression).__name__}; several are solve_in_order's"
@@ -190,6 +192,7 @@ class ModelBase(VariableSpace):
                 f"the objective must be a single expression, not one of shape {expression.shape}"
             )
         self.check_own("the objective", expression)
+        _refuse_nan("the objective", *_numbers_of(expression))
         self.objective = expression
         self.maximise = maximise
 
@@ -222,7 +225,8 @@ class ModelBase(VariableSpace):
         """Add a block of any kind, also of one that is not part of this package.
 
         Raises:
-            ModelError: the name is taken, or the block mentions variables of another model.
+            ModelError: the name is taken, or the block mentions variables of another model, or
+                what is not a number.
 
         Example:
             >>> from optsched.model.blocks import Linear
@@ -234,7 +238,12 @@ class ModelBase(VariableSpace):
         """
         if block.name in self.blocks:
             raise ModelError(f"block {block.name!r} exists already")
-        self.check_own(f"block {block.name!r}", *block.expressions())
+        where, expressions = f"block {block.name!r}", block.expressions()
+        self.check_own(where, *expressions)
+        rows = [part for part in vars(block).values() if isinstance(part, Relation)]
+        sides = [side for row in rows for side in (row.lower, row.upper)]
+        numbers = (number for one in expressions for number in _numbers_of(one))
+        _refuse_nan(where, *numbers, *sides)
         self.blocks[block.name] = block
 
     def copy(self, name: str | None = None) -> Self:
@@ -254,6 +263,8 @@ class ModelBase(VariableSpace):
         new.objective, new.maximise, new.columns = self.objective, self.maximise, self.columns
         new._ancestors = (*self._ancestors, (self, self.columns))
         return new
+
+    __copy__ = copy
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -276,7 +287,7 @@ class ModelBase(VariableSpace):
         """Numbers as an expression without variables."""
         if isinstance(value, Expression):
             return value
-        number = np.asarray(value, dtype=np.float64)
+        number = given_numbers("a statement", value)
         return Expression(self, number.shape, (), float(number) if number.ndim == 0 else number)
 
     def alike(self, name: str, *values: Expression | ArrayLike) -> list[Expression]:
@@ -328,6 +339,18 @@ class ModelBase(VariableSpace):
         bounds = np.minimum(*bounds), np.maximum(*bounds)
         sort = VariableType.INTEGER if whole else VariableType.CONTINUOUS
         return self._variable(name, shape, sort, bounds, formula)
+
+
+def _refuse_nan(where: str, *values: Floats | float) -> None:
+    """Refuse what is no number where it is said, not when it is solved."""
+    if any(map(has_nan, values)):
+        raise ModelError(f"{where}: a coefficient or constant is NaN")
+
+
+def _numbers_of(expression: Expression) -> Iterator[Floats | float]:
+    yield expression.constant
+    for terms in expression.terms:
+        yield terms.coefficients
 
 
 def checked_relation(name: str, relation: Relation) -> Relation:

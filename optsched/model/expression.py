@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import ModelError, NoMeaningError
+from optsched.model.given_numbers import given_numbers
 from optsched.model.numpy_like import NumpyLike, refuse
 from optsched.model.terms import Floats as Floats
 from optsched.model.terms import Shape as Shape
@@ -396,16 +397,9 @@ class Relation:
 
 
 def _number(operation: str, value: ArrayLike) -> Floats:
-    if value is None:  # which numpy takes for NaN
-        raise ModelError(f"{operation}: not an array of numbers: None")
     if isinstance(value, Expression):
         refuse(f"{operation} by an expression" if operation == "/" else operation)
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except NoMeaningError:
-        raise ModelError(f"{operation}: a list of expressions; np.stack makes one of it") from None
-    except (TypeError, ValueError):
-        raise ModelError(f"{operation}: not an array of numbers: {value!r}") from None
+    return given_numbers(operation, value)
 
 
 def _matrix(value: Any) -> Any:

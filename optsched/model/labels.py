@@ -13,6 +13,7 @@ import numpy as np
 
 from optsched.errors import ModelError, NoMeaningError
 from optsched.model.expression import Expression, Floats, Relation, Shape
+from optsched.model.given_numbers import given_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -254,13 +255,14 @@ def _read(where: str, value: Any, known: Labels) -> tuple[Labels, Any]:
     if isinstance(value, pd.Series | pd.DataFrame):
         indexes = [value.index] if isinstance(value, pd.Series) else [value.index, value.columns]
         dims = _dims(where, indexes, known)
-        return dict(zip(dims, indexes, strict=True)), value.to_numpy(dtype=np.float64)
+        return dict(zip(dims, indexes, strict=True)), given_numbers(where, value.to_numpy())
     if type(value).__module__.partition(".")[0] == "xarray":
         bare = [dim for dim in value.dims if dim not in value.coords]
         if bare:
             raise ModelError(f"{where}: dimension {bare[0]!r} of the DataArray has no labels")
-        return {str(dim): value.indexes[dim] for dim in value.dims}, np.asarray(value, dtype=float)
-    array: Any = value if isinstance(value, Expression) else np.asarray(value, dtype=np.float64)
+        labels = {str(dim): value.indexes[dim] for dim in value.dims}
+        return labels, given_numbers(where, value.to_numpy())
+    array: Any = value if isinstance(value, Expression) else given_numbers(where, value)
     shape = tuple(map(len, known.values()))
     if array.shape not in ((), shape):
         raise ModelError(
@@ -284,7 +286,7 @@ def _unstacked(where: str, series: pd.Series[Any]) -> tuple[Labels, Floats]:
             f"{where}: the Series has {len(index)} entries, not one for each of the {len(full)} "
             f"combinations of {', '.join(labels)}"
         )
-    values: Floats = series.reindex(full).to_numpy(dtype=np.float64)
+    values = given_numbers(where, series.reindex(full).to_numpy())
     return labels, values.reshape(tuple(map(len, labels.values())))
 
 

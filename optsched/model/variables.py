@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from optsched.errors import ModelError
 from optsched.model.expression import LARGEST_INDEX, Expression, Floats, Owner, Shape, Terms
+from optsched.model.given_numbers import given_numbers, has_nan
 from optsched.model.labels import Labelled, Labels, labels_of, numbers
 from optsched.model.ranges import Domains
 
@@ -287,7 +288,7 @@ class VariableSpace:
             given = values[name]
             if v.labels is not None:
                 given = numbers(f"values of {name!r}", given, v.labels)
-            value = np.asarray(given, dtype=np.float64)
+            value = given_numbers(f"the value of {name!r}", given)
             if value.shape != v.shape:
                 raise ModelError(f"{name!r} has shape {v.shape}, its value {value.shape}")
             x[v.start : v.start + v.size] = value.reshape(-1)
@@ -343,15 +344,18 @@ def _bounds(
         if most < np.inf and least > -np.inf:
             return low, high
         raise ModelError(f"variable {name!r}: its bounds leave no finite value")
-    raise ModelError(f"variable {name!r}: a lower bound exceeds its upper bound")  # or is NaN
+    if has_nan(low) or has_nan(high):
+        raise ModelError(f"variable {name!r}: a bound is NaN")
+    raise ModelError(f"variable {name!r}: a lower bound exceeds its upper bound")
 
 
 def _bound(name: str, side: ArrayLike, shape: Shape) -> Floats | float:
     if isinstance(side, float):
         return float(side)  # also numpy's
-    array = np.array(side, dtype=np.float64)  # a copy: later changes stay outside
+    array = given_numbers(f"bounds of {name!r}", side)
     if array.ndim == 0:
         return float(array)
+    array = array.copy()  # later changes stay outside
     array.flags.writeable = False
     if array.shape == shape:
         return array

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from optsched.errors import FieldProblem, InputError
 from optsched.traces.jobs import TraceJobs
-
-_LISTED = 5  # bad values named in one error
+from optsched.traces.table import read_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +83,9 @@ def load_nodes(path: str | Path) -> GpuNodes:
     Raises:
         InputError: the file cannot be read, lacks a column, or holds a value that is refused.
     """
-    table, (cpu, mem, gpu) = _columns(Path(path), "sn", ("cpu_milli", "memory_mib", "gpu"))
-    return GpuNodes(table, cpu, mem, gpu)
+    wanted = ("cpu_milli", "memory_mib", "gpu")
+    table = read_table(Path(path), ("sn", *wanted))
+    return GpuNodes(tuple(table.columns["sn"]), *map(table.whole, wanted))
 
 
 def load_pods(path: str | Path) -> GpuPods:
@@ -97,13 +95,11 @@ def load_pods(path: str | Path) -> GpuPods:
         InputError: the file cannot be read, lacks a column, or holds a value that is refused.
     """
     wanted = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-    table, (cpu, mem, number, share) = _columns(Path(path), "name", wanted)
+    table = read_table(Path(path), ("name", *wanted))
+    cpu, mem, number, share = map(table.whole, wanted)
     bad = (number > 0) & ((share < 1) | (share > 1000))
-    if bad.any():
-        at = int(np.argmax(bad))
-        allowed = "1..1000 for a pod with GPUs"
-        raise InputError.of(f"{path}, line {at + 2}, gpu_milli", int(share[at]), allowed)
-    return GpuPods(table, cpu, mem, number, share)
+    table.refuse("gpu_milli", bad, "1..1000 for a pod with GPUs")
+    return GpuPods(tuple(table.columns["name"]), cpu, mem, number, share)
 
 
 def load_jobs(path: str | Path) -> TraceJobs:
@@ -114,15 +110,16 @@ def load_jobs(path: str | Path) -> TraceJobs:
     Raises:
         InputError: the file cannot be read, lacks a column, or holds a value that is refused.
     """
-    wanted = ("num_gpu", "creation_time", "scheduled_time", "deletion_time")
-    table = _table(Path(path), wanted)
-    scheduled = (table["scheduled_time"] != "").to_numpy()
-    table["scheduled_time"] = table["scheduled_time"].where(scheduled, "0")
-    gpus, created, started, ended = (_whole(Path(path), table, column) for column in wanted)
+    wanted = ("num_gpu", "creation_time", "deletion_time")
+    table = read_table(Path(path), (*wanted, "scheduled_time"))
+    gpus, created, ended = map(table.whole, wanted)
+    scheduled: NDArray[np.bool_] = table.columns["scheduled_time"] != ""
+    started = table.whole("scheduled_time", kept=scheduled)
     ran = scheduled & (ended > started)
     kept = np.flatnonzero(ran & (gpus > 0))
     kept = kept[np.argsort(created[kept], kind="stable")]
     dropped = {
+        "blank line": table.blank,
         "never scheduled": int(np.sum(~scheduled)),
         "no running time": int(np.sum(scheduled & ~ran)),
         "no GPU": int(np.sum(ran & (gpus == 0))),
@@ -132,42 +129,3 @@ def load_jobs(path: str | Path) -> TraceJobs:
     names = np.full(len(kept), "openb")
     counted = {reason: count for reason, count in dropped.items() if count}
     return TraceJobs(submitted, running, gpus[kept], names, counted)
-
-
-def _columns(
-    path: Path, name: str, wanted: tuple[str, ...]
-) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
-    table = _table(path, (name, *wanted))
-    return tuple(table[name]), [_whole(path, table, column) for column in wanted]
-
-
-def _table(path: Path, wanted: tuple[str, ...]) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError.of("file", str(path), f"cannot be read as CSV ({error})") from None
-    table.columns = table.columns.str.strip()
-    missing = [column for column in wanted if column not in table.columns]
-    if missing:
-        allowed = "must have " + ", ".join(map(repr, missing))
-        raise InputError.of(f"{path}, header", list(table.columns), allowed)
-    return table
-
-
-def _whole(path: Path, table: pd.DataFrame, column: str) -> NDArray[np.int64]:
-    values = pd.to_numeric(table[column], errors="coerce").to_numpy(np.float64)
-    bad = ~(np.isfinite(values) & (values >= 0) & (values == np.round(values)))
-    if bad.any():
-        raise InputError(
-            [
-                FieldProblem(
-                    f"{path}, line {at + 2}, {column}",
-                    table[column].iloc[at],
-                    "a whole number >= 0",
-                )
-                for at in np.flatnonzero(bad)[:_LISTED].tolist()
-            ]
-        )
-    whole = values.astype(np.int64)
-    whole.flags.writeable = False
-    return whole

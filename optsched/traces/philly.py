@@ -9,10 +9,7 @@ A job's running time is the sum of its attempts' lengths, without the queueing b
 
 from __future__ import annotations
 
-import gzip
 import json
-import warnings
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -23,15 +20,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from optsched.errors import FieldProblem, InputError
+from optsched.errors import InputError
+from optsched.text_files import text_file
 from optsched.traces.jobs import Machines, TraceJobs
+from optsched.traces.table import read_table
 
 COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
 """Columns needed in the CSV; any others are left alone."""
 
 _TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
 _TIME_ALLOWED = "a time written YYYY-MM-DD HH:MM:SS"
-_LISTED = 5  # bad values named in one error
 _JSON_NAMES: dict[type, str] = {list: "list", str: "text"}
 
 
@@ -52,21 +50,21 @@ def load_machines(path: str | Path) -> Machines:
     Raises:
         InputError: the file cannot be read, or a value is refused.
     """
-    table = _table(Path(path), ("machineId", "number of GPUs"))
-    gpus = _numbers(Path(path), table, "number of GPUs", whole=True)
-    return Machines(tuple(table["machineId"].str.strip()), gpus.astype(np.int64))
+    table = read_table(Path(path), ("machineId", "number of GPUs"))
+    return Machines(tuple(table.columns["machineId"]), table.whole("number of GPUs"))
 
 
 def _from_csv(path: Path) -> TraceJobs:
-    table = _table(path, COLUMNS)
-    submitted = pd.to_datetime(table["timestamp"], format=_TIME_FORMAT, errors="coerce")
-    _refuse(path, table, "timestamp", submitted.isna().to_numpy(), _TIME_ALLOWED)
+    table = read_table(path, COLUMNS, may_lack=("cluster",))
+    times = pd.Series(table.columns["timestamp"], dtype=object)
+    submitted = pd.to_datetime(times, format=_TIME_FORMAT, errors="coerce")
+    table.refuse("timestamp", submitted.isna().to_numpy(), _TIME_ALLOWED)
     return _trace(
         submitted.to_numpy(dtype="datetime64[s]"),
-        _numbers(path, table, "duration", whole=False),
-        _numbers(path, table, "num_gpus", whole=True).astype(np.int64),
-        table["cluster"].to_numpy(dtype=np.str_),
-        Counter({"blank line": int(table.attrs["blank"])}),
+        table.numbers("duration"),
+        table.whole("num_gpus"),
+        table.columns["cluster"].astype(np.str_),
+        Counter({"blank line": table.blank}),
     )
 
 
@@ -78,69 +76,23 @@ def _trace(
     dropped: Counter[str],
 ) -> TraceJobs:
     """Keep the jobs that ran, in order of submission; ties stay in the order of the file."""
-    dropped["no running time"] += int(np.sum(duration == 0))
-    dropped["no GPU"] += int(np.sum((duration > 0) & (gpus == 0)))
-    kept = np.flatnonzero((duration > 0) & (gpus > 0))
+    ran, placed = duration > 0, cluster != ""
+    dropped["no running time"] += int(np.sum(~ran))
+    dropped["no GPU"] += int(np.sum(ran & (gpus == 0)))
+    dropped["no cluster"] += int(np.sum(ran & (gpus > 0) & ~placed))
+    kept = np.flatnonzero(ran & (gpus > 0) & placed)
     kept = kept[np.argsort(submitted[kept], kind="stable")]
     seconds = (submitted[kept] - submitted[kept][:1]) / np.timedelta64(1, "s")
     return TraceJobs(seconds, duration[kept], gpus[kept], cluster[kept], +dropped)
 
 
-def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    """The rows of a CSV as text, indexed by line number, without the blank lines."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(
-                path,
-                dtype=str,
-                keep_default_na=False,
-                skip_blank_lines=False,
-                index_col=False,
-                skipinitialspace=True,
-            )
-    except (OSError, EOFError, zlib.error, ValueError, pd.errors.ParserWarning) as error:
-        raise InputError.of("file", str(path), f"cannot be read as CSV ({error})") from None
-    table.columns = table.columns.str.strip()
-    missing = [name for name in columns if name not in table.columns]
-    if missing:
-        raise InputError.of(
-            f"{path}, header", list(table.columns), "must have " + ", ".join(map(repr, missing))
-        )
-    table.index = table.index + 2  # the header is line 1
-    blank = (table == "").all(axis=1)
-    table = table[~blank]
-    table.attrs["blank"] = int(blank.sum())
-    return table
-
-
-def _numbers(path: Path, table: pd.DataFrame, column: str, *, whole: bool) -> NDArray[np.float64]:
-    values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if whole:
-        bad |= ~bad & (values != np.round(values))
-    allowed = "a whole number >= 0" if whole else "a finite number >= 0"
-    _refuse(path, table, column, bad, allowed)
-    return values
-
-
-def _refuse(
-    path: Path, table: pd.DataFrame, column: str, bad: NDArray[np.bool_], allowed: str
-) -> None:
-    if bad.any():
-        raise InputError(
-            [
-                FieldProblem(f"{path}, line {line}, {column}", value, allowed)
-                for line, value in table[column][bad][:_LISTED].items()
-            ]
-        )
-
-
 def _from_log(path: Path) -> TraceJobs:
     try:
-        raw = path.read_bytes()
-        records = json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
+        with text_file(path) as text:
+            records = json.load(text)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InputError.of("file", str(path), f"cannot be read as JSON ({error})") from None
     if not isinstance(records, list):
         raise InputError.of(str(path), type(records).__name__, "a list of jobs")

@@ -115,6 +115,9 @@ def test_lists_and_dicts_of_an_instance_in_plain_data_refuse_to_be_written() -> 
         jobs.names["a"].append(2)
     with pytest.raises(TypeError, match="cannot be changed"):
         jobs.names.update(b=[])
+    mine = copy.deepcopy(jobs.times)
+    mine[0][0] = 9
+    assert jobs.times == [[3], [1]]
     assert json.loads(dumps(jobs))["times"] == [[3], [1]]
 
 

@@ -3,13 +3,16 @@
 import json
 import os
 import threading
+import time
+from typing import Annotated
 
 import covering
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
-from optsched.document import dumps, load, parse, save, schema, write_text
+from optsched.document import PlainDocument, dumps, load, parse, save, schema, write_text
 from optsched.errors import InputError
 
 GOOD = {"price": [1.0], "size": [2.0], "demand": 1.0}
@@ -164,3 +167,23 @@ def test_a_text_or_a_truth_value_is_no_number(change, field, value):
     (refused,) = caught.value.problems
     assert (refused.field, refused.value) == (field, value)
     assert "number" in refused.allowed
+
+
+def test_many_keys_that_stand_twice_are_named_in_the_time_that_reading_takes(tmp_path):
+    pairs = ", ".join(f'"{key}": 1' for key in [*range(40_000), 39_999])
+    (tmp_path / "twice.json").write_text("{" + pairs + "}")
+    started = time.process_time()
+    with pytest.raises(InputError, match=r"39999.*once"):
+        load(covering.Cover, tmp_path / "twice.json")
+    assert time.process_time() - started < 2
+
+
+def test_an_entry_that_is_refused_does_not_count_as_missing():
+    class Shelf(PlainDocument):
+        books: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)]
+
+    with pytest.raises(InputError) as caught:
+        parse(Shelf, {"books": [0]})
+    assert [problem.field for problem in caught.value.problems] == ["books[0]"]
+    with pytest.raises(InputError, match="books"):
+        parse(Shelf, {"books": []})

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from optsched.errors import ModelError
 from optsched.model.base import Block, Entries, Linear, ModelBase
 from optsched.model.expression import Expression, Floats, Shape
+from optsched.model.given_numbers import given_numbers
 from optsched.model.latex import FormulaWriter, letters_of
 from optsched.model.ranges import is_binary
 from optsched.model.variables import Variable
@@ -99,7 +100,7 @@ def _active_slot(
     if not is_binary(activity, model.domains()):
         raise ModelError(f"block {name!r}: activity must be binary")
     width = activity.shape[-1]
-    time = np.asarray(np.arange(width) if slots is None else slots, dtype=np.float64)
+    time = given_numbers(f"block {name!r}", np.arange(width) if slots is None else slots)
     if time.shape != (width,) or not np.all(np.diff(time) > 0):
         raise ModelError(f"block {name!r}: slots must ascend, one per entry of the last axis")
     outside = time[0] - 1 if last else time[-1] + 1

@@ -26,12 +26,13 @@ def element(
 ) -> Variable:
     """The entry of a vector of expressions that an integer expression names.
 
-    Of a vector of numbers, ``Model.table`` says it with less.
+    The index is kept within 0..n-1, also where its own bounds are wider. Of a vector of numbers,
+    ``Model.table`` says it with less.
 
     Args:
         model: that says it.
         array: shape (n,).
-        index: integer, of any shape; takes values 0..n-1.
+        index: integer, of any shape.
         name: of the new variable block.
         formula: LaTeX.
 

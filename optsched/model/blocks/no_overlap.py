@@ -9,6 +9,7 @@ from optsched.errors import ModelError
 from optsched.model.base import ModelBase
 from optsched.model.blocks.indicator import indicator
 from optsched.model.expression import Expression
+from optsched.model.given_numbers import given_numbers
 from optsched.model.variables import Variable
 
 
@@ -22,8 +23,9 @@ def no_overlap(
 ) -> Variable:
     """Keep tasks on one machine apart, with a set-up time between any two of them.
 
-    A pair of indicators for every two tasks; without set-up times, ``Model.cumulative`` says the
-    same to solvers that know it.
+    A pair of indicators for every two tasks. Without set-up times, ``Model.cumulative`` with a
+    capacity of 1 says the same of tasks that all take time, to solvers that know it. A task of
+    duration 0 differs: it lies here before or after every other, there also within one.
 
     Args:
         model: that requires it.
@@ -50,7 +52,7 @@ def no_overlap(
     count = start.size
     start, length = model.alike(name, start, duration)
     try:
-        between = np.broadcast_to(np.asarray(setup, dtype=np.float64), (count, count))
+        between = np.broadcast_to(given_numbers(f"block {name!r}", setup), (count, count))
     except ValueError:
         shape = np.shape(setup)
         raise ModelError(f"block {name!r}: set-ups of shape {shape} for {count} tasks") from None

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from optsched.errors import ModelError
 from optsched.model.base import Block, Entries, Linear, ModelBase, result_excess
 from optsched.model.expression import Expression, Floats, Shape
+from optsched.model.given_numbers import given_numbers
 from optsched.model.latex import FormulaWriter
 from optsched.model.variables import Variable
 from optsched.model.words import Writer, listed, number
@@ -46,7 +47,7 @@ def piecewise(
     """
     name = model.free_name(name, "piecewise")
     model.check_own(f"block {name!r}", argument)
-    places, held = (np.array(one, dtype=np.float64) for one in (points, values))
+    places, held = (given_numbers(f"block {name!r}", one).copy() for one in (points, values))
     if places.ndim != 1 or len(places) < 2 or held.shape != places.shape:
         raise ModelError(
             f"block {name!r}: {places.shape} points and {held.shape} values, not as many of both "

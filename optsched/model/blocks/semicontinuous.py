@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from optsched.errors import ModelError
 from optsched.model.base import Block, Entries, Linear, ModelBase
 from optsched.model.expression import Expression, Floats, Shape
+from optsched.model.given_numbers import given_numbers
 from optsched.model.latex import FormulaWriter
 from optsched.model.variables import Variable
 from optsched.model.words import Writer, number
@@ -86,7 +87,7 @@ def _semi(
 ) -> Variable:
     size = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     try:
-        low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), size) for b in bounds)
+        low, high = (np.broadcast_to(given_numbers(f"block {name!r}", b), size) for b in bounds)
     except ValueError:
         raise ModelError(f"block {name!r}: bounds that do not fit its shape {size}") from None
     if not (np.isfinite(low).all() and np.isfinite(high).all()):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from optsched.errors import ModelError
 from optsched.model.base import Block, Entries, Linear, ModelBase, result_excess
 from optsched.model.expression import Expression, Floats, Shape
+from optsched.model.given_numbers import given_numbers
 from optsched.model.latex import FormulaWriter
 from optsched.model.ranges import are_integral, range_of
 from optsched.model.variables import Variable
@@ -24,7 +25,9 @@ def table(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """``values[index]`` for an integer expression that takes values 0..n-1.
+    """``values[index]`` for an integer expression.
+
+    The index is kept within 0..n-1, also where its own bounds are wider.
 
     Args:
         model: that says it.
@@ -42,7 +45,7 @@ def table(
     """
     name = model.free_name(name, "table")
     model.check_own(f"block {name!r}", index)
-    held = np.array(values, dtype=np.float64)
+    held = given_numbers(f"block {name!r}", values).copy()
     if held.ndim != 1 or not len(held) or not np.isfinite(held).all():
         raise ModelError(f"block {name!r}: a table is a vector of finite numbers")
     if not are_integral(model.domains(), index):
@@ -64,7 +67,7 @@ class Table(Block):
     """Shape (n,): the index lies in 0..n-1."""
     kind = "table"
     becomes = (Linear,)
-    how = "a binary per entry says which one is chosen"
+    how = "a binary per entry says which one is chosen; the index is one of them"
 
     @property
     def shape(self) -> Shape:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import ModelError, NoMeaningError
 from optsched.model.expression import Expression
+from optsched.model.given_numbers import given_numbers
 from optsched.model.numpy_like import FUNCTIONS, implements, refuse
 from optsched.model.terms import side_by_side
 
@@ -50,10 +51,7 @@ class _EntryPlaces:
         if isinstance(value, list | tuple) and _mentions(value):
             return [self.of(item) for item in value]
         if not isinstance(value, Expression):
-            try:
-                value = np.asarray(value, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise ModelError(f"{self.operation}: not numbers: {value!r}") from None
+            value = given_numbers(self.operation, value)
         first, self.size = self.size, self.size + value.size
         self.parts.append(value)
         return np.arange(first, self.size, dtype=np.int32).reshape(value.shape)

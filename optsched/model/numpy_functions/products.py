@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import ModelError
 from optsched.model.expression import Expression, Shape
+from optsched.model.given_numbers import given_numbers
 from optsched.model.numpy_like import implements, refuse
 
 
@@ -43,7 +44,7 @@ def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Expression:
     weight: NDArray[np.float64] = np.ones(space)
     for i, one in enumerate(operands):
         if i != variable[0]:
-            weight = weight * spread(np.asarray(one, dtype=np.float64), inputs[i])
+            weight = weight * spread(given_numbers("np.einsum", one), inputs[i])
     shape = tuple(length[letter] for letter in output)
     target = spread(np.arange(int(np.prod(shape))).reshape(shape), output).reshape(-1)
     used = np.flatnonzero(weight)
@@ -161,4 +162,4 @@ def _convolve(a: Any, v: Any, mode: str = "full") -> Expression:
 
 
 def _array(value: Any) -> Any:
-    return value if isinstance(value, Expression) else np.asarray(value, dtype=np.float64)
+    return value if isinstance(value, Expression) else given_numbers("a product", value)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from optsched.errors import ModelError
 from optsched.model.expression import Expression
+from optsched.model.given_numbers import given_numbers
 from optsched.model.numpy_like import FUNCTIONS, implements, refuse
 
 Axis = int | tuple[int, ...] | None
@@ -40,7 +41,7 @@ def _average(
 ) -> Expression:
     if weights is None:
         return _mean(x, axis, keepdims=keepdims)
-    factor = np.asarray(weights, dtype=np.float64)
+    factor = given_numbers("np.average", weights)
     if axis is not None and factor.ndim == 1 and x.ndim > 1:
         factor = np.moveaxis(factor.reshape(-1, *[1] * (x.ndim - 1)), 0, axis)
     factor = np.broadcast_to(factor, x.shape)

@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -49,8 +51,9 @@ def test_names_are_unique_and_missing_ones_are_named():
     ("lower", "upper", "said"),
     [
         (2.0, 1.0, "exceeds"),
-        (np.nan, 1.0, "exceeds"),
-        (0.0, np.nan, "exceeds"),
+        (np.nan, 1.0, "'x': a bound is NaN"),
+        (0.0, np.nan, "'x': a bound is NaN"),
+        ([0.0, np.nan], 1.0, "'x': a bound is NaN"),
         (np.zeros(3), 1.0, r"\(3,\) does not fit \(2,\)"),
         (INF, INF, "no finite value"),
         (-INF, -INF, "no finite value"),
@@ -71,7 +74,7 @@ def test_an_objective_is_one_expression_and_a_block_is_a_relation():
         m.add("new", 3 <= 4)
 
 
-@pytest.mark.parametrize("bad", [INF, -INF, np.nan])
+@pytest.mark.parametrize("bad", [INF, -INF])
 def test_data_that_are_not_finite_are_refused_naming_the_block(bad):
     m = shop()
     m.add("ok", m["x"] <= INF)
@@ -94,6 +97,71 @@ def test_data_that_are_not_finite_are_refused_naming_the_block(bad):
     m.indicator(b, bad * m["x"] <= 1, name="when")
     with pytest.raises(ModelError, match="'when"):
         m.compile({"indicator"})
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda m, x: m.minimize(x.sum() * np.nan),
+        lambda m, x: m.maximize(x @ np.array([0.0, np.nan])),
+        lambda m, x: m.minimize(x.sum() + np.nan),
+        lambda m, x: m.minimize(np.nan),
+        lambda m, x: m.add("row", np.array([1.0, np.nan]) * x <= 1),
+        lambda m, x: m.add("row", x <= np.array([1.0, np.nan])),
+        lambda m, x: m.add("row", x.between(np.nan, 1)),
+        lambda m, x: m.indicator(m.binary("b"), x <= np.nan, name="row"),
+        lambda m, x: m.indicator(m.binary("b"), np.nan * x <= 1, name="row"),
+    ],
+)
+def test_a_nan_is_refused_where_it_is_said(say):
+    m = shop()
+    with pytest.raises(ModelError, match=r"(the objective|'row').* NaN"):
+        say(m, m["x"])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("1", ["1", "2"], np.array(["1", "2"]), np.array(["1", 2], dtype=object)),
+        *(np.ma.array([1.0, 2.0], mask=[True, False]), np.ma.masked, [np.ma.masked, 1.0]),
+        *(np.datetime64("2026-01-01"), np.array([1j, 0j]), [None, 1.0], [Decimal(1), None]),
+    ],
+)
+@pytest.mark.parametrize(
+    "take",
+    [
+        *(lambda x, given: x * given, lambda x, given: given * x, lambda x, given: x + given),
+        *(lambda x, given: x <= given, lambda x, given: x.between(0, given)),
+        *(lambda x, given: x / given, lambda x, given: x @ given, lambda x, given: x - given),
+        lambda x, given: Model().continuous("y", 2, upper=given),
+        lambda x, given: Model().integer("y", 2, lower=given),
+        lambda x, given: x.model.semicontinuous("y", 2, lower=1, upper=given),
+        lambda x, given: x.model.table(given, x[0]),
+        lambda x, given: x.model.piecewise(x, [0, 1], given),
+        lambda x, given: x.model.maximum(x, given),
+        lambda x, given: x.model.vector({"x": given}),
+    ],
+)
+def test_what_is_no_number_is_refused_where_it_is_given(take, given):
+    x = Model().integer("x", 2, upper=9)
+    with pytest.raises((ModelError, TypeError)):
+        take(x, given)
+
+
+def test_a_masked_array_without_a_masked_entry_and_python_numbers_are_numbers():
+    m = Model()
+    x = m.integer("x", 2, upper=np.ma.array([3.0, 4.0], mask=False))
+    m.maximize(x @ [Fraction(1, 2), Decimal("0.25")])
+    assert solve(m).objective == 2.5
+
+
+def test_a_copy_by_the_copy_module_is_a_copy_like_any_other():
+    m = shop()
+    twin = copy.copy(m)
+    twin.add("most", twin["x"].sum() <= 1)
+    twin.maximize(m["x"].sum())
+    assert "most" not in m.blocks
+    assert solve(twin).objective == 1
 
 
 def test_opposite_infinite_coefficients_do_not_cancel_unseen():

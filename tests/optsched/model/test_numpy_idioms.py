@@ -256,7 +256,7 @@ REFUSED = {
     "np.pad(y, 1, mode='mean')": "np.pad with mode 'mean' is not defined",
     "np.concatenate([x, y])": "np.concatenate: ",
     "np.stack([y, W[:2]])": "np.stack: ",
-    "np.stack([y, 'abc'])": "not numbers: 'abc'",
+    "np.stack([y, 'abc'])": "not an array of numbers: 'abc'",
     "np.reshape(x, (5, 5))": "np.reshape: cannot reshape",
     "np.einsum('ij,j->', x, C)": "does not fit shape",
     "sp.csr_array(C) * x": None,
