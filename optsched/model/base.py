@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, overload
 
@@ -192,7 +191,9 @@ class ModelBase(VariableSpace):
                 f"the objective must be a single expression, not one of shape {expression.shape}"
             )
         self.check_own("the objective", expression)
-        _refuse_nan("the objective", *_numbers_of(expression))
+        numbers = (expression.constant, *(terms.coefficients for terms in expression.terms))
+        if any(map(has_nan, numbers)):
+            raise ModelError("the objective: a coefficient or constant is NaN")
         self.objective = expression
         self.maximise = maximise
 
@@ -225,8 +226,7 @@ class ModelBase(VariableSpace):
         """Add a block of any kind, also of one that is not part of this package.
 
         Raises:
-            ModelError: the name is taken, or the block mentions variables of another model, or
-                what is not a number.
+            ModelError: the name is taken, or the block mentions variables of another model.
 
         Example:
             >>> from optsched.model.blocks import Linear
@@ -238,12 +238,7 @@ class ModelBase(VariableSpace):
         """
         if block.name in self.blocks:
             raise ModelError(f"block {block.name!r} exists already")
-        where, expressions = f"block {block.name!r}", block.expressions()
-        self.check_own(where, *expressions)
-        rows = [part for part in vars(block).values() if isinstance(part, Relation)]
-        sides = [side for row in rows for side in (row.lower, row.upper)]
-        numbers = (number for one in expressions for number in _numbers_of(one))
-        _refuse_nan(where, *numbers, *sides)
+        self.check_own(f"block {block.name!r}", *block.expressions())
         self.blocks[block.name] = block
 
     def copy(self, name: str | None = None) -> Self:
@@ -339,18 +334,6 @@ class ModelBase(VariableSpace):
         bounds = np.minimum(*bounds), np.maximum(*bounds)
         sort = VariableType.INTEGER if whole else VariableType.CONTINUOUS
         return self._variable(name, shape, sort, bounds, formula)
-
-
-def _refuse_nan(where: str, *values: Floats | float) -> None:
-    """Refuse what is no number where it is said, not when it is solved."""
-    if any(map(has_nan, values)):
-        raise ModelError(f"{where}: a coefficient or constant is NaN")
-
-
-def _numbers_of(expression: Expression) -> Iterator[Floats | float]:
-    yield expression.constant
-    for terms in expression.terms:
-        yield terms.coefficients
 
 
 def checked_relation(name: str, relation: Relation) -> Relation:

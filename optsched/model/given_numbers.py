@@ -57,5 +57,4 @@ def _number_objects(array: Any) -> bool:
 
 def has_nan(value: Floats | float) -> bool:
     """Whether one of them is no number."""
-    least = value if isinstance(value, float) else np.minimum.reduce(value, axis=None, initial=0.0)
-    return bool(least != least)  # a NaN is the least of all, so that no array is made
+    return value != value if isinstance(value, float) else bool(np.isnan(value).any())
