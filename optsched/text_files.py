@@ -33,7 +33,7 @@ def text_file(path: str | Path) -> Iterator[TextIO]:
     try:
         with opener(path) if opener else Path(path).open("rb") as packed:
             raw = io.BufferedReader(_Unpacked(packed, str(path))) if opener else packed
-            with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+            with io.TextIOWrapper(raw, encoding="utf-8-sig") as text:
                 yield text
     except (OSError, EOFError, UnicodeDecodeError, zlib.error, lzma.LZMAError) as error:
         raise InputError.of("file", str(path), f"cannot be read ({error})") from None

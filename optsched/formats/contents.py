@@ -8,6 +8,9 @@ from typing import NoReturn
 
 from optsched.errors import InputError
 
+_INFINITE = 1e20
+"""Numbers from here on mean infinity in files, as HiGHS, SCIP and CPLEX have it."""
+
 
 @dataclass
 class Contents:
@@ -26,6 +29,8 @@ class Contents:
     integer: set[int] = field(default_factory=set)
     semi: set[int] = field(default_factory=set)
     """Columns that are 0 or within their bounds."""
+    bounded_in: dict[int, int] = field(default_factory=dict)
+    """Line of each column's last bound."""
     rows: dict[str, int] = field(default_factory=dict)
     row_lower: list[float] = field(default_factory=list)
     row_upper: list[float] = field(default_factory=list)
@@ -50,6 +55,14 @@ class Contents:
         self.row_upper.append(upper)
         return len(self.row_lower) - 1
 
+    def check_bounds(self, place: FilePosition) -> None:
+        """Refuse a column without a value between its bounds, naming the line of the last."""
+        for name, column in self.columns.items():
+            low, high = self.lower[column], self.upper[column]
+            if low > high or low == math.inf or high == -math.inf:
+                place.line = self.bounded_in.get(column, place.line)
+                place.refuse(name, f"a column with a value: its bounds are {low:g} and {high:g}")
+
     def add_product(self, one: int, other: int, value: float) -> None:
         """Add ``value * x[one] * x[other]`` to the objective."""
         pair = min(one, other), max(one, other)
@@ -68,11 +81,16 @@ class FilePosition:
         raise InputError.of(f"{self.file}, line {self.line}", value, allowed)
 
     def number(self, word: str) -> float:
-        """A number, also an infinite one."""
+        """A number, also an infinite one: files have it as 1e20 or more."""
         try:
             value = float(word)
         except ValueError:
             self.refuse(word, "a number")
         if math.isnan(value):
             self.refuse(word, "a number")
-        return math.copysign(math.inf, value) if abs(value) >= 1e30 else value
+        return math.copysign(math.inf, value) if abs(value) >= _INFINITE else value
+
+    def finite(self, word: str) -> float:
+        """A number below what counts as infinite."""
+        value = self.number(word)
+        return value if math.isfinite(value) else self.refuse(word, "a finite number, below 1e20")

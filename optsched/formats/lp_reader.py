@@ -177,11 +177,12 @@ class _Reader:
 
     def _term(self, sign: float) -> tuple[float, int | None]:
         if self._peek().kind == "number" or _INFINITE.fullmatch(self._peek().text):
-            sign *= self._place.number(self._next().text)
+            word = self._next().text
+            if self._peek().text != "*" and self._peek().kind != "name":
+                return sign * self._place.number(word), None
+            sign *= self._place.finite(word)
             if self._peek().text == "*":
                 self._next()
-            elif self._peek().kind != "name":
-                return sign, None
         return sign, self._column()
 
     def _squares(self, sign: float) -> None:
@@ -265,6 +266,7 @@ class _Reader:
             value = self._number()
             sides.append((_FLIPPED[self._relation()], value))
         column, found = self._column(), self.found
+        found.bounded_in[column] = self._place.line
         if not sides and self._peek().text.lower() == "free":
             self._next()
             found.lower[column] = -math.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from optsched.errors import InputError
@@ -100,17 +100,14 @@ class _Reader:
                 low[row] = side - abs(width) if up else side
                 high[row] = side if up else side + abs(width)
             else:
-                low[row], high[row] = low[row] + side, high[row] + side
+                low[row] += side if low[row] > -math.inf else 0.0
+                high[row] += side if high[row] < math.inf else 0.0
         return found
 
     def _known(self, names: dict[str, int], name: str, what: str) -> int:
         if name not in names:
             self._place.refuse(name, f"a {what} named before")
         return names[name]
-
-    def _finite(self, word: str) -> float:
-        value = self._place.number(word)
-        return value if math.isfinite(value) else self._place.refuse(word, "a finite number")
 
     def _count(self, words: list[str], *allowed: int) -> None:
         if len(words) not in allowed:
@@ -152,7 +149,7 @@ class _Reader:
             if self._whole:
                 found.integer.add(column)
         for name, word in zip(words[1::2], words[2::2], strict=True):
-            row, value = self._known(self._rows, name, "row"), self._finite(word)
+            row, value = self._known(self._rows, name, "row"), self._place.finite(word)
             if row == _GOAL:
                 found.cost[column] = found.cost.get(column, 0.0) + value
             elif row >= 0 and (row, column) in found.entries:
@@ -160,23 +157,26 @@ class _Reader:
             elif row >= 0 and value:
                 found.entries[row, column] = value
 
-    def _pairs(self, words: list[str]) -> list[tuple[int, float]]:
+    def _pairs(self, words: list[str]) -> Iterator[tuple[int, str]]:
         """Rows and numbers, with or without the name of a set before them."""
         self._count(words, 2, 3, 4, 5)
         pairs = words[len(words) % 2 :]
-        return [
-            (self._known(self._rows, name, "row"), self._finite(word))
-            for name, word in zip(pairs[::2], pairs[1::2], strict=True)
-        ]
+        for name, word in zip(pairs[::2], pairs[1::2], strict=True):
+            yield self._known(self._rows, name, "row"), word
 
     def _rhs(self, words: list[str]) -> None:
-        for row, value in self._pairs(words):
+        for row, word in self._pairs(words):
             if row == _GOAL:
-                self._found.offset = -value
-            self._side[row] = value
+                self._found.offset = -self._place.finite(word)
+            elif row >= 0:
+                open_side = self._found.row_lower[row] + self._found.row_upper[row]
+                value = self._place.number(word)  # 1e20: no limit on a side that has one else
+                open_ = value == -open_side and math.isfinite(float(word))  # the word inf is none
+                self._side[row] = value if open_ else self._place.finite(word)
 
     def _range(self, words: list[str]) -> None:
-        self._ranges.update(self._pairs(words))
+        for row, word in self._pairs(words):
+            self._ranges[row] = self._place.number(word)
 
     def _bound(self, words: list[str]) -> None:
         self._count(words, 2, 3, 4)
@@ -192,6 +192,7 @@ class _Reader:
         if sort in ("UP", "UI") and value < 0 and column not in self._bounded:
             found.lower[column] = -math.inf
         self._bounded.add(column)
+        found.bounded_in[column] = self._place.line
         if sort in ("BV", "LI", "UI", "SI"):
             found.integer.add(column)
         if sort in ("FR", "MI", "LO", "LI", "FX", "BV"):
@@ -205,7 +206,7 @@ class _Reader:
         self._count(words, 3)
         one, other = (self._known(self._found.columns, name, "column") for name in words[:2])
         half = 0.5 if one == other else scale
-        self._found.add_product(one, other, half * self._finite(words[2]))
+        self._found.add_product(one, other, half * self._place.finite(words[2]))
 
     def _quadobj(self, words: list[str]) -> None:
         self._product(words, 1.0)  # one triangle of the matrix in x' Q x / 2
@@ -226,7 +227,7 @@ class _Reader:
         if not self._set:
             self._place.refuse(" ".join(words), "S1 or S2 and a name before the columns of a set")
         column = self._known(found.columns, words[-2], "column")
-        found.sets[self._set][1].append((self._finite(words[-1]), column))
+        found.sets[self._set][1].append((self._place.finite(words[-1]), column))
 
     def _guard(self, words: list[str]) -> None:
         self._count(words, 4)

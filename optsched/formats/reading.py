@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
 from collections.abc import Collection, Sequence
@@ -23,6 +22,7 @@ from optsched.formats.names import NAMED
 from optsched.model import Model
 from optsched.model.expression import Expression, Floats, Relation, Shape, Terms
 from optsched.model.labels import labels_of
+from optsched.text_files import text_file
 
 _READERS = {".mps": read_mps, ".qps": read_mps, ".lp": read_lp}
 _MOST_BLOCKS = 200
@@ -43,9 +43,12 @@ def read(path: str | Path) -> Model:
     ordered sets, and a quadratic objective: a convex one as a sum of squares, in one more variable
     ``squares``, another one only where each product has a bounded integer factor.
 
+    A number of 1e20 or more is infinite, as other readers have it: no bound, no side of a row.
+
     Raises:
         InputError: no such file, another ending, a line that cannot be read (naming the line, the
-            value and what is allowed), or an objective that a model cannot say.
+            value and what is allowed), a column whose bounds contradict each other, an objective
+            that a model cannot say, or more than 512 MiB once unpacked.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -68,11 +71,9 @@ def read(path: str | Path) -> Model:
         endings = ", ".join(_READERS)
         raise InputError.of("path", str(path), f"must end in {endings}, or in one of them and .gz")
     place = FilePosition(file.name)
-    try:
-        with gzip.open(file, "rt") if packed else file.open(encoding="utf-8") as lines:
-            contents = _READERS[ending](lines, place)
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
-        place.refuse("", "text in UTF-8" + ", compressed by gzip" * packed)
+    with text_file(file) as lines:
+        contents = _READERS[ending](lines, place)
+    contents.check_bounds(place)
     try:
         return _model(file.name.split(".")[0], contents)
     except ModelError as error:

@@ -253,6 +253,9 @@ class Model(ModelBase):
     def write(self, path: str | Path, *, native: bool = False) -> dict[str, str]:
         """Write an MPS or LP file; see :func:`optsched.formats.write`.
 
+        In an MPS file what is to be maximised is the negative to be minimised: it comes back as a
+        minimisation. An LP file keeps the sense.
+
         Args:
             path: ends in ".mps" or ".lp".
             native: say indicators, special ordered sets and semi-continuous variables as such,

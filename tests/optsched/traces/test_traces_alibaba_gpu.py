@@ -1,5 +1,6 @@
 """Alibaba's trace of GPUs: jobs, what is left out, and the real files."""
 
+import bz2
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,39 @@ def test_a_list_of_pods_without_times_holds_no_jobs(tmp_path: Path) -> None:
     file.write_text("name,num_gpu\na,1\n")
     with pytest.raises(InputError, match="creation_time"):
         load_jobs(file)
+
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("a,64000,262144,2,P100,more\n", r"line 2 = \['more'\]: .*6 values in 5 columns"),
+        ("a,64000,262144,2,P100,\nb,32000,131072,0,,\n", r"line 2 = \[''\]: .*6 values in 5"),
+        ("a,64000,262144,2,P100\n\nb,32000\n", r"line 4, memory_mib = '\(missing\)'"),
+        ("a,64000,262144,2\n", r"line 2, model = '\(missing\)'"),
+        ("a,64000,262144,2,P100\n\n\nb,much,131072,0,\n", r"line 5, cpu_milli = 'much'"),
+        ("a,64000,262144,1e300,P100\n", r"line 2, gpu = '1e300'"),
+        ('a,64000,262144,2,"P100\n', "cannot be read as CSV"),
+    ],
+)
+def test_a_row_that_does_not_fit_its_header_is_refused_with_its_line(tmp_path, rows, said):
+    (tmp_path / "nodes.csv").write_text(NODES + rows)
+    with pytest.raises(InputError, match=said):
+        load_nodes(tmp_path / "nodes.csv")
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path):
+    (tmp_path / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,gpu\na,64000,262144,2,3\n")
+    with pytest.raises(InputError, match="header = 'gpu'"):
+        load_nodes(tmp_path / "nodes.csv")
+
+
+def test_a_comma_at_the_end_of_every_line_and_blank_lines_change_nothing(tmp_path):
+    file = tmp_path / "pods.csv.bz2"
+    header = "name,num_gpu,creation_time,scheduled_time,deletion_time,\n"
+    file.write_bytes(bz2.compress((header + "\nlate,2,300,310,370,\n\nearly,1,0,0,9,\n").encode()))
+    jobs = load_jobs(file)
+    assert jobs.gpus.tolist() == [1, 2]
+    assert jobs.dropped == {"blank line": 2}

@@ -248,3 +248,17 @@ def test_the_real_cluster_has_552_machines_with_2490_gpus(shared_data: Path) -> 
     assert machines.gpus.sum() == 2_490
     revised = load_machines(shared_data / "philly" / "revised_machine_list.csv.gz")
     assert (len(revised), revised.gpus.sum()) == (552, 3_205)
+
+
+@pytest.mark.parametrize("row", ["2017-10-07 01:00:00,5,1,5,", "2017-10-07 01:00:00,5,1,5"])
+def test_a_row_without_its_cluster_is_dropped_and_counted(tmp_path, row) -> None:
+    rows = f"2017-10-07 01:00:00,5,1,5,a\n{row}\n"
+    jobs = load_jobs(write(tmp_path / "jobs.csv", HEADER + rows))
+    assert jobs.cluster.tolist() == ["a"]
+    assert jobs.dropped == {"no cluster": 1}
+
+
+def test_a_job_of_the_log_without_its_cluster_is_dropped_and_counted(tmp_path) -> None:
+    nowhere = {**DOCUMENTED, "vc": ""}
+    jobs = load_jobs(write(tmp_path / "log", json.dumps([DOCUMENTED, nowhere])))
+    assert (len(jobs), jobs.dropped) == (1, {"no cluster": 1})
