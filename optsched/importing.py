@@ -15,14 +15,15 @@ from optsched.declared import Declared
 from optsched.document import parse
 from optsched.errors import FieldProblem, InputError
 from optsched.fields import Field, fields_of
+from optsched.text_files import table_rows, text_file
 
 I = TypeVar("I", bound=Declared)  # noqa: E741
 
 COUNT = "count"
 """Column of a table, or key of an entry, that stands for so many equal entries."""
 
-LONGEST = 1_000_000
-"""Most entries of a list."""
+LONGEST = 100_000
+"""Most entries of a list, those that counts stand for among them: what a file holds one by one."""
 
 _SOURCE = re.compile(r"(?P<column>.+?)(?:\s*(?P<sign>[*/])\s*(?P<factor>[0-9.eE+-]+))?")
 
@@ -79,16 +80,14 @@ def read_table(path: str | Path) -> pd.DataFrame:
     """A CSV file; words such as "None" stay words, an empty cell is nothing.
 
     Raises:
-        InputError: it cannot be read, or is no table.
+        InputError: it cannot be read, or a row has not one value per column; it names the line.
     """
+    for _ in table_rows(path):  # pandas moves the cells of a row that has too many
+        pass
     try:
-        return pd.read_csv(path, keep_default_na=False, na_values=[""], skipinitialspace=True)
-    except pd.errors.EmptyDataError:
-        allowed = "a line of column names, then a line per entry: it is empty"
-        raise InputError.of("file", str(path), allowed) from None
-    except OSError as error:
-        raise InputError.of("file", str(path), f"cannot be read ({error.strerror})") from None
-    except (UnicodeDecodeError, pd.errors.ParserError) as error:
+        with text_file(path) as text:
+            return pd.read_csv(text, keep_default_na=False, na_values=[""], skipinitialspace=True)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InputError.of("file", str(path), f"cannot be read as CSV ({error})") from None
 
 
@@ -162,9 +161,9 @@ def _listed(
         return entries
     found: list[dict[str, Any]] = []
     for index, entry in enumerate(entries):
-        times = entry.get(COUNT, 1)
-        if not isinstance(times, int) or isinstance(times, bool) or not 0 <= times <= LONGEST:
-            allowed = f"an integer >= 0 and <= {LONGEST}"
+        times, left = entry.get(COUNT, 1), LONGEST - len(found)
+        if not isinstance(times, int) or isinstance(times, bool) or not 0 <= times <= left:
+            allowed = f"an integer >= 0 and <= {left}: a list has at most {LONGEST} entries"
             raise InputError.of(f"{name}[{index}].{COUNT}", times, allowed)
         found += [{key: one for key, one in entry.items() if key != COUNT}] * times
     return found

@@ -94,7 +94,8 @@ def table_rows(
             allowed = f"cannot be read as CSV ({error} in line {rows.line_num})"
             raise InputError.of("file", str(path), allowed) from None
     if not header:
-        raise InputError.of("file", str(path), "cannot be read as CSV (it is empty)")
+        allowed = "a line of column names, then a line per entry: cannot be read, it is empty"
+        raise InputError.of("file", str(path), allowed)
 
 
 def _refuse_twice(path: str | Path, header: list[str]) -> None:

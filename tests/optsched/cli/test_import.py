@@ -1,5 +1,7 @@
 """A table of one's own becomes an instance by the fields its problem declares."""
 
+import time
+
 import pandas as pd
 import pytest
 
@@ -146,3 +148,31 @@ def test_a_packing_file_is_taken_where_an_instance_is(cli, tmp_path):
     assert done.exit_code == 0, done.stderr
     assert '"objective": 2' in done.stdout
     assert cli("run", "aerialedge.first_fit", file).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("\n", ",\n", "line 2"),
+        (",2,3\n", ",2,3,4\n", "values in"),
+        (",2,3\n", ",2\n", "(missing)"),
+    ],
+)
+def test_a_row_that_does_not_fit_the_header_is_named_by_its_line(cli, files, old, new, said):
+    table = files / "jobs.csv"
+    header, rows = table.read_text().split("\n", 1)
+    changed = rows.replace(old, new)
+    assert changed != rows
+    table.write_text(header + "\n" + changed)
+    done = imported(cli, files, "--edge-servers", 1, "--workers", '[{"server": 0}]')
+    assert done.exit_code == 2
+    assert "line " in done.stderr
+    assert said in done.stderr.replace("\n", " ")
+
+
+def test_counts_of_more_entries_than_a_list_holds_are_refused_before_anything_is_built():
+    table = pd.read_csv(pd.io.common.StringIO(JOBS)).assign(count=[60_000, 40_001])
+    started = time.process_time()
+    with pytest.raises(InputError, match=r"jobs\[1\].count = 40001: .*<= 40000.*100000 entries"):
+        problem("preemptive").instance_from(table, COLUMNS, edge_servers=1, workers=1)
+    assert time.process_time() - started < 1
