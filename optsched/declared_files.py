@@ -83,10 +83,10 @@ def _model(
         if key == plain:
             content[key] = (model, ...)
         elif groups[at].at_least < 0:
-            content[plain] = (tuple[model, ...], ())
+            content[plain] = (tuple[model, ...], ())  # type: ignore[valid-type]
         else:
             least = groups[at].at_least or None
-            content[plain] = (tuple[model, ...], pydantic.Field(min_length=least))
+            content[plain] = (tuple[model, ...], pydantic.Field(min_length=least))  # type: ignore[valid-type]
     rule = groups[path.removesuffix(".")].rule if path else None
     checks = {"rule": pydantic.model_validator(mode="after")(rule)} if rule else {}
     return pydantic.create_model(
