@@ -91,22 +91,16 @@ def refuse_options(
             raise UnsupportedError(f"{solver} does not honour the option {name}{hint}")
 
 
-def second_look_seconds(first: float, left: float = math.inf) -> float:
-    """How long a claim of infeasibility is looked at again, without presolve.
+def second_look(again: SolverResult) -> SolverResult:
+    """What a claim of infeasibility comes to after a second look: what that look says.
 
-    Args:
-        first: seconds that the claim took.
-        left: seconds until the time limit.
+    The second look has the time that is left of the user's limit, and all time without a limit. A
+    look that does not end decides nothing.
     """
-    return max(1e-3, min(left, 0.5 + 10.0 * first))
-
-
-def witnessed(claim: SolverResult, again: SolverResult) -> SolverResult:
-    """What a claim of infeasibility comes to after a second look."""
     if again.x is not None or again.status not in (Status.NO_SOLUTION, Status.ERROR):
         return again
-    said = "infeasible with presolve; a second look without it did not end in time"
-    return replace(claim, message=said)
+    said = "first called infeasible; a second look with other settings did not decide"
+    return replace(again, message="; ".join(filter(None, (said, again.message))))
 
 
 def contradiction(compiled: MatrixForm) -> SolverResult | None:

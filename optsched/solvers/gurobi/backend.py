@@ -27,8 +27,7 @@ from optsched.solvers.listening import run
 from optsched.solvers.numbers import (
     contradiction,
     refuse_numbers,
-    second_look_seconds,
-    witnessed,
+    second_look,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Progress, Status
@@ -81,9 +80,7 @@ class Gurobi:
             session = _Session(environment, compiled, options)
             result = session.solve(start)
             if result.status is Status.INFEASIBLE:
-                seconds = second_look_seconds(session.spent)
-                again = session.solve(None, Presolve=0, TimeLimit=seconds)
-                result = witnessed(result, again)
+                result = second_look(session.solve(None, Presolve=0))
             if result.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
                 return _told_apart(result, session.solve(None, costs=False))
             return result
@@ -153,8 +150,7 @@ class _Session:
         built = _build(self.environment, self.compiled, costs)
         model = built.model
         if self.options.time_limit is not None:
-            left = max(self.options.time_limit - self.spent, 1e-3)
-            parameters["TimeLimit"] = min(left, parameters.get("TimeLimit", left))
+            parameters["TimeLimit"] = max(self.options.time_limit - self.spent, 1e-3)
         for key, value in parameters.items():
             model.setParam(key, value)
         if start is not None and self.compiled.has_integers:

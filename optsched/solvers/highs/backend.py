@@ -22,8 +22,7 @@ from optsched.solvers.numbers import (
     costs_far_apart,
     mixes_types,
     refuse_numbers,
-    second_look_seconds,
-    witnessed,
+    second_look,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Progress, Status
@@ -83,8 +82,7 @@ class Highs:
             finer = {"mip_feasibility_tolerance": _FINER, **options.extra}
             return _without_presolve(compiled, replace(options, extra=finer), left)
         if result.status is Status.INFEASIBLE:
-            seconds = second_look_seconds(spent, left)
-            return witnessed(result, _without_presolve(compiled, options, seconds))
+            return second_look(_without_presolve(compiled, options, left))
         return result
 
 

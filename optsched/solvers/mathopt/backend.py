@@ -23,8 +23,7 @@ from optsched.solvers.numbers import (
     contradiction,
     refuse_numbers,
     refuse_options,
-    second_look_seconds,
-    witnessed,
+    second_look,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -166,15 +165,8 @@ class _Session:
             self.parameters.gscip.real_params["numerics/feastol"] = SCIP_DEFAULT
         else:
             return result
-        infeasible = result.status is Status.INFEASIBLE
-        return self._witnessed(result) if infeasible else self.solve(None)
-
-    def _witnessed(self, result: SolverResult) -> SolverResult:
-        seconds = second_look_seconds(time.perf_counter() - self.began)
-        self.parameters.time_limit.FromNanoseconds(int(seconds * 1e9))
-        again = witnessed(result, self.solve(None))
-        self.parameters.ClearField("time_limit")
-        return again
+        again = self.solve(None)
+        return second_look(again) if result.status is Status.INFEASIBLE else again
 
     def _run(self, proto: Any, start: Floats | None) -> tuple[Any, bool]:
         """The SolveResultProto, or None, and whether the solve was stopped from outside."""

@@ -21,10 +21,9 @@ from optsched.solvers.numbers import (
     mixes_types,
     refuse_numbers,
     refuse_options,
-    second_look_seconds,
+    second_look,
     with_constant,
     without_constant,
-    witnessed,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
@@ -88,9 +87,7 @@ class Scipy:
         if result.status is Status.ERROR:  # presolve has been seen to end in one
             result = session.solve(sign * compiled.cost, presolve=mixes_types(compiled))
         elif result.status is Status.INFEASIBLE:  # and to call feasible models infeasible
-            seconds = second_look_seconds(session.spent)
-            again = session.solve(sign * compiled.cost, presolve=False, time_limit=seconds)
-            result = witnessed(result, again)
+            result = second_look(session.solve(sign * compiled.cost, presolve=False))
         if result.status not in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
             return result
         again = session.solve(0.0 * compiled.cost)
@@ -120,8 +117,7 @@ class _Session:
         if mixes_types(self.compiled):
             options.setdefault("presolve", False)
         if self.options.time_limit is not None:
-            left = self.options.time_limit - self.spent
-            options["time_limit"] = max(1e-3, min(left, options.get("time_limit", left)))
+            options["time_limit"] = max(1e-3, self.options.time_limit - self.spent)
         mixed = self.compiled.has_integers
         call = self._milp if mixed else self._linprog
         heard = run(lambda: call(cost, options), None, None)

@@ -6,6 +6,8 @@ import pytest
 from optsched import Model, explain, solve
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.highs import backend as highs
+from optsched.solvers.mathopt import backend as mathopt
+from optsched.solvers.mathopt.call import call as mathopt_call
 from optsched.solvers.registry import available
 from optsched.solvers.solution import Limit, Status
 
@@ -126,13 +128,52 @@ def test_no_whole_number_between_bounds_is_infeasible(solver):
     assert solve(m, solver).status is Status.INFEASIBLE
 
 
-def test_where_the_second_look_does_not_end_in_time_infeasible_says_so(monkeypatch):
-    cut = SolverResult(Status.NO_SOLUTION, limit=Limit.TIME)
-    monkeypatch.setattr(highs, "_without_presolve", lambda *_: cut)
+def called_infeasible(monkeypatch, second: SolverResult, **options):
+    """What is made of HiGHS's "infeasible" and of what a second look says."""
+    limits = []
+
+    def again(_form, _options, seconds):
+        limits.append(seconds)
+        return second
+
+    monkeypatch.setattr(highs, "_without_presolve", again)
     m = Model()
     x = m.integer("x", 2, upper=3)
     m.add("first", x.sum() >= 4)
     m.add("second", x @ [1, 1] <= 3)
-    solution = solve(m, "highs")
-    assert solution.status is Status.INFEASIBLE
-    assert "a second look without it did not end in time" in solution.message
+    return solve(m, "highs", **options), limits
+
+
+@pytest.mark.parametrize("status", [Status.NO_SOLUTION, Status.ERROR])
+def test_a_second_look_that_does_not_end_decides_nothing(monkeypatch, status):
+    solution, _ = called_infeasible(monkeypatch, SolverResult(status, message="gave up"))
+    assert solution.status is status
+    assert "a second look with other settings did not decide; gave up" in solution.message
+
+
+def test_a_second_look_has_the_time_the_user_left_and_no_other_limit(monkeypatch):
+    second = SolverResult(Status.INFEASIBLE)
+    solution, limits = called_infeasible(monkeypatch, second)
+    assert (solution.status, limits) == (Status.INFEASIBLE, [INF])
+    _, limits = called_infeasible(monkeypatch, second, time_limit=50.0)
+    assert limits == [pytest.approx(50.0, abs=5.0)]
+
+
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_scip_looks_again_under_the_users_limit_alone(monkeypatch, limit):
+    from ortools.math_opt import result_pb2
+
+    infeasible, limits = result_pb2.SolveResultProto(), []
+    infeasible.termination.reason = result_pb2.TERMINATION_REASON_INFEASIBLE
+
+    def call(code, proto, parameters, *others):
+        limits.append(parameters.HasField("time_limit"))
+        first = len(limits) == 1
+        return infeasible if first else mathopt_call(code, proto, parameters, *others)
+
+    monkeypatch.setattr(mathopt, "call", call)
+    m = Model()
+    m.minimize(m.integer("x", lower=1, upper=3))
+    solution = solve(m, "scip", time_limit=limit)
+    assert (solution.status, solution.objective) == (Status.OPTIMAL, 1.0)
+    assert limits == [limit is not None] * 2
