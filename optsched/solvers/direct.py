@@ -19,9 +19,10 @@ from optsched.model.labels import numbers
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, Solver, SolverResult
 from optsched.solvers.digits import in_digits, large_in_digits
-from optsched.solvers.dual_bound import claimed_bound
+from optsched.solvers.dual_bound import claimed_bound, dual_bound
 from optsched.solvers.numbers import largest_switch
 from optsched.solvers.options import Options
+from optsched.solvers.refuting import unless_refuted
 from optsched.solvers.registry import installed
 from optsched.solvers.row_scaling import with_scaled_rows
 from optsched.solvers.scaling import with_whole_bounds
@@ -88,6 +89,7 @@ def solve_form(
             given = large_in_digits(given)
     told = (compiled, original, engine.name, version, began)
     result = answer(engine, given, _left(options, began), start)
+    result = unless_refuted(result, original, start)
     if options.on_progress is not None:  # what follows may be of a part of the model
         options = replace(options, on_progress=None)
     if result.limit is not None and result.status is Status.NO_SOLUTION:
@@ -380,11 +382,15 @@ def _proven(compiled: MatrixForm, result: SolverResult, objective: float | None)
     if result.status is not Status.OPTIMAL or result.row_duals is None or objective is None:
         return result
     bound = claimed_bound(compiled, result.row_duals)
+    if math.isinf(bound):  # rows may bound the column that its own bounds do not
+        proven = dual_bound(compiled, result.row_duals, objective)
+        bound = bound if proven is None else proven
     over = (bound - objective) if compiled.maximise else (objective - bound)
-    if math.isinf(bound) or over <= AGREEMENT * max(1.0, abs(objective)):
+    if over <= AGREEMENT * max(1.0, abs(objective)):
         return result
     said = f"the duals returned prove no more than a bound of {bound:g}"
-    return replace(result, status=Status.FEASIBLE, bound=bound, limit=Limit.GAP, message=said)
+    unproven = replace(result, status=Status.FEASIBLE, limit=Limit.GAP, message=said)
+    return replace(unproven, bound=bound if math.isfinite(bound) else None)
 
 
 def _checked(compiled: MatrixForm, result: SolverResult) -> tuple[SolverResult, float | None]:

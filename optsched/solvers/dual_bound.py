@@ -20,6 +20,7 @@ _UNIT = float(np.finfo(np.float64).eps)
 _PASSES = 4  # of deriving missing bounds from the rows
 _LOOSE = 1e-9  # relative; derived bounds are loosened by far more than rounding costs
 _NOISE = 1e-12  # relative; claimed reduced costs up to here are rounding
+_ENDLESS = 1e-6  # the same of columns without end, of which a solver's tolerance lets through more
 
 
 def dual_bound(compiled: MatrixForm, duals: Floats, value: float) -> float | None:
@@ -81,8 +82,9 @@ def claimed_bound(compiled: MatrixForm, duals: Floats) -> float:
     priced = matrix.data * np.repeat(y, np.diff(matrix.indptr))
     reduced = cost - np.bincount(matrix.indices, priced, len(cost))
     size = np.bincount(matrix.indices, np.abs(priced), len(cost))
-    counted = np.abs(reduced) > _NOISE * (np.abs(cost) + size)
     at = np.where(reduced > 0, compiled.lower, compiled.upper)
+    noise = np.where(np.isfinite(at), _NOISE, _ENDLESS)
+    counted = np.abs(reduced) > noise * (np.abs(cost) + size)
     return sign * float(y @ side + reduced[counted] @ at[counted]) + compiled.offset
 
 

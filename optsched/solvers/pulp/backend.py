@@ -182,8 +182,11 @@ class _Session:
             left = options.time_limit - (time.perf_counter() - self.began)
             arguments["timeLimit"] = max(left, 0.01)
         if self.solver in ("PULP_CBC_CMD", "COIN_CMD"):
-            # it would look for nothing less than 1e-5 better; preprocessing loses optima
-            arguments["options"] = ["increment 0", "preprocess off"]
+            # it would look for nothing less than 1e-5 better; the others lose optima and points
+            arguments["options"] = [
+                "increment 0", "preprocess off", "heuristics off",
+                "primalTolerance 1e-9", "integerTolerance 1e-9",
+            ]  # fmt: skip
         try:
             return pulp.getSolver(self.solver, **{**arguments, **options.extra})
         except TypeError as failure:

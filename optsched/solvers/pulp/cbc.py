@@ -6,6 +6,7 @@ from CBC's solution file and log, the values from its binary solution, the bound
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -29,14 +30,15 @@ from optsched.formats.names import Names
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
+from optsched.solvers.dual_bound import claimed_bound
 from optsched.solvers.listening import Heard, run
 from optsched.solvers.numbers import (
     contradiction,
     gap_needs_constant,
     has_endless_column,
-    largest_switch,
     may_be_unbounded,
     refuse_numbers,
+    second_look,
     with_constant,
     without_constant,
 )
@@ -45,13 +47,20 @@ from optsched.solvers.solution import Limit, Status
 
 _PATIENCE = 5.0  # seconds CBC has to end after Ctrl-C before it is killed
 _TOLERANCE = 1e-9  # its default of 1e-7 is on rows it has scaled, where it may hide 1e-6 and more
-_SWITCH = 1e4  # with the default of 1e-6 for whole numbers, larger constants lose optima (2.10.3)
+_HIDDEN = 0.5  # a row of whole numbers is broken by 1; a tolerance must let through less
 _PRINTED = 6e-4  # the log's "Lower bound" is rounded to three digits behind the point
 _NEAR = 0.9  # a claim of infeasibility this near to the time limit is not believed
 
 
 class Cbc:
     """CBC: linear and mixed-integer linear models, LP duals; the binary that PuLP bundles.
+
+    It can be trusted with an optimum, and with infeasibility said twice: it has been seen (2.10.3)
+    to call feasible models infeasible, so that every such claim is asked for again with other
+    settings. It is not trusted where an integer column has a coefficient of 5e8 or more: its
+    tolerance of 1e-9 on whole numbers then hides half a unit. There an optimum is "feasible", and
+    "infeasible" an error. An optimum of a linear program whose own duals bound nothing is asked
+    for again, too.
 
     ``options.extra`` holds its command-line parameters, such as ``{"cuts": "off"}``. Its
     preprocessing and heuristics of integer models, which lose optima, are off unless
@@ -85,19 +94,58 @@ class Cbc:
         result = (
             SolverResult(Status.INFEASIBLE_OR_UNBOUNDED)
             if has_endless_column(compiled, cost)
-            else _Run(compiled, cost, options, deadline).solve(start)
+            else _asked(compiled, cost, options, deadline, start)
         )
         doubtful = result.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED) or (
             result.status is Status.INFEASIBLE and may_be_unbounded(compiled)
         )
         if not doubtful:
             return result
-        again = _Run(compiled, 0.0 * compiled.cost, options, deadline).solve(None)
+        again = _asked(compiled, 0.0 * compiled.cost, options, deadline, None)
         if again.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED):
             return replace(result, status=Status.INFEASIBLE)  # nothing is unbounded without costs
         if again.x is None:
             return SolverResult(Status.INFEASIBLE_OR_UNBOUNDED) if not again.limit else again
         return replace(result, status=Status.UNBOUNDED)
+
+
+def _asked(
+    compiled: MatrixForm,
+    cost: Floats,
+    options: Options,
+    deadline: float | None,
+    start: Floats | None,
+) -> SolverResult:
+    """What CBC says, with other settings where its first word may be false."""
+    result = _Run(compiled, cost, options, deadline).solve(start)
+    if result.status is Status.INFEASIBLE:
+        result = second_look(_Run(compiled, cost, options, deadline, again=True).solve(start))
+    elif result.status is Status.ERROR or _bounds_nothing(compiled, cost, result):
+        result = _Run(compiled, cost, options, deadline, again=True).solve(start)
+    return _trusted(compiled, result)
+
+
+def _bounds_nothing(compiled: MatrixForm, cost: Floats, result: SolverResult) -> bool:
+    """Whether duals come with an optimum that leave a column without end a reduced cost."""
+    if result.row_duals is None:
+        return False
+    sign = -1.0 if compiled.maximise else 1.0
+    minimised = replace(compiled, cost=cost, maximise=False)
+    return math.isinf(claimed_bound(minimised, sign * result.row_duals))
+
+
+def _trusted(compiled: MatrixForm, result: SolverResult) -> SolverResult:
+    """The answer without the proofs that CBC's tolerance on whole numbers is too coarse for."""
+    matrix = compiled.rows.matrix
+    largest = np.abs(matrix.data[compiled.integer[matrix.indices]]).max(initial=0.0)
+    if largest * _TOLERANCE < _HIDDEN:
+        return result
+    said = f"no proof: CBC's tolerance on whole numbers is too coarse for a factor of {largest:g}"
+    if result.status is Status.OPTIMAL:
+        return replace(result, status=Status.FEASIBLE, bound=None, limit=Limit.GAP, message=said)
+    if result.status is Status.INFEASIBLE:
+        return SolverResult(Status.ERROR, message=f"called infeasible; {said}")
+    return replace(result, bound=None)
 
 
 @lru_cache(maxsize=1)
@@ -221,12 +269,19 @@ class _Run:
     """One run of the program, minimising ``cost``."""
 
     def __init__(
-        self, compiled: MatrixForm, cost: Floats, options: Options, deadline: float | None
+        self,
+        compiled: MatrixForm,
+        cost: Floats,
+        options: Options,
+        deadline: float | None,
+        *,
+        again: bool = False,
     ) -> None:
         self.compiled = compiled
         self.cost = cost
         self.options = options
         self.deadline = deadline
+        self.again = again
         self.integer = compiled.has_integers
 
     def solve(self, start: Floats | None) -> SolverResult:
@@ -273,17 +328,21 @@ class _Run:
         if self.deadline is not None:
             left = max(self.deadline - time.perf_counter(), 0.01)
             command += ["-seconds", repr(left), "-timeMode", "elapsed"]
-        command += ["-primalTolerance", repr(_TOLERANCE)]
+        if not self.again:
+            command += ["-primalTolerance", repr(_TOLERANCE)]
+        elif not self.integer:  # its presolve has been seen to call unbounded programs optimal
+            command += ["-presolve", "off", "-scaling", "off"]
         extra = options.extra
         if self.integer:
-            # both have been seen (2.10.3) to lose optima
-            command += ["-preprocess", "off", "-heuristics", "off"]
+            # off: both have been seen (2.10.3) to lose optima and to crash
+            switch = "on" if self.again else "off"
+            command += ["-preprocess", switch, "-heuristics", switch]
+            # its default of 1e-6 loses optima, and points, behind coefficients from 1e4 on
+            command += ["-integerTolerance", repr(_TOLERANCE)]
             # its default passes over what is less than 1e-5 better; said last, it undoes the gaps
             first = {k: v for k, v in extra.items() if k.lower().startswith("inc")}
             extra = {k: v for k, v in extra.items() if k not in first}
             command += ["-increment", "0", *_arguments(first)]
-            if largest_switch(self.compiled) >= _SWITCH:
-                command += ["-integerTolerance", repr(_TOLERANCE)]
             command += ["-ratioGap", repr(options.gap), "-allowableGap", repr(options.absolute_gap)]
         if options.threads > 1:
             command += ["-threads", str(options.threads)]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solver_models import interrupted, knapsack, market_split, unbounded, with_time_for_a_point
 
-from optsched import InputError, Model, UnsupportedError, solve
+from optsched import InputError, Model, UnsupportedError, explain, solve
 from optsched.solvers.pulp.cbc import _mps
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Status
@@ -193,6 +193,88 @@ def test_an_mps_file_states_every_bound_and_side():
     for line in stated.split(";"):
         assert line.strip() in lines
     assert not any("R0" in line for line in lines)
+
+
+# what CBC calls infeasible, and optimal
+
+
+def ordered() -> Model:
+    """Two whole numbers, the second the greater: a = 1, b = 2 and f = 1 is a point."""
+    m = Model()
+    large = 1e8
+    a, b = (m.integer(name, lower=1, upper=8) for name in "ab")
+    f = m.binary("f")
+    m.add("on", b - a - large * f >= 1 - large)
+    m.add("off", b - a - large * f <= 0)
+    m.add("after", b - a >= 1)
+    m.minimize(b)
+    return m
+
+
+def filled() -> Model:
+    """As much as fits, nothing being allowed."""
+    m = Model()
+    size = np.array([52586982.0, 56063946, 77965075, 95541732])
+    k = m.integer("k", 4, upper=4)
+    m.add("room", k @ size <= 694027227)
+    m.maximize(k @ size)
+    return m
+
+
+@pytest.mark.parametrize(("model", "optimum"), [(ordered(), 2), (filled(), 694020019)])
+def test_what_has_a_point_is_not_called_infeasible(model, optimum):
+    solution = solve(model, "cbc")
+    assert (solution.status, solution.objective) == (Status.OPTIMAL, optimum)
+
+
+def test_there_is_no_conflict_in_a_feasible_model():
+    assert explain(ordered(), "cbc").status == "feasible"
+
+
+def sequenced(seed: int, large: float) -> Model:
+    """Whole times of jobs on one machine, the order of each pair chosen behind a constant."""
+    rng = np.random.default_rng(seed)
+    m = Model()
+    start, length = m.integer("start", 3, upper=9), rng.integers(1, 4, 3)
+    first = m.binary("first", (3, 3))
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        m.add(f"{i} before {j}", start[j] - start[i] - large * first[i, j] >= length[i] - large)
+        m.add(f"{j} before {i}", start[i] - start[j] + large * first[i, j] >= length[j])
+    m.minimize(start @ rng.integers(1, 5, 3))
+    return m
+
+
+@pytest.mark.parametrize("large", [1e3, 1e6, 1e8])
+def test_large_constants_among_whole_numbers_lose_neither_points_nor_optima(large):
+    for seed in range(6):
+        found, true = solve(sequenced(seed, large), "cbc"), solve(sequenced(seed, 12.0), "cpsat")
+        assert (found.status, found.objective) == (Status.OPTIMAL, true.objective)
+
+
+@pytest.mark.parametrize(("factor", "status"), [(4.9e8, Status.OPTIMAL), (5e8, Status.FEASIBLE)])
+def test_a_factor_that_the_tolerance_hides_half_a_unit_of_proves_nothing(factor, status):
+    m = Model()
+    k = m.integer("k", upper=4)
+    m.add("room", factor * k <= 2.5 * factor)
+    m.maximize(k)
+    solution = solve(m, "cbc")
+    assert (solution.status, solution.objective) == (status, 2.0)
+    m.add("more", k >= 3)
+    impossible = Status.INFEASIBLE if status is Status.OPTIMAL else Status.ERROR
+    assert solve(m, "cbc").status is impossible
+
+
+def test_an_unbounded_program_is_not_called_optimal():
+    # with its presolve it is, at 2.2
+    m = Model()
+    x = m.continuous("x", 4, lower=[-INF, -2, -INF, 0], upper=[INF, 2, INF, INF])
+    m.add("first", x[1] <= 20)
+    m.add("second", x @ [-1, 0, -2, -1] <= 10)
+    m.add("third", 7 * x[3] <= 17)
+    m.add("fourth", x @ [4, 5, -1, 0] <= 17)
+    m.add("same", x @ [3, 6, 5, 5] == -1)
+    m.maximize(x @ [-8, 0, 1, -5])
+    assert solve(m, "cbc").status is Status.UNBOUNDED
 
 
 # options

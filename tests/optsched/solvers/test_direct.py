@@ -136,12 +136,35 @@ def test_duals_that_miss_the_value_by_the_tolerance_itself_are_forgiven():
     assert solve_directly(m, Scripted(raw), Options()).status is Status.OPTIMAL
 
 
-def test_duals_that_claim_no_bound_refute_nothing():
+def with_a_dual(dual: float):
+    """What is made of the optimum 1 of ``x - y >= 1`` and a multiplier, which should be 1."""
     m = Model()
-    x = m.continuous("x")
+    x = m.continuous("x", 2, lower=-np.inf)
+    m.minimize(x[0] - x[1])
+    m.add("apart", x[0] - x[1] >= 1)
+    point, duals = np.array([1.0, 0.0]), np.array([dual])
+    raw = SolverResult(Status.OPTIMAL, point, 1.0, row_duals=duals)
+    return solve_directly(m, Scripted(raw), Options())
+
+
+@pytest.mark.parametrize("dual", [0.0, 0.5, 2.0])
+def test_duals_that_leave_a_free_column_a_reduced_cost_prove_no_optimum(dual):
+    solution = with_a_dual(dual)
+    assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.GAP)
+    assert (solution.objective, solution.bound) == (1.0, None)
+
+
+@pytest.mark.parametrize(("off", "status"), [(1.9e-6, Status.OPTIMAL), (2.1e-6, Status.FEASIBLE)])
+def test_a_reduced_cost_of_a_free_column_within_a_millionth_is_rounding(off, status):
+    assert with_a_dual(1 + off).status is status
+
+
+def test_a_row_may_bound_the_column_that_its_own_bounds_do_not():
+    m = Model()
+    x = m.continuous("x", lower=-np.inf)
     m.minimize(x)
     m.add("row", x >= 1)
-    raw = SolverResult(Status.OPTIMAL, np.array([1.0]), 1.0, row_duals=np.array([2.0]))
+    raw = SolverResult(Status.OPTIMAL, np.array([1.0]), 1.0, row_duals=np.array([0.0]))
     assert solve_directly(m, Scripted(raw), Options()).status is Status.OPTIMAL
 
 

@@ -295,8 +295,15 @@ def test_a_price_that_no_bound_pays_for_claims_nothing():
 
 
 def test_prices_up_to_a_trillionth_of_their_parts_are_rounding():
-    for off, expected in ((0.99, 1.0), (1.01, -INF)):
+    for off, upper, expected in ((0.99, 1e13, 1.0), (1.01, 1e13, 1 - 1.01 * 20)):
         dual = 1 + off * 2e-12  # of the cost and of what the row takes off it
-        assert claim(1.0, dual) == pytest.approx(expected, rel=1e-9)
-        assert claim(1000.0, 1000 * dual) == pytest.approx(1000 * expected, rel=1e-9)
+        assert claim(1.0, dual, upper=upper) == pytest.approx(expected, rel=1e-3)
+        assert claim(1e3, 1e3 * dual, upper=upper) == pytest.approx(1e3 * expected, rel=1e-3)
+
+
+def test_prices_of_columns_without_end_are_rounding_up_to_a_millionth_of_their_parts():
+    for off, expected in ((0.99, 1.0), (1.01, -INF)):
+        dual = 1 + off * 2e-6
+        assert claim(1.0, dual) == pytest.approx(expected, rel=1e-5)
+        assert claim(1000.0, 1000 * dual) == pytest.approx(1000 * expected, rel=1e-5)
     assert claim(0.0, 0.0, lower=-INF) == 0.0

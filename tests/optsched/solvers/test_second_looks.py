@@ -106,6 +106,37 @@ def test_a_point_that_a_limit_left_is_kept_beside_a_start():
     assert solution.objective == 8.0
 
 
+# claims of infeasibility, and points that are known
+
+
+def called_infeasible(least: float, off: float = 0.0, **options):
+    m = Model()
+    x = m.continuous("x", 2, lower=[0.0, -9.0], upper=9)
+    m.add("enough", x.sum() >= least + off)
+    m.minimize(x.sum())
+    return solve_directly(m, Series(SolverResult(Status.INFEASIBLE)), Options(**options))
+
+
+def test_a_known_point_refutes_that_there_is_none():
+    assert called_infeasible(2.0).status is Status.INFEASIBLE
+    refuted = called_infeasible(0.0)
+    assert refuted.status is Status.ERROR
+    assert "called infeasible, but the point nearest to zero satisfies the model" in refuted.message
+    refuted = called_infeasible(2.0, warm_start={"x": [1.0, 1.0]})
+    assert refuted.status is Status.ERROR
+    assert "the start satisfies the model" in refuted.message
+
+
+@pytest.mark.parametrize("start", [[1.0, 0.5], [np.nan, 3.0], [10.0, 0.0]])
+def test_a_start_that_is_no_point_refutes_nothing(start):
+    assert called_infeasible(2.0, warm_start={"x": start}).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize(("off", "status"), [(0.9e-9, Status.ERROR), (1.1e-9, Status.INFEASIBLE)])
+def test_a_point_refutes_only_what_it_keeps_to_a_billionth(off, status):
+    assert called_infeasible(0.0, off).status is status
+
+
 # no end, or no point
 
 

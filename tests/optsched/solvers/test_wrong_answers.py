@@ -9,7 +9,7 @@ from optsched.solvers.highs import backend as highs
 from optsched.solvers.mathopt import backend as mathopt
 from optsched.solvers.mathopt.call import call as mathopt_call
 from optsched.solvers.registry import available
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers.solution import Status
 
 INF = np.inf
 LINEAR = [name for name in available() if name not in ("cpsat", "exact", "pdlp", "tree-search")]

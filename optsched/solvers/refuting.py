@@ -1,0 +1,40 @@
+"""Claims of infeasibility, tested against points that are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from optsched.model.evaluate import evaluate
+from optsched.model.expression import Floats
+from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.solution import Status
+
+_SURE = 1e-9
+"""A point that keeps every row this well refutes a claim whatever tolerance a solver works at."""
+
+
+def unless_refuted(
+    result: SolverResult, original: MatrixForm, start: Floats | None
+) -> SolverResult:
+    """The answer; an error if it says infeasible and a known point satisfies the model.
+
+    Args:
+        result: the answer.
+        original: the model as written.
+        start: a value per column, NaN where there is none; None: no start.
+    """
+    if result.status is not Status.INFEASIBLE:
+        return result
+    known = {"the point nearest to zero": np.clip(0.0, original.lower, original.upper)}
+    if start is not None and not np.isnan(start).any():
+        known["the start"] = start
+    for name, x in known.items():
+        if not evaluate(original, x, _SURE):
+            said = f"called infeasible, but {name} satisfies the model"
+            if result.message:
+                said = f"{result.message}; {said}"
+            return replace(result, status=Status.ERROR, message=said)
+    return result
