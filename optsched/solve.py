@@ -54,6 +54,7 @@ def solve(
             other the status is "disagreement"; the message says if they are of one family.
         proof: look for a proof in exact arithmetic of what the solver says, within the time
             limit again; it is kept in the solution, and the message says why there is none.
+            A proof that contradicts the solver is kept too, and the status is "disagreement".
         settings: single fields of ``Options``, such as ``time_limit=60``.
 
     Raises:
@@ -118,23 +119,29 @@ def _solve_once(model: Model, engine: Backend, options: Options) -> Solution:
 
 
 def _proven(model: Model, solution: Solution, options: Options) -> Solution:
-    """The solution with a proof of it, or with why there is none."""
-    from optsched.proof import NotProvenError, ProofError, find, verify
+    """The solution with a proof of it or against it, or with why there is none."""
+    from optsched.proof import NoPointError, NotProvenError, ProofError, find, verify
 
     if solution.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return solution
     seconds = math.inf if options.time_limit is None else options.time_limit
-    found = None
+    found, status = None, solution.status
     try:
         form = model.compile({"rotated_cone"})
-        found = find(form, solution.objective, seconds=seconds)
+        try:
+            found = find(form, solution.objective, seconds=seconds)
+        except NoPointError:
+            found = find(form, None, seconds=seconds)
         bound = verify(form, found)
-        if not _agree(bound, solution.objective, form.maximise):
-            raise ProofError(f"no point is better than {bound}, which the solver's point is")
         said = f"proven in exact arithmetic, {len(found['nodes'])} nodes"
+        if not _agree(bound, solution.objective, form.maximise):
+            status = Status.DISAGREEMENT
+            fact = "there is no point" if bound is None else f"no point is better than {bound}"
+            said = f"contradicted in exact arithmetic: {fact}"
     except (NotProvenError, ProofError, ModelError) as why:
         found, said = None, f"not proven in exact arithmetic: {why}"
-    return replace(solution, proof=found, message=f"{solution.message}; {said}".removeprefix("; "))
+    message = f"{solution.message}; {said}".removeprefix("; ")
+    return replace(solution, status=status, proof=found, message=message)
 
 
 def _agree(bound: Fraction | None, objective: float | None, maximise: bool) -> bool:

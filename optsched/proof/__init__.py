@@ -2,7 +2,7 @@
 
 from optsched.proof.exact_model import ProofError
 from optsched.proof.finding import find
-from optsched.proof.tree import NotProvenError
+from optsched.proof.tree import NoPointError, NotProvenError
 from optsched.proof.verifying import verify
 
-__all__ = ["NotProvenError", "ProofError", "find", "verify"]
+__all__ = ["NoPointError", "NotProvenError", "ProofError", "find", "verify"]

@@ -16,7 +16,7 @@ from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.proof.exact_model import ExactModel, ExactRow
 from optsched.proof.pricing import OVER, Offer, Part, Prices
-from optsched.proof.tree import BITS, Node, NotProvenError, TooLargeError, TreeSearch
+from optsched.proof.tree import BITS, Node, NoPointError, NotProvenError, TooLargeError, TreeSearch
 from optsched.proof.verifying import FORMAT, VERSION, combined, rounding
 from optsched.solvers.scaling import with_whole_bounds
 
@@ -51,7 +51,8 @@ def find(
         The document that ``verify`` reads.
 
     Raises:
-        NotProvenError: a limit was reached, or the claim seems to be false.
+        NotProvenError: a limit was reached, or the claim seems to be false; ``NoPointError`` where
+            a value was claimed and there is no point.
         ProofError: the model has blocks a proof cannot speak of.
 
     Example:
@@ -87,7 +88,7 @@ def _document(search: TreeSearch, claim: float | None) -> dict[str, Any]:
         search.aim(Fraction(search.model.sign * claim), max(1.0, abs(claim)))
     nodes, bound = search.run(), search.target
     if bound is not None and all("split" in n or n.get("cost") == 0 for n in nodes):
-        raise NotProvenError("the model has no point, of whatever value")
+        raise NoPointError("the model has no point, of whatever value")
     if search.shown:
         bound = Fraction(math.nextafter(float(min(search.shown)), -math.inf))
     pair = None if bound is None else (search.model.sign * bound).as_integer_ratio()

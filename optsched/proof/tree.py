@@ -48,6 +48,10 @@ class NotProvenError(Exception):
     """No proof was found; the message says why."""
 
 
+class NoPointError(NotProvenError):
+    """The model has no point, of whatever value."""
+
+
 class TooLargeError(NotProvenError):
     """The tree has too many nodes."""
 

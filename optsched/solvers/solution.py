@@ -45,7 +45,7 @@ class Status(StrEnum):
     ERROR = "error"
     """The solver failed, or its answer did not survive our check; see ``message``."""
     DISAGREEMENT = "disagreement"
-    """Two solvers contradict each other; see ``message``."""
+    """Two solvers, or a solver and a proof, contradict each other; see ``message``."""
 
 
 class Limit(StrEnum):

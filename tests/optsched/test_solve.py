@@ -234,9 +234,11 @@ def opinion(fake, first: SolverResult | BaseException, second: SolverResult | Ba
 
 
 def open_knapsack() -> Model:
-    """Nothing in it rules out a claim that it is unbounded."""
+    """Nothing in it rules out a claim that it is unbounded, nor, as zero is no point, infeasible."""
     m = Model("open knapsack")
-    m.maximize(m.integer("take", 3) @ np.array([6.0, 5.0, 4.0]))
+    take = m.integer("take", 3)
+    m.maximize(take @ np.array([6.0, 5.0, 4.0]))
+    m.add("some", take.sum() >= 1)
     return m
 
 

@@ -9,8 +9,9 @@ from optsched import Model, solve
 from optsched.errors import InputError
 from optsched.evaluation.proofs import check_proof, nodes, prove, proven_by
 from optsched.problem import problem
-from optsched.proof import NotProvenError, ProofError
+from optsched.proof import NotProvenError, ProofError, verify
 from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 SMALL = {
     "preemptive": {"jobs": 3, "servers": 2, "types": 1, "span": 4, "time_scale": 0.03},
@@ -115,6 +116,20 @@ def test_what_was_not_solved_to_optimality_is_not_proven():
     answer = found.solve("relaxed", instance)
     with pytest.raises(NotProvenError, match="no optimal schedule"):
         prove(found, "relaxed", instance, answer)
+
+
+def test_a_proof_that_there_is_no_point_changes_the_status():
+    """A point within the solver's tolerance is none in exact arithmetic."""
+    m = Model()
+    x = m.continuous("x", upper=10)
+    m.add("above", x >= 1e-7)
+    m.add("below", x <= 0)
+    m.minimize(x)
+    assert solve(m, extra={"presolve": "off"}).status is Status.OPTIMAL
+    solution = solve(m, proof=True, extra={"presolve": "off"})
+    assert solution.status is Status.DISAGREEMENT
+    assert "contradicted in exact arithmetic: there is no point" in solution.message
+    assert verify(m.compile(), solution.proof) is None
 
 
 def test_solve_keeps_a_proof_and_says_so():
