@@ -13,6 +13,7 @@ from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import EVERY_PART, MatrixForm, Rows
 from optsched.solvers.backend import SolverResult
+from optsched.solvers.dual_bound import derived_bounds
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -91,16 +92,37 @@ def refuse_options(
             raise UnsupportedError(f"{solver} does not honour the option {name}{hint}")
 
 
-def second_look(again: SolverResult) -> SolverResult:
+def second_look_seconds(compiled: MatrixForm, first: float, left: float = math.inf) -> float:
+    """How long a claim of infeasibility is looked at again, without presolve.
+
+    As long as the user's limit leaves, unless branch and bound need not end without presolve.
+
+    Args:
+        compiled: the model.
+        first: seconds that the claim took.
+        left: seconds until the time limit.
+    """
+    return max(1e-3, min(left, 0.5 + 10.0 * first) if may_not_end(compiled) else left)
+
+
+def second_look(compiled: MatrixForm, claim: SolverResult, again: SolverResult) -> SolverResult:
     """What a claim of infeasibility comes to after a second look: what that look says.
 
-    The second look has the time that is left of the user's limit, and all time without a limit. A
-    look that does not end decides nothing.
+    A look that does not end decides nothing. The claim stands, with a message, if branch and bound
+    need not end without presolve.
     """
     if again.x is not None or again.status not in (Status.NO_SOLUTION, Status.ERROR):
         return again
-    said = "first called infeasible; a second look with other settings did not decide"
+    said = "called infeasible; a second look with other settings did not decide"
+    if may_not_end(compiled):
+        return replace(claim, message=said)
     return replace(again, message="; ".join(filter(None, (said, again.message))))
+
+
+def may_not_end(compiled: MatrixForm) -> bool:
+    """Whether branch and bound may go on for ever: neither bounds nor rows bound an integer."""
+    lower, upper = derived_bounds(compiled.rows, compiled.lower, compiled.upper)
+    return bool(np.isinf(np.append(lower[compiled.integer], upper[compiled.integer])).any())
 
 
 def contradiction(compiled: MatrixForm) -> SolverResult | None:

@@ -234,7 +234,7 @@ def opinion(fake, first: SolverResult | BaseException, second: SolverResult | Ba
 
 
 def open_knapsack() -> Model:
-    """Nothing in it rules out a claim that it is unbounded, nor, as zero is no point, infeasible."""
+    """Nothing in it rules out a claim that it is unbounded; zero is no point of it."""
     m = Model("open knapsack")
     take = m.integer("take", 3)
     m.maximize(take @ np.array([6.0, 5.0, 4.0]))

@@ -28,6 +28,7 @@ from optsched.solvers.numbers import (
     contradiction,
     refuse_numbers,
     second_look,
+    second_look_seconds,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Progress, Status
@@ -80,7 +81,9 @@ class Gurobi:
             session = _Session(environment, compiled, options)
             result = session.solve(start)
             if result.status is Status.INFEASIBLE:
-                result = second_look(session.solve(None, Presolve=0))
+                seconds = second_look_seconds(compiled, session.spent)
+                again = session.solve(None, Presolve=0, TimeLimit=seconds)
+                result = second_look(compiled, result, again)
             if result.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
                 return _told_apart(result, session.solve(None, costs=False))
             return result
@@ -150,7 +153,8 @@ class _Session:
         built = _build(self.environment, self.compiled, costs)
         model = built.model
         if self.options.time_limit is not None:
-            parameters["TimeLimit"] = max(self.options.time_limit - self.spent, 1e-3)
+            left = max(self.options.time_limit - self.spent, 1e-3)
+            parameters["TimeLimit"] = min(left, parameters.get("TimeLimit", left))
         for key, value in parameters.items():
             model.setParam(key, value)
         if start is not None and self.compiled.has_integers:

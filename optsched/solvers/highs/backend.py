@@ -23,6 +23,7 @@ from optsched.solvers.numbers import (
     mixes_types,
     refuse_numbers,
     second_look,
+    second_look_seconds,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Progress, Status
@@ -82,7 +83,8 @@ class Highs:
             finer = {"mip_feasibility_tolerance": _FINER, **options.extra}
             return _without_presolve(compiled, replace(options, extra=finer), left)
         if result.status is Status.INFEASIBLE:
-            return second_look(_without_presolve(compiled, options, left))
+            seconds = second_look_seconds(compiled, spent, left)
+            return second_look(compiled, result, _without_presolve(compiled, options, seconds))
         return result
 
 

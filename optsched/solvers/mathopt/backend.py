@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError
@@ -24,6 +25,7 @@ from optsched.solvers.numbers import (
     refuse_numbers,
     refuse_options,
     second_look,
+    second_look_seconds,
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -75,7 +77,7 @@ class MathOpt(MathOptSolver):
         session = _Session(self, compiled, options, began)
         result = session.solve(start)
         if result.status in (Status.ERROR, Status.INFEASIBLE):
-            result = session.second_look(result)
+            result = session.look_again(result)
         if result.status is Status.INFEASIBLE_OR_UNBOUNDED or (
             result.status is Status.UNBOUNDED and not compiled.is_linear_program
         ):
@@ -135,9 +137,9 @@ class _Session:
         self.began = began
         self.parameters = parameters(engine, compiled, options)
 
-    def solve(self, start: Floats | None) -> SolverResult:
-        """Solve the model as it is."""
-        return self._read(*self._run(build(self.compiled), start))
+    def solve(self, start: Floats | None, seconds: float = math.inf) -> SolverResult:
+        """Solve the model as it is, within so many seconds."""
+        return self._read(*self._run(build(self.compiled), start, seconds))
 
     def tell_apart(self, result: SolverResult) -> SolverResult:
         """Infeasible or unbounded: drop the objective and see whether a point exists."""
@@ -150,25 +152,29 @@ class _Session:
         interrupted = again.status is Status.INTERRUPTED
         return again if interrupted else replace(result, status=Status.INFEASIBLE_OR_UNBOUNDED)
 
-    def second_look(self, result: SolverResult) -> SolverResult:
+    def look_again(self, result: SolverResult) -> SolverResult:
         """Solve again, in the way in which the solver is not known to be mistaken.
 
         HiGHS's presolve has been seen to fail and to call feasible models infeasible, a heuristic
         of it to fail, SCIP to fail or to find none feasible at a tolerance as fine as ours, and its
         presolve to call a feasible model with cones infeasible.
         """
+        infeasible, seconds = result.status is Status.INFEASIBLE, math.inf
         if self.engine.name == "mathopt-highs":
             self.parameters.presolve = _OFF
             self.parameters.highs.bool_options["mip_heuristic_run_feasibility_jump"] = False
         elif self.engine.name == "scip":
-            self.parameters.presolve = _OFF
             self.parameters.gscip.real_params["numerics/feastol"] = SCIP_DEFAULT
+            if self.compiled.nonlinear or not infeasible:
+                self.parameters.presolve = _OFF
         else:
             return result
-        again = self.solve(None)
-        return second_look(again) if result.status is Status.INFEASIBLE else again
+        if infeasible and self.parameters.presolve == _OFF:
+            seconds = second_look_seconds(self.compiled, time.perf_counter() - self.began)
+        again = self.solve(None, seconds)
+        return second_look(self.compiled, result, again) if infeasible else again
 
-    def _run(self, proto: Any, start: Floats | None) -> tuple[Any, bool]:
+    def _run(self, proto: Any, start: Floats | None, seconds: float = math.inf) -> tuple[Any, bool]:
         """The SolveResultProto, or None, and whether the solve was stopped from outside."""
         from ortools.math_opt import model_parameters_pb2
         from ortools.util.python import pybind_solve_interrupter
@@ -180,8 +186,11 @@ class _Session:
             hint.variable_values.ids.extend(known.tolist())
             hint.variable_values.values.extend(start[known].tolist())
         if self.options.time_limit is not None:
-            left = self.options.time_limit - (time.perf_counter() - self.began)
-            self.parameters.time_limit.FromNanoseconds(int(max(left, 1e-3) * 1e9))
+            seconds = min(seconds, self.options.time_limit - (time.perf_counter() - self.began))
+        if math.isfinite(seconds):
+            self.parameters.time_limit.FromNanoseconds(int(max(seconds, 1e-3) * 1e9))
+        else:
+            self.parameters.ClearField("time_limit")
         interrupter = (
             pybind_solve_interrupter.PySolveInterrupter() if self.engine.heeds_stop else None
         )

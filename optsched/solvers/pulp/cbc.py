@@ -119,7 +119,8 @@ def _asked(
     """What CBC says, with other settings where its first word may be false."""
     result = _Run(compiled, cost, options, deadline).solve(start)
     if result.status is Status.INFEASIBLE:
-        result = second_look(_Run(compiled, cost, options, deadline, again=True).solve(start))
+        again = _Run(compiled, cost, options, deadline, again=True).solve(start)
+        result = second_look(compiled, result, again)
     elif result.status is Status.ERROR or _bounds_nothing(compiled, cost, result):
         result = _Run(compiled, cost, options, deadline, again=True).solve(start)
     return _trusted(compiled, result)

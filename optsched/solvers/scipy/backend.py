@@ -22,6 +22,7 @@ from optsched.solvers.numbers import (
     refuse_numbers,
     refuse_options,
     second_look,
+    second_look_seconds,
     with_constant,
     without_constant,
 )
@@ -87,7 +88,9 @@ class Scipy:
         if result.status is Status.ERROR:  # presolve has been seen to end in one
             result = session.solve(sign * compiled.cost, presolve=mixes_types(compiled))
         elif result.status is Status.INFEASIBLE:  # and to call feasible models infeasible
-            result = second_look(session.solve(sign * compiled.cost, presolve=False))
+            seconds = second_look_seconds(compiled, session.spent)
+            again = session.solve(sign * compiled.cost, presolve=False, time_limit=seconds)
+            result = second_look(compiled, result, again)
         if result.status not in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
             return result
         again = session.solve(0.0 * compiled.cost)
@@ -117,7 +120,8 @@ class _Session:
         if mixes_types(self.compiled):
             options.setdefault("presolve", False)
         if self.options.time_limit is not None:
-            options["time_limit"] = max(1e-3, self.options.time_limit - self.spent)
+            left = self.options.time_limit - self.spent
+            options["time_limit"] = max(1e-3, min(left, options.get("time_limit", left)))
         mixed = self.compiled.has_integers
         call = self._milp if mixed else self._linprog
         heard = run(lambda: call(cost, options), None, None)

@@ -159,6 +159,16 @@ def test_a_second_look_has_the_time_the_user_left_and_no_other_limit(monkeypatch
     assert limits == [pytest.approx(50.0, abs=5.0)]
 
 
+@pytest.mark.parametrize("solver", ["highs", "scip", "mathopt-highs"])
+def test_infeasible_stands_if_a_second_look_need_not_end(solver):
+    """Presolve sees that both sides differ in parity; branch and bound goes on for ever."""
+    m = Model()
+    x = m.integer("x", 2, lower=-INF)
+    m.add("parity", x @ [2, -2] == 1)
+    solution = solve(m, solver)
+    assert solution.status is Status.INFEASIBLE
+
+
 @pytest.mark.parametrize("limit", [None, 60.0])
 def test_scip_looks_again_under_the_users_limit_alone(monkeypatch, limit):
     from ortools.math_opt import result_pb2
