@@ -114,7 +114,9 @@ def _witnessed(model: Model, engines: list[Backend], options: Options) -> tuple[
 
 def _solve_once(model: Model, engine: Backend, options: Options) -> Solution:
     if foreign_cones(model, engine.native):
-        return solve_with_cuts(model, solver=engine, options=options).solution
+        solution = solve_with_cuts(model, solver=engine, options=options).solution
+        own = {name: x for name, x in solution.values.items() if name in model.variables}
+        return replace(solution, values=own)
     return solve_directly(model, engine, options)
 
 
@@ -125,7 +127,8 @@ def _proven(model: Model, solution: Solution, options: Options) -> Solution:
     if solution.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return solution
     seconds = math.inf if options.time_limit is None else options.time_limit
-    found, status = None, solution.status
+    found: dict[str, Any] | None = None
+    status: Status = solution.status
     try:
         form = model.compile({"rotated_cone"})
         try:

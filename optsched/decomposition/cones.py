@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.model import FEASIBILITY, Model
 from optsched.model.blocks import RotatedCone
@@ -23,8 +24,12 @@ TIGHT = {"mip_feasibility_tolerance": 1e-9, "primal_feasibility_tolerance": 1e-9
 return a point again that a tangent cuts off."""
 
 _AIM = 0.01 * FEASIBILITY  # what is tried for, until the solver's own tolerance is in the way
+_SQUARES = 0.1 * FEASIBILITY  # the same of sums of squares, relative to the sum
 _SAME = 1e-9  # distance up to which two points are the same
 _FAINT = 1e-11  # of a tangent's direction
+_GRID = tuple(sign * 10.0**exponent for exponent in range(-1, 6, 2) for sign in (-1, 1))
+_STEPS = (-0.5, 0.0, 0.5)  # points of new tangents, by the distance to those that meet at a point
+_SHARE = 0.1  # of the mean; squares that are less short get no tangents
 _SCALE = 32.0  # on tangents: solvers' absolute tolerance on rows is that much finer on cones
 
 
@@ -44,12 +49,21 @@ class Tangents:
     def __init__(self, model: Model, cones: list[RotatedCone]) -> None:
         self.cones = cones
         self.relaxed = model.copy()
-        """The model with ``u, v >= 0`` in the place of each cone."""
+        """The model with ``u, v >= 0`` in the place of each cone, sums of squares term by term."""
+        self._squares: dict[str, _Squares] = {}
+        continuous = not model.domains()[2].any()  # a back end for integers takes no new columns
         for cone in cones:
             del self.relaxed.blocks[cone.name]
             for side, part in (("u", cone.u), ("v", cone.v)):
                 self.relaxed.add(self.relaxed.free_name(None, f"{cone.name}:{side}"), part >= 0)
-        self._before = np.full(model.columns, np.nan)
+            if (
+                continuous
+                and cone.w.shape[-1] > 1
+                and (cone.v.at(np.zeros(model.columns)) > 0).all()
+            ):
+                if not any(terms.columns.size for terms in cone.v.terms):
+                    self._squares[cone.name] = _Squares(self.relaxed, cone)
+        self._before = np.full(self.relaxed.columns, np.nan)
 
     def __call__(self, values: Mapping[str, Floats]) -> list[tuple[str, Relation]]:
         """Rows that a point outside a cone violates."""
@@ -57,8 +71,68 @@ class Tangents:
         stuck = bool((np.abs(x - self._before) <= _SAME).all())
         self._before = x
         aim = TOLERANCE if stuck else _AIM
-        found = ((cone.name, tangents(cone, x, aim)) for cone in self.cones)
+        found = ((cone.name, self._cuts(cone, x, aim)) for cone in self.cones)
         return [(name, relation) for name, relation in found if relation is not None]
+
+    def _cuts(self, cone: RotatedCone, x: Floats, aim: float) -> Relation | None:
+        squares = self._squares.get(cone.name)
+        if squares is None:
+            return tangents(cone, x, aim)
+        return squares.separate(x, max(aim, _SQUARES))
+
+
+def _sums_squares(cone: RotatedCone, origin: Floats) -> bool:
+    """Whether a cone says that u is at least a sum of several squares over a constant."""
+    constant = not any(terms.columns.size for terms in cone.v.terms)
+    return constant and cone.w.shape[-1] > 1 and bool((cone.v.at(origin) > 0).all())
+
+
+class _Squares:
+    """A sum of squares over a constant, each square in a variable of its own.
+
+    Tangents of many squares at once approximate their sum with few rounds, those of the sum with
+    many (Vielma, Dunning, Huchette and Lubin 2017).
+    """
+
+    def __init__(self, model: Model, cone: RotatedCone) -> None:
+        self.u, self.shape = cone.u, cone.w.shape
+        shape = self.shape
+        side = cone.v.at(np.zeros(model.columns))
+        self.v = np.broadcast_to(side[..., None], shape).reshape(-1)
+
+        def free(part: str) -> str:
+            return model.free_name(None, f"{cone.name}:{part}")
+
+        root = model.continuous(free("root"), shape, lower=-np.inf)
+        square = model.continuous(free("square"), shape)
+        model.add(free("roots"), root == cone.w)
+        model.add(free("sum"), cone.u >= square.sum(axis=-1))
+        self.root, self.square = root.reshape(-1), square.reshape(-1)
+        every = np.arange(self.root.size)
+        grid = np.concatenate([np.full(len(every), point) for point in _GRID])
+        model.add(free("grid"), self._tangents(np.tile(every, len(_GRID)), grid))
+
+    def _tangents(self, entries: NDArray[np.int64], at: Floats) -> Relation:
+        """``v square >= root^2``, linear at points of the root, scaled."""
+        size = np.maximum(1.0, np.abs(at))
+        square, root = self.square[entries], self.root[entries]
+        left: Expression = square * (self.v[entries] / size) - root * (2.0 * at / size)
+        return left >= -at * at / size
+
+    def separate(self, x: Floats, tolerance: float) -> Relation | None:
+        """Rows at a point, and on both sides of it half-way to where tangents met there.
+
+        None where every sum is met up to the tolerance, relative to ``max(1, sum)``.
+        """
+        root, square = self.root.at(x), self.square.at(x)
+        short = (root * root / self.v).reshape(self.shape).sum(axis=-1) - self.u.at(x)
+        if (short <= tolerance * np.maximum(1.0, self.u.at(x))).all():
+            return None
+        gap = np.sqrt(np.maximum(root * root - self.v * square, 0.0))
+        lack = gap * gap
+        outside = np.flatnonzero(lack > _SHARE * lack.mean())
+        steps = [root[outside] + part * gap[outside] for part in _STEPS]
+        return self._tangents(np.tile(outside, len(_STEPS)), np.concatenate(steps))
 
 
 def tangents(cone: RotatedCone, x: Floats, tolerance: float = TOLERANCE) -> Relation | None:

@@ -344,6 +344,8 @@ class _Loop:
         seconds = self.course.spent
         message = solution.message
         if solution.status in _NO_POINT:
+            if limit := self._spent():  # the rows that bound it may have been to come
+                return self._finished(Status.NO_SOLUTION, limit)
             message = "unbounded without rows that no cut found supplies"
             solution = replace(solution, status=Status.INFEASIBLE_OR_UNBOUNDED)
         return replace(solution, seconds=seconds, nodes=self.nodes, message=message)

@@ -1,6 +1,7 @@
 """Outer approximation of rotated cones against closed forms and brute force."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -246,3 +247,47 @@ def test_a_model_that_was_cut_can_be_solved_and_cut_again():
     cut = solve_with_cuts(m).model
     assert solve(cut).objective == pytest.approx(0.5, abs=CLOSE)
     assert solve_with_cuts(cut).solution.objective == pytest.approx(0.5, abs=CLOSE)
+
+
+def least_norm(n: int) -> Model:
+    """Half the sum of squares of free columns less what the rows let the last column be."""
+    rng = np.random.default_rng(60001)
+    a = rng.integers(-5, 6, (20, n)).astype(float)
+    slope, side = (rng.integers(low, 6, 20).astype(float) for low in (1, 0))
+    m = Model()
+    x, z = m.continuous("x", n, lower=-np.inf), m.continuous("z")
+    m.add("rows", a @ x + slope * z <= side)
+    m.minimize(0.5 * m.sum_of_squares(x) - z)
+    return m
+
+
+@pytest.mark.parametrize(("n", "optimum"), [(20, -0.9992979), (60, -1.1837031)])
+def test_squares_of_free_columns_have_their_optimum_in_few_rounds(n, optimum):
+    solution = solve(least_norm(n))
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(optimum, rel=1e-6)
+    assert set(solution.values) == set(least_norm(n).variables)
+    assert int(re.search(r"(\d+) rounds", solution.message)[1]) <= 20
+
+
+def test_a_large_sum_of_squares_is_met_to_a_millionth_of_itself():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(30, 20)), 50 * rng.normal(size=30)
+    m = Model()
+    x = m.continuous("x", 20, lower=-np.inf)
+    m.minimize(m.sum_of_squares(a @ x - b))
+    residual = float(np.linalg.lstsq(a, b)[1][0])
+    assert solve(m).objective == pytest.approx(residual, rel=1e-6)
+
+
+def test_a_relaxation_still_unbounded_when_time_ends_is_no_answer():
+    """The rows that bound it were to come."""
+    m = Model()
+    x = m.continuous("x", lower=-np.inf)
+    v = m.continuous("v", lower=1, upper=2)
+    m.rotated_cone(m.continuous("u", upper=1), v, x)
+    m.maximize(x)
+    for limit, status in ((None, Status.OPTIMAL), (1e-3, Status.NO_SOLUTION)):
+        solution = solve(m, time_limit=limit)
+        assert solution.status is status
+    assert solution.limit is Limit.TIME
