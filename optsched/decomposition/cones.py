@@ -56,13 +56,8 @@ class Tangents:
             del self.relaxed.blocks[cone.name]
             for side, part in (("u", cone.u), ("v", cone.v)):
                 self.relaxed.add(self.relaxed.free_name(None, f"{cone.name}:{side}"), part >= 0)
-            if (
-                continuous
-                and cone.w.shape[-1] > 1
-                and (cone.v.at(np.zeros(model.columns)) > 0).all()
-            ):
-                if not any(terms.columns.size for terms in cone.v.terms):
-                    self._squares[cone.name] = _Squares(self.relaxed, cone)
+            if continuous and _sums_squares(cone, np.zeros(model.columns)):
+                self._squares[cone.name] = _Squares(self.relaxed, cone)
         self._before = np.full(self.relaxed.columns, np.nan)
 
     def __call__(self, values: Mapping[str, Floats]) -> list[tuple[str, Relation]]:

@@ -155,9 +155,9 @@ class _Session:
     def look_again(self, result: SolverResult) -> SolverResult:
         """Solve again, in the way in which the solver is not known to be mistaken.
 
-        HiGHS's presolve has been seen to fail and to call feasible models infeasible, a heuristic
-        of it to fail, SCIP to fail or to find none feasible at a tolerance as fine as ours, and its
-        presolve to call a feasible model with cones infeasible.
+        The presolve of GLOP and HiGHS has been seen to fail, HiGHS's to call feasible models
+        infeasible, a heuristic of it to fail, SCIP to fail or to find none feasible at a tolerance
+        as fine as ours, and its presolve to call a feasible model with cones infeasible.
         """
         infeasible, seconds = result.status is Status.INFEASIBLE, math.inf
         if self.engine.name == "mathopt-highs":
@@ -167,6 +167,8 @@ class _Session:
             self.parameters.gscip.real_params["numerics/feastol"] = SCIP_DEFAULT
             if self.compiled.nonlinear or not infeasible:
                 self.parameters.presolve = _OFF
+        elif self.engine.name == "glop" and not infeasible:
+            self.parameters.presolve = _OFF
         else:
             return result
         if infeasible and self.parameters.presolve == _OFF:

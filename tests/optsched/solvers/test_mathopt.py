@@ -419,3 +419,15 @@ def test_every_back_end_here_says_its_version_and_what_it_is():
         assert engine.name == name
         assert engine.version()
         assert engine.solve(knapsack(integer=False).compile(), Options(), None).x is not None
+
+
+def test_what_glops_presolve_leaves_imprecise_is_solved_without_it():
+    m = Model()
+    x = m.continuous("x", 5, lower=[-1, 0, -INF, -4, 0], upper=[INF, INF, 3e8, 3e8, 4e8])
+    rows = [[400, -1, 0, 0.007, 600], [8e4, 0, 0, 0, 200], [-0.01, 0.5, 8000, 100, 0],
+            [-200, 2000, 0, 1e4, 0], [0, 0, 0.005, 40, 4e-4], [0, 6000, 0.005, 0, 0]]  # fmt: skip
+    m.add("rows", np.array(rows) @ x <= [1.2e7, 23000, 2, 800, 0, 1400])
+    m.maximize(x @ [1, 2, 8, -4, -1])
+    solution = solve(m, "glop")
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(17.156052791294638)
