@@ -99,6 +99,7 @@ def solve_form(
         if solution.status is not Status.ERROR or x is None:
             break
         mended = mend(engine, given, result, x, _left(options, began))
+        mended = unless_refuted(mended, original, start)
         second = checked_solution(mended, *told)
         if second.checked or second.status is Status.INFEASIBLE:
             solution, x = second, mended.x
