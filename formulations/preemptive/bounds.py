@@ -46,12 +46,8 @@ def packing_correction(instance: Instance, grid: Grid) -> Floats:
     With at most U_j units a slot, the mean distance of N_j units to their end is least when they
     are packed against it (repaired Lemma 1).
     """
-    eligible = instance.worker_classes.eligible @ instance.worker_classes.size
-    most = np.where(
-        np.isfinite(instance.upload_delay_cloud),
-        instance.num_chunks,
-        np.minimum(instance.num_chunks, eligible),
-    )
+    most = np.zeros(instance.jobs)
+    np.maximum.at(most, grid.windows[0], grid.rate)
     work = instance.work_slow
     full, rest = np.divmod(work, np.maximum(most, 1))
     return np.asarray((most * full * (full + 1) / 2 + rest * (full + 1)) / work)

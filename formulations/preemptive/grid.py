@@ -16,6 +16,7 @@ import numpy as np
 
 from formulations.preemptive.classes import WorkerClasses
 from formulations.preemptive.instance import (
+    ROUNDING,
     Booleans,
     Floats,
     Instance,
@@ -167,6 +168,7 @@ def build_grid(
     hub: bool = True,
     slow_cloud: bool = False,
     ps_delay_applies: bool = False,
+    edge_suffices: bool = True,
 ) -> Grid:
     """Index sets for the time-indexed models.
 
@@ -177,18 +179,20 @@ def build_grid(
         slow_cloud: leave room for the job to end in the cloud with communication, too (windows
             otherwise end with the fast cloud).
         ps_delay_applies: leave room for parameter servers that may not serve from release on.
+        edge_suffices: end windows with ``edge_end``. False: a job may wait for the cloud, as who
+            will come to the edge is not known yet.
 
     Some optimal schedule of (2) completes every job within its window: a job that would end later
-    is better off whole in the cloud. That says nothing of the mean age of its work,
-    so (4) needs ``slow_cloud`` wherever a job may have the slow speed: then there is room in the
-    cloud, within the window, for every unit of work that would come after it. Without the cloud
-    the window holds all work after the last arrival, one worker at a time. ``instance.horizon``
-    cuts every window.
+    is better off whole in the cloud, or on one worker at the edge. That says nothing of the mean
+    age of its work, so (4) needs ``slow_cloud`` wherever a job may have the slow speed: then there
+    is room in the cloud, within the window, for every unit of work that would come after it. If a
+    job may not use the cloud and ``edge_suffices`` is False, its window holds all work after the
+    last arrival, one worker at a time. ``instance.horizon`` cuts every window.
     """
     classes = instance.worker_classes
     first = whole_slots(instance.release_time)
     arrival = arrivals(instance, classes)
-    end = _end_slots(instance, slow_cloud, ps_delay_applies)
+    end = _end_slots(instance, slow_cloud, ps_delay_applies, edge_suffices)
     group_of_class, group_size = _groups(classes.eligible, classes.size)
     job, klass = np.nonzero(classes.eligible)
     start = arrival[job, klass]
@@ -216,30 +220,71 @@ def arrivals(instance: Instance, classes: WorkerClasses) -> Integers:
     return whole_slots(instance.release_time[:, None] + delay)
 
 
-def longest(instance: Instance) -> int:
-    """Slots after the last release in which all jobs can be done, one worker at a time."""
+def edge_end(instance: Instance, *, ps_delay_applies: bool = False) -> Floats:
+    """Slot before which some optimal schedule of (2) or (4) completes each job, cloud or not.
+
+    From its arrival at a worker on, the job can have every slot there that no job uses. The other
+    jobs use no more slots than all their work, one worker at a time. So a job that ends later ends
+    sooner if it runs whole on that worker, and no other job is touched. With storage that needs a
+    server that holds all chunks of all jobs at once: workers of the others do not count.
+
+    Args:
+        instance: times are taken up to whole slots.
+        ps_delay_applies: a parameter server, too, may serve only once the data have arrived at it.
+
+    Returns:
+        Shape (jobs,); infinite if no such worker, or no parameter server, serves the job.
+    """
+    classes = instance.worker_classes
+    work = (instance.num_chunks * whole_slots(instance.chunk_time_slow)).astype(np.float64)
+    sharing = work @ classes.eligible
+    ready = np.zeros(instance.jobs)
+    if ps_delay_applies:
+        servers = instance.ps_classes
+        served = np.where(servers.eligible, arrivals(instance, servers), np.inf)
+        cloud = np.ceil(instance.release_time + instance.upload_delay_cloud - ROUNDING)
+        ready = np.minimum(served.min(axis=1, initial=np.inf), cloud)
+        sharing[:] = work.sum()  # jobs meet at parameter servers, too
+    holds_all = instance.storage_capacity >= instance.num_chunks @ instance.chunk_storage
+    end = np.full(instance.jobs, np.inf)
+    for k in np.flatnonzero(holds_all[classes.server]):  # one by one: the table would be large
+        arrival = instance.release_time + instance.upload_delay_edge[:, classes.server[k]]
+        begin = np.maximum(np.ceil(arrival - ROUNDING), ready)
+        end = np.minimum(end, np.where(classes.eligible[:, k], begin + sharing[k], np.inf))
+    return end
+
+
+def longest(instance: Instance, *, edge_suffices: bool = True) -> int:
+    """Slots after the last release in which all jobs can be done, one worker at a time.
+
+    Args:
+        instance: any.
+        edge_suffices: see ``build_grid``.
+    """
     at_once = replace(instance, release_time=np.zeros(instance.jobs), horizon=None)
-    return int(_end_slots(at_once, True, True).max(initial=0))
+    return int(_end_slots(at_once, True, True, edge_suffices).max(initial=0))
 
 
-def _end_slots(instance: Instance, slow_cloud: bool, ps_delay_applies: bool) -> Integers:
-    fast = fast_completion(instance)
+def _end_slots(
+    instance: Instance, slow_cloud: bool, ps_delay_applies: bool, edge_suffices: bool
+) -> Integers:
+    end = fast_completion(instance)
     if slow_cloud:
-        fast += whole_slots(instance.chunk_time_slow) - whole_slots(instance.chunk_time_fast)
-    barred = np.isinf(fast)
-    everything = 0
-    if barred.any():
+        end += whole_slots(instance.chunk_time_slow) - whole_slots(instance.chunk_time_fast)
+    if edge_suffices:
+        end = np.minimum(end, edge_end(instance, ps_delay_applies=ps_delay_applies))
+    unknown = np.isinf(end)
+    if unknown.any():
         pools = [instance.worker_classes]
         if ps_delay_applies:
             pools.append(instance.ps_classes)
         reached = [np.where(p.eligible, arrivals(instance, p), 0).max(initial=0) for p in pools]
         work = instance.num_chunks * whole_slots(instance.chunk_time_slow)
-        everything = int(max(reached)) + int(work.sum())
-    end = np.where(barred, everything, fast).astype(np.int64)
+        end[unknown] = float(max(reached)) + work.sum(dtype=np.float64)
     if instance.horizon is not None:
         # slots are 1..T in the paper: the last one ends at T + 1
         end = np.minimum(end, instance.horizon + 1)
-    return np.maximum(end, whole_slots(instance.release_time))
+    return np.maximum(end.astype(np.int64), whole_slots(instance.release_time))
 
 
 def _groups(eligible: Booleans, size: Integers) -> tuple[Integers, Integers]:

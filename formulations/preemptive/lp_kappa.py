@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.preemptive.grid import arrivals
+from formulations.preemptive.grid import arrivals, edge_end
 from formulations.preemptive.instance import Instance, whole_slots
 from optsched.arrays import compress, ranges
 from optsched.errors import InputError
@@ -42,6 +42,7 @@ def lp_kappa(instance: Instance, *, epsilon: float = 1.0) -> Model:
     open_ = np.isfinite(instance.upload_delay_cloud)
     delay = np.where(open_, instance.upload_delay_cloud, 0.0)
     end = np.where(open_, whole_slots(instance.release_time + delay) + 1, everything)
+    end = np.minimum(end, edge_end(instance)).astype(np.int64)
     pair, slot = ranges(arrival, end[job])
     job, klass = job[pair], klass[pair]
     model = Model("LP kappa")

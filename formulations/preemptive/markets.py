@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.preemptive.ages import BITS, JOB, NEVER, STEP, cheapest_ages
+from formulations.preemptive.grid import edge_end
 from formulations.preemptive.instance import (
     ROUNDING,
     Booleans,
@@ -91,13 +92,14 @@ def markets(instance: Instance, *, slotted: bool = True, by_server: bool = False
     market_of_job = np.full(instance.jobs, -1)  # nothing but the cloud
     if served.any():
         market_of_job[served] = market_of_group[may[served].argmax(axis=1)]
+    done = edge_end(instance)
     found = []
     for number in np.unique(market_of_job):
         workers = np.flatnonzero(market_of_group[group] == number)
         jobs = np.flatnonzero(market_of_job == number)
         kinds, kind = np.unique(group[workers], return_inverse=True)
         crew = (workers, kind, may[np.ix_(jobs, kinds)])
-        found.append(_market(instance, jobs, crew, slotted, by_server))
+        found.append(_market(instance, jobs, done[jobs], crew, slotted, by_server))
     return found
 
 
@@ -114,11 +116,16 @@ def _groups(instance: Instance) -> tuple[Integers, Booleans]:
 def _market(
     instance: Instance,
     jobs: Integers,
+    done: Floats,
     crew: tuple[Integers, Integers, Booleans],
     slotted: bool,
     by_server: bool,
 ) -> Market:
-    """The market of some jobs and of a crew: workers, their groups, who may use a group."""
+    """The market of some jobs and of a crew: workers, their groups, who may use a group.
+
+    What is open to a job only from ``done`` on, see ``edge_end``, or from its end in the fast cloud
+    on is left out: no optimal schedule uses it.
+    """
     workers, group, may = crew
     key = group * instance.edge_servers + instance.worker_server[workers]
     classes, size = np.unique(key, return_counts=True)
@@ -126,14 +133,17 @@ def _market(
     pool = np.arange(len(classes)) if by_server else kind
     release, chunks = instance.release_time[jobs], instance.num_chunks[jobs]
     to_cloud = instance.upload_delay_cloud[jobs]
-    barred = np.isinf(to_cloud)
-    to_cloud = np.where(barred, 0.0, to_cloud)
     begin, reach, fast = release, to_cloud, instance.chunk_time_fast[jobs]
     if slotted:
         begin = np.ceil(release - ROUNDING)
         reach, fast = np.ceil(release + to_cloud - ROUNDING) - begin, np.ceil(fast - ROUNDING)
-    limit = np.where(barred, np.inf, reach + fast)
-    latest = instance.upload_delay_edge[np.ix_(jobs, server)].max(initial=0) if barred.any() else 0
+    late = np.minimum(reach + fast, done - begin)
+    barred = reach >= late
+    reach, limit = np.where(barred, 0.0, reach), np.where(barred, np.inf, late)
+    latest = 0.0
+    if barred.any():
+        delay = instance.upload_delay_edge[np.ix_(jobs, server)]
+        latest = np.where(delay < late[:, None], delay, 0.0).max(initial=0)
     alone = latest + instance.work_slow[jobs] / np.clip(
         may @ np.bincount(group), 1, instance.num_chunks[jobs]
     )
@@ -146,8 +156,8 @@ def _market(
         work = chunks * _units(instance.chunk_time_slow[jobs], bits)
     table = np.zeros(len(jobs), dtype=JOB)
     steps = _steps(
-        table, jobs, instance.release_time, instance.upload_delay_edge, may, kind, server, size,
-        pool, bits, slotted,
+        table, jobs, instance.release_time, instance.upload_delay_edge, late, may, kind, server,
+        size, pool, bits, slotted,
     )  # fmt: skip
     table["release"], table["chunks"], table["work"] = _units(begin, bits), chunks, work
     table["cloud"] = np.where(barred, NEVER, _units(reach, bits))
@@ -205,6 +215,7 @@ def _steps(
     jobs: Integers,
     release: Floats,
     delay: Floats,
+    late: Floats,
     may: Booleans,
     kind: Integers,
     server: Integers,
@@ -220,6 +231,7 @@ def _steps(
         jobs: their indices.
         release: of all jobs, slots.
         delay: Delta_js of all jobs, slots.
+        late: age from which workers are of no use to a job of the market, slots.
         may: whether a job of the market may use a group, shape (jobs of the market, groups).
         kind: group of each class of workers.
         server: of each class.
@@ -237,6 +249,8 @@ def _steps(
             slots = delay[j, server[c]]
             if slotted:
                 slots = np.ceil(release[j] + slots - ROUNDING) - np.ceil(release[j] - ROUNDING)
+            if slots >= late[i]:
+                continue
             age = np.int64(np.floor(slots * 2.0**bits))
             at = end
             while at > start and steps[at - 1]["age"] > age:  # pools come in order

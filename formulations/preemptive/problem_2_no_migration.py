@@ -18,7 +18,7 @@ import numpy as np
 from formulations.preemptive.check import completion_times
 from formulations.preemptive.decode import cloud_services, whole_units
 from formulations.preemptive.edf import Task, earliest_deadline_first
-from formulations.preemptive.grid import Grid, build_grid
+from formulations.preemptive.grid import Grid, arrivals, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from formulations.preemptive.problem_4 import worker_cells
 from formulations.preemptive.schedule import Schedule
@@ -36,7 +36,7 @@ def problem_2_no_migration(instance: Instance) -> Model:
     """
     grid = build_grid(instance, hub=False)
     model = Model("problem (2), no migration")
-    pair_job, pair_worker = _pairs(instance)
+    pair_job, pair_worker = _pairs(grid)
     assigned, completion = _add_assignment(model, grid, pair_job)
     job, worker, slot = worker_cells(grid)
     edge = np.flatnonzero(worker != CLOUD)
@@ -68,7 +68,7 @@ def problem_2_no_migration_time_free(instance: Instance) -> Model:
     """
     grid = build_grid(instance, hub=False)
     model = Model("problem (2), no migration, time-free")
-    pair_job, pair_worker = _pairs(instance)
+    pair_job, pair_worker = _pairs(grid)
     pairs, chunks = len(pair_job), instance.num_chunks
     assigned, completion = _add_assignment(model, grid, pair_job)
     used = model.binary("used", pairs, formula="[A_{jw} > 0]")
@@ -113,9 +113,12 @@ def problem_2_no_migration_time_free(instance: Instance) -> Model:
     return model
 
 
-def _pairs(instance: Instance) -> tuple[Integers, Integers]:
-    """Job and worker of every eligible pair, ordered by job."""
-    job, worker = np.nonzero(instance.worker_eligible)
+def _pairs(grid: Grid) -> tuple[Integers, Integers]:
+    """Job and worker of every eligible pair that the job reaches in its window, ordered by job."""
+    instance = grid.instance
+    reached = arrivals(instance, instance.worker_classes) < grid.end_slot[:, None]
+    of_worker = instance.worker_classes.of_worker
+    job, worker = np.nonzero(instance.worker_eligible & reached[:, of_worker])
     return job, worker
 
 
@@ -165,7 +168,7 @@ def _add_assignment(model: Model, grid: Grid, pair_job: Integers) -> tuple[Varia
 
 def decode_no_migration(instance: Instance, solution: Solution) -> Schedule:
     """The schedule of either model: preemptive earliest-deadline-first on every worker."""
-    pair_job, pair_worker = _pairs(instance)
+    pair_job, pair_worker = _pairs(build_grid(instance, hub=False))
     assigned = whole_units(solution["assigned"], "assigned")
     together = whole_units(solution["together"], "together").astype(bool)
     due = whole_units(solution["completion"], "completion")
@@ -217,7 +220,7 @@ def encode_no_migration(instance: Instance, schedule: Schedule) -> dict[str, Flo
     and in nobody's way.
     """
     grid = build_grid(instance, hub=False)
-    pair_job, pair_worker = _pairs(instance)
+    pair_job, pair_worker = _pairs(grid)
     completion = completion_times(instance, schedule)
     late = (completion > grid.end_slot) & (grid.fast_end <= grid.end_slot)
     due = whole_slots(np.minimum(completion, grid.end_slot)).astype(float)

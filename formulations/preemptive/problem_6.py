@@ -75,7 +75,7 @@ def dual_of_4(
     grid = build_grid(instance, hub=False, slow_cloud=rates == "slow")
     job, worker, slot = worker_cells(grid)
     if printed_rows:
-        job, worker, slot = _from_release(instance, job, worker, grid.end_slot)
+        job, worker, slot = _from_release(instance, grid.end_slot)
     duration = instance.chunk_time_fast if rates == "fast" else instance.chunk_time_slow
     owner, chunk = ranges(np.zeros(len(job)), instance.num_chunks[job])
     job, worker, slot = job[owner], worker[owner], slot[owner]
@@ -118,13 +118,14 @@ def dual_of_4(
     return model
 
 
-def _from_release(
-    instance: Instance, job: Integers, worker: Integers, end: Integers
-) -> tuple[Integers, Integers, Integers]:
+def _from_release(instance: Instance, end: Integers) -> tuple[Integers, Integers, Integers]:
     """(job, worker, slot) for every slot from release on, whatever the upload takes."""
-    pairs = np.unique(np.stack([job, worker]), axis=1)
-    owner, slot = ranges(np.ceil(instance.release_time[pairs[0]]), end[pairs[0]])
-    return pairs[0][owner], pairs[1][owner], slot
+    job, worker = np.nonzero(instance.worker_eligible)
+    open_ = np.flatnonzero(np.isfinite(instance.upload_delay_cloud))
+    job = np.concatenate([job, open_])
+    worker = np.concatenate([worker, np.full(len(open_), CLOUD)])
+    owner, slot = ranges(np.ceil(instance.release_time[job]), end[job])
+    return job[owner], worker[owner], slot
 
 
 FORMULATIONS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.preemptive.grid import fast_completion
+from formulations.preemptive.grid import edge_end, fast_completion
 from formulations.preemptive.instance import Instance, whole_slots
 from formulations.preemptive.problem_4 import fast_cloud_mean_age
 from formulations.preemptive.storage_check import StorageRelease
@@ -44,7 +44,8 @@ def _cells(instance: Instance) -> ChunkCells:
     end = int(arrival.max()) + int(instance.num_chunks @ instance.chunk_time_slow)
     if instance.horizon is not None:
         end = min(end, instance.horizon + 1)
-    ends = np.maximum(np.full(instance.jobs, end), whole_slots(instance.release_time))
+    ends = np.minimum(end, edge_end(instance)).astype(np.int64)
+    ends = np.maximum(ends, whole_slots(instance.release_time))
     return chunk_cells(instance, ends, fast_completion(instance))
 
 

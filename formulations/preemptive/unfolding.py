@@ -2,9 +2,10 @@
 
 Windows that are cut for one future are not valid here. A job may begin at the edge in the hope
 that nobody else comes, and be caught up with: it then ends after the slot by which it would have
-been done whole in the cloud. What does hold, whatever comes, is that from the moment its data are
-in the cloud all work left may be done there at once, with communication, and that no worker idles
-beside a job that may not use the cloud.
+been done whole in the cloud. Or it may wait for the cloud, and end after the slot by which the edge
+would have been done with all who came. What does hold, whatever comes, is that from the moment its
+data are in the cloud all work left may be done there at once, with communication, and that no
+worker idles beside a job that may not use the cloud.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def unfold(model: Model, name: str, instance: Instance, known: float) -> Copy:
     if not fits_slots(instance):
         shortest = float(instance.chunk_time_slow.min())
         raise InputError.of("chunk_time_slow", shortest, "jobs that fill whole slots, about")
-    grid = build_grid(instance, slow_cloud=True)
+    grid = build_grid(instance, slow_cloud=True, edge_suffices=False)
     jobs, chunks = instance.jobs, instance.num_chunks.astype(float)
     job, slot = grid.windows
     windows = len(job)

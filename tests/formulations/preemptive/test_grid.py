@@ -57,7 +57,8 @@ def test_two_types_on_two_servers_are_three_classes_in_two_groups():
     instance = Instance.build(
         release_time=[0, 0],
         num_chunks=1,
-        chunk_time_slow=1,
+        chunk_time_slow=10,
+        chunk_time_fast=1,
         upload_delay_edge=[[1, 3], [1, 3]],
         upload_delay_cloud=10,
         worker_server=[0, 0, 1, 1, 1],
@@ -87,7 +88,7 @@ def test_windows_end_with_the_fast_cloud_or_the_slow_one(example: Instance) -> N
 def test_times_that_are_not_whole_are_taken_up_once():
     instance = Instance.build(
         release_time=[0.5],
-        num_chunks=1,
+        num_chunks=3,
         chunk_time_slow=1.5,
         chunk_time_fast=1.2,
         upload_delay_edge=[[0.5]],
@@ -112,8 +113,9 @@ def test_the_earliest_slow_end_is_that_of_the_job_by_itself(data):
         assert min(grid.earliest_slow_end[j], grid.fast_end[j]) == pytest.approx(end)
 
 
-def test_windows_of_barred_jobs_hold_all_work_after_the_last_arrival():
-    instance = Instance.build(
+def without_cloud() -> Instance:
+    """Two jobs of 6 and 2 units of work; a worker on either server."""
+    return Instance.build(
         release_time=[0, 2],
         num_chunks=[2, 1],
         chunk_time_slow=[3, 2],
@@ -122,11 +124,53 @@ def test_windows_of_barred_jobs_hold_all_work_after_the_last_arrival():
         worker_server=[0, 1],
         ps_server=[1],
     )
-    assert build_grid(instance).end_slot.tolist() == [7 + 8, 7 + 8]
-    only = replace(instance, explicit_worker_eligible=np.array([[True, False], [True, False]]))
-    assert build_grid(only).end_slot.tolist() == [3 + 8, 3 + 8]
+
+
+def test_a_window_ends_when_one_worker_could_have_done_all_work_there_is_for_it():
+    instance = without_cloud()
+    assert build_grid(instance).end_slot.tolist() == [1 + 8, 3 + 8]
+    apart = replace(instance, explicit_worker_eligible=np.array([[True, False], [True, True]]))
+    assert build_grid(apart).end_slot.tolist() == [1 + 8, 7 + 2]  # worker 1 is the second job's
     # a parameter server that may be late keeps the windows open for it
-    assert build_grid(only, ps_delay_applies=True).end_slot.tolist() == [7 + 8, 7 + 8]
+    assert build_grid(instance, ps_delay_applies=True).end_slot.tolist() == [1 + 8, 7 + 8]
+
+
+@pytest.mark.parametrize("never", [12, 1e4, 1e9, 1e12])
+def test_a_cloud_that_the_edge_is_done_before_opens_no_slot(never):
+    instance = replace(without_cloud(), upload_delay_cloud=np.full(2, float(never)))
+    grid = build_grid(instance)
+    assert grid.end_slot.tolist() == build_grid(without_cloud()).end_slot.tolist()
+    assert len(grid.cloud_slot) == 0
+    sooner = replace(instance, upload_delay_cloud=np.array([2.0, never]))
+    assert build_grid(sooner).end_slot.tolist() == [2 + 3, 3 + 8]
+
+
+@pytest.mark.parametrize("never", [20, 1e9, 1e12])
+def test_a_server_that_the_others_are_done_before_opens_no_slot(never):
+    delays = np.array([[1.0, never], [1.0, never]])
+    grid = build_grid(replace(without_cloud(), upload_delay_edge=delays))
+    assert grid.end_slot.tolist() == [1 + 8, 3 + 8]
+    assert set(grid.cell_class.tolist()) == {0}
+
+
+def test_the_edge_is_no_way_out_of_the_cloud_if_storage_may_bind():
+    far = replace(without_cloud(), upload_delay_cloud=np.full(2, 30.0))
+    stored = replace(far, chunk_storage=np.ones(2), storage_capacity=np.array([3.0, 3.0]))
+    assert build_grid(stored).end_slot.tolist() == build_grid(far).end_slot.tolist()  # 3 chunks
+    tight = replace(stored, storage_capacity=np.array([2.0, 3.0]))
+    assert build_grid(tight).end_slot.tolist() == [1 + 8, 7 + 8]  # server 1 alone
+    tight = replace(stored, storage_capacity=np.array([2.0, 2.0]))
+    assert build_grid(tight).end_slot.tolist() == [30 + 3, 32 + 2]
+
+
+def test_windows_hold_all_work_after_the_last_arrival_if_nothing_of_the_future_is_known():
+    instance = without_cloud()
+    grid = build_grid(instance, edge_suffices=False)
+    assert grid.end_slot.tolist() == [7 + 8, 7 + 8]
+    only = replace(instance, explicit_worker_eligible=np.array([[True, False], [True, False]]))
+    assert build_grid(only, edge_suffices=False).end_slot.tolist() == [3 + 8, 3 + 8]
+    far = replace(instance, upload_delay_cloud=np.full(2, 30.0))
+    assert build_grid(far, edge_suffices=False).end_slot.tolist() == [30 + 3, 32 + 2]
 
 
 def test_the_last_slot_of_the_horizon_may_still_be_used(example: Instance) -> None:

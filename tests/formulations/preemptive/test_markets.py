@@ -9,6 +9,7 @@ from hypothesis import given
 from preemptive_cases import examples, instances
 
 from formulations.preemptive.ages import BITS, NEVER
+from formulations.preemptive.grid import edge_end, fast_completion
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.markets import FINE, MOST_CELLS, PRICE_BITS, Market, markets
 
@@ -101,9 +102,26 @@ def test_a_delay_a_billionth_beyond_a_slot_is_in_it(off: float, extra: int) -> N
     assert slower.table["fast"][0] == 4 + extra
 
 
+def test_a_cloud_and_a_server_that_are_never_waited_for_leave_no_trace() -> None:
+    never = replace(
+        two(),
+        upload_delay_edge=np.array([[1.0, 1e12], [0.5, 2.0]]),
+        upload_delay_cloud=np.array([2.25, 1e12]),
+    )
+    kept = replace(two(), explicit_worker_eligible=np.array([[True, True, False], [True] * 3]))
+    for slotted in (False, True):
+        (market,) = markets(never, slotted=slotted)
+        (other,) = markets(kept, slotted=slotted)
+        assert market.edges.tolist() == other.edges.tolist()
+        fields = ("release", "work", "fast", "cloud")
+        assert market.table[[*fields]].tolist() == other.table[[*fields]].tolist()
+        assert market.steps["age"].tolist() == other.steps["age"].tolist()
+
+
 @given(instance=instances(jobs=(3,), tables=True))
 @examples(30)
 def test_a_step_counts_the_workers_of_a_pool_that_are_reached_at_one_age(instance) -> None:
+    late = np.minimum(edge_end(instance), fast_completion(instance)) - instance.release_time
     for by_server in (False, True):
         for market in markets(instance, by_server=by_server):
             pool = {}  # of each worker: by group, or by group and server
@@ -118,7 +136,9 @@ def test_a_step_counts_the_workers_of_a_pool_that_are_reached_at_one_age(instanc
                 mine = [w for w in pool if instance.worker_eligible[j, w]]
                 ages = instance.upload_delay_edge[j, instance.worker_server[mine]]
                 reached = Counter(
-                    (int(age), number[pool[w]]) for age, w in zip(ages, mine, strict=True)
+                    (int(age), number[pool[w]])
+                    for age, w in zip(ages, mine, strict=True)
+                    if age < late[j]
                 )
                 steps = market.steps[job["first"] : job["last"]].tolist()
                 assert steps == sorted((*key, count) for key, count in reached.items())
