@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.errors import UnsupportedError
 from optsched.read_only import changeable, read_only
 
 Integers = NDArray[np.int64]
@@ -17,13 +18,40 @@ _SPARSE = 100
 """Keys are counted one by one where there are fewer than one in so many."""
 
 
+MOST_ENTRIES = 20_000_000
+"""Entries of an index set, at most: columns of a model need 200 to 260 bytes each before a solver
+has them, and as much again and more within it."""
+
+
+def refuse_too_many(entries: float, what: str) -> None:
+    """Refuse to build what memory does not hold.
+
+    Args:
+        entries: how many there would be.
+        what: they are.
+
+    Raises:
+        UnsupportedError: more than ``MOST_ENTRIES``.
+    """
+    if entries > MOST_ENTRIES:
+        gib = MOST_ENTRIES * 260 / 2**30
+        raise UnsupportedError(
+            f"there would be {entries:,.0f} {what}: at most {MOST_ENTRIES:,}, which take about "
+            f"{gib:.0f} GiB before a solver has them"
+        )
+
+
 def ranges(start: NDArray[Any], end: NDArray[Any]) -> tuple[Integers, Integers]:
     """All integers of every interval [start, end), one interval after the other.
 
     Returns:
         The interval each belongs to, and the integers; empty intervals give none.
+
+    Raises:
+        UnsupportedError: more than ``MOST_ENTRIES``.
     """
     length = np.maximum(0, np.asarray(end) - np.asarray(start)).astype(np.int64)
+    refuse_too_many(float(length.sum(dtype=np.float64)), "columns, rows or runs")
     owner = np.repeat(np.arange(len(length)), length)
     first = np.cumsum(length) - length
     return owner, np.arange(len(owner)) - first[owner] + np.asarray(start, dtype=np.int64)[owner]

@@ -39,6 +39,8 @@ class Answer:
     """The decoded schedule; None without a point, or where the problem is only a relaxation."""
     check: Mapping[str, Any] | None = None
     """Options of ``check`` under which the schedule counts; None: the problem's own."""
+    interpretation: str = ""
+    """How the instance was taken to have this answer, in words: see ``Problem.interpretation``."""
 
     def completed(
         self, whole: Callable[[Any], Any], cost: Callable[[Any], float], *, unit: float = 1.0

@@ -78,9 +78,15 @@ class Bound:
     """(instance, schedule) -> what the source divides by this bound, where that is not the cost."""
     quick: bool = False
     """Whether it takes a small part of a solve's time, so that a search may ask it every time."""
+    as_given: bool = False
+    """Whether it bounds the instance as given even if ``Problem.interpretation`` says something."""
     proven: bool = True
     """False for a yardstick that the source divides by and that bounds nothing; it is reported
     beside the ratio and never enters it."""
+
+
+def _as_given(instance: Any) -> str:
+    return ""
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,9 @@ class Problem:
     """Options of ``check`` that a heuristic's own schedule is entitled to."""
     reference_check: Mapping[str, Any] = field(default_factory=dict)
     """Options of ``check`` under which a schedule counts as a solution of the exact models."""
+    interpretation: Callable[[Any], str] = _as_given
+    """(instance) -> how exact models and bounds take what they cannot take as it is, in words such
+    as "times taken up to whole slots"; empty where they take the instance as given."""
     measures: Mapping[str, Callable[[Any, Any], float]] = field(default_factory=dict)
     """(instance, schedule) -> what a table of ratios shows beside the cost, by column name."""
     flow_times: Callable[[Any, Any], NDArray[Any]] | None = None
@@ -173,6 +182,8 @@ class Problem:
         """
         chosen, build_options = self.formulation(formulation)
         answer = chosen.solve(instance, **build_options, **options)
+        if answer.check in (None, self.reference_check):
+            answer = replace(answer, interpretation=self.interpretation(instance))
         return self.verify(instance, answer)
 
     def verify(self, instance: Any, answer: Answer) -> Answer:

@@ -91,6 +91,7 @@ PROBLEM = Problem(
     bounds={bound.name: bound for bound in (*BOUNDS, PRICES)},
     check_options=lambda schedule: {"speed": schedule.speed},
     reference_check={"slotted": True},
+    interpretation=lambda instance: "" if instance.is_integral else "times taken up to whole slots",
     measures=MEASURES,
     flow_times=flow_times,
     pictures={

@@ -19,6 +19,7 @@ from threading import Lock
 import numpy as np
 
 from formulations.preemptive.check import check, completion_times, cost
+from formulations.preemptive.decode import refuse_too_many_chunks
 from formulations.preemptive.ends import Ends
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Booleans, Instance, whole_slots
@@ -75,6 +76,7 @@ def by_market(
         solver: back end.
         start: a schedule to begin with.
     """
+    refuse_too_many_chunks(instance)
     search = _Search(instance, options, solver or "highs")
     late = None if options.time_limit is None else options.time_limit + BEYOND
     with answering(search.answer), limited(late), suppress(TimeoutError):

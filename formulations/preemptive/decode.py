@@ -13,8 +13,17 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
-from optsched.arrays import ranges, rank_within
+from optsched.arrays import ranges, rank_within, refuse_too_many
 from optsched.errors import InputError
+
+
+def refuse_too_many_chunks(instance: Instance) -> None:
+    """Refuse what no schedule can be held of: in the cloud, every chunk has a run of its own.
+
+    Raises:
+        UnsupportedError: naming how many there would be.
+    """
+    refuse_too_many(float(instance.num_chunks.sum()), "runs of a schedule, one for each chunk")
 
 
 def whole_units(values: Floats, name: str) -> Integers:

@@ -23,7 +23,7 @@ from formulations.preemptive.instance import (
     Integers,
     whole_slots,
 )
-from optsched.arrays import compress, ranges
+from optsched.arrays import compress, ranges, refuse_too_many
 from optsched.model import Expression, Model, Variable
 
 
@@ -188,11 +188,16 @@ def build_grid(
     is room in the cloud, within the window, for every unit of work that would come after it. If a
     job may not use the cloud and ``edge_suffices`` is False, its window holds all work after the
     last arrival, one worker at a time. ``instance.horizon`` cuts every window.
+
+    Raises:
+        UnsupportedError: there would be more cells than memory holds as columns of a model.
     """
     classes = instance.worker_classes
     first = whole_slots(instance.release_time)
     arrival = arrivals(instance, classes)
-    end = _end_slots(instance, slow_cloud, ps_delay_applies, edge_suffices)
+    ends = _end_slots(instance, slow_cloud, ps_delay_applies, edge_suffices)
+    refuse_too_many(float(np.sum(ends - first)), "slots in the windows of the jobs")
+    end = ends.astype(np.int64)
     group_of_class, group_size = _groups(classes.eligible, classes.size)
     job, klass = np.nonzero(classes.eligible)
     start = arrival[job, klass]
@@ -254,6 +259,12 @@ def edge_end(instance: Instance, *, ps_delay_applies: bool = False) -> Floats:
     return end
 
 
+def window_slots(instance: Instance) -> float:
+    """Slots of the windows of all jobs together, counted without a grid."""
+    ends = _end_slots(instance, False, False, True)
+    return float(np.sum(ends - whole_slots(instance.release_time)))
+
+
 def longest(instance: Instance, *, edge_suffices: bool = True) -> int:
     """Slots after the last release in which all jobs can be done, one worker at a time.
 
@@ -267,7 +278,7 @@ def longest(instance: Instance, *, edge_suffices: bool = True) -> int:
 
 def _end_slots(
     instance: Instance, slow_cloud: bool, ps_delay_applies: bool, edge_suffices: bool
-) -> Integers:
+) -> Floats:
     end = fast_completion(instance)
     if slow_cloud:
         end += whole_slots(instance.chunk_time_slow) - whole_slots(instance.chunk_time_fast)
@@ -284,7 +295,7 @@ def _end_slots(
     if instance.horizon is not None:
         # slots are 1..T in the paper: the last one ends at T + 1
         end = np.minimum(end, instance.horizon + 1)
-    return np.maximum(end.astype(np.int64), whole_slots(instance.release_time))
+    return np.maximum(end, whole_slots(instance.release_time))
 
 
 def _groups(eligible: Booleans, size: Integers) -> tuple[Integers, Integers]:

@@ -346,7 +346,7 @@ class Instance(Declared):
 
     @property
     def is_integral(self) -> bool:
-        """Whether release times, delays and chunk times are whole slots."""
+        """Whether release times, delays and chunk times are whole slots, up to ``ROUNDING``."""
         arrays = (
             self.release_time,
             self.upload_delay_edge,
@@ -354,7 +354,7 @@ class Instance(Declared):
             self.chunk_time_fast,
             self.upload_delay_cloud[np.isfinite(self.upload_delay_cloud)],
         )
-        return all(bool(np.all(a == np.round(a))) for a in arrays)
+        return all(bool(np.all(np.abs(a - np.round(a)) <= ROUNDING)) for a in arrays)
 
     def rounded(self) -> Instance:
         """The same instance with chunk times rounded up to whole slots."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formulations.preemptive.by_market import BY_MARKET
-from formulations.preemptive.grid import build_grid
+from formulations.preemptive.grid import window_slots
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.price_guided import PRICE_GUIDED, fits_slots
 from formulations.preemptive.problem_2 import (
@@ -45,8 +45,7 @@ def offline(
         start: a schedule to start from; prices need none.
     """
     if fits_slots(instance):
-        grid = build_grid(instance)
-        windows = int((grid.end_slot - grid.first_slot).sum())
+        windows = window_slots(instance)
         if windows <= LARGEST:
             method = COMPACT if windows < SMALLEST else BY_MARKET
             return method.solve(instance, solver=solver, options=options, start=start)

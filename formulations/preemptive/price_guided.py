@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.preemptive.check import cost
-from formulations.preemptive.decode import cloud_services
+from formulations.preemptive.decode import cloud_services, refuse_too_many_chunks
 from formulations.preemptive.edge_choice import EdgeChoice, Times
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Instance
 from formulations.preemptive.prices import STEPS, PriceProof, price
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from formulations.preemptive.shortest_first import RUN
 from optsched.clock import Clock
-from optsched.methods import Answer, ExactMethod
+from optsched.methods import LIMITS, Answer, ExactMethod
 from optsched.parallel import Processes
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
@@ -42,17 +42,20 @@ def price_guided(
 
     Args:
         instance: any.
-        options: ``time_limit`` is for the search for prices; ``threads`` are processes.
+        options: ``time_limit`` and ``stop`` are for the search for prices; ``threads`` are
+            processes, which are not stopped on their way.
         slotted: problem (2) as it stands, in whole slots; otherwise in continuous time. None: in
             slots if they fit the jobs.
         steps: improvements of the prices.
     """
+    refuse_too_many_chunks(instance)
     slotted = fits_slots(instance) if slotted is None else slotted
     proof = price(
         instance,
         slotted=slotted,
         steps=steps,
         time_limit=options.time_limit,
+        stop=options.stop,
         executor=Processes(options.threads) if options.threads > 1 else None,
     )
     bound, schedule = proof.bound(instance), guided_schedule(instance, proof)
@@ -61,6 +64,8 @@ def price_guided(
         return Answer(Solution(Status.NO_SOLUTION, bound=bound, message=message))
     value = cost(instance, schedule)
     status = Status.OPTIMAL if value <= bound else Status.FEASIBLE
+    if status is Status.FEASIBLE and options.stop is not None and options.stop.is_set():
+        status = Status.INTERRUPTED
     solution = Solution(status, objective=value, bound=bound)
     return Answer(solution, schedule, {"slotted": slotted})
 
@@ -69,7 +74,7 @@ PRICE_GUIDED = ExactMethod(
     "price_guided", price_guided, "problem (2), Lagrangian relaxation of (2d)",
     "total completion time at the size of a whole trace: a bound by prices of worker time and the "
     "schedule they guide, shortest remaining work first, work may migrate",
-    honours=frozenset({"time_limit", "threads"}),
+    honours=LIMITS | {"threads"},
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from threading import Event
 
 import numpy as np
 
@@ -65,7 +66,13 @@ def proof(market: Market, price: Floats) -> tuple[Fraction, Integers]:
     return Fraction(values, 1 << (market.time_bits + market.price_bits)), age
 
 
-def improve(market: Market, *, steps: int = STEPS, seconds: float = math.inf) -> PricedMarket:
+def improve(
+    market: Market,
+    *,
+    steps: int = STEPS,
+    seconds: float = math.inf,
+    stop: Event | None = None,
+) -> PricedMarket:
     """Improve prices from zero, at which every job runs as if alone.
 
     Steps are of Polyak's kind towards a little more than the best bound so far, along a direction
@@ -75,6 +82,7 @@ def improve(market: Market, *, steps: int = STEPS, seconds: float = math.inf) ->
         market: what to price.
         steps: most evaluations.
         seconds: after which no further step is made; getting machine code comes on top.
+        stop: set to make no further step.
     """
     began, made = time.perf_counter(), 0.0
     length = np.ldexp(np.diff(market.edges).astype(np.float64), -market.time_bits)
@@ -98,7 +106,7 @@ def improve(market: Market, *, steps: int = STEPS, seconds: float = math.inf) ->
         else:
             idle, lucky = idle + 1, 0
         curve.append((best, time.perf_counter() - began))
-        if curve[-1][1] - made > seconds:
+        if curve[-1][1] - made > seconds or (stop is not None and stop.is_set()):
             break
         if idle >= PATIENCE:
             price, ahead, idle = best_price, 0.7 * ahead, 0
@@ -153,6 +161,7 @@ def price(
     by_server: bool = False,
     steps: int = STEPS,
     time_limit: float | None = None,
+    stop: Event | None = None,
     executor: Executor | None = None,
 ) -> PriceProof:
     """Find good prices, each market on its own.
@@ -163,6 +172,7 @@ def price(
         by_server: see ``markets``.
         steps: most evaluations per market. The proof depends on nothing else, unless time is up.
         time_limit: wall seconds, shared out among the markets.
+        stop: set to improve no further; not heeded by an ``executor``.
         executor: where the markets are priced, one after the other or at the same time; None: in
             this process.
 
@@ -176,6 +186,7 @@ def price(
         raise InputError.of("time_limit", time_limit, "a number of seconds >= 0")
     began = time.perf_counter()
     cut = markets(instance, slotted=slotted, by_server=by_server)
+    heeded = stop if executor is None else None  # it goes into no other process
     executor = executor or Serial()
     left = math.inf
     if time_limit is not None:
@@ -184,7 +195,7 @@ def price(
     priced: dict[int, PricedMarket] = {}
     # the largest first, so that none is waited for at the end
     largest = sorted(range(len(cut)), key=lambda i: -len(cut[i].jobs))
-    tasks = deque((i, cut[i], steps, share) for i in largest)
+    tasks = deque((i, cut[i], steps, share, heeded) for i in largest)
     for batch in drain(_improved, tasks, executor):
         for finished in batch:
             if finished.value is None:
@@ -193,21 +204,23 @@ def price(
     return PriceProof(slotted, cut, [priced[i] for i in range(len(cut))])
 
 
-def _improved(task: tuple[int, Market, int, float]) -> PricedMarket:
-    _, market, steps, seconds = task
-    return improve(market, steps=steps, seconds=seconds)
+def _improved(task: tuple[int, Market, int, float, Event | None]) -> PricedMarket:
+    _, market, steps, seconds, stop = task
+    return improve(market, steps=steps, seconds=seconds, stop=stop)
 
 
 def lb_prices(instance: Instance) -> float:
-    """LB-PRICES of (2), in whole slots, after ``STEPS`` steps; by server where that is cheap.
+    """LB-PRICES of (2) after ``STEPS`` steps; by server where that is cheap.
 
-    An instance's horizon is not looked at.
+    In continuous time unless all times are whole slots, so that it holds for schedules between
+    slots, too. An instance's horizon is not looked at.
     """
     by_server = instance.jobs * instance.workers <= FEW
-    return price(instance, by_server=by_server).bound(instance)
+    return price(instance, slotted=instance.is_integral, by_server=by_server).bound(instance)
 
 
 PRICES = Bound(
     "lb_prices", lb_prices, "problem (2)",
     "prices of worker time by type, exact to the last digit, at the size of a whole trace",
+    as_given=True,
 )  # fmt: skip

@@ -14,7 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.preemptive.check import completion_times
-from formulations.preemptive.decode import fast_cloud_runs, slot_schedule, whole_units
+from formulations.preemptive.decode import (
+    fast_cloud_runs,
+    refuse_too_many_chunks,
+    slot_schedule,
+    whole_units,
+)
 from formulations.preemptive.grid import (
     Grid,
     add_capacity,
@@ -46,6 +51,7 @@ def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:
         ps_delay_applies: a parameter server, too, may serve only once the data would have
             arrived at its server, as (2i) literally says.
     """
+    refuse_too_many_chunks(instance)
     grid = build_grid(instance, hub=False, ps_delay_applies=ps_delay_applies)
     jobs, chunks = instance.jobs, instance.num_chunks
     window_job, window_slot = grid.windows
@@ -124,6 +130,7 @@ def problem_2_compact(instance: Instance) -> Model:
     Args:
         instance: times are taken up to whole slots.
     """
+    refuse_too_many_chunks(instance)
     grid = build_grid(instance)
     earliest = np.minimum(grid.earliest_slow_end, grid.fast_end)
     window_job, window_slot = grid.windows

@@ -229,7 +229,14 @@ def show_ratios(
         sense: of the problem.
     """
     from optsched.evaluation.ratios import FAILED
-    from optsched.evaluation.tables import CONFIDENCE, granted_more, interval_cell, share, span
+    from optsched.evaluation.tables import (
+        CONFIDENCE,
+        granted_more,
+        interpretations,
+        interval_cell,
+        share,
+        span,
+    )
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
     columns = [*keys, "n", "proven", "infinite", "mean ratio"]
@@ -256,7 +263,7 @@ def show_ratios(
     if sense == "maximise":
         quotient = "optimum over the value of the schedule"
     print_table(columns, lines, f"{quotient} (1 is optimal)", len(keys))
-    if told := granted_more(table):
+    for told in filter(None, (interpretations(table), granted_more(table))):
         console().print(told)
     failed = table[table["status"].isin(FAILED)]
     if len(failed):

@@ -119,7 +119,8 @@ def solve(
     with waiting(f"solving {name}"):
         answer = found.solve(call, instance, solver=solver, options=options, start=first)
     solution = answer.solution
-    facts = {**solution.summary(), "limit": solution.limit, "message": solution.message}
+    facts = {**solution.summary(), "interpretation": answer.interpretation}
+    facts |= {"limit": solution.limit, "message": solution.message}
     if json:
         print_json({**facts, "nodes": solution.nodes, "unit": found.unit})
     else:
@@ -256,6 +257,7 @@ def run(
         "cost": trial.cost,
         "feasible": not trial.status,
         "feasible_offline": trial.offline,
+        "offline_message": trial.offline_message,
     }
     _answer(facts, trial.violations, json, {**vars(trial.time), "unit": found.unit})
 

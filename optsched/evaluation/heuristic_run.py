@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -52,6 +52,9 @@ class HeuristicRun:
     violations: Sequence[Violation] = ()
     offline: bool = False
     """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
+    offline_message: str = ""
+    """What of the exact models a schedule that passes the checker breaks, and how they take the
+    instance; empty where it breaks nothing."""
     granted: bool = False
     """Whether it was granted more than other schedules are, such as speed."""
     status: str = ""
@@ -116,9 +119,8 @@ def run_heuristic(
         violations = problem.check(instance, schedule, **entitled)
         cost = float(problem.cost(instance, schedule))
         strict = problem.reference_check
-        offline = not violations and (
-            not (entitled or strict) or not problem.check(instance, schedule, **strict)
-        )
+        strictly = problem.check(instance, schedule, **strict) if entitled or strict else violations
+        taken = problem.interpretation(instance) if strictly and not violations else ""
     except (Exception, SystemExit, GeneratorExit) as error:  # it may do anything
         status = OUT_OF_MEMORY if isinstance(error, MemoryError) else Status.ERROR.value
         said = words(error)
@@ -126,7 +128,8 @@ def run_heuristic(
     trial = replace(
         trial,
         cost=cost if math.isfinite(cost) else None,
-        offline=offline,
+        offline=not (violations or strictly),
+        offline_message=_why_not(strictly, strict, taken) if strictly and not violations else "",
         granted=bool(entitled),
     )
     if violations:
@@ -134,12 +137,21 @@ def run_heuristic(
         return replace(trial, violations=violations, status=VIOLATED, message=message)
     if trial.cost is None:
         message = f"the schedule passes the checker and costs {cost}"
-        return replace(trial, offline=False, status=Status.ERROR.value, message=message)
+        return replace(
+            trial, offline=False, offline_message="", status=Status.ERROR.value, message=message
+        )
     return trial
 
 
 def _kind(value: Any) -> str:
     return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
+def _why_not(violations: Sequence[Violation], strict: Mapping[str, Any], taken: str) -> str:
+    """Why a schedule that passes the checker is no solution of the exact models."""
+    terms = ", ".join(filter(None, [*(f"{k}={v}" for k, v in strict.items()), taken]))
+    how = f" ({terms})" if terms else ""
+    return f"checked as schedules of the exact models are{how}, it {describe(violations)}"
 
 
 def heuristic_limits(

@@ -191,6 +191,8 @@ class ProofVerdict:
     """Whether no schedule of the problem is better than all points of that model."""
     cost: float
     violations: list[Violation]
+    interpretation: str = ""
+    """How the model takes the instance: see ``Problem.interpretation``."""
 
     @property
     def closed(self) -> bool:
@@ -215,6 +217,8 @@ class ProofVerdict:
         claim = f"proven: no {what} costs {word} than {self.rounded_bound:.12g}"
         if sense != "minimise":
             claim = claim.replace("costs more", "is worth more")
+        if self.interpretation:
+            claim = f"{claim} ({self.interpretation})"
         if self.violations:
             return f"{claim}, but the schedule breaks ({self.violations[0].constraint})"
         verb = "costs" if sense == "minimise" else "is worth"
@@ -238,4 +242,5 @@ def check_proof(problem: Problem, instance: Any, document: Mapping[str, Any]) ->
         {*calls} <= {problem.proof_relaxation, problem.proof_model or problem.reference},
         problem.cost(instance, schedule),
         problem.check(instance, schedule, **problem.reference_check),
+        problem.interpretation(instance),
     )

@@ -48,7 +48,7 @@ FAILED = (
 
 _TAIL = (
     *("incumbent", "known_by", "reference", "solver", "seconds", "compile_seconds"),
-    *("interpreted_seconds", "solver_seconds", "may_beat", "message"),
+    *("interpreted_seconds", "solver_seconds", "may_beat", "interpretation", "message"),
 )
 
 
@@ -96,6 +96,9 @@ class Row:
     may_beat: bool = False
     """Whether the schedule was granted more than the optimum was, such as speed: only then may
     the ratio be below 1."""
+    interpretation: str = ""
+    """How the instance was taken to have the optimum and the bounds, such as "times taken up to
+    whole slots"; empty if they are those of the instance as given."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Options of the generator and of the heuristic."""
     extra: Mapping[str, float | None] = field(default_factory=dict)
@@ -235,6 +238,7 @@ def ratio_rows(
         solver=", ".join(dict.fromkeys(run.solver for run in solves.values() if run.solver)),
         solver_seconds=sum(run.seconds for run in solves.values()),
         message=_joined(*messages),
+        interpretation=_joined(*(r.interpretation for r in (*solves.values(), *bounds.values()))),
         parameters=parameters or {},
     )
     values = {name: run.bound for name, run in bounds.items()}

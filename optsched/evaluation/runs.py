@@ -126,6 +126,8 @@ class MethodRun:
     """What stopped a solve early: "time", "gap", "nodes" or "memory"."""
     nodes: int | None = None
     message: str = ""
+    interpretation: str = ""
+    """How the instance was taken to have this optimum or bound: see ``Problem.interpretation``."""
     trace: str = ""
     """Traceback of what a method raised."""
     measures: Mapping[str, float] = field(default_factory=dict)
@@ -197,7 +199,8 @@ class InstanceRunner:
     def _bound(self, name: str) -> MethodRun:
         try:
             with stopwatch() as watch:
-                value = float(self.problem.bounds[name].compute(self.instance))
+                bound = self.problem.bounds[name]
+                value = float(bound.compute(self.instance))
         except Exception as error:  # the other methods still count
             message = f"bound {name}: {words(error)}"
             return MethodRun(
@@ -206,7 +209,8 @@ class InstanceRunner:
         if not math.isfinite(value):
             message = f"bound {name}: {value}"
             return MethodRun(Status.ERROR.value, **vars(watch), message=message)
-        return MethodRun(DONE, bound=value, **vars(watch))
+        taken = "" if bound.as_given else self.problem.interpretation(self.instance)
+        return MethodRun(DONE, bound=value, interpretation=taken, **vars(watch))
 
     def _proof(self, method: MethodSpec, claim: float | None) -> MethodRun:
         from optsched.evaluation.proofs import proven_bound
@@ -279,6 +283,7 @@ class InstanceRunner:
             limit="" if solution.limit is None else solution.limit.value,
             nodes=solution.nodes,
             message="; ".join(filter(None, (solution.message, *complaints))),
+            interpretation=answer.interpretation,
             trace=trace,
             measures=measures,
             schedule=dumps(schedule) if keep and schedule is not None else None,

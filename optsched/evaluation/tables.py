@@ -99,6 +99,18 @@ def granted_more(table: pd.DataFrame) -> str:
     return f"{told} may be below 1: {', '.join(named)}"
 
 
+def interpretations(table: pd.DataFrame) -> str:
+    """How instances were taken to have their optima and bounds; empty where they are as given.
+
+    Args:
+        table: what ``frame`` gives.
+    """
+    taken = table["interpretation"].fillna("")
+    counts = taken[taken != ""].value_counts(sort=False)
+    named = [f"{text} ({some} of {len(table)} rows)" for text, some in counts.items()]
+    return f"optima and bounds hold for {'; '.join(named)}" if named else ""
+
+
 def _mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else math.nan
 

@@ -13,7 +13,7 @@ from optsched.document import load, parse
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.ratios import Row
-from optsched.evaluation.tables import frame, granted_more, span, varying
+from optsched.evaluation.tables import frame, granted_more, interpretations, span, varying
 from optsched.page import Example, Section, page
 from optsched.problem import Problem
 from optsched.solvers.solution import Solution, Status
@@ -71,7 +71,7 @@ def _section(store: Store, results: Results, number: int) -> Section:
     finished, planned = (sum(getattr(s, of) for s in steps) for of in ("finished", "planned"))
     if finished < planned:
         notes.append(f"Not at its end: {finished} of {planned} runs have their result.")
-    if told := granted_more(table):
+    for told in filter(None, (interpretations(table), granted_more(table))):
         notes.append(f"{told[0].upper()}{told[1:]}.")
     runs = list(_worst_runs(store, results, number, problem))
     flow_times = _flow_times(store, results, number)

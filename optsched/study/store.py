@@ -37,7 +37,7 @@ T = TypeVar("T")
 APPLICATION = 0x6F707473
 """Marks an SQLite file as a store of studies."""
 
-FORMAT = 5
+FORMAT = 6
 """Version of the tables below."""
 
 PATIENCE = 30.0
@@ -66,6 +66,7 @@ CREATE TABLE runs (
     may_beat INTEGER NOT NULL, seconds REAL NOT NULL,
     compile_seconds REAL NOT NULL, interpreted_seconds REAL NOT NULL,
     solver TEXT NOT NULL, "limit" TEXT NOT NULL, nodes INTEGER, message TEXT NOT NULL,
+    interpretation TEXT NOT NULL, -- how the instance was taken to have this optimum or bound
     trace TEXT NOT NULL,       -- traceback of what it raised
     measures TEXT NOT NULL, quantities TEXT NOT NULL, schedule TEXT, rows TEXT,
     flow_times TEXT, trajectory TEXT,

@@ -10,6 +10,7 @@ from optsched.evaluation.tables import (
     CONFIDENCE,
     frame,
     granted_more,
+    interpretations,
     interval_cell,
     share,
     span,
@@ -41,9 +42,9 @@ def ratios_html(rows: Sequence[Row], options: Sequence[str] = ()) -> str:
     ]
     title = f"<p><b>{escape(rows[0].problem)}</b>: ratio to the optimum (1 is optimal)</p>"
     picture = study_figure(table, varying[0] if varying else None)._repr_svg_()
-    told = granted_more(table)
-    note = f"<p>{escape(told)}</p>" if told else ""
-    return title + _html([*head, "worst"], lines) + note + picture
+    told = filter(None, (interpretations(table), granted_more(table)))
+    notes = "".join(f"<p>{escape(note)}</p>" for note in told)
+    return title + _html([*head, "worst"], lines) + notes + picture
 
 
 def _html(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

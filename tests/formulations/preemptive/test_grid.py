@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
-from formulations.preemptive.grid import Grid, build_grid, fast_completion
+from formulations.preemptive import PROBLEM
+from formulations.preemptive.grid import Grid, build_grid, fast_completion, window_slots
 from formulations.preemptive.instance import Instance
+from optsched import arrays
+from optsched.errors import UnsupportedError
 
 
 def capacity_in_reach(grid: Grid) -> np.ndarray:
@@ -203,3 +206,41 @@ def test_without_edge_workers_there_are_cloud_cells_only():
     assert grid.cloud_slot.tolist() == [4, 5]
     assert grid.earliest_slow_end.tolist() == [np.inf]  # beyond the window
     assert build_grid(instance, slow_cloud=True).earliest_slow_end.tolist() == [7]
+
+
+def test_a_model_that_memory_does_not_hold_is_refused_by_its_size_before_it_is_built():
+    instance = Instance.build(
+        release_time=np.zeros(2),
+        num_chunks=1,
+        chunk_time_slow=1e9,
+        upload_delay_edge=[[0], [0]],
+        upload_delay_cloud=np.inf,
+        worker_server=[0],
+    )
+    assert window_slots(instance) == 4e9
+    with pytest.raises(UnsupportedError, match=r"4,000,000,000 slots in the windows.*at most"):
+        build_grid(instance)
+
+
+def test_a_schedule_of_too_many_runs_is_refused_before_anything_is_built():
+    jobs = 999
+    instance = Instance.build(
+        release_time=np.zeros(jobs),
+        num_chunks=10**6,
+        chunk_time_slow=2,
+        chunk_time_fast=1,
+        upload_delay_edge=np.zeros((jobs, 1)),
+        upload_delay_cloud=3,
+        worker_server=[0],
+    )
+    for name in ("offline", "by_market", "price_guided", "problem_2", "problem_2_compact"):
+        with pytest.raises(UnsupportedError, match="999,000,000 runs of a schedule"):
+            PROBLEM.solve(name, instance)
+
+
+def test_the_most_entries_are_built_and_one_more_is_not(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(arrays, "MOST_ENTRIES", 1000)
+    owner, value = arrays.ranges(np.zeros(2), np.array([400, 600]))
+    assert (len(owner), value[-1]) == (1000, 599)
+    with pytest.raises(UnsupportedError, match=r"1,001 columns, rows or runs: at most 1,000"):
+        arrays.ranges(np.zeros(2), np.array([400, 601]))

@@ -164,7 +164,7 @@ def test_a_proof_is_of_the_problem_by_its_reference_or_a_relaxation(
 ):
     of = SimpleNamespace(
         proof_relaxation="a", proof_model=None, reference="b", schedule_type=None,
-        reference_check={}, cost=lambda *_: 7.0, check=lambda *_: [],
+        reference_check={}, interpretation=lambda _: "", cost=lambda *_: 7.0, check=lambda *_: [],
     )  # fmt: skip
     monkeypatch.setattr(proofs, "_verified", lambda *_: (Fraction(7), calls))
     monkeypatch.setattr(proofs, "parse", lambda *_: None)
