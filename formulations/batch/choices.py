@@ -180,7 +180,7 @@ def last_slots(instance: Instance, known: int = 0) -> Integers:
 
     The cloud bound where a job has an unlimited server. Otherwise no slot is idle once every job
     has arrived everywhere and those with a cloud bound are done, so the jobs that are left follow
-    each other.
+    each other. In any case ``limited_end``.
 
     Args:
         instance: the jobs and the system.
@@ -191,7 +191,30 @@ def last_slots(instance: Instance, known: int = 0) -> Integers:
     edge = cloud < 0
     arrived = max(known, int((instance.release_slot[:, None] + instance.upload_delay).max()))
     busy = max(arrived, int(cloud.max(initial=0)) + 1) - 1 + int(instance.work_slow[edge].sum())
-    return np.where(edge, busy, cloud)
+    return np.minimum(np.where(edge, busy, cloud), limited_end(instance, known))
+
+
+def limited_end(instance: Instance, known: int = 0) -> int:
+    """A slot by which all jobs end in some optimum of (2), servers that are far left out.
+
+    Say that every job can run somewhere from a slot on, and that no upload to a server ends within
+    the slots after it that all work takes, one worker at a time. Then no optimum waits for an
+    upload that ends later: those who do could run after all others, one by one, and end sooner.
+    The others leave no slot idle.
+
+    Args:
+        instance: the jobs and the system.
+        known: see ``last_slots``.
+    """
+    reached = instance.release_slot[:, None] + instance.upload_delay
+    never = np.iinfo(np.int64).max
+    works, serves = instance.most_workers >= 1, instance.ps_room >= 1
+    nearest = [np.where(there, reached, never).min(axis=1) for there in (works, serves)]
+    from_, work = max(known, int(np.max(nearest))), int(instance.work_slow.sum())
+    for slot in np.unique(reached[works | serves]).tolist():
+        if from_ < slot < from_ + work:
+            from_ = slot
+    return min(from_ + work - 1, never)
 
 
 def alone_bounds(instance: Instance) -> Integers:

@@ -93,7 +93,8 @@ class Prospects:
 def prospects(instance: Instance, *, every: bool = False) -> Prospects:
     """The choices worth having in (2): those that end before the job would in the cloud."""
     cloud = cloud_ends(instance)
-    last = np.where(cloud >= 0, cloud - 1, last_slots(instance))
+    last = last_slots(instance)
+    last = np.where(cloud >= 0, np.minimum(cloud - 1, last), last)
     return _limited(instance, cloud, last, 1, every)
 
 
