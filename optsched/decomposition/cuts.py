@@ -14,7 +14,7 @@ from optsched.errors import InputError, UnsupportedError
 from optsched.model import Model, VariableType
 from optsched.model.expression import Floats, Relation
 from optsched.solvers.backend import Backend, Solver
-from optsched.solvers.direct import AGREEMENT, solve_directly
+from optsched.solvers.direct import AGREEMENT, solve_directly, start_vector
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
 from optsched.solvers.solution import Limit, Listener, Progress, Solution, Status
@@ -170,6 +170,7 @@ class _Loop:
 
     def run(self, relaxation_first: bool) -> Solution:
         try:
+            self._offer_start()
             if relaxation_first and self.has_integers:
                 self._cut_relaxation()
             solution = self._cut_solutions()
@@ -238,6 +239,19 @@ class _Loop:
 
     def _start(self) -> Mapping[str, Floats] | None:
         return self.options.warm_start if self.incumbent is None else self.incumbent.values
+
+    def _offer_start(self) -> None:
+        """The start, if it violates no row: then no limit loses it."""
+        if self.options.warm_start is None:
+            return
+        x = start_vector(self.model, self.options.warm_start)
+        if np.isnan(x).any():
+            return
+        values = self.model.compile(self.model.kinds).split(x)
+        violated = any(separate(values) for separate in self.separators)
+        if not violated and not self.model.violations(values):
+            value = self.model.value(values)
+            self._offer(Solution(Status.FEASIBLE, value, values=values, solver=self.engine.name))
 
     def _cut(self, model: Model, solution: Solution) -> int:
         """Add what a point violates to the model, and to the copy at hand; how many rows."""
@@ -351,7 +365,8 @@ class _Loop:
         return replace(solution, seconds=seconds, nodes=self.nodes, message=message)
 
     def _finished(self, status: Status, limit: Limit | None) -> Solution:
-        bound = self.sign * self.bound if math.isfinite(self.bound) else None
+        value = math.inf if self.incumbent is None else self._value(self.incumbent)
+        bound = self.sign * min(self.bound, value) if math.isfinite(self.bound) else None
         seconds = self.course.spent
         if self.incumbent is None:
             word = Status.INTERRUPTED if status is Status.INTERRUPTED else Status.NO_SOLUTION
@@ -363,8 +378,6 @@ class _Loop:
                 nodes=self.nodes,
                 solver=self.engine.name,
             )
-        value = self._value(self.incumbent)
-        bound = self.sign * min(self.bound, value)
         if value - self.bound <= _agreement(value):
             status, limit = Status.OPTIMAL, None
         elif self._closed():

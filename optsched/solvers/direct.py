@@ -53,7 +53,7 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
     """
     engine, version = installed(solver)
     began = time.perf_counter()
-    start = None if options.warm_start is None else _start(model, options.warm_start)
+    start = None if options.warm_start is None else start_vector(model, options.warm_start)
     compiled = with_whole_bounds(model.compile(engine.native))
     # what the point must satisfy: the model as written, not what it was lowered to
     native = model.kinds <= engine.native
@@ -353,8 +353,12 @@ def _unscaled(result: SolverResult, scale: float) -> SolverResult:
     )
 
 
-def _start(model: Model, values: Mapping[str, Any]) -> Floats:
-    """Values by name as a vector, NaN where nothing was said."""
+def start_vector(model: Model, values: Mapping[str, Any]) -> Floats:
+    """Values by name as a vector over all columns, NaN where nothing was said.
+
+    Raises:
+        InputError: a name that is no variable's, or values of another shape.
+    """
     x = np.full(model.columns, np.nan)
     for name, value in values.items():
         field = f"warm_start[{name!r}]"

@@ -186,3 +186,25 @@ def test_options_are_checked_before_anything_runs():
         solve_with_cuts(model, lambda values: [], round_limit=0)
     with pytest.raises(InputError, match="solver"):
         solve_with_cuts(model, lambda values: [], "abacus")
+
+
+@pytest.mark.parametrize("limit", [{"time_limit": 1e-9}, {"round_limit": 1}])
+def test_no_limit_loses_a_start_that_violates_nothing(limit: dict) -> None:
+    distance = cities(8, 0)
+    m = tour_model(distance)
+    left, right = np.triu_indices(8, 1)
+    along = (right - left == 1) | (right - left == 7)
+    start = {"edge": along.astype(float)}
+    solution = solve_with_cuts(m, subtours(m, 8), warm_start=start, **limit).solution
+    assert solution.status in (Status.FEASIBLE, Status.OPTIMAL)
+    assert solution.objective is not None
+    assert solution.objective <= distance[left, right] @ along
+    assert solution.bound is None or solution.bound <= solution.objective
+
+
+def test_a_start_that_a_row_still_unknown_cuts_off_is_no_answer() -> None:
+    m = tour_model(cities(6, 0))
+    left, right = np.triu_indices(6, 1)
+    start = {"edge": (left % 2 == right % 2).astype(float)}  # two triangles
+    solution = solve_with_cuts(m, subtours(m, 6), warm_start=start, time_limit=1e-9).solution
+    assert solution.objective is None
