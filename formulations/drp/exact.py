@@ -1,13 +1,15 @@
-"""Exact optima by bounding, choosing and packing, with branch and bound for what is left.
+"""Exact optima: a small compact model first, then bounding, choosing and packing.
 
-The relaxation bounds the number of jobs. A mixed-integer program in which only y is binary then
-chooses that many jobs, as far from the capacities as possible; local search packs their nodes on
-servers. If it succeeds, bound and decision meet. Otherwise fewer jobs are tried, and the exact
-model closes what remains, starting from the best decision. With services, which take storage, the
-relaxation is over whole services with cuts on storage; jobs are inserted at its prices, packed on
-dear servers first where prices leave next to no choice, then exchanged over the sets of servers
-that these prices choose; where each job has a service of its own, a tree over the sets that a
-schedule of as many jobs as the bound says may use decides whether there is one.
+A schedule is built at once, one job after the other. The compact model, if it is small, gets the
+first seconds: most of what is small ends there, whatever its shape. Then a relaxation bounds the
+number of jobs. A mixed-integer program in which only y is binary chooses that many jobs, as far
+from the capacities as possible; local search packs their nodes on servers. If it succeeds, bound
+and decision meet. Otherwise fewer jobs are tried, and the model closes what remains, starting from
+the best decision. With services, which take storage, the relaxation is over whole services with
+cuts on storage; jobs are inserted at its prices, packed on dear servers first where prices leave
+next to no choice, then exchanged over the sets of servers that these prices choose; where each job
+has a service of its own, a tree over the sets that a schedule of as many jobs as the bound says may
+use decides whether there is one.
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from formulations.drp.check import check, check_dsrp
+from formulations.drp.construct import first_association
 from formulations.drp.core_jobs import search_cores
-from formulations.drp.decode import decode, encode, encode_services
+from formulations.drp.decode import decode, encode, encode_services, schedule_of
 from formulations.drp.instance import Floats, Instance
 from formulations.drp.projected import ANGLES, problem_5_projected, problem_22_projected, whole_jobs
 from formulations.drp.schedule import Schedule
 from formulations.drp.search import Search
 from formulations.drp.service_search import ServiceSearch
 from formulations.drp.target_search import TargetSearch
+from optsched.clock import Clock
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.model import Model
 from optsched.solve import solve
@@ -36,6 +41,15 @@ HONOURS = LIMITS | GAPS | {"solver", "start", "threads", "seed", "on_progress"}
 """What may be asked of these searches; the back end is that of branch and bound."""
 MANY_JOBS = 100
 """Jobs from which on those that cannot be among the most are looked for first."""
+SMALL = 1000
+"""Pairs of node and server up to which the model comes before all else: it is rarely solved in
+seconds beyond."""
+FIRST_SHARE, FIRST_SECONDS = 0.4, 20.0
+"""Part of the time that it gets then, and most of it."""
+SEARCH_SHARE, SEARCH_SECONDS = 0.5, 60.0
+"""Part of the time left, and most of it, after which the model of a small instance goes on."""
+START_SHARE = 0.1
+"""Part of the time that building a first schedule may take."""
 DOUBTFUL = (Status.ERROR, Status.DISAGREEMENT)
 """Ends of branch and bound after which nothing it said counts."""
 
@@ -56,66 +70,88 @@ def _so_far(search: Search) -> Answer:
     return Answer(search.clock.ended(found), search.best)
 
 
-def _settle(search: Search, model: Model, solver: str | None, start: Schedule | None) -> Answer:
-    """Bounding, choosing and packing; then branch and bound of the model for what is left."""
-    best, bound = search.run(start)
-    encoder: Callable[..., dict[str, Floats]] = encode_services if search.services else encode
-    values = encoder(search.instance, best)
-    value = float(best.admit.sum())
-    checked = not model.violations(values)
-    if checked and value >= bound:
-        found = Solution(
-            Status.OPTIMAL if value == bound else Status.ERROR,
-            value,
-            bound,
-            values,
-            checked=True,
-            solver="highs",
-            version=backend("highs").version(),
-            message=search.summary,
-        )
-        return Answer(found, best)
-    if math.isfinite(bound):
-        model.add("bound", model["y"].sum() <= bound)
+def _settle(search: Search, model: Model, solver: str | None) -> Answer:
+    """A small model for some seconds; bounding, choosing and packing; the model for the rest."""
+    solution = Solution(Status.FEASIBLE, solver="highs", version=backend("highs").version())
+    small = search.instance.num_pairs <= SMALL
+    if small:
+        solution = _branch(search, model, solver, FIRST_SHARE, FIRST_SECONDS)
+    if not (search.met or search.clock.over()):
+        search.run(*((SEARCH_SHARE, SEARCH_SECONDS) if small else ()))
+    if not (search.met or search.clock.over()):
+        solution = _branch(search, model, solver)
+    if search.summary:
+        message = "; ".join(filter(None, [solution.message, search.summary]))
+        solution = replace(solution, message=message)
+    return Answer(_joined(search, model, solution), search.best)
+
+
+def _branch(
+    search: Search, model: Model, solver: str | None, share: float = 1.0, most: float = math.inf
+) -> Solution:
+    """Solve the model from what is known, within part of the time left, and learn from it."""
+    if math.isfinite(search.bound):
+        model = model.copy()
+        model.add("bound", model["y"].sum() <= search.bound)
     options = replace(
         search.options,
-        time_limit=search.clock.within(1.0),
-        warm_start=values if checked else None,
+        time_limit=search.clock.within(share, most),
+        warm_start=_values(search),
         on_progress=search.clock.live(search.hear),
     )
     solution = solve(model, solver or "highs", options=options)
-    if solution.status not in DOUBTFUL:
-        search.clock.catch_up(solution, search.hear)
-    return _joined(search, solution, best if checked else None, bound, values)
+    if solution.status in DOUBTFUL:
+        return solution
+    search.clock.catch_up(solution, search.hear)
+    if solution.has_point:
+        search.offer(decode(search.instance, solution, services=search.services))
+    if solution.bound is not None:
+        search.tell(search.best, min(search.bound, whole_jobs(solution.bound)))
+    return solution
 
 
-def _joined(
-    search: Search,
-    solution: Solution,
-    best: Schedule | None,
-    bound: float,
-    values: dict[str, Floats],
-) -> Answer:
-    """What branch and bound says, and what was known before it."""
-    doubtful = solution.status in DOUBTFUL
-    proven = math.inf if doubtful or solution.bound is None else whole_jobs(solution.bound)
-    tightest = min(bound, proven)
-    solution = replace(solution, bound=None if math.isinf(tightest) else tightest)
-    if best is None and (doubtful or solution.objective is None):
-        return Answer(solution)
-    value = -1.0 if doubtful or solution.objective is None else solution.objective
-    if best is not None and best.admit.sum() >= value:
-        value = float(best.admit.sum())
-        solution = replace(solution, objective=value, values=values, checked=True)
-        schedule = best
-    else:
-        schedule = decode(search.instance, solution, services=search.services)
-    if value >= tightest:
-        return Answer(replace(solution, status=Status.OPTIMAL, limit=None), schedule)
-    stopped = solution.status is Status.INTERRUPTED
-    return Answer(
-        replace(solution, status=Status.INTERRUPTED if stopped else Status.FEASIBLE), schedule
+def _values(search: Search) -> dict[str, Floats]:
+    """The best decision as a point of the model."""
+    encoder: Callable[..., dict[str, Floats]] = encode_services if search.services else encode
+    return encoder(search.instance, search.best)
+
+
+def _joined(search: Search, model: Model, solution: Solution) -> Solution:
+    """How the model ended last, with the best decision and the best bound."""
+    value, values = float(search.best.admit.sum()), _values(search)
+    status, limit = Status.FEASIBLE, solution.limit
+    if value >= search.bound:
+        status, limit = Status.OPTIMAL if value == search.bound else Status.ERROR, None
+    elif search.met:
+        limit = Limit.GAP
+    elif search.clock.stopped or solution.status is Status.INTERRUPTED:
+        status, limit = Status.INTERRUPTED, None
+    elif search.clock.over():
+        limit = Limit.TIME
+    return replace(
+        solution,
+        status=status,
+        objective=value,
+        bound=None if math.isinf(search.bound) else search.bound,
+        values=values,
+        limit=limit,
+        checked=not model.violations(values),
     )
+
+
+def _started(
+    instance: Instance, options: Options, services: bool, start: Schedule | None
+) -> tuple[Schedule, Options]:
+    """The better of a start and of what one pass over the jobs admits, and the limits then."""
+    clock = Clock(options.time_limit, options.stop)
+    judge = check_dsrp if services else check
+    part = Clock(clock.within(START_SHARE), options.stop)
+    assoc = first_association(instance, part.over, services=services)
+    built = schedule_of(instance, assoc, services=services)
+    known = [one for one in (start, built) if one is not None and not judge(instance, one)]
+    empty = Schedule.empty(instance.num_jobs, instance.num_data_nodes)
+    best = max([*known, empty], key=lambda one: int(one.admit.sum()))
+    return best, replace(options, time_limit=clock.within(1.0))
 
 
 def _card(name: str, build: Callable[..., Model], services: bool, source: str) -> ExactMethod:
@@ -130,20 +166,21 @@ def _card(name: str, build: Callable[..., Model], services: bool, source: str) -
         angles: int = ANGLES,
         covers: bool = True,
     ) -> Answer:
-        def whole(instance: Instance, options: Options, start: Schedule | None) -> Answer:
-            started = (ServiceSearch if services else TargetSearch)(instance, options)
+        def whole(instance: Instance, options: Options, start: Schedule) -> Answer:
+            started = (ServiceSearch if services else TargetSearch)(instance, options, start)
             model = build(instance, angles=angles, covers=covers)
             with answering(partial(_so_far, started)):
-                answer = _settle(started, model, solver, start)
+                answer = _settle(started, model, solver)
             return replace(answer, solution=started.clock.ended(answer.solution))
 
+        best, options = _started(instance, options, services, start)
         if services or instance.num_jobs < MANY_JOBS:
-            return whole(instance, options, start)
-        return search_cores(instance, options, whole, start)
+            return whole(instance, options, best)
+        return search_cores(instance, options, whole, best)
 
     summary = (
         "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
-        "relaxation, choice of jobs and local search first, branch and bound for what is left"
+        "if small it comes first; then relaxation, choice of jobs and local search, and it again"
     )
     return ExactMethod(name, search, source, summary, HONOURS)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar
@@ -19,7 +18,6 @@ from optsched.jit import limited
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Progress
 from optsched.solvers.trajectory import Course
-from optsched.violation import Violation
 
 RELAXATION_SHARE = 0.5
 """Part of the time that the first relaxation may take."""
@@ -31,19 +29,14 @@ class Search(ABC):
     services: ClassVar[bool]
     """Whether jobs need services, which take storage."""
 
-    def __init__(self, instance: Instance, options: Options) -> None:
+    def __init__(self, instance: Instance, options: Options, start: Schedule) -> None:
+        """Begin with a feasible decision."""
         self.instance = instance
         self.clock = Course(options, maximise=True)
         self.options = replace(options, stop=self.clock.stop, on_progress=None)
         self.rng = np.random.default_rng(options.seed)
-        self.best = Schedule.empty(instance.num_jobs, instance.num_data_nodes)
-        self.bound = math.inf
         self.summary = ""
-
-    @property
-    def judge(self) -> Callable[[Instance, Schedule], list[Violation]]:
-        """The checker."""
-        return check_dsrp if self.services else check
+        self.tell(start, math.inf)
 
     def hear(self, progress: Progress) -> None:
         """Branch and bound on its way; the whole jobs of its bound are one."""
@@ -55,19 +48,28 @@ class Search(ABC):
         self.best, self.bound = best, bound
         self.clock.tell(bound, float(best.admit.sum()))
 
+    def offer(self, found: Schedule) -> None:
+        """Keep a decision of more jobs, if the checker agrees."""
+        judge = check_dsrp if self.services else check
+        if found.admit.sum() > self.best.admit.sum() and not judge(self.instance, found):
+            self.tell(found, self.bound)
+
     @property
     def met(self) -> bool:
-        """Whether as many jobs are placed as the bound says."""
-        return bool(self.best.admit.sum() >= self.bound)
+        """Whether as many jobs are placed as the bound says, up to the gaps asked for."""
+        value = float(self.best.admit.sum())
+        accepted = max(self.options.absolute_gap, self.options.gap * value)
+        return self.bound - value <= accepted
 
-    def run(self, start: Schedule | None) -> tuple[Schedule, float]:
-        """The best decision found and the best bound, whole jobs; infinite where none is known."""
-        good = start is not None and not self.judge(self.instance, start)
-        self.tell(start if start is not None and good else self.best, math.inf)
-        with limited(self.options.time_limit), suppress(TimeoutError):
+    def run(self, share: float = 1.0, most: float = math.inf) -> None:
+        """Look for more jobs and better bounds within part of the time left."""
+        whole, seconds = self.clock.seconds, self.clock.within(share, most)
+        if seconds is not None:
+            self.clock.seconds = self.clock.spent + seconds
+        with limited(seconds), suppress(TimeoutError):
             self._run()
+        self.clock.seconds = whole
         self.summary += f", {int(self.best.admit.sum())} jobs packed"
-        return self.best, self.bound
 
     @abstractmethod
     def _run(self) -> None:

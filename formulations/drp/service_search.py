@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from formulations.drp.check import check_dsrp
 from formulations.drp.covering_sets import CoveringSets, covering_sets
 from formulations.drp.dear_servers import PACKINGS, DearFirst
 from formulations.drp.decode import schedule_of
@@ -170,9 +169,7 @@ class ServiceSearch(Search):
 
     def _take(self, assoc: Integers) -> None:
         """Keep an association of more jobs, if the checker agrees."""
-        found = schedule_of(self.instance, assoc, services=True)
-        if found.admit.sum() > self.best.admit.sum() and not check_dsrp(self.instance, found):
-            self.tell(found, self.bound)
+        self.offer(schedule_of(self.instance, assoc, services=True))
 
     def _fill(self, columns: ServiceColumns, cost: float | None, sets: CoveringSets) -> None:
         """As many jobs as the bound says, dear servers first, where it is hardly above that."""

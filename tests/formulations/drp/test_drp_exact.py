@@ -1,19 +1,22 @@
 """Bounding, choosing and packing: what limits and starts do to the answer."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
 from brute_force import optimum
-from drp_cases import examples, instances, worked_dsrp
+from drp_cases import examples, instances, system, worked_dsrp
 from hypothesis import given
 
-from formulations.drp import DSRP, PROBLEM, service_search
+from formulations.drp import DSRP, PROBLEM, exact, service_search
 from formulations.drp.decode import encode_services, schedule_of
 from formulations.drp.generator import generate
+from formulations.drp.instance import Instance
 from formulations.drp.job_insertion import Insertion
 from formulations.drp.packing import Choice, rounded
 from formulations.drp.projected import problem_22_projected
+from formulations.drp.schedule import Schedule
 from formulations.drp.service_search import ServiceSearch, promising
 from formulations.drp.set_tree import SetTree
 from optsched.solvers.options import Options
@@ -48,10 +51,47 @@ def test_a_start_survives_a_time_limit_that_leaves_nothing_else():
     assert DSRP.check(instance, answer.schedule) == []
 
 
+def contended(rng: np.random.Generator, jobs: int) -> Instance:
+    """Two nodes a job, three servers, storage for about half of the services."""
+    reach = rng.random((2 * jobs, 3)) < 0.6
+    reach[np.arange(2 * jobs), rng.integers(0, 3, 2 * jobs)] = True
+    return system(
+        [(i // 2, rng.uniform(1, 2), np.flatnonzero(reach[i])) for i in range(2 * jobs)],
+        rng.uniform(4, 8, 3),
+        alpha=rng.uniform(0.05, 0.2, jobs),
+        beta=rng.uniform(0.05, 0.2, jobs),
+        server_storage_bytes=rng.uniform(3, 6, 3),
+        service_size_bytes=rng.uniform(1, 2, jobs),
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_small_and_contended_is_proven_by_the_model_alone(monkeypatch, seed):
+    monkeypatch.setattr(ServiceSearch, "_run", lambda self: pytest.fail("searched"))
+    instance = contended(np.random.default_rng(seed), 5)
+    solution = DSRP.solve("problem_22_projected", instance).solution
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == solution.bound == optimum(instance, services=True)
+
+
+def test_a_search_of_a_small_system_that_does_not_end_leaves_time_for_the_model(monkeypatch):
+    def endless(self: ServiceSearch) -> None:
+        while not self.clock.over():
+            time.sleep(0.01)
+
+    monkeypatch.setattr(exact, "FIRST_SECONDS", 1e-3)
+    monkeypatch.setattr(exact, "SEARCH_SECONDS", 0.1)
+    monkeypatch.setattr(ServiceSearch, "_run", endless)
+    instance = contended(np.random.default_rng(0), 5)
+    solution = DSRP.solve("problem_22_projected", instance).solution
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == optimum(instance, services=True)
+
+
 def test_without_time_to_choose_the_relaxations_own_jobs_are_packed(monkeypatch):
     monkeypatch.setattr("formulations.drp.target_search.CHOICE_SECONDS", 1e-3)
     instance = generate(np.random.Generator(np.random.PCG64(0)), jobs=40)
-    options = Options(time_limit=5, absolute_gap=1.0)
+    options = Options(time_limit=60, absolute_gap=1.0)
     answer = PROBLEM.solve("problem_5_projected", instance, options=options)
     solution = answer.solution
     assert solution.status in (Status.OPTIMAL, Status.FEASIBLE)
@@ -81,8 +121,6 @@ def test_an_encoded_decision_is_a_point_of_the_model_of_its_value(instance):
 
 def test_jobs_too_large_to_pack_are_left_to_branch_and_bound():
     """Two servers of 5, five nodes of 2: half a server more than whole nodes can use."""
-    from drp_cases import system
-
     instance = system([(k, 2, [0, 1]) for k in range(5)], [5, 5])
     answer = PROBLEM.solve("problem_5_projected", instance)
     assert (answer.solution.status, answer.solution.objective) == (Status.OPTIMAL, 4)
@@ -138,5 +176,7 @@ def test_a_tree_goes_on_early_while_it_ends_as_fast_as_its_time(monkeypatch, clo
     for name in ("_take", "_fill", "_exchange"):
         monkeypatch.setattr(ServiceSearch, name, lambda *args: None)
     monkeypatch.setattr(ServiceSearch, "_divide", lambda self, tree, share: asked.append(share))
-    ServiceSearch(worked_dsrp(), Options()).run(None)
+    instance = worked_dsrp()
+    empty = Schedule.empty(instance.num_jobs, instance.num_data_nodes)
+    ServiceSearch(instance, Options(), empty).run()
     assert asked == shares
