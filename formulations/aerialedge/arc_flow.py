@@ -107,9 +107,15 @@ def arc_flow(instance: Instance, *, deployment: int | None = None) -> Model:
     return packing_flow(packing, build_graphs(packing))
 
 
-def build_graphs(packing: VectorPacking, deadline: float = math.inf) -> list[Graph]:
-    """The graph of each node type; see ``build_graph``."""
-    return [build_graph(packing, s, deadline=deadline) for s in range(packing.node_types)]
+def build_graphs(
+    packing: VectorPacking, deadline: float = math.inf, most_arcs: int = MOST_ARCS
+) -> list[Graph]:
+    """The graph of each node type, with so many arcs at most together; see ``build_graph``."""
+    graphs: list[Graph] = []
+    for s in range(packing.node_types):
+        left = most_arcs - sum(len(graph.tail) for graph in graphs)
+        graphs.append(build_graph(packing, s, most_arcs=left, deadline=deadline))
+    return graphs
 
 
 def packing_flow(packing: VectorPacking, graphs: Sequence[Graph]) -> Model:

@@ -1,11 +1,13 @@
 """One call that packs: quick rules and bounds first, then whichever exact method suits.
 
-Exchanges between nodes come next, first on the lightest with room for all, then nodes filled by
-knapsacks, and the relaxation over patterns, whose prices bound the weight; dives into it often
-meet the bound. Where few patterns remain that a lighter packing can hold, at these prices, all are
-listed to decide whether there is one. Column generation with branch-and-price follows; where this
-leaves a gap, it is the turn of exchanges and dives again, of arc-flow if its graphs are small, and
-then of assignment in CP-SAT. Whatever any of them finds or proves counts.
+Arc-flow comes next, where its graphs are so small that it ends at once. Exchanges between nodes
+follow, first on the lightest with room for all, then nodes filled by knapsacks, and the relaxation
+over patterns, whose prices bound the weight; dives into it often meet the bound. Where few patterns
+remain that a lighter packing can hold, at these prices, all are listed to decide whether there is
+one. Column generation with branch-and-price follows; where this leaves a gap, it is the turn of
+exchanges and dives again, of arc-flow if its graphs are not too large, and then of assignment in
+CP-SAT. What time is left then goes to exchanges, dives and branch-and-price, over and over.
+Whatever any of them finds or proves counts.
 """
 
 from __future__ import annotations
@@ -13,8 +15,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -22,14 +23,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from formulations.aerialedge.bounds import lower_bound
-from formulations.aerialedge.check import order_of_travel, within_reach
+from formulations.aerialedge.check import check, order_of_travel, within_reach
 from formulations.aerialedge.construct import best_start
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.portfolio import STEPS, Search
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_bins
 from optsched.errors import InputError
-from optsched.jit import limited
 from optsched.methods import LIMITS, Answer, ExactMethod, answering
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Solution, Status
@@ -39,6 +39,8 @@ Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 """What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""
 
 _SHARES = {
+    "start": 0.1,
+    "small arc_flow": 0.2,
     "exchange": 0.1,
     "filling": 0.1,
     "prices": 0.5,
@@ -48,10 +50,13 @@ _SHARES = {
     "exchange again": 0.5,
     "dive again": 0.6,
 }  # of the time left, before something else is tried
+_SECONDS = {"small arc_flow": 5.0}  # at most, whatever the time left
 _ORDER = (
-    "exchange", "filling", "prices", "dive", "listing", "patterns", "exchange again", "dive again",
-    "arc_flow", "cpsat",
+    "small arc_flow", "exchange", "filling", "prices", "dive", "listing", "patterns",
+    "exchange again", "dive again", "arc_flow", "cpsat",
 )  # fmt: skip
+_REST = ("exchange again", "dive again", "patterns")  # of the time that the others left
+_IDLE = 0.1  # seconds; a round of them that takes no longer has nothing left to try
 
 
 def pack(
@@ -95,8 +100,7 @@ def pack(
         course = Course(Options(stop=stop, on_progress=on_progress))
         search = Search(instance, aggregate(instance, i), i, deadline, course, threads)
         answer = partial(_answer, search, began)
-        seconds = search.seconds if time_limit else None
-        with answering(answer), limited(seconds), suppress(TimeoutError):
+        with answering(answer):
             _run(search, method, start)
         last = answer()
         if last.solution.status is not Status.INFEASIBLE:
@@ -116,36 +120,51 @@ def _candidates(instance: Instance, deployment: int | None) -> Iterator[int]:
 
 
 def _run(search: Search, method: Method, start: Schedule | None) -> None:
+    """A packing to begin with, bounds, and the steps of a method as long as there is time."""
     packing = search.packing
+    if (
+        start is not None
+        and start.deployment == search.deployment
+        and not check(search.instance, start, gang=True)
+    ):
+        search.offer(to_bins(search.instance, packing, start))
+    with search.part(_SHARES["start"]):
+        search.offer(best_start(packing, search.deadline))
     bound = lower_bound(packing)
     if math.isinf(bound):
         search.infeasible = True
         return
     search.raise_bound(bound)
-    if start is not None and start.deployment == search.deployment:
-        search.offer(to_bins(search.instance, packing, start))
-    search.offer(best_start(packing, search.deadline))
-    names = [*_ORDER] if method == "auto" else [method]
-    for name in names:
-        if search.closed or search.seconds <= 0 or search.course.stopped:
+    _try(search, _ORDER if method == "auto" else [method], method)
+    while method == "auto" and not search.over and math.isfinite(search.deadline):
+        began = time.perf_counter()
+        _try(search, _REST, method)
+        if time.perf_counter() - began < _IDLE:
             return
-        whole = search.deadline
+
+
+def _try(search: Search, names: Sequence[str], method: Method) -> None:
+    """Steps one after the other, each within its part of the time left."""
+    for name in names:
+        if search.over:
+            return
         share = _SHARES.get(name, 1.0) if method == "auto" else 1.0
-        if math.isfinite(whole):
-            search.deadline = time.perf_counter() + share * search.seconds
-        STEPS[name](search)
-        search.deadline = whole
+        with search.part(share, _SECONDS.get(name, math.inf)):
+            STEPS[name](search)
         search.by.append(name)
 
 
 def _answer(search: Search, began: float) -> Answer:
     seconds = time.perf_counter() - began
     packing = search.packing
-    message = "settled by " + (", ".join(["quick rules and bounds", *search.by]))
+    said = "settled by" if search.closed else "open after"
+    message = f"{said} {', '.join(['quick rules and bounds', *dict.fromkeys(search.by)])}"
     if search.infeasible:
         solution = Solution(Status.INFEASIBLE, seconds=seconds, solver="pack", message=message)
         return Answer(search.course.ended(solution))
     bound = min(search.bound, search.weight) * packing.weight_unit
+    if not (search.closed or search.course.stopped or search.seconds <= 0):
+        message += ", which have nothing left to try"
     open_limit = Limit.TIME if search.seconds <= 0 else None
     status = Status.OPTIMAL
     if not search.closed:
@@ -201,7 +220,7 @@ def _values(answer: Answer) -> dict[str, Any]:
 
 PACKING = ExactMethod(
     "packing", solve_packing, "(23) to (26), corrected",
-    "nodes opened for all tasks: quick rules and bounds, exchange, dives, listed patterns, then "
-    "column generation, arc-flow and CP-SAT, as the instance asks",
+    "nodes opened for all tasks: quick rules and bounds, small arc-flow, exchange, dives, listed "
+    "patterns, then column generation, arc-flow and CP-SAT, as the instance asks",
     LIMITS | {"solver", "start", "threads", "on_progress"},
 )  # fmt: skip

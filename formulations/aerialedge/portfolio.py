@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from formulations.aerialedge.arc_flow import build_graphs, decode_flow, packing_flow
+from formulations.aerialedge.arc_flow import MOST_ARCS, build_graphs, decode_flow, packing_flow
 from formulations.aerialedge.assignment import (
     assignment,
     decode_assignment,
@@ -32,6 +33,7 @@ from formulations.aerialedge.vector_packing import (
     total_weight,
 )
 from optsched.errors import ModelError
+from optsched.jit import limited
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.solution import Progress, Solution, Status
@@ -46,6 +48,7 @@ _WEIGHTS = 5  # between bound and packing, up to which the patterns of the bound
 _PERTURBED = 100  # fillings with values changed at random
 _FILLED = 2000  # items up to which nodes are filled by knapsacks
 _MODELLED = 200_000  # pairs of item and node up to which an assignment model is built
+_SMALL = 2000  # arcs of graphs that are solved before all else
 _ARCS_A_SECOND = 50_000  # of a graph; with less time than that a solver would end late
 _ROUNDING = 1e-6  # absolute; bounds are in whole units of weight
 
@@ -82,6 +85,22 @@ class Search:
     @property
     def seconds(self) -> float:
         return max(0.0, self.deadline - time.perf_counter())
+
+    @property
+    def over(self) -> bool:
+        """Whether to begin nothing more."""
+        return self.closed or self.seconds <= 0 or self.course.stopped
+
+    @contextmanager
+    def part(self, share: float, most: float = math.inf) -> Iterator[None]:
+        """Within a share of the time left; loops that are late end what is done in it, no more."""
+        whole, seconds = self.deadline, min(share * self.seconds, most)
+        self.deadline = time.perf_counter() + seconds
+        try:
+            with limited(None if math.isinf(seconds) else seconds), suppress(TimeoutError):
+                yield
+        finally:
+            self.deadline = whole
 
     def offer(self, bins: list[Bin] | None) -> None:
         """A packing, which counts if it is lighter than the best one; its patterns are kept."""
@@ -250,9 +269,9 @@ def _by_patterns(search: Search) -> None:
     search.offer(outcome.bins)
 
 
-def _by_arc_flow(search: Search) -> None:
+def _by_arc_flow(search: Search, most_arcs: int = MOST_ARCS) -> None:
     try:
-        graphs = build_graphs(search.packing, search.deadline)
+        graphs = build_graphs(search.packing, search.deadline, most_arcs)
     except ModelError:  # too large: somebody else's turn
         return
     if search.seconds < sum(len(graph.tail) for graph in graphs) / _ARCS_A_SECOND:
@@ -286,6 +305,7 @@ STEPS: dict[str, Callable[[Search], None]] = {
     "dive": lambda s: _by_diving(s, _DIVING * s.packing.items),
     "dive again": lambda s: _by_diving(s, _DIVING_AGAIN * s.packing.items),
     "patterns": _by_patterns,
+    "small arc_flow": lambda s: _by_arc_flow(s, _SMALL),
     "arc_flow": _by_arc_flow,
     "cpsat": lambda s: _by_assignment(s, "cpsat"),
     "highs": lambda s: _by_assignment(s, "highs"),

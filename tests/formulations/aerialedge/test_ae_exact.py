@@ -1,6 +1,7 @@
 """Every exact method against enumeration, the model's own evaluation, and the checker."""
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -23,11 +24,13 @@ from formulations.aerialedge.generator import hard
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.pack import pack
 from formulations.aerialedge.patterns import relaxation_bound, solve_patterns
+from formulations.aerialedge.portfolio import STEPS, Search
+from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_bins, to_schedule, total_weight
 from optsched import jit
 from optsched.errors import InputError, ModelError
 from optsched.solve import solve
-from optsched.solvers.solution import Status
+from optsched.solvers.solution import Limit, Status
 
 few = settings(max_examples=25, deadline=None)
 
@@ -220,3 +223,77 @@ def test_a_node_may_have_nothing_of_a_resource(demand, capacity, patience, monke
     expected = enumerated_optimum(instance)
     assert solution.status is (Status.INFEASIBLE if expected is None else Status.OPTIMAL)
     assert solution.objective == (None if expected is None else pytest.approx(expected))
+
+
+def triples(count: int, seed: int) -> Instance:
+    """Tasks of which three at a time fill a node, in no order."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(380, 490, count), rng.integers(250, 255, count)
+    size = rng.permutation(np.concatenate([first, second, 1000 - first - second]))
+    return Instance.build(demand=size[:, None], capacity=[[1000]] * (3 * count), flight_time=1e9)
+
+
+def nothing(search: Search) -> None:
+    """A step without a result."""
+
+
+def test_demands_on_a_coarse_step_are_settled_by_arc_flow_alone(monkeypatch) -> None:
+    for name in STEPS.keys() - {"small arc_flow"}:
+        monkeypatch.setitem(STEPS, name, lambda search: pytest.fail("tried"))
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        instance = Instance.build(
+            demand=rng.integers(1, 6, (15, 2)), capacity=[[10, 10]] * 15, flight_time=1e9
+        )
+        solution = pack(instance).solution
+        assert solution.status is Status.OPTIMAL
+        assert solution.objective == solve(assignment(instance), "cpsat").objective
+
+
+def test_a_loop_that_is_late_ends_its_step_and_no_other(monkeypatch) -> None:
+    def late(search: Search) -> None:
+        raise TimeoutError
+
+    for name in ("small arc_flow", "exchange", "filling", "prices", "dive"):
+        monkeypatch.setitem(STEPS, name, late)
+    instance = triples(4, 0)
+    solution = pack(instance, time_limit=60).solution
+    assert (solution.status, solution.objective, solution.limit) == (Status.OPTIMAL, 4, None)
+
+
+def test_packing_uses_the_time_it_is_given(monkeypatch) -> None:
+    rounds = []
+    for name in STEPS:
+        monkeypatch.setitem(STEPS, name, nothing)
+    monkeypatch.setitem(STEPS, "dive again", lambda search: rounds.append(time.sleep(0.2)))
+    solution = pack(triples(20, 0), time_limit=1).solution
+    assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.TIME)
+    assert solution.seconds >= 1
+    assert len(rounds) > 1
+
+
+def test_packing_that_has_nothing_left_to_try_says_so(monkeypatch) -> None:
+    for name in STEPS:
+        monkeypatch.setitem(STEPS, name, nothing)
+    solution = pack(triples(20, 0), time_limit=60).solution
+    assert (solution.status, solution.limit) == (Status.FEASIBLE, None)
+    assert "nothing left to try" in solution.message
+    assert "settled" not in solution.message
+
+
+@pytest.mark.parametrize("limit", [1e-6, 1e-3])
+def test_however_short_the_limit_there_is_a_packing(limit: float) -> None:
+    instance = triples(20, 0)
+    answer = pack(instance, time_limit=limit)
+    assert check(instance, answer.schedule, gang=True) == []
+    better = pack(instance).schedule
+    answer = pack(instance, time_limit=limit, start=better)
+    assert answer.solution.objective == cost(instance, better)
+
+
+def test_a_start_that_overloads_a_node_is_no_packing() -> None:
+    instance = Instance.build(demand=[[6.0], [6.0]], capacity=[[10]] * 2, flight_time=1e9)
+    start = Schedule.build(deployment=0, node=[0, 0], option=[0, 0])
+    answer = pack(instance, start=start)
+    assert (answer.solution.status, answer.solution.objective) == (Status.OPTIMAL, 2)
+    assert check(instance, answer.schedule) == []
