@@ -92,7 +92,7 @@ def solve_form(
     result = unless_refuted(result, original, start)
     if options.on_progress is not None:  # what follows may be of a part of the model
         options = replace(options, on_progress=None)
-    if result.limit is not None and result.status is Status.NO_SOLUTION:
+    if result.x is None and result.status in (Status.NO_SOLUTION, Status.INTERRUPTED):
         result = _as_started(original, result, start)
     solution, x = checked_solution(result, *told), result.x
     for mend in (_without_blur, _mended):
@@ -121,10 +121,11 @@ def _left(options: Options, began: float) -> Options:
 
 
 def _as_started(original: MatrixForm, result: SolverResult, start: Floats | None) -> SolverResult:
-    """Where a limit ended a solve without a point: the start, if it is one."""
+    """The start, if it is a point, of a solve that a limit or a wish to stop ended without one."""
     if start is None or np.isnan(start).any() or evaluate(original, start, FEASIBILITY):
         return result
-    return replace(result, status=Status.FEASIBLE, x=start)
+    stopped = result.status is Status.INTERRUPTED
+    return replace(result, status=result.status if stopped else Status.FEASIBLE, x=start)
 
 
 def _second_look(

@@ -119,6 +119,26 @@ def test_a_start_is_the_answer_where_the_solver_gives_none():
     assert not solve(few(), sleeps(), time_limit=LIMIT, warm_start=bad).has_point
 
 
+class Interrupted:
+    """A solver that is stopped before it has a point."""
+
+    name, native = "interrupted", frozenset()
+
+    def version(self):
+        return "0"
+
+    def solve(self, compiled, options, start):
+        return SolverResult(Status.INTERRUPTED, bound=3.0)
+
+
+def test_a_start_is_the_answer_where_a_solve_is_stopped_before_its_first_point():
+    start = {"x": np.array([1.0, 0, 1])}
+    solution = solve(few(), Interrupted(), warm_start=start)
+    assert (solution.status, solution.objective, solution.bound) == ("interrupted", 2, 3)
+    assert solution.checked
+    assert not solve(few(), Interrupted()).has_point
+
+
 @pytest.mark.parametrize("solver", ["highs", "cpsat", "scipy", "scip", "cbc", "mathopt-highs"])
 def test_every_back_end_keeps_a_limit_on_a_large_model(solver):
     began, m = time.perf_counter(), many()
