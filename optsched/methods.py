@@ -67,6 +67,12 @@ class Answer:
 
 Function = Callable[..., Any]
 
+
+def every(instance: Any, schedule: Any, **options: Any) -> bool:
+    """Admit every schedule of the problem."""
+    return True
+
+
 HONOURED_BY_MODELS = frozenset({"solver", "start", *Options.__dataclass_fields__})
 """What may be asked of a solve: a back end, a schedule to start from, limits and tolerances."""
 
@@ -245,6 +251,9 @@ class Formulation(_Solvable):
     options that it takes."""
     solver: str = "highs"
     """The back end that suits it best."""
+    admits: Callable[..., bool] | None = every
+    """(instance, schedule, **options) -> whether a schedule of the problem may be its answer, as
+    not every one may be of a restriction; None: that is not known."""
     tying: tuple[str, ...] = ()
     """Blocks of rows without which the model falls apart, job by job: a proof prices them. "room"
     stands for "room:0", "room:1" and so on as well."""
@@ -327,6 +336,8 @@ class ExactMethod(_Solvable):
     """Whether it bounds the optimum only."""
     solver: str = "highs"
     """The back end that it uses most."""
+    admits: Callable[..., bool] | None = every
+    """As of a ``Formulation``."""
 
     def __post_init__(self) -> None:
         unknown = sorted(self.honours - HONOURED_BY_MODELS)

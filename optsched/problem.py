@@ -30,7 +30,7 @@ from optsched.declared import Declared
 from optsched.document import Documented, refusal
 from optsched.errors import FieldProblem, InputError
 from optsched.methods import Answer, ExactMethod, Formulation
-from optsched.solvers.solution import Status
+from optsched.solvers.solution import Solution, Status
 from optsched.violation import Violation, no_options
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ Sense = Literal["minimise", "maximise"]
 
 COST_TOLERANCE = 1e-6
 """Relative difference allowed between a solver's objective and the recomputed cost."""
+
+UNPROVEN = (Status.FEASIBLE, Status.NO_SOLUTION, Status.INTERRUPTED)
+"""How a solve ends before anything is proven of the optimum."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,9 @@ class Problem:
     proof_parts: Callable[[Any], Sequence[Any]] | None = None
     """(instance) -> instances whose least costs add up to no more than its own: where they add up
     to as much, each is proven by itself. Only beside a ``proof_model``."""
+    construct: Callable[[Any], Any] | None = None
+    """(instance) -> a schedule, made at once, or None: no answer of a solve that a limit ended is
+    worse."""
     sense: Sense = "minimise"
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
@@ -172,19 +178,33 @@ class Problem:
         for name, cards in near.items():
             object.__setattr__(self, name, cards)
 
-    def solve(self, formulation: str, instance: Any, **options: Any) -> Answer:
+    def solve(
+        self, formulation: str, instance: Any, *, start: Any | None = None, **options: Any
+    ) -> Answer:
         """Solve by a formulation or exact method, named with its options: "problem_2(horizon=20)".
 
-        An optimum counts only if its schedule passes the checker.
+        An optimum counts only if its schedule passes the checker. The answer of a solve that ends
+        early is never worse than its start, or than what ``construct`` makes.
 
         Raises:
             InputError: no such formulation or option, or one that would not be heeded.
         """
         chosen, build_options = self.formulation(formulation)
-        answer = chosen.solve(instance, **build_options, **options)
+        answer = chosen.solve(instance, start=start, **build_options, **options)
         if answer.check in (None, self.reference_check):
             answer = replace(answer, interpretation=self.interpretation(instance))
-        return self.verify(instance, answer)
+        answer = self.verify(instance, answer)
+        if chosen.relaxation or answer.solution.status not in UNPROVEN:
+            return answer
+        made = None if self.construct is None else self.construct(instance)
+        for known in (start, made):
+            if (
+                known is not None
+                and chosen.admits
+                and chosen.admits(instance, known, **build_options)
+            ):
+                answer = self._at_least(instance, answer, known)
+        return answer
 
     def verify(self, instance: Any, answer: Answer) -> Answer:
         """Turn an answer whose schedule breaks the problem, or costs something else, into an error.
@@ -198,7 +218,7 @@ class Problem:
         complaint = ""
         strict = self.reference_check if answer.check is None else answer.check
         violations = self.check(instance, answer.schedule, **strict)
-        cost = self.cost(instance, answer.schedule)
+        cost = float(self.cost(instance, answer.schedule))
         allowed = COST_TOLERANCE * max(1.0, abs(cost))
         better = 1.0 if self.sense == "minimise" else -1.0
         if violations:
@@ -207,11 +227,10 @@ class Problem:
         elif abs(cost - solution.objective) > allowed:
             beyond = solution.bound is not None and better * (solution.bound - cost) > allowed
             ended = solution.status is not Status.OPTIMAL
-            if ended and not beyond and better * (solution.objective - cost) > 0:
-                return replace(answer, solution=replace(solution, objective=cost))
-            complaint = f"the decoded schedule costs {cost:g}, not {solution.objective:g}"
+            if not (ended and not beyond and better * (solution.objective - cost) > 0):
+                complaint = f"the decoded schedule costs {cost:g}, not {solution.objective:g}"
         if not complaint:
-            return answer
+            return replace(answer, solution=self._of_cost(solution, cost))
         return replace(
             answer,
             solution=replace(
@@ -219,6 +238,35 @@ class Problem:
             ),
             schedule=None,
         )
+
+    def _of_cost(self, solution: Solution, cost: float) -> Solution:
+        """A solution whose objective is what its schedule costs; no bound lies beyond that."""
+        within = min if self.sense == "minimise" else max
+        bound = None if solution.bound is None else within(solution.bound, cost)
+        steps = solution.trajectory
+        if steps:
+            steps = (*steps[:-1], steps[-1]._replace(bound=bound, objective=cost))
+        return replace(solution, objective=cost, bound=bound, trajectory=steps)
+
+    def _at_least(self, instance: Any, answer: Answer, known: Any) -> Answer:
+        """The answer, or a schedule known if that is better.
+
+        A schedule that breaks the problem, or a bound of the answer, does not count.
+        """
+        solution = answer.solution
+        strict = self.reference_check if answer.check is None else answer.check
+        cost = float(self.cost(instance, known))
+        sign = 1.0 if self.sense == "minimise" else -1.0
+        allowed = COST_TOLERANCE * max(1.0, abs(cost))
+        beyond = solution.bound is not None and sign * (solution.bound - cost) > allowed
+        own = None if answer.schedule is None else solution.objective
+        better = own is not None and sign * (own - cost) <= 0
+        if beyond or better or self.check(instance, known, **strict):
+            return answer
+        if solution.status is Status.NO_SOLUTION:
+            solution = replace(solution, status=Status.FEASIBLE)
+        kept = replace(self._of_cost(solution, cost), values={}, checked=True)
+        return replace(answer, solution=kept, schedule=known)
 
     def run(self, heuristic: str, instance: Any, rng: np.random.Generator) -> Any:
         """Run a heuristic, named with its options: ``"a_online(epsilon=0.5)"``.

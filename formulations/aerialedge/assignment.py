@@ -136,6 +136,13 @@ def encode_assignment(instance: Instance, schedule: Schedule) -> Mapping[str, An
     return {"Gamma": place, "beta": (place.sum(axis=0) > 0).astype(float)}
 
 
+def same_deployment(
+    instance: Instance, schedule: Schedule, *, deployment: int | None = None, **_: Any
+) -> bool:
+    """Whether a schedule uses the deployment that ``assignment`` with these options is of."""
+    return schedule.deployment == (closest(instance) if deployment is None else deployment)
+
+
 def packing_printed(
     instance: Instance,
     *,
@@ -182,11 +189,12 @@ FORMULATIONS = (
     Formulation(
         "assignment", assignment, "[AE2]",
         "a binary per task and node, in HiGHS", decode_assignment, encode_assignment,
+        admits=same_deployment,
     ),
     Formulation(
         "assignment_cpsat", assignment, "[AE2]",
         "a binary per task and node, in CP-SAT", decode_assignment, encode_assignment,
-        solver="cpsat",
+        solver="cpsat", admits=same_deployment,
     ),
 )  # fmt: skip
 PRINTED = Formulation(

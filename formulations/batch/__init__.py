@@ -19,6 +19,7 @@ from formulations.batch import (
 from formulations.batch.check import check, cost, flow_times, weighted_completion
 from formulations.batch.choices import lb_alone, longest, weighted_alone
 from formulations.batch.generator import GeneratorOptions, generate
+from formulations.batch.in_turn import in_turn
 from formulations.batch.instance import Instance, by_worker_type
 from formulations.batch.metrics import MEASURES
 from formulations.batch.online import ARRIVALS, replan
@@ -66,6 +67,7 @@ PROBLEM = Problem(
     proof_model="problem_2",
     proof_relaxation="problem_2_pooled_slots",
     proof_parts=by_worker_type,
+    construct=in_turn,
     unit="slots",
     bounds={bound.name: bound for bound in (_ALONE, pooled_columns.COLUMNS)},
     check_options=lambda schedule: {

@@ -14,6 +14,7 @@ from formulations.okita.check import MEASURES, check, cost, flow_times
 from formulations.okita.columns import LB_COLUMNS, METHOD
 from formulations.okita.encode import FORMULATIONS
 from formulations.okita.generator import GeneratorOptions, generate, repair, strange
+from formulations.okita.in_turn import in_turn
 from formulations.okita.instance import Instance, Integers
 from formulations.okita.online import ARRIVALS
 from formulations.okita.relaxed_columns import LB_RELAXED_COLUMNS
@@ -59,6 +60,7 @@ PROBLEM = Problem(
     formulations={f.name: f for f in (METHOD, *FORMULATIONS)},
     reference="problem_2_columns",
     proof_model="problem_2_aggregated(exchange='hull')",
+    construct=in_turn,
     unit="money",
     bounds={bound.name: bound for bound in (LB_COLUMNS, LB_RELAXED_COLUMNS, *BOUNDS)},
     measures=MEASURES,

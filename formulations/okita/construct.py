@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,13 @@ from formulations.okita.one_job import (
     path_schedule,
 )
 from formulations.okita.schedule import Schedule
-from formulations.okita.windows import affordable, least_slots, site_bounds, slots_needed
+from formulations.okita.windows import (
+    HorizonMode,
+    affordable,
+    least_slots,
+    site_bounds,
+    slots_needed,
+)
 
 SMALL_LATTICE = 2000
 """Most points of a lattice that is searched even where only what is cheaper is of interest."""
@@ -254,6 +261,14 @@ class Planner:
                         break
                     found.append(self.insert(order.tolist()))
         return min(found, key=lambda schedule: cost(instance, schedule))
+
+
+def in_horizon(
+    instance: Instance, schedule: Schedule, *, horizon_mode: HorizonMode = "safe", **_: Any
+) -> bool:
+    """Whether a schedule keeps to the horizon of a model with these options."""
+    end = instance.horizon if horizon_mode == "given" else None
+    return known_cost(instance, schedule, horizon=end) < float("inf")
 
 
 def known_cost(instance: Instance, schedule: Schedule, *, horizon: int | None = None) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from formulations.okita.check import check
-from formulations.okita.construct import Planner
+from formulations.okita.construct import Planner, in_horizon
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.problem_2 import decode_problem_2, problem_2
 from formulations.okita.problem_2_aggregated import (
@@ -243,16 +243,17 @@ FORMULATIONS = (
     Formulation(
         "problem_2_aggregated", problem_2_aggregated, "problem (2)",
         "transport added up over time, exchange cost as epigraph or hull; integer program",
-        decode_aggregated, encode_aggregated, tying=("R11", "alike", "sites"),
+        decode_aggregated, encode_aggregated, admits=in_horizon,
+        tying=("R11", "alike", "sites"),
     ),
     Formulation(
         "problem_2_logical", problem_2_logical, "problem (2)",
         "the same with the product of workers and server as it is, for constraint programming",
-        decode_aggregated, encode_logical, solver="cpsat",
+        decode_aggregated, encode_logical, solver="cpsat", admits=in_horizon,
     ),
     Formulation(
         "problem_2", problem_2, "problem (2)",
         "row by row as printed: chunks moved in every slot, products of workers and server",
-        decode_problem_2, encode_problem_2,
+        decode_problem_2, encode_problem_2, admits=in_horizon,
     ),
 )  # fmt: skip

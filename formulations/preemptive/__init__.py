@@ -29,6 +29,7 @@ from formulations.preemptive.bounds import ALONE, BOUNDS
 from formulations.preemptive.by_market import BY_MARKET
 from formulations.preemptive.check import check, cost, flow_times
 from formulations.preemptive.grid import longest
+from formulations.preemptive.in_turn import in_turn
 from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.metrics import MEASURES
 from formulations.preemptive.offline import COMPACT, OFFLINE
@@ -87,6 +88,7 @@ PROBLEM = Problem(
     },
     reference="offline",
     proof_model="problem_2_compact",
+    construct=in_turn,
     unit="slots",
     bounds={bound.name: bound for bound in (*BOUNDS, PRICES)},
     check_options=lambda schedule: {"speed": schedule.speed},

@@ -18,13 +18,14 @@ from threading import Lock
 
 import numpy as np
 
-from formulations.preemptive.check import check, completion_times, cost
+from formulations.preemptive.check import check, completion_times
 from formulations.preemptive.decode import refuse_too_many_chunks
 from formulations.preemptive.ends import Ends
 from formulations.preemptive.grid import build_grid
+from formulations.preemptive.in_turn import in_turn
 from formulations.preemptive.instance import Booleans, Instance, whole_slots
 from formulations.preemptive.markets import Market
-from formulations.preemptive.price_guided import cloud_schedule, guided_schedule
+from formulations.preemptive.price_guided import guided_schedule
 from formulations.preemptive.prices import PricedMarket, price
 from formulations.preemptive.problem_2 import (
     compact_model,
@@ -159,8 +160,6 @@ class _Search:
         begin = Fraction(int(whole_slots(instance.release_time).sum()))
         self.late = begin - sum(map(Fraction, instance.release_time.tolist()), Fraction(0))
         """What the jobs' ages leave out: from release to the first whole slot."""
-        self.start: Schedule | None = None
-        """What it began with."""
         self.parts: list[_Part] = []
         self.open: list[_Part] = []
         """Those that wait to be looked at."""
@@ -186,12 +185,11 @@ class _Search:
 
     def run(self, start: Schedule | None) -> None:
         """Everything, as far as the limits allow; time that one market leaves is the others'."""
-        self.start = start
         proof = price(self.instance, time_limit=self.clock.within(PRICES_SHARE))
         markets = zip(proof.markets, proof.priced, strict=True)
         self.parts = [_Part(self.instance, market, priced) for market, priced in markets]
         self.offer(start)
-        self.offer(cloud_schedule(self.instance))
+        self.offer(in_turn(self.instance))
         time = Clock(self.clock.within(EXCHANGE_SHARE), self.clock.stop)
         self.offer(guided_schedule(self.instance, proof, clock=time, seed=self.options.seed))
         self.open = [part for part in self.parts if not part.closed(self.gap)]
@@ -336,18 +334,12 @@ class _Search:
         return Answer(self.clock.ended(solution), Schedule.merged(parts) if known else None)
 
     def without_prices(self) -> Answer:
-        """What is known where there was no time for their machine code."""
-        start = self.start
-        if start is not None and check(self.instance, start, slotted=True):
-            start = None
-        known = start is not None
+        """What is known where there was no time for their machine code: nothing."""
         solution = Solution(
-            Status.FEASIBLE if known else Status.NO_SOLUTION,
-            objective=None if start is None else cost(self.instance, start),
+            Status.NO_SOLUTION,
             limit=Limit.TIME,
-            checked=known,
             solver=self.solver,
             version=backend(self.solver).version(),
             message="no time was left for machine code",
         )
-        return Answer(self.clock.ended(solution), start)
+        return Answer(self.clock.ended(solution))

@@ -17,7 +17,6 @@ from formulations.preemptive.edge_choice import EdgeChoice, Times
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Instance
 from formulations.preemptive.prices import STEPS, PriceProof, price
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
-from formulations.preemptive.shortest_first import RUN
 from optsched.clock import Clock
 from optsched.methods import LIMITS, Answer, ExactMethod
 from optsched.parallel import Processes
@@ -102,14 +101,6 @@ def guided_schedule(
         together[served.jobs], rest[served.jobs] = False, served.rest
         parts.append(served.runs)
     return _schedule(instance, np.concatenate(parts), together, times, rest)
-
-
-def cloud_schedule(instance: Instance) -> Schedule | None:
-    """Every job whole in the cloud, in whole slots; None where one may not go there."""
-    if np.isinf(instance.upload_delay_cloud).any():
-        return None
-    together, times = np.ones(instance.jobs, dtype=bool), Times.of(instance, True)
-    return _schedule(instance, np.zeros(0, RUN), together, times, np.zeros(instance.jobs))
 
 
 def _schedule(

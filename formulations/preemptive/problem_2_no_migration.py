@@ -21,7 +21,7 @@ from formulations.preemptive.edf import Task, earliest_deadline_first
 from formulations.preemptive.grid import Grid, arrivals, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from formulations.preemptive.problem_4 import worker_cells
-from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.arrays import compress, ranges
 from optsched.methods import Formulation
 from optsched.model import Model, Variable
@@ -239,16 +239,27 @@ def encode_no_migration(instance: Instance, schedule: Schedule) -> dict[str, Flo
     }
 
 
+def stays(instance: Instance, schedule: Schedule) -> bool:
+    """Whether every chunk is named and stays on one worker, except of jobs whole in the cloud."""
+    apart = ~schedule.together[schedule.run_job]
+    chunk = schedule.run_chunk[apart]
+    runs = np.stack([schedule.run_job[apart], chunk, schedule.run_worker[apart]])
+    places = np.unique(runs, axis=1)
+    alone = len(np.unique(places[:2], axis=1).T) == len(places.T)
+    return bool((chunk != NO_CHUNK).all()) and alone
+
+
 FORMULATIONS = (
     Formulation(
         "problem_2_no_migration", problem_2_no_migration, "problem (2), Section III-B",
         "total completion time, chunks stay on their worker; time-indexed",
-        decode_no_migration, encode_no_migration,
+        decode_no_migration, encode_no_migration, admits=stays,
     ),
     Formulation(
         "problem_2_no_migration_time_free", problem_2_no_migration_time_free,
         "problem (2), Section III-B",
         "total completion time, chunks stay on their worker; demand-bound condition, no slots",
         decode_no_migration, encode_no_migration, solver="cpsat",
+        admits=stays,
     ),
 )  # fmt: skip

@@ -207,6 +207,35 @@ def test_a_listener_that_fails_is_an_error_in_its_words(name, method):
     assert "on_progress raised ValueError: no such thing" in solution.message
 
 
+STARTING = [
+    (name, method)
+    for name in [*SMALL, *LIKE]
+    for method, exact in problem(name).formulations.items()
+    if "start" in exact.honours
+]
+
+
+@cache
+def start(name, method):
+    """A schedule that the method may find: the best one, if it leaves that one in."""
+    found = problem(name)
+    admits = found.formulations[method].admits
+    best = unlimited(name, found.reference).schedule
+    own = admits is not None and admits(instance(name), best)
+    return best if own else found.solve(method, instance(name)).schedule
+
+
+@pytest.mark.parametrize(("name", "method"), STARTING)
+def test_an_answer_is_never_worse_than_its_start_whatever_ended_the_solve(name, method):
+    found, known, stop = problem(name), start(name, method), threading.Event()
+    stop.set()
+    for limits in (Options(time_limit=1e-9), Options(time_limit=0.5), Options(stop=stop)):
+        answer = found.solve(method, instance(name), options=limits, start=known)
+        assert answer.solution.status in ENDED
+        assert answer.solution.objective == found.cost(instance(name), known)
+        assert answer.solution.objective == found.cost(instance(name), answer.schedule)
+
+
 def test_a_flow_does_not_pretend_to_heed_a_solver_or_a_limit():
     with pytest.raises(InputError) as caught:
         problem("preemptive").solve(

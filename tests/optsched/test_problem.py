@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import InputError
-from optsched.methods import Answer
+from optsched.methods import Answer, ExactMethod
 from optsched.problem import problem, problems
 from optsched.solvers.solution import Solution, Status
 
@@ -150,9 +150,69 @@ def test_a_point_at_which_a_search_was_ended_may_cost_more_than_its_schedule(
     judged = problem("covering").verify(instance, answer)
     if counts:
         assert (judged.solution.status, judged.solution.objective) == (status, 7.0)
-        assert (judged.schedule, judged.solution.bound) == (schedule, bound)
+        assert judged.schedule == schedule
+        assert judged.solution.bound == (bound and min(bound, 7.0))
     else:
         assert (judged.solution.status, judged.schedule) == (Status.ERROR, None)
+
+
+def ended(status, objective=None, bound=None, taken=None, **fields):
+    """The covering problem with a method whose answer is that."""
+    schedule = None if taken is None else covering.Choice(taken=taken)
+    solution = Solution(status, objective=objective, bound=bound)
+    method = ExactMethod(
+        "told", lambda instance, options, start=None: Answer(solution, schedule), "a test", "told",
+        frozenset({"start"}),
+    )  # fmt: skip
+    method = replace(method, **fields)
+    return replace(problem("covering"), formulations={"told": method})
+
+
+SEVEN, TEN = covering.Choice(taken=[0, 1]), covering.Choice(taken=[2])
+
+
+@pytest.mark.parametrize("status", [Status.FEASIBLE, Status.INTERRUPTED])
+def test_a_start_that_is_better_than_what_was_found_is_the_answer(status):
+    answer = ended(status, 10.0, 6.0, [2]).solve("told", INSTANCE, start=SEVEN)
+    assert (answer.schedule, answer.solution.objective, answer.solution.bound) == (SEVEN, 7.0, 6.0)
+    assert (answer.solution.status, answer.solution.checked) == (status, True)
+
+
+def test_a_start_is_the_answer_of_a_solve_that_found_nothing():
+    answer = ended(Status.NO_SOLUTION).solve("told", INSTANCE, start=TEN)
+    assert (answer.solution.status, answer.schedule) == (Status.FEASIBLE, TEN)
+
+
+def test_a_start_does_not_count_that_is_no_schedule_or_no_better_or_not_admitted():
+    none = ended(Status.NO_SOLUTION)
+    assert none.solve("told", INSTANCE, start=covering.Choice(taken=[0])).schedule is None
+    better = ended(Status.FEASIBLE, 7.0, 6.0, [0, 1])
+    assert better.solve("told", INSTANCE, start=TEN).schedule == SEVEN
+    refuses = ended(Status.NO_SOLUTION, admits=lambda instance, schedule: False)
+    assert refuses.solve("told", INSTANCE, start=TEN).schedule is None
+    unknown = ended(Status.NO_SOLUTION, admits=None)
+    assert unknown.solve("told", INSTANCE, start=TEN).schedule is None
+
+
+@pytest.mark.parametrize(("over", "counts"), [(0.9e-6, True), (1.1e-6, False)])
+def test_a_start_that_a_bound_excludes_by_more_than_a_millionth_does_not_count(over, counts):
+    bounded = ended(Status.NO_SOLUTION, bound=7.0 * (1 + over))
+    answer = bounded.solve("told", INSTANCE, start=SEVEN)
+    assert (answer.schedule == SEVEN) is counts
+
+
+def test_what_is_made_at_once_is_the_answer_where_neither_solve_nor_start_is_better():
+    quick = replace(ended(Status.NO_SOLUTION), construct=lambda instance: TEN)
+    assert quick.solve("told", INSTANCE).schedule == TEN
+    assert quick.solve("told", INSTANCE, start=SEVEN).schedule == SEVEN
+    assert quick.solve("told", INSTANCE, start=covering.Choice(taken=[0])).schedule == TEN
+
+
+def test_an_objective_within_rounding_becomes_the_cost_of_its_schedule():
+    answer = ended(Status.OPTIMAL, 7.0 - 5e-6, 7.0 - 5e-6, [0, 1]).solve("told", INSTANCE)
+    assert (answer.solution.objective, answer.solution.bound) == (7.0, 7.0 - 5e-6)
+    above = ended(Status.OPTIMAL, 7.0 + 5e-6, 7.0 + 5e-6, [0, 1]).solve("told", INSTANCE)
+    assert (above.solution.objective, above.solution.bound) == (7.0, 7.0)
 
 
 def test_what_is_left_answers_the_whole_at_its_own_cost_and_with_a_bound_as_far_below():

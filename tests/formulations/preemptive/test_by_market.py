@@ -17,9 +17,9 @@ from formulations.preemptive.check import check, completion_times, cost
 from formulations.preemptive.ends import NONE, Ends, values_by_end
 from formulations.preemptive.generator import generate
 from formulations.preemptive.grid import build_grid
+from formulations.preemptive.in_turn import in_turn
 from formulations.preemptive.instance import CLOUD, Instance, whole_slots
 from formulations.preemptive.markets import markets
-from formulations.preemptive.price_guided import cloud_schedule
 from formulations.preemptive.prices import improve, price
 from formulations.preemptive.problem_2 import compact_model
 from formulations.preemptive.schedule import Schedule
@@ -201,19 +201,22 @@ def late(*_: object, **__: object) -> None:
     raise TimeoutError
 
 
-def test_where_prices_have_no_time_for_machine_code_there_is_the_start(monkeypatch) -> None:
+def test_where_prices_have_no_time_for_machine_code_there_is_the_start_or_one_job_after_another(
+    monkeypatch,
+) -> None:
     instance = instance_of()
     best = PROBLEM.solve("problem_2_compact", instance)
     monkeypatch.setattr(module, "price", late)
+    turns = cost(instance, in_turn(instance))
     nothing = PROBLEM.solve("by_market", instance).solution
-    assert (nothing.status, nothing.limit, nothing.bound) == ("no_solution", "time", None)
-    assert nothing.objective is None
+    assert (nothing.status, nothing.limit, nothing.bound) == ("feasible", "time", None)
+    assert nothing.objective == turns
     again = PROBLEM.solve("by_market", instance, start=best.schedule)
     assert again.solution.status is Status.FEASIBLE
     assert again.solution.objective == pytest.approx(best.solution.objective)
     assert again.solution.bound is None
     wrong = replace(best.schedule, run_start=best.schedule.run_start - 1)
-    assert PROBLEM.solve("by_market", instance, start=wrong).schedule is None
+    assert PROBLEM.solve("by_market", instance, start=wrong).solution.objective == turns
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -229,16 +232,17 @@ def test_what_has_no_time_for_machine_code_after_the_prices_leaves_their_bound(
     assert answer.solution.objective == pytest.approx(cost(TWO_OPEN, answer.schedule))
 
 
-def test_everything_may_run_in_the_cloud_but_for_who_may_not_go_there() -> None:
-    alone = cloud_schedule(TWO_OPEN)
-    assert alone is not None
+def test_a_schedule_at_once_sends_all_to_the_cloud_but_who_may_not_go_there() -> None:
+    alone = in_turn(TWO_OPEN)
     assert check(TWO_OPEN, alone, slotted=True) == []
     assert alone.together.all()
     assert (alone.run_worker == CLOUD).all()
     delay = TWO_OPEN.upload_delay_cloud.copy()
-    delay[0] = np.inf
+    delay[:2] = np.inf
     barred = replace(TWO_OPEN, upload_delay_cloud=delay)
-    assert cloud_schedule(barred) is None
+    mixed = in_turn(barred)
+    assert check(barred, mixed, slotted=True) == []
+    assert np.flatnonzero(~mixed.together).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
