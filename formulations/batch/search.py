@@ -1,10 +1,12 @@
 """The search of (2) without regard to types of workers: what is known, and what makes it more.
 
 1. Jobs are taken out and put anew, a few at a time: a schedule.
-2. The linear relaxation over all schedules that a better whole may contain, the servers of each
+2. The model by server, for the first seconds, if it is small: a proof where jobs are alike, of
+   which the tree would look at every order.
+3. The linear relaxation over all schedules that a better whole may contain, the servers of each
    type pooled, with cuts that see which servers a job has reached, which widths fit together in a
    slot, and which runs can keep their servers: a bound.
-3. A tree over completions of jobs, until schedules in whole numbers are what is best. These are
+4. A tree over completions of jobs, until schedules in whole numbers are what is best. These are
    split to single servers exactly; where that fails, a cut says which runs do not fit together,
    and so on until they do.
 """
@@ -45,9 +47,14 @@ from optsched.decomposition import GenerationOptions
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Progress, Solution, Status
+from optsched.solvers.solution import Limit, Progress, Solution, Status
 from optsched.solvers.trajectory import Course
 
+FIRST_SECONDS, FIRST_SHARE = 3.0, 0.2
+"""Time of a small model by server before the relaxation: seconds at most, and part of what is left.
+The tree has as many seconds after it, then the model has twice as many, and so on in turns."""
+SMALL = 150
+"""Pairs of a job and a server up to which the model by server is small."""
 AGAIN_SHARE = 0.8
 """Part of the time left for those of a type that its relaxation has left open."""
 CUTS_SHARE = 0.6
@@ -181,9 +188,16 @@ class Search:
         assert self.columns is not None
         return Runs(self.columns.prospects, *self.columns.schedules)
 
+    @cached_property
+    def small(self) -> bool:
+        """Whether the model by server is small."""
+        return int(self.chosen.contested.sum()) * self.instance.servers <= SMALL
+
     def relax(self) -> None:
-        """The relaxation, cut while that moves it."""
-        if self.columns is None:
+        """The model by server if it is small; the relaxation, cut while that moves it."""
+        if self.small:
+            self.by_server(self.limited(FIRST_SECONDS, FIRST_SHARE))
+        if self.columns is None or not self.go_on():
             return
         constant = self.columns.constant
         found = self.columns.relaxation(  # it has a bound to show early
@@ -218,19 +232,23 @@ class Search:
     def decide(self) -> None:
         """What the relaxation has left open."""
         self.improve(AGAIN_SHARE)
-        if self.columns is not None:
-            self.by_completions(self.columns)
-        self.by_server()
+        seconds, again = FIRST_SECONDS if self.small else math.inf, True
+        while again:
+            if self.columns is not None:
+                self.by_completions(self.columns, seconds)
+            seconds *= 2.0
+            again = self.by_server(self.limited(seconds)) and self.go_on()
         self.improve(1.0)
 
-    def by_completions(self, columns: PooledColumns) -> None:
+    def by_completions(self, columns: PooledColumns, seconds: float = math.inf) -> None:
         """A tree over completions on pooled servers, cut until they fit on single ones."""
+        part = Clock(self.clock.within(1.0, seconds), self.clock.stop)
         if self.tree is None:
             limit = Options(time_limit=self.clock.within(1.0))
             self.tree = CompletionTree(columns, self.runs, self.rows, limit)
         tree, before = self.tree, self.tree.nodes
         try:
-            while self.go_on() and not tree.done:
+            while self.go_on() and not (part.over() or tree.done):
                 most = self.value - 1.0 + 2.0 * WHOLE if self.whole else self.value
                 found = tree.step(most)
                 if found is not None:
@@ -278,15 +296,14 @@ class Search:
         """Offer what comes of inserting jobs in an order beside what has a place."""
         self.offer_runs(complete(chosen, table, given, order.tolist(), self.in_time))
 
-    def by_server(self) -> None:
-        """The model by server, from the best schedule on."""
+    def by_server(self, options: Options) -> bool:
+        """The model by server, from the best schedule on; whether its time ended it."""
         if not self.go_on():
-            return
+            return False
         chosen = self.chosen if self.columns is None else self.columns.prospects
         model = problem_2_model(chosen, self.objective, pooled=False)
         value = model["end"] @ self.weight + (self.constant - float(self.weight.sum()))
         model.add("bound", value >= self.bound)
-        options = self.limited()
         if self.best is not None:
             options = replace(options, warm_start=encode(chosen, self.best))
         solution = self._solve(model, "cpsat", options, whole=True)
@@ -294,6 +311,7 @@ class Search:
             schedule = decode(chosen, dict(solution.values))
             if not check(self.instance, schedule):
                 self.offer(schedule)
+        return solution.limit is Limit.TIME
 
     def _solve(self, model: Model, solver: str, options: Options, *, whole: bool) -> Solution:
         """Solve, and take the bound of, a model whose choices may have been reduced.

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from formulations.batch import PROBLEM, insertion, neighbourhoods, offline, search, server_cuts
 from formulations.batch.check import check, cost
 from formulations.batch.generator import generate, tiny
+from formulations.batch.in_turn import in_turn
 from formulations.batch.insertion import Occupancy, PlacedJob
 from formulations.batch.instance import Instance
 from formulations.batch.intervals import problem_2_pooled
@@ -208,6 +209,44 @@ def test_crowded_servers_are_searched_with_a_listener_and_threads_too() -> None:
     assert solution.status in ("optimal", "feasible")
     assert told[-1] == (solution.bound, solution.objective)
     assert lb_columns(instance) <= (solution.bound or 0.0) <= (solution.objective or 0.0)
+
+
+def test_jobs_that_are_alike_are_proven_by_the_model_by_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Search, "by_completions", lambda *_: None)
+    monkeypatch.setattr(search, "FIRST_SECONDS", 60.0)  # however busy the machine is
+    instance = Instance.build(
+        worker_capacity=[[3], [1], [2]],
+        ps_capacity=[[1], [3], [3]],
+        release_slot=[2] * 7,
+        num_chunks=[2] * 7,
+        work_slow=[8] * 7,
+        work_fast=[5] * 7,
+        upload_delay=[[1, 0, 0]] * 7,
+    )
+    solution = PROBLEM.solve("problem_2_offline", instance).solution
+    assert (solution.status, solution.objective, solution.bound) == ("optimal", 36.0, 36.0)
+
+
+@given(instance=tiny_instances())
+@settings(max_examples=15, deadline=None)
+def test_jobs_one_after_another_are_a_schedule(instance: Instance) -> None:
+    assert check(instance, in_turn(instance)) == []
+
+
+def test_without_a_cloud_and_machine_code_there_is_a_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(insertion, "cheapest_run", late)
+    instance = tiny(np.random.default_rng(11), jobs=3, cloud=False)
+    for limits in (Options(time_limit=1e-9), Options(time_limit=2.0)):
+        answer = PROBLEM.solve("problem_2_offline", instance, options=limits)
+        assert check(instance, answer.schedule) == []
+        assert answer.solution.objective <= cost(instance, in_turn(instance))
 
 
 def test_a_start_is_never_made_worse() -> None:
