@@ -86,7 +86,7 @@ class BestKnown:
 
     def go_on(self) -> bool:
         """Whether there is something to find and time to find it."""
-        return not (self.met or self.clock.over())
+        return not (self.met or self.proven or self.clock.over())
 
     def answer(self) -> Answer:
         """What is known."""

@@ -2,13 +2,15 @@
 
 1. Jobs are inserted one after the other, and planned anew in neighbourhoods: a schedule, and the
    slots that one as cheap keeps to.
-2. Columns are generated over the capacities and their roundings; what the fractional choice
+2. If it is small, the compact model in CP-SAT has the first seconds: it proves the least cost of
+   jobs that are alike soonest.
+3. Columns are generated over the capacities and their roundings; what the fractional choice
    violates in a slot is cut, and so on while that moves the bound. Every round of prices gives a
    certified Lagrangian bound.
-3. Jobs are planned together, slot by slot, at the prices before and after the cuts: as far above
+4. Jobs are planned together, slot by slot, at the prices before and after the cuts: as far above
    the bound as is quick. If that is not enough, neighbourhoods go on, jobs paying part of the
    prices or taking what the last relaxation chooses in part.
-4. Branching is on when a job completes, then on the workers at a site and on the site of the server
+5. Branching is on when a job completes, then on the workers at a site and on the site of the server
    in a slot, where children gain most by the columns known; at nodes too jobs are planned together.
    Where they have too many points for that, what time is left goes to neighbourhoods.
 
@@ -26,7 +28,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from formulations.okita.best_known import BestKnown
-from formulations.okita.construct import Planner
+from formulations.okita.construct import Planner, in_horizon
 from formulations.okita.cut_rounds import CutRounds
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.neighbourhoods import Neighbourhoods, beside
@@ -35,6 +37,7 @@ from formulations.okita.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
 from formulations.okita.site_rounding import rounded_limits
+from formulations.okita.small_model import take_small
 from formulations.okita.together import Together
 from formulations.okita.volume import volume_bound
 from formulations.okita.windows import HorizonMode, Windows, site_bounds, windows
@@ -313,6 +316,7 @@ class _Search(BestKnown):
                 if self.planner.beyond:
                     self.relax()
                 else:
+                    take_small(self, self.span)
                     self.search()
             if self.options.time_limit is not None and not (self.proven or self.infeasible):
                 self.improve(1.0, 10 * ROUNDS)
@@ -376,6 +380,7 @@ METHOD = ExactMethod(
     "branch and price over whole schedules of one job, priced by dynamic programming, with cuts "
     "of slots, and neighbourhoods: the model for scale",
     LIMITS | GAPS | {"start", "threads", "on_progress"},
+    admits=in_horizon,
 )  # fmt: skip
 LB_COLUMNS = Bound(
     "lb_columns", lambda instance: column_bound(instance, seconds=60.0), "problem (2)",

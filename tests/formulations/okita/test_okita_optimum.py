@@ -13,6 +13,7 @@ from formulations.okita.bounds import lb_alone, lb_sites
 from formulations.okita.check import check, completion_slots, cost
 from formulations.okita.columns import _Search, column_bound
 from formulations.okita.construct import Planner
+from formulations.okita.in_turn import in_turn
 from formulations.okita.latency import Latencies
 from formulations.okita.problem_2 import problem_2
 from formulations.okita.problem_2_aggregated import problem_2_aggregated, problem_2_logical
@@ -233,9 +234,34 @@ def test_planning_ends_with_the_time_limit_between_two_jobs(monkeypatch, sites, 
     monkeypatch.setattr("optsched.clock.perf_counter", clock)
     answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=2.0))
     assert clock.now <= 8
-    assert (answer.solution.status, answer.solution.limit) == (Status.NO_SOLUTION, Limit.TIME)
+    assert (answer.solution.status, answer.solution.limit) == (Status.FEASIBLE, Limit.TIME)
     assert answer.solution.bound == pytest.approx(lb_sites(instance))
-    assert answer.schedule is None
+    assert answer.solution.objective == cost(instance, in_turn(instance))
+
+
+def test_jobs_that_are_alike_are_proven_by_the_small_model(monkeypatch):
+    instance = Instance.build(
+        capacity=[[6], [6]],
+        unit_bandwidth_cost=[[0, 1], [1, 0]],
+        release_slot=[1] * 4,
+        num_chunks=[[1, 2]] * 4,
+        worker_rate=1,
+        worker_demand=[[1]] * 4,
+        ps_demand=[[2]] * 4,
+        exchange_size_mb=[1.0] * 4,
+        latency=Latencies.build("linear", [5.0] * 4),
+    )
+    expected = optimum("problem_2_logical", instance).solution.objective
+    monkeypatch.setattr(_Search, "search", lambda search: None)
+    solution = PROBLEM.solve("problem_2_columns", instance).solution
+    assert (solution.status, solution.objective) == (Status.OPTIMAL, pytest.approx(expected))
+
+
+@given(seed=st.integers(0, 99))
+@settings(max_examples=15, deadline=None)
+def test_jobs_one_after_another_are_a_schedule(seed):
+    instance = tiny(seed)
+    assert check(instance, in_turn(instance)) == []
 
 
 def test_a_start_is_what_planning_that_was_cut_short_ends_with(monkeypatch):
