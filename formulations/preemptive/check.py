@@ -29,7 +29,8 @@ given, and then the amount is constant on that interval.
 
 Tolerances, in slots and absolute: an interval no longer than ``ROUNDING`` (1e-9) counts for
 nothing, and a constraint is broken if what exceeds it adds up to more than ``TOLERANCE`` (1e-6)
-over its job, worker, parameter server or chunk.
+over its job, worker, parameter server or chunk. (7b) has none: storage is compared as whole
+numbers of one amount (``Instance.storage``), whole or decimal as it is written.
 """
 
 from __future__ import annotations

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from formulations.preemptive.classes import WorkerClasses, count_alike
+from optsched.amounts import on_one_grid, whole_steps
 from optsched.arrays import freeze
 from optsched.declared import Declared, Given
 from optsched.declared_files import entry_type
-from optsched.errors import FieldProblem
+from optsched.errors import FieldProblem, InputError
 from optsched.fields import Group, declare, in_file, refused
 from optsched.read_only import ReadOnly
 
@@ -97,6 +98,21 @@ class Job(ReadOnly):
     def weight(self) -> float:
         """w_j = 1 / D_j."""
         return 1.0 / self.num_chunks
+
+
+@dataclass(frozen=True, eq=False)
+class Storage:
+    """Sizes of chunks and capacities of servers as whole numbers: sums are compared exactly."""
+
+    size: Integers
+    """u_j, shape (jobs,)."""
+    capacity: Integers
+    """U_s rounded down, shape (edge servers,); 0 for a server that is not limited."""
+    limited: Booleans
+    """Servers that do not hold all chunks of all jobs at once, shape (edge servers,)."""
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
 
 LATEST = 1e12
@@ -243,7 +259,9 @@ class Instance(Declared):
     )  # fmt: skip
 
     def contradictions(self) -> Iterator[FieldProblem]:
-        """A fast chunk slower than a slow one, a gang of too many, a job that can run nowhere."""
+        """A fast chunk slower than a slow one, a gang of too many, a job that can run nowhere,
+        storage that cannot be told apart.
+        """
         faster = self.chunk_time_fast > self.chunk_time_slow
         allowed = "at most chunk_time_slow of the same job"
         yield from refused(self, "chunk_time_fast", faster, allowed)
@@ -254,6 +272,10 @@ class Instance(Declared):
             stranded &= ~self.worker_classes.eligible.any(axis=1)
             allowed = "finite for a job without an eligible edge worker"
             yield from refused(self, "upload_delay_cloud", stranded, allowed)
+        try:
+            _ = self.storage
+        except InputError as refusal:
+            yield from refusal.problems
 
     @classmethod
     def build(cls, **given: Any) -> Instance:
@@ -312,6 +334,23 @@ class Instance(Declared):
     def work_fast(self) -> Integers:
         """N^1_j: worker-slots of the whole job in the cloud, shape (jobs,), by (2b)."""
         return whole_slots(self.num_chunks * self.chunk_time_fast)
+
+    @cached_property
+    def storage(self) -> Storage:
+        """u_j and U_s as whole numbers of one amount.
+
+        Raises:
+            InputError: two of them differ by too little beside the largest.
+        """
+        all_chunks = float(self.num_chunks @ self.chunk_storage)
+        limited = self.storage_capacity < all_chunks * (1 + ROUNDING)
+        size, limit = whole_steps(
+            "chunk_storage, storage_capacity", self.chunk_storage, self.storage_capacity[limited]
+        )
+        size, limit = on_one_grid(size, limit)
+        capacity = np.zeros(self.edge_servers, dtype=np.int64)
+        capacity[limited] = limit
+        return Storage(size, capacity, limited)
 
     @cached_property
     def worker_eligible(self) -> Booleans:

@@ -34,11 +34,13 @@ from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage_check import StorageRelease
 from formulations.preemptive.stored_chunks import (
     ChunkCells,
+    add_storage,
     chunk_cells,
     chunk_runs,
     named_schedule,
     stored_chunks,
 )
+from optsched.amounts import decided
 from optsched.arrays import compress, ranges, rank_within
 from optsched.errors import ModelError
 from optsched.methods import Formulation
@@ -201,13 +203,15 @@ def _add_storage(model: Model, shelves: Shelves, *, whole: bool) -> None:
     """(7b), (7c): what is stored fits, in every slot from release until the job completes."""
     grid, instance = shelves.grid, shelves.grid.instance
     pending, stored = model["pending"], model["stored"]
-    size = instance.chunk_storage[shelves.job]
-    limited = np.flatnonzero(np.isfinite(instance.storage_capacity[shelves.server]) & (size > 0))
+    storage = instance.storage
+    size = storage.size[shelves.job]
+    small = decided(storage.size, storage.capacity)
+    limited = np.flatnonzero(storage.limited[shelves.server] & (size > 0))
     since = np.floor(instance.release_time).astype(np.int64)
     pair, slot = ranges(since[shelves.job[limited]], grid.end_slot[shelves.job[limited]])
     pair = limited[pair]
     job = shelves.job[pair]
-    amount = model.integer if whole else model.continuous
+    amount = model.integer if whole or not small else model.continuous
     held = amount(
         "held", len(pair), upper=instance.num_chunks[job].astype(float), formula="x_{js}(t)"
     )
@@ -222,11 +226,7 @@ def _add_storage(model: Model, shelves: Shelves, *, whole: bool) -> None:
     )
     slots = int(grid.end_slot.max()) + 1
     row, key = compress(shelves.server[pair] * slots + slot)
-    model.add(
-        "7b",
-        (held * size[pair]).sum_by(row, len(key)) <= instance.storage_capacity[key // slots],
-        formula=r"\sum_j u_j x_{js}(t) \le U_s",
-    )
+    add_storage(model, held, instance, job, row, key // slots)
 
 
 def decode_problem_7_compact(

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from formulations.preemptive.instance import CLOUD, ROUNDING, Floats, Instance, Integers
-from formulations.preemptive.rows import TOLERANCE, Occupancy, listed
+from formulations.preemptive.rows import Occupancy, listed
 from optsched.errors import InputError
 from optsched.violation import Violation
 
@@ -63,31 +63,33 @@ def storage_violations(
     owner = job if release == "job" else chunk
     latest = np.full(len(job_of), -np.inf)
     np.maximum.at(latest, owner, until)
-    held = np.flatnonzero((place > 0) & (instance.chunk_storage[job] > 0))
+    limited = np.append(instance.storage.limited, False)[place - 1]
+    held = np.flatnonzero(limited & (instance.storage.size[job] > 0))
     yield from _overfull(
         instance,
         place[held] - 1,
         instance.release_time[job[held]],
         latest[owner[held]],
-        instance.chunk_storage[job[held]],
+        job[held],
     )
 
 
 def _overfull(
-    instance: Instance, server: Integers, start: Floats, end: Floats, size: Floats
+    instance: Instance, server: Integers, start: Floats, end: Floats, job: Integers
 ) -> Iterator[Violation]:
     """Where what is held on [start, end) exceeds a server's capacity."""
     server = np.concatenate([server, server])
     time = np.concatenate([start, end])
+    storage, amount = instance.storage, instance.chunk_storage[job]
+    size = storage.size[job].astype(object)  # sums may exceed 64 bits
     change = np.concatenate([size, -size])
+    amount = np.concatenate([amount, -amount])
     for s in np.unique(server):
         mine = np.flatnonzero(server == s)
         mine = mine[np.argsort(time[mine], kind="stable")]
         moment = time[mine]
-        held = np.cumsum(change[mine])
+        held, load = np.cumsum(change[mine]), np.cumsum(amount[mine])
         lasting = np.flatnonzero(np.diff(moment) > ROUNDING)
-        beyond = held[lasting] - instance.storage_capacity[s]
-        kept = beyond > TOLERANCE * np.maximum(1.0, instance.storage_capacity[s])
-        bad = lasting[kept]
+        bad = lasting[(held[lasting] > int(storage.capacity[s])).astype(bool)]
         index = {"server": np.full(len(bad), s), "time": moment[bad], "end": moment[bad + 1]}
-        yield from listed("7b", index, beyond[kept])
+        yield from listed("7b", index, load[bad] - instance.storage_capacity[s])

@@ -23,6 +23,7 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage_check import StorageRelease, refuse_unknown_release
+from optsched.amounts import add_capacity
 from optsched.arrays import compress, ranges
 from optsched.model import Model, Variable
 
@@ -159,8 +160,8 @@ def _add_capacity(model: Model, cells: ChunkCells, release: StorageRelease) -> N
     """(7b): what is stored and not yet released fits, in every slot from release on."""
     instance = cells.instance
     job = cells.chunk_job[cells.place_chunk]
-    limited = np.append(np.isfinite(instance.storage_capacity), False)[cells.place_server]
-    entry = np.flatnonzero(limited & (instance.chunk_storage[job] > 0))
+    limited = np.append(instance.storage.limited, False)[cells.place_server]
+    entry = np.flatnonzero(limited & (instance.storage.size[job] > 0))
     since = np.floor(instance.release_time).astype(np.int64)
     which, slot = ranges(since[job[entry]], np.maximum(cells.end, since + 1)[job[entry]])
     which = entry[which]
@@ -181,11 +182,35 @@ def _add_capacity(model: Model, cells: ChunkCells, release: StorageRelease) -> N
     )
     slots = int(cells.end.max()) + 1
     row, key = compress(cells.place_server[which] * slots + slot)
-    model.add(
+    add_storage(model, held, instance, owner, row, key // slots)
+
+
+def add_storage(
+    model: Model,
+    held: Variable,
+    instance: Instance,
+    job: Integers,
+    row: Integers,
+    server: Integers,
+) -> None:
+    """(7b): the chunks held at once fit.
+
+    Args:
+        model: to which the rows are added.
+        held: chunks of one job that one row counts.
+        instance: sizes and capacities.
+        job: of each entry of ``held``.
+        row: of each entry of ``held``.
+        server: of each row.
+    """
+    add_capacity(
+        model,
         "7b",
-        (held * instance.chunk_storage[owner]).sum_by(row, len(key))
-        <= instance.storage_capacity[key // slots],
-        formula=r"\sum_{j,d} u_j x_{jds}(t) \le U_s",
+        lambda size, capacity: (held * size[job]).sum_by(row, len(server)) - capacity[server],
+        instance.storage.size,
+        instance.storage.capacity,
+        most=int(instance.num_chunks.sum()),
+        formula=r"\sum_j u_j x_{js}(t) \le U_s",
     )
 
 

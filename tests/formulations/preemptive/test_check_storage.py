@@ -57,13 +57,32 @@ def stored(size: float | list[float], capacity: list[float], **options: str) -> 
     return check(instance, made, storage=True, **options)
 
 
-@pytest.mark.parametrize("capacity", [0.25, 1, 1000])
-@pytest.mark.parametrize(("excess", "forgiven"), [(0.9e-6, True), (1.1e-6, False)])
-def test_7b_forgives_a_millionth_of_the_capacity_or_of_a_gb(capacity, excess, forgiven) -> None:
-    beyond = excess * max(1, capacity)
-    found = facts(stored([0, capacity + beyond], [capacity, 9]))
-    where = {"server": 0, "time": 1, "end": 3}
-    assert found == ([] if forgiven else [("7b", where, pytest.approx(beyond, rel=1e-6))])
+@pytest.mark.parametrize("capacity", [1, 2000001, 10**12])
+def test_7b_is_exact_in_whole_numbers(capacity) -> None:
+    assert stored([0, capacity], [capacity, 9]) == []
+    assert facts(stored([0, capacity + 1], [capacity, 9])) == [
+        ("7b", {"server": 0, "time": 1, "end": 3}, 1)
+    ]
+
+
+def test_7b_takes_decimals_as_they_are_written() -> None:
+    assert stored([0.1, 0.2], [0.3, 9]) == []  # in floating point 0.1 + 0.2 > 0.3
+    assert {v.constraint for v in stored([0.1, 0.2], [0.299999, 9])} == {"7b"}
+
+
+@pytest.mark.parametrize(("excess", "forgiven"), [(0.4e-9, True), (0.6e-9, False)])
+def test_7b_forgives_half_a_byte(excess, forgiven) -> None:
+    assert (stored([0, 0.25 + excess], [0.25, 9]) == []) == forgiven
+
+
+def test_7b_is_exact_where_a_float_has_no_digit_left() -> None:
+    assert stored([1, 2.0**53], [2.0**53, 9]) != []  # 2^53 + 1 is 2^53 in floating point
+    assert stored([1, 2.0**53], [2.0**53 + 2, 9]) == []
+
+
+def test_storage_that_the_largest_leaves_no_digits_for_is_refused() -> None:
+    with pytest.raises(InputError, match=r"\(0\.0, 0\.5\): equal, or at least"):
+        stored([0.5, 1e15], [1e15, 9])
 
 
 def test_7b_holds_from_release_to_completion_on_every_server() -> None:
@@ -77,7 +96,6 @@ def test_7b_holds_from_release_to_completion_on_every_server() -> None:
     ]
     assert stored([1, 2], [3, 1]) == []
     assert stored([0, 0], [0, 0]) == []
-    assert stored([0, 1e-6], [0, 0]) == []  # just the tolerance
 
 
 def test_7a_counts_the_servers_of_each_chunk_beyond_one() -> None:
