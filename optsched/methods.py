@@ -5,6 +5,7 @@ Both declare what of a solve they heed; what would not be heeded is refused by n
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import threading
 import time
@@ -113,6 +114,13 @@ def answering(so_far: Callable[[], Answer]) -> Iterator[None]:
     search.so_far, search.under_way = so_far, True
     yield
     search.under_way = False
+
+
+def _left_open(function: Function, given: int) -> dict[str, Any] | None:
+    """The options of a function, less those that a partial of it has set by name."""
+    known = call_options(function, given)
+    fixed = getattr(inspect.unwrap(function), "keywords", {})
+    return known and {name: value for name, value in known.items() if name not in fixed}
 
 
 class _Solvable(ABC):
@@ -280,8 +288,10 @@ class Formulation(_Solvable):
         return replace(self, **changed)
 
     def takes(self) -> dict[str, Any] | None:
-        """The build options, with their defaults; see ``call_options``."""
-        return call_options(self.build, given=1)
+        """The build options, with their defaults; see ``call_options``. One that a partial of
+        ``build`` has set is none of them, such as the objective.
+        """
+        return _left_open(self.build, given=1)
 
     def _answer(
         self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
@@ -356,8 +366,10 @@ class ExactMethod(_Solvable):
         return replace(self, search=change(self.search))
 
     def takes(self) -> dict[str, Any] | None:
-        """The options of its own, with their defaults; see ``call_options``."""
-        known = call_options(self.search, given=2)
+        """The options of its own, with their defaults; see ``call_options``. One that a partial of
+        ``search`` has set is none of them, such as the objective.
+        """
+        known = _left_open(self.search, given=2)
         return known and {k: v for k, v in known.items() if k not in ("solver", "start")}
 
     def _answer(

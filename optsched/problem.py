@@ -193,7 +193,7 @@ class Problem:
         answer = chosen.solve(instance, start=start, **build_options, **options)
         if answer.check in (None, self.reference_check):
             answer = replace(answer, interpretation=self.interpretation(instance))
-        answer = self.verify(instance, answer)
+        answer = self.verify(instance, answer, **build_options)
         if chosen.relaxation or answer.solution.status not in UNPROVEN:
             return answer
         made = None if self.construct is None else self.construct(instance)
@@ -206,12 +206,22 @@ class Problem:
                 answer = self._at_least(instance, answer, known)
         return answer
 
-    def verify(self, instance: Any, answer: Answer) -> Answer:
+    def verify(self, instance: Any, answer: Answer, **asked: Any) -> Answer:
         """Turn an answer whose schedule breaks the problem, or costs something else, into an error.
 
         The bound stays: it does not depend on the point. A point at which a search was ended may
         have slack that its schedule has not: what the schedule costs counts then, if it is better.
+
+        Args:
+            instance: what was solved.
+            answer: of a formulation or exact method.
+            asked: options of that formulation. The checker follows those that it has too, such as
+                until when a chunk takes storage.
         """
+        usual = call_options(self.check, given=2) or {}
+        rules = {k: v for k, v in asked.items() if k in usual and v != usual[k]}
+        if rules and answer.check is None:
+            answer = replace(answer, check={**self.reference_check, **rules})
         solution = answer.solution
         if answer.schedule is None or solution.objective is None:
             return answer

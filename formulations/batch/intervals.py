@@ -300,9 +300,7 @@ def encode(chosen: Prospects, schedule: Schedule) -> dict[str, Floats]:
     }
 
 
-def decode_problem_2_intervals(
-    instance: Instance, solution: Solution, *, objective: Objective = "flow"
-) -> Schedule:
+def decode_problem_2_intervals(instance: Instance, solution: Solution) -> Schedule:
     """The schedule a solution of ``problem_2_intervals`` stands for."""
     return decode(prospects(instance), dict(solution.values))
 

@@ -81,7 +81,7 @@ def problem_2(
 
 
 def decode_problem_2(
-    instance: Instance, solution: Solution, *, every: bool = False, slack: int = 0, **_: str
+    instance: Instance, solution: Solution, *, every: bool = False, slack: int = 0
 ) -> Schedule:
     """The schedule a solution of ``problem_2`` stands for."""
     return decode(layout(instance, every=every, slack=slack), solution)

@@ -223,7 +223,7 @@ class Judge:
             claimed = ratio(self.problem.sense, quick.cost, answer.solution.objective)
             if claimed is not None and claimed < need:
                 return replace(quick, incumbent=answer.solution.objective)
-            answer = self.problem.verify(instance, answer)
+            answer = self.problem.verify(instance, answer, **own)
             schedule = answer.schedule
             known = [] if schedule is None else [self.problem.cost(instance, schedule)]
         except Exception as error:  # a candidate less

@@ -23,6 +23,7 @@ from formulations.batch.intervals import decode_problem_2_intervals, problem_2_i
 from formulations.batch.problem_2 import decode_problem_2, encode_problem_2, problem_2
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem import Problem
 from optsched.solve import solve
 from optsched.solvers.options import Options
 
@@ -147,3 +148,11 @@ def test_the_papers_sizes_are_solved_to_proof() -> None:
     answer = PROBLEM.solve("problem_2_offline", instance, options=Options(time_limit=60.0))
     assert answer.solution.status == "optimal"
     assert check(instance, answer.schedule) == []
+
+
+@pytest.mark.parametrize("found", [PROBLEM, COMPLETION])
+def test_a_problem_fixes_the_objective_of_its_methods(found: Problem) -> None:
+    for method, card in found.formulations.items():
+        assert "objective" not in (card.takes() or {}), method
+    with pytest.raises(InputError, match="objective"):
+        found.solve("problem_2(objective=flow)", tiny(np.random.default_rng(0)))

@@ -1,6 +1,7 @@
 """The problem with storage as the toolkit sees it: generator, ratio study, files, theorems."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,13 @@ from typer.testing import CliRunner
 
 from formulations.preemptive import PROBLEM, STORAGE
 from formulations.preemptive.generator import generate
+from formulations.preemptive.instance import Instance
 from formulations.preemptive.lp_kappa import lp_kappa
 from formulations.preemptive.storage_generator import generate_with_storage
 from optsched.cli import app
 from optsched.errors import InputError
 from optsched.problem import problem
+from optsched.solvers.solution import Status
 
 SMALL = ["--jobs", "5", "--servers", "3", "--types", "1", "--span", "5", "--time-scale", "0.02"]
 
@@ -87,3 +90,35 @@ def test_both_problems_are_found_with_their_algorithms_and_theorems() -> None:
 def test_the_theorem_needs_a_faster_online_machine(epsilon: float) -> None:
     with pytest.raises(InputError, match="epsilon"):
         lp_kappa(generate(np.random.default_rng(0), jobs=1, servers=1), epsilon=epsilon)
+
+
+SOLVERS = ["highs", "scip", "cbc", "mathopt-highs"]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-4, 1e-6])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_chunk_that_is_one_byte_too_large_is_stored_elsewhere(solver, unit):
+    """Only one of two chunks of 1000001 fits each server; together they fit 2000002."""
+    two = Instance.build(
+        release_time=[0, 0], num_chunks=1, chunk_time_slow=4,
+        upload_delay_edge=[[0, 1], [0, 1]], upload_delay_cloud=np.inf,
+        worker_server=[0, 0, 1], chunk_storage=1000001 * unit,
+        storage_capacity=np.array([2000001, 2000000]) * unit,
+    )  # fmt: skip
+    for method in ("problem_7_compact", "problem_7"):
+        assert STORAGE.solve(method, two, solver=solver).solution.objective == 9
+    roomy = replace(two, storage_capacity=np.array([2000002, 0]) * unit)
+    for method in ("problem_7_compact", "problem_7"):
+        assert STORAGE.solve(method, roomy, solver=solver).solution.objective == 8
+
+
+def test_a_solution_of_7_is_judged_by_the_release_of_storage_that_was_asked_for():
+    """Once the first chunk of job 0 is done there is room for job 1, by chunk and not by job."""
+    narrow = Instance.build(
+        release_time=[0, 1], num_chunks=[2, 1], chunk_time_slow=1, upload_delay_edge=[[0], [0]],
+        upload_delay_cloud=np.inf, worker_server=[0], chunk_storage=1, storage_capacity=2,
+    )  # fmt: skip
+    assert STORAGE.solve("problem_7", narrow).solution.status is Status.INFEASIBLE
+    answer = STORAGE.solve("problem_7(storage_release=chunk)", narrow)
+    assert (answer.solution.status, answer.solution.objective) == (Status.OPTIMAL, 4)
+    assert answer.check == {"slotted": True, "storage_release": "chunk"}
