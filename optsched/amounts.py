@@ -26,6 +26,11 @@ _DECIDED = 1_000_000  # largest number in a row that every solver decides to the
 _BASE = 10_000  # of the digits of larger ones, times a tolerance of 1e-6 far below 1
 
 
+def is_whole(*amounts: ArrayLike) -> bool:
+    """Whether all amounts are whole numbers."""
+    return all(bool((np.asarray(a) == np.rint(a)).all()) for a in amounts)
+
+
 def whole_steps(field: str, *amounts: ArrayLike) -> tuple[Integers, ...]:
     """Amounts of one resource as multiples of one step.
 
@@ -44,7 +49,7 @@ def whole_steps(field: str, *amounts: ArrayLike) -> tuple[Integers, ...]:
     flat = np.concatenate([np.zeros(1), *(a.ravel() for a in arrays)])
     largest = float(flat.max())
     scale, fine = 1.0, True
-    if (flat != np.rint(flat)).any():
+    if not is_whole(flat):
         size = math.ceil(math.log10(largest))
         finest = _PLACES - min(size, 0)
         places = min(finest, math.floor(math.log10(_EXACT / largest)))

@@ -11,18 +11,11 @@ from formulations.aerialedge.dispatch import closest
 from formulations.aerialedge.instance import Booleans, Instance, Integers
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import weights
+from optsched.amounts import add_capacity, on_one_grid
 from optsched.errors import InputError
 from optsched.methods import Formulation
 from optsched.model import Model
 from optsched.solvers.solution import Solution
-
-
-def scaled_units(instance: Instance, nodes: Integers) -> tuple[Integers, Integers]:
-    """Demands of the options and capacities of the nodes, divided by their common divisor."""
-    size, capacity = instance.option_units, instance.capacity_units[nodes]
-    step = np.gcd(np.gcd.reduce(size, axis=0), np.gcd.reduce(capacity, axis=0))
-    step = np.maximum(step, 1)
-    return size // step, capacity // step
 
 
 def assignment(
@@ -42,7 +35,7 @@ def assignment(
     """
     i = closest(instance) if deployment is None else deployment
     nodes = instance.nodes_of(i)
-    size, capacity = scaled_units(instance, nodes)
+    size, capacity = on_one_grid(instance.option_units, instance.capacity_units[nodes])
     task = instance.option_task
     options, width = len(size), len(nodes)
     model = Model("[AE2] vector bin packing by assignment")
@@ -63,9 +56,13 @@ def assignment(
         formula=r"\sum_b \Gamma_{tb} = 1",
     )
     for r, name in enumerate(instance.resources):
-        model.add(
+        add_capacity(
+            model,
             f"25:{name}",
-            (place * size[:, r][:, None]).sum(axis=0) - opened * capacity[:, r] <= 0,
+            lambda s, c: (place * s[:, None]).sum(axis=0) - opened * c,
+            size[:, r],
+            capacity[:, r],
+            most=instance.tasks,
             formula=r"\sum_t T_t^r \Gamma_{tb} \le C_b^r \beta_b",
         )
     if not size.any(axis=1).all():  # a task without demand opens its node all the same
@@ -171,15 +168,21 @@ def packing_printed(
     i = closest(instance) if deployment is None else deployment
     whole = instance.with_jobs_as_tasks() if granularity == "job" else instance
     nodes = instance.nodes_of(i)
-    size, capacity = scaled_units(whole, nodes)
+    size, capacity = on_one_grid(whole.option_units, whole.capacity_units[nodes])
     model = Model("(23) to (26) as printed")
     place = model.binary("Gamma", (len(size), len(nodes)), formula=r"\Gamma[J, b]")
     opened = model.binary("I", len(nodes), formula="I_b")
     model.minimize(opened.sum())
     for r, name in enumerate(instance.resources):
-        load = (place * size[:, r][:, None]).sum(axis=0)
-        side = opened * capacity[:, r] if linked else capacity[:, r]
-        model.add(f"25:{name}", load - side <= 0, formula=r"\sum_J \Gamma[J,b] T_J^r \le C_b^r")
+        add_capacity(
+            model,
+            f"25:{name}",
+            lambda s, c: (place * s[:, None]).sum(axis=0) - (opened * c if linked else c),
+            size[:, r],
+            capacity[:, r],
+            most=len(size),
+            formula=r"\sum_J \Gamma[J,b] T_J^r \le C_b^r",
+        )
     if exactly_one:
         model.add("26", place.sum(axis=1).sum_by(whole.option_task, whole.tasks) == 1)
     return model

@@ -35,7 +35,9 @@ def in_units(amount: ArrayLike) -> Integers:
 
 
 LARGEST = 1e9
-"""Largest amount of a resource, so that sums of millionths stay within 64-bit integers."""
+"""Largest amount of a resource: a float has its millionths."""
+MOST_IN_ALL = 4e12
+"""Largest sum of the amounts of a resource: millionths of it are whole numbers of 64 bits."""
 MOST = 1_000_000
 """Identical nodes or tasks in one entry of a file."""
 Amount = Annotated[float, Field(ge=0, le=LARGEST)]
@@ -166,7 +168,11 @@ class Instance(Declared):
     )  # fmt: skip
 
     def contradictions(self) -> Iterator[FieldProblem]:
-        """Columns out of order, dependencies across jobs or in a circle."""
+        """Columns out of order, dependencies across jobs or in a circle, sums beyond 64 bits."""
+        for name in ("capacity", "demand"):
+            total = float(getattr(self, name).sum(axis=0).max(initial=0.0))
+            if total > MOST_IN_ALL:
+                yield FieldProblem(name, total, f"at most {MOST_IN_ALL:g} of a resource in all")
         for name in ("task_job", "alternative_task"):
             if (np.diff(getattr(self, name)) < 0).any():
                 yield FieldProblem(name, "out of order", "ascending")

@@ -27,6 +27,7 @@ _FEW = 500  # items up to which so many packings take little time
 _QUICK = 10_000  # partial patterns bounded, as long as that finds good ones
 _A_SECOND = 200_000  # partial patterns bounded in a second, so that pricing ends in time
 _KEEP = 8  # patterns offered at a time
+_ROUNDING = 1e-10  # of a bound that is a sum of floats, relative
 _VARIANTS = 6  # packings by perturbed sizes to begin with
 
 
@@ -177,6 +178,8 @@ def _bins(packing: VectorPacking, incumbent: Incumbent | None) -> list[Bin] | No
 
 
 def relaxation_bound(packing: VectorPacking, *, time_limit: float | None = None) -> float:
-    """The bound of [AE3]'s linear relaxation, in units of weight, not rounded."""
+    """The bound of [AE3]'s linear relaxation, in units of weight, rounded up: weights are whole."""
     solution = PatternModel(packing).problem().solve_relaxation(time_limit=time_limit)
-    return -np.inf if solution.bound is None else solution.bound
+    if solution.bound is None or not np.isfinite(solution.bound):
+        return -np.inf if solution.bound is None else solution.bound
+    return float(np.ceil(solution.bound - _ROUNDING * max(1.0, solution.bound)))

@@ -51,6 +51,8 @@ _MODELLED = 200_000  # pairs of item and node up to which an assignment model is
 _SMALL = 2000  # arcs of graphs that are solved before all else
 _ARCS_A_SECOND = 50_000  # of a graph; with less time than that a solver would end late
 _ROUNDING = 1e-6  # absolute; bounds are in whole units of weight
+_SUMMED = 1e-10  # of a sum of floats, relative
+_DIVIDED = 1e-14  # of a whole number times a unit, relative
 
 
 @dataclass
@@ -111,10 +113,10 @@ class Search:
             self.bins = bins
             self.course.tell(objective=self.weight * self.packing.weight_unit)
 
-    def raise_bound(self, bound: float | None) -> None:
-        """A proven bound; weights are whole."""
+    def raise_bound(self, bound: float | None, rounding: float = _ROUNDING) -> None:
+        """A proven bound up to a relative error; weights are whole."""
         if bound is not None and math.isfinite(bound):
-            self.bound = max(self.bound, float(math.ceil(bound - _ROUNDING * max(1.0, bound))))
+            self.bound = max(self.bound, float(math.ceil(bound - rounding * max(1.0, bound))))
             self.course.tell(bound=min(self.bound, self.weight) * self.packing.weight_unit)
 
     def solve(self, model: Model, solver: str, **settings: Any) -> Solution:
@@ -137,7 +139,9 @@ class Search:
         if solution.status is Status.INFEASIBLE:
             self.infeasible = self.bins is None
         elif solution.bound is not None:
-            self.raise_bound(solution.bound / self.packing.weight_unit)
+            # CP-SAT counts in whole numbers
+            rounding = _DIVIDED if solver == "cpsat" else _ROUNDING
+            self.raise_bound(solution.bound / self.packing.weight_unit, rounding)
         return solution
 
     def schedule(self) -> Schedule | None:
@@ -171,7 +175,7 @@ def _by_prices(search: Search) -> None:
     search.dives.relax()
     search.prices = search.dives.prices(search.weight)
     for prices in search.prices:
-        search.raise_bound(prices.bound)
+        search.raise_bound(prices.bound, rounding=0.0)
     _lightest_fleet(search)
 
 
@@ -250,7 +254,7 @@ def _by_patterns(search: Search) -> None:
     limit = _limit(search)
 
     def hear(bound: float, bins: list[Bin] | None) -> None:
-        search.raise_bound(bound)
+        search.raise_bound(bound, _SUMMED)
         search.offer(bins)
 
     outcome = solve_patterns(
@@ -265,7 +269,7 @@ def _by_patterns(search: Search) -> None:
     if outcome.solution.status is Status.INFEASIBLE:
         search.infeasible = search.bins is None
         return
-    search.raise_bound(outcome.solution.bound)
+    search.raise_bound(outcome.solution.bound, _SUMMED)
     search.offer(outcome.bins)
 
 

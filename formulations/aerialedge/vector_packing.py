@@ -14,6 +14,7 @@ import numpy as np
 
 from formulations.aerialedge.instance import UNIT, Booleans, Floats, Instance, Integers
 from formulations.aerialedge.schedule import NOWHERE, Schedule
+from optsched.amounts import on_one_grid
 from optsched.errors import InputError
 
 
@@ -130,9 +131,7 @@ def aggregate(instance: Instance, deployment: int) -> VectorPacking:
         raise InputError.of("deployment", deployment, allowed)
     mine = instance.nodes_of(deployment)
     weight, unit = weights(instance)
-    capacity, size = instance.capacity_units[mine], instance.option_units
-    step = np.maximum(np.gcd(np.gcd.reduce(size, axis=0), np.gcd.reduce(capacity, axis=0)), 1)
-    capacity, size = capacity // step, size // step
+    size, capacity = on_one_grid(instance.option_units, instance.capacity_units[mine])
     kinds, of_node = np.unique(
         np.column_stack([capacity, weight[mine]]), axis=0, return_inverse=True
     )

@@ -12,7 +12,9 @@
 | 5f         | 22h        | job, server  | time beyond tau_k, seconds; infinite without resources |
 | 5g, 5h, 5i | 22i to 22l | row or job   | 1, or how far an amount is below 0                     |
 
-Capacities and deadlines forgive an excess of ``TOLERANCE`` relative to the capacity or deadline.
+Sums of whole bytes (22d) and whole bit/s (5c) are compared exactly. Where such numbers have
+decimals, and for what is allocated, capacities and deadlines forgive an excess of ``TOLERANCE``
+relative to the capacity or deadline, which is what floats of that size lose in a few operations.
 Work of nothing takes no time, whatever is allocated (0/0 := 0).
 """
 
@@ -27,11 +29,12 @@ import numpy as np
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.loads import job_loads
 from formulations.drp.schedule import Schedule
+from optsched.amounts import is_whole
 from optsched.errors import InputError
 from optsched.violation import Violation
 
 TOLERANCE = 1e-9
-"""Excess that a capacity or a deadline forgives, relative to it."""
+"""Excess that a capacity or a deadline forgives, relative to it, if numbers are not whole."""
 
 _DSRP = {
     "5b": "22b", "5c": "22e", "5d": "22f", "5e": "22g", "5f": "22h", "5i": "22l",
@@ -136,8 +139,11 @@ def _drp(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     capacities = (
         instance.server_inbound_bps, instance.server_compute_flops, instance.server_outbound_bps,
     )  # fmt: skip
-    for number, load, capacity in zip(("5c", "5d", "5e"), used, capacities, strict=True):
-        over = np.flatnonzero(load > capacity * (1 + TOLERANCE))
+    forgiven = (_forgiven(instance.node_rate_bps), TOLERANCE, TOLERANCE)
+    for number, load, capacity, share in zip(
+        ("5c", "5d", "5e"), used, capacities, forgiven, strict=True
+    ):
+        over = np.flatnonzero(load > capacity * (1 + share))
         yield from _listed(number, {"server": over}, (load - capacity)[over])
     yield from _late(instance, schedule)
     known = _known(instance, schedule)
@@ -187,8 +193,14 @@ def _services(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
         "22c", {"node": node[missing], "server": at[missing]}, np.ones(int(missing.sum()))
     )
     used = instance.service_size_bytes @ placed
-    over = np.flatnonzero(used > instance.server_storage_bytes * (1 + TOLERANCE))
+    forgiven = _forgiven(instance.service_size_bytes)
+    over = np.flatnonzero(used > instance.server_storage_bytes * (1 + forgiven))
     yield from _listed("22d", {"server": over}, (used - instance.server_storage_bytes)[over])
+
+
+def _forgiven(amounts: Floats) -> float:
+    """Excess that a sum of these amounts is forgiven, relative to a capacity."""
+    return 0.0 if is_whole(amounts) else TOLERANCE
 
 
 def _listed(number: str, index: Mapping[str, Integers], amount: Floats) -> Iterator[Violation]:

@@ -16,7 +16,7 @@ from formulations.preemptive.instance import (
     Floats,
     Instance,
     Integers,
-    whole_slots,
+    work_slots,
 )
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.sweep import Spans
@@ -84,7 +84,7 @@ class CheckedSchedule:
 
     def needed(self, work: Floats) -> Floats:
         """Worker time that some work asks for, slots."""
-        return whole_slots(work).astype(np.float64) if self.slotted else work
+        return work_slots(work).astype(np.float64) if self.slotted else work
 
 
 def judge(

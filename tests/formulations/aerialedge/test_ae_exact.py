@@ -297,3 +297,47 @@ def test_a_start_that_overloads_a_node_is_no_packing() -> None:
     answer = pack(instance, start=start)
     assert (answer.solution.status, answer.solution.objective) == (Status.OPTIMAL, 2)
     assert check(instance, answer.schedule) == []
+
+
+def nearly_tied(rng: np.random.Generator, base: int) -> Instance:
+    """Tasks and nodes of a few bases each, one or two millionths more or less."""
+    size = base * rng.integers(1, 4, (4, 2)) + rng.integers(-1, 3, (4, 2))
+    full = [size[rng.random(4) < 0.6].sum(axis=0) + rng.integers(-1, 2, 2) for _ in range(3)]
+    return Instance.build(demand=size * 1e-6, capacity=np.maximum(full, 0) * 1e-6)
+
+
+@pytest.mark.parametrize("base", [10**6, 3 * 10**8, 10**14])
+def test_every_method_decides_amounts_that_nearly_tie(base: int) -> None:
+    """From a few units up to 1e8 units that differ in the sixth decimal."""
+    rng = np.random.default_rng(base % 1009)
+    for _ in range(3):
+        instance = nearly_tied(rng, base)
+        expected = enumerated_optimum(instance)
+        for method, solver in (
+            ("packing", None), ("assignment", "highs"), ("assignment", "scip"),
+            ("assignment", "cbc"), ("assignment_cpsat", None), ("arc_flow", "highs"),
+        ):  # fmt: skip
+            found = PROBLEM.solve(method, instance, solver=solver).solution
+            if expected is None:
+                assert found.status is Status.INFEASIBLE, method
+            else:
+                assert (found.status, found.objective) == (Status.OPTIMAL, expected), method
+
+
+@pytest.mark.parametrize("objective", ["capacity", "lex", "cost"])
+def test_packing_closes_weights_of_millions_that_nearly_tie(objective: str) -> None:
+    instance = Instance.build(
+        demand=np.array([[31185954], [62371908], [93557861], [62371906]]) * 1e-6,
+        capacity=np.array([[187115722], [155929769], [124743815]]) * 1e-6,
+        node_cost=[62.371906, 62.371908, 93.557861], objective=objective,
+    )  # fmt: skip
+    found = pack(instance).solution
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(enumerated_optimum(instance), rel=1e-12)
+
+
+def test_the_bound_over_patterns_is_a_whole_weight() -> None:
+    """Three tasks of which two fit together: 1.5 nodes in fractions."""
+    three = Instance.build(demand=[[1.0]] * 3, capacity=[[2.0]] * 3)
+    assert relaxation_bound(aggregate(three, 0)) == 2
+    assert PROBLEM.bounds["patterns"].compute(three) == 2

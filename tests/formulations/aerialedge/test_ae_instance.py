@@ -177,3 +177,10 @@ def test_pictures_show_every_opened_node(five: Instance) -> None:
         assert sum(bar.get_height() for bar in ax.patches) == pytest.approx(demand.sum())
     ax = gantt_chart(figure.add_subplot(), five, schedule)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["node 0", "node 1"]
+
+
+def test_amounts_that_add_up_to_more_than_64_bits_of_millionths_are_refused() -> None:
+    with pytest.raises(InputError, match=r"demand = 5e\+12: at most 4e\+12"):
+        Instance.build(demand=np.full((5000, 1), 1e9), capacity=[[1e9]])
+    with pytest.raises(InputError, match=r"capacity = 5e\+12: at most 4e\+12"):
+        Instance.build(demand=[[1.0]], capacity=np.full((5000, 1), 1e9))

@@ -292,6 +292,18 @@ def test_22d_forgives_storage_a_billionth(excess: float, forgiven: bool):
     only(found, "22d", {"server": 0}, excess, forgiven)
 
 
+@pytest.mark.parametrize(("excess", "kept"), [(0, True), (1, False)])
+def test_22d_and_5c_are_exact_in_whole_numbers(excess: int, kept: bool):
+    room = 10**12
+    full = pair(server_storage_bytes=room, service_size_bytes=[room + excess, 1])
+    stored = violations(full, dsrp=True, assoc=[0, 1], allocations=ENOUGH,
+                        placements=[(0, 0), (1, 1)])  # fmt: skip
+    assert stored == ([] if kept else [("22d", {"server": 0}, 1.0)])
+    busy = pair(nodes=[(0, room + excess, [0, 1]), (1, 1, [1])], inbound=[room, room])
+    received = violations(busy, assoc=[0, 1], allocations=ENOUGH)
+    assert received == ([] if kept else [("5c", {"server": 0}, 1.0)])
+
+
 @pytest.mark.parametrize("row", [(-1, 1), (2, 1), (0, -1), (0, 2)])
 def test_22k_counts_placements_of_no_such_service_or_on_no_such_server(row: tuple[int, int]):
     found = violations(with_services(), dsrp=True, assoc=[0, 1], allocations=ENOUGH,

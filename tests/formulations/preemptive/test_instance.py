@@ -378,6 +378,17 @@ def test_rounding_up_forgives_rounding_error(slots: int, error: float) -> None:
     assert whole_slots(slots + 1e-6) == slots + 1
 
 
+def test_work_of_many_chunks_is_not_longer_for_what_decimals_lose() -> None:
+    time = (0.1 * 3) * 1000  # 300.00000000000006
+    many = Instance.build(
+        release_time=[0], num_chunks=[50_000], chunk_time_slow=[time],
+        upload_delay_edge=[[0]], upload_delay_cloud=[0], worker_server=[0],
+    )  # fmt: skip
+    assert many.work_slow.tolist() == many.work_fast.tolist() == [15_000_000]
+    later = replace(many, chunk_time_slow=np.array([300.0000001]))
+    assert later.work_slow.tolist() == [15_000_001]
+
+
 def test_rounded_chunk_times_are_whole_slots_and_never_shorter() -> None:
     instance = generate(np.random.default_rng(1), jobs=40, rounded=False)
     rounded = instance.rounded()
