@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.drp.instance import Instance, Integers
+from formulations.drp.loads import visible
 from formulations.drp.problem_5 import (
     Level,
     Numbers,
     add_deadline_cones,
-    add_room,
     add_times,
     association,
     holders,
@@ -63,9 +63,10 @@ def add_services(model: Model, instance: Instance) -> Model:
     place = placements(instance)
     z = model.binary("z", len(place.service), formula="z_j^l")
     model.add("22c", z[place.of_pair] - model["x"] >= 0, formula=r"z_j^l \ge x_i^j")
-    add_room(
-        model, "22d", z, place.server, instance.service_size_bytes[place.service],
-        instance.service_load[place.service, place.server], instance.server_storage_bytes,
+    load = instance.service_load[place.service, place.server]
+    model.add(
+        "22d",
+        (z * visible(load)).sum_by(place.server, instance.num_servers) <= 1,
         formula=r"\sum_{s_l \in S} z_j^l s_l^o \le r_j^o",
-    )  # fmt: skip
+    )
     return model

@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 from formulations.drp.residual_capacity import Room
-from optsched.amounts import add_capacity, is_whole, on_one_grid, whole_steps
 from optsched.arrays import rank_within
 from optsched.errors import InputError
-from optsched.model import Model, Variable
+from optsched.model import Model
 from optsched.model.expression import Expression
 
 Level = Literal["job", "node"]
@@ -89,59 +88,15 @@ def association(
         x.sum_by(instance.pair_node, instance.num_data_nodes) - y[instance.node_job] == 0,
         formula=r"\sum_{v_j \in V_i} x_i^j = y_{k(i)}",
     )
-    formula = r"\sum_{u_i \in U_j} x_i^j u_i^d \le r_j^d"
-    if room is None and not (split or full):
-        add_room(
-            model, number.inbound, x, instance.pair_server,
-            instance.node_rate_bps[instance.pair_node], instance.inbound_load,
-            instance.server_inbound_bps, formula=formula,
-        )  # fmt: skip
-        return model
     left: Expression | ArrayLike = 1.0 if room is None else np.maximum(0.0, 1.0 - room.inbound)
     if full:
         left = model.continuous("full", upper=1)
     model.add(
         number.inbound,
         per_server(model, instance, instance.inbound_load) <= left,
-        formula=formula,
+        formula=r"\sum_{u_i \in U_j} x_i^j u_i^d \le r_j^d",
     )
     return model
-
-
-def add_room(
-    model: Model,
-    name: str,
-    chosen: Variable,
-    server: Integers,
-    amount: Floats,
-    load: Floats,
-    capacity: Floats,
-    *,
-    formula: str,
-) -> None:
-    """State that what is chosen at a server fits: to the last unit if all amounts are whole.
-
-    Args:
-        model: to which the rows are added.
-        name: of the rows.
-        chosen: binaries.
-        server: of each binary.
-        amount: that each takes, bytes or bit/s.
-        load: the same as a share of the server's capacity.
-        capacity: of each server; may be infinite.
-        formula: of the rows.
-    """
-    servers = len(capacity)
-    if not is_whole(amount):
-        model.add(name, (chosen * visible(load)).sum_by(server, servers) <= 1, formula=formula)
-        return
-    (size,) = whole_steps(name, amount)
-    total = float(size.sum())
-    size, room = on_one_grid(size, np.floor(np.minimum(capacity, total)).astype(np.int64))
-    add_capacity(
-        model, name, lambda s, c: (chosen * s).sum_by(server, servers) - c, size, room,
-        most=len(server), formula=formula,
-    )  # fmt: skip
 
 
 def per_server(model: Model, instance: Instance, weights: Floats) -> Expression:

@@ -45,7 +45,8 @@ def work_slots(work: ArrayLike) -> Integers:
     Ignored is what a product of decimals loses, 3e-9 of 50,000 times 300.00000000000006.
     """
     work = np.asarray(work, dtype=np.float64)
-    return np.ceil(work - np.maximum(ROUNDING, 4 * np.spacing(work))).astype(np.int64)
+    lost = np.maximum(ROUNDING, 4 * np.spacing(work))
+    return np.asarray(np.ceil(work - lost), dtype=np.int64)
 
 
 def chunk_times(

@@ -180,7 +180,7 @@ def test_pictures_show_every_opened_node(five: Instance) -> None:
 
 
 def test_amounts_that_add_up_to_more_than_64_bits_of_millionths_are_refused() -> None:
-    with pytest.raises(InputError, match=r"demand = 5e\+12: at most 4e\+12"):
+    with pytest.raises(InputError, match=r"demand = 50*\.0: at most 4e\+12"):
         Instance.build(demand=np.full((5000, 1), 1e9), capacity=[[1e9]])
-    with pytest.raises(InputError, match=r"capacity = 5e\+12: at most 4e\+12"):
+    with pytest.raises(InputError, match=r"capacity = 50*\.0: at most 4e\+12"):
         Instance.build(demand=[[1.0]], capacity=np.full((5000, 1), 1e9))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from brute_force import exact, fixed_share, linear, optimum
-from drp_cases import examples, instances, system
+from drp_cases import examples, instances
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -173,22 +173,3 @@ def test_projected_and_extended_relaxations_have_one_value():
         eliminated = solve(problem_22_projected(instance, covers=False).relax())
         extended = solve(problem_22_cone(instance).relax())
         assert eliminated.objective == pytest.approx(extended.objective, abs=1e-4)
-
-
-@pytest.mark.parametrize("method", ["problem_5_projected", "problem_5_oa", "problem_5_cone"])
-def test_a_server_that_lacks_one_bit_a_second_admits_one_job_less(method):
-    """Either of two jobs fits; both need one bit/s more than there is."""
-    rate = 169605423773.0
-    for inbound, jobs in ((2 * rate - 1, 1), (2 * rate, 2)):
-        narrow = system([(0, rate, [0]), (1, rate, [0])], [inbound], alpha=0.01, beta=0.01)
-        assert PROBLEM.solve(method, narrow).solution.objective == jobs
-
-
-@pytest.mark.parametrize("method", ["problem_22_projected", "problem_22_oa", "problem_22_cone"])
-def test_a_server_that_lacks_one_byte_admits_one_job_less(method):
-    size = 56535141257
-    for room, jobs in ((2 * size, 1), (2 * size + 1, 2)):
-        narrow = system([(0, 1e-3, [0]), (1, 1e-3, [0])], [1.0], alpha=0.01, beta=0.01,
-                        service_size_bytes=[size, size + 1],
-                        server_storage_bytes=[room])  # fmt: skip
-        assert DSRP.solve(method, narrow).solution.objective == jobs
