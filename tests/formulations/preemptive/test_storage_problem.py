@@ -92,7 +92,7 @@ def test_the_theorem_needs_a_faster_online_machine(epsilon: float) -> None:
         lp_kappa(generate(np.random.default_rng(0), jobs=1, servers=1), epsilon=epsilon)
 
 
-SOLVERS = ["highs", "scip", "cbc", "mathopt-highs"]
+SOLVERS = ["highs", "scip", "cbc"]
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-4, 1e-6])
