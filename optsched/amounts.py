@@ -1,20 +1,17 @@
 """Amounts of a resource as whole numbers, so that what fits is decided and not estimated.
 
 Bytes, millionths of a core and cents nearly tie: two times 1000001 are one more than 2000001. A
-checker compares such numbers exactly. A solver takes a row for kept that is broken by a small
-share of its coefficients, so rows of large numbers are written digit by digit.
+checker compares such numbers exactly, and so does :func:`optsched.solve` in rows of integers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import InputError
-from optsched.model import Expression, Model
 
 Integers = NDArray[np.int64]
 
@@ -22,8 +19,6 @@ _PLACES = 9  # decimals, of which amounts in GB have so many in bytes
 _EXACT = 2**52  # steps up to which a float tells one from the next
 _MOST = 2**62  # steps
 _NOISE = 4.0  # units in the last place that a few operations lose
-_DECIDED = 1_000_000  # largest number in a row that every solver decides to the last unit
-_BASE = 10_000  # of the digits of larger ones, times a tolerance of 1e-6 far below 1
 
 
 def is_whole(*amounts: ArrayLike) -> bool:
@@ -75,50 +70,3 @@ def on_one_grid(size: Integers, capacity: Integers) -> tuple[Integers, Integers]
     """
     step = np.maximum(np.gcd.reduce(size, axis=0), 1)
     return size // step, capacity // step
-
-
-def decided(*amounts: Integers) -> bool:
-    """Whether all are small enough for every solver to decide a row of them to the last unit."""
-    return all(int(a.max(initial=0)) <= _DECIDED for a in amounts)
-
-
-def add_capacity(
-    model: Model,
-    name: str,
-    excess: Callable[[Integers, Integers], Expression],
-    size: Integers,
-    capacity: Integers,
-    *,
-    most: int,
-    formula: str = "",
-) -> None:
-    """State that loads of whole sizes do not exceed whole capacities.
-
-    Numbers beyond a million are written in digits. With sizes a + B b and capacities c + B d, a
-    load fits if and only if there is a whole carry k with a x <= c + B k and b x + k <= d.
-
-    Args:
-        model: to which the rows are added, and the carries.
-        name: of the rows.
-        excess: (sizes, capacities) -> load less capacity, as rows of integer variables; linear in
-            both arguments, and at least minus the capacities.
-        size: shape as ``excess`` expects it.
-        capacity: shape as ``excess`` expects it.
-        most: of all things together that a row may hold.
-        formula: of the rows.
-    """
-    if decided(size, capacity):
-        model.add(name, excess(size, capacity) <= 0, formula=formula)
-        return
-    largest = max(int(size.max()), int(capacity.max()))
-    digits = math.ceil(math.log(largest + 1, _BASE))
-    base = math.ceil((largest + 1) ** (1 / digits))
-    rest = largest
-    carried: Expression | int = 0
-    for digit in range(digits - 1):
-        rest //= base
-        rows = excess(size % base, capacity % base)
-        carry = model.integer(f"{name}:carry {digit}", rows.shape, upper=float(min(most, rest)))
-        model.add(f"{name}:digit {digit}", rows + carried - carry * base <= 0, formula=formula)
-        size, capacity, carried = size // base, capacity // base, carry
-    model.add(name, excess(size, capacity) + carried <= 0, formula=formula)

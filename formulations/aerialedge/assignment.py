@@ -11,7 +11,7 @@ from formulations.aerialedge.dispatch import closest
 from formulations.aerialedge.instance import Booleans, Instance, Integers
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import weights
-from optsched.amounts import add_capacity, on_one_grid
+from optsched.amounts import on_one_grid
 from optsched.errors import InputError
 from optsched.methods import Formulation
 from optsched.model import Model
@@ -56,13 +56,9 @@ def assignment(
         formula=r"\sum_b \Gamma_{tb} = 1",
     )
     for r, name in enumerate(instance.resources):
-        add_capacity(
-            model,
+        model.add(
             f"25:{name}",
-            lambda s, c: (place * s[:, None]).sum(axis=0) - opened * c,
-            size[:, r],
-            capacity[:, r],
-            most=instance.tasks,
+            (place * size[:, r][:, None]).sum(axis=0) - opened * capacity[:, r] <= 0,
             formula=r"\sum_t T_t^r \Gamma_{tb} \le C_b^r \beta_b",
         )
     if not size.any(axis=1).all():  # a task without demand opens its node all the same
@@ -174,15 +170,9 @@ def packing_printed(
     opened = model.binary("I", len(nodes), formula="I_b")
     model.minimize(opened.sum())
     for r, name in enumerate(instance.resources):
-        add_capacity(
-            model,
-            f"25:{name}",
-            lambda s, c: (place * s[:, None]).sum(axis=0) - (opened * c if linked else c),
-            size[:, r],
-            capacity[:, r],
-            most=len(size),
-            formula=r"\sum_J \Gamma[J,b] T_J^r \le C_b^r",
-        )
+        load = (place * size[:, r][:, None]).sum(axis=0)
+        side = opened * capacity[:, r] if linked else capacity[:, r]
+        model.add(f"25:{name}", load - side <= 0, formula=r"\sum_J \Gamma[J,b] T_J^r \le C_b^r")
     if exactly_one:
         model.add("26", place.sum(axis=1).sum_by(whole.option_task, whole.tasks) == 1)
     return model

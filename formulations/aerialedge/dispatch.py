@@ -10,7 +10,7 @@ import numpy as np
 from formulations.aerialedge.check import order_of_travel, within_reach
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.metrics import gang_times
-from optsched.amounts import add_capacity, on_one_grid
+from optsched.amounts import on_one_grid
 from optsched.errors import InputError
 from optsched.methods import Formulation
 from optsched.model import Model
@@ -91,11 +91,9 @@ def dispatch_together(
     offer = np.zeros((fleet.deployments, len(fleet.resources)), dtype=np.int64)
     np.add.at(offer, fleet.node_deployment, fleet.capacity_units)
     for r, name in enumerate(fleet.resources):
-        add_capacity(
-            model, f"13:{name}", lambda s, c: (chosen * s[:, None]).sum(axis=0) - c,
-            *on_one_grid(need[:, r], offer[:, r]), most=len(instances),
-            formula=r"\sum_g T_g^r w_{gi} \le D_i^r",
-        )  # fmt: skip
+        size, capacity = on_one_grid(need[:, r], offer[:, r])
+        load = (chosen * size[:, None]).sum(axis=0)
+        model.add(f"13:{name}", load <= capacity, formula=r"\sum_g T_g^r w_{gi} \le D_i^r")
     return model
 
 

@@ -40,12 +40,14 @@ from formulations.preemptive.stored_chunks import (
     named_schedule,
     stored_chunks,
 )
-from optsched.amounts import decided
 from optsched.arrays import compress, ranges, rank_within
 from optsched.errors import ModelError
 from optsched.methods import Formulation
 from optsched.model import Model
 from optsched.solvers.solution import Solution
+
+LARGE = 1e5
+"""Amounts of storage from here on are counted in integer columns."""
 
 
 def _cells_7(instance: Instance) -> ChunkCells:
@@ -205,13 +207,14 @@ def _add_storage(model: Model, shelves: Shelves, *, whole: bool) -> None:
     pending, stored = model["pending"], model["stored"]
     storage = instance.storage
     size = storage.size[shelves.job]
-    small = decided(storage.size, storage.capacity)
+    # a row with continuous columns is kept to a millionth, one of integers exactly
+    large = max(storage.size.max(), storage.capacity.max(initial=0)) > LARGE
     limited = np.flatnonzero(storage.limited[shelves.server] & (size > 0))
     since = np.floor(instance.release_time).astype(np.int64)
     pair, slot = ranges(since[shelves.job[limited]], grid.end_slot[shelves.job[limited]])
     pair = limited[pair]
     job = shelves.job[pair]
-    amount = model.integer if whole or not small else model.continuous
+    amount = model.integer if whole or large else model.continuous
     held = amount(
         "held", len(pair), upper=instance.num_chunks[job].astype(float), formula="x_{js}(t)"
     )

@@ -23,7 +23,6 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage_check import StorageRelease, refuse_unknown_release
-from optsched.amounts import add_capacity
 from optsched.arrays import compress, ranges
 from optsched.model import Model, Variable
 
@@ -203,15 +202,9 @@ def add_storage(
         row: of each entry of ``held``.
         server: of each row.
     """
-    add_capacity(
-        model,
-        "7b",
-        lambda size, capacity: (held * size[job]).sum_by(row, len(server)) - capacity[server],
-        instance.storage.size,
-        instance.storage.capacity,
-        most=int(instance.num_chunks.sum()),
-        formula=r"\sum_j u_j x_{js}(t) \le U_s",
-    )
+    size, capacity = instance.storage.size, instance.storage.capacity
+    load = (held * size[job]).sum_by(row, len(server))
+    model.add("7b", load <= capacity[server], formula=r"\sum_j u_j x_{js}(t) \le U_s")
 
 
 def _open(cells: ChunkCells, job: Integers, slot: Integers) -> Booleans:

@@ -59,7 +59,7 @@ def _integer_rows(form: MatrixForm) -> tuple[Flags, NDArray[Any], Flags]:
 def _in_digits(form: MatrixForm, chosen: NDArray[np.intp]) -> MatrixForm | None:
     """The model with some of its rows in digits; None if their numbers are too large for it.
 
-    The rows stay, without sides; carries and rows of digits are added at the end.
+    The rows stay, without terms and sides; carries and rows of digits are added at the end.
     """
     rows = form.rows
     part = Rows(rows.matrix[chosen], rows.lower[chosen], rows.upper[chosen])
@@ -127,7 +127,11 @@ class _Digits:
         row, column, value = np.array(self.terms, dtype=np.float64).reshape(-1, 3).T
         at = row.astype(np.int64), column.astype(np.int64)
         digits = sp.csr_array((value, at), shape=(len(self.sides), columns))
-        kept = form.rows.matrix
+        stays = np.ones(form.rows.count)
+        stays[replaced] = 0.0
+        kept = form.rows.matrix.copy()
+        kept.data *= np.repeat(stays, form.rows.lengths)
+        kept.eliminate_zeros()
         wide = sp.csr_array((kept.data, kept.indices, kept.indptr), shape=(kept.shape[0], columns))
         lower, upper = form.rows.lower.copy(), form.rows.upper.copy()
         lower[replaced], upper[replaced] = -np.inf, np.inf

@@ -9,7 +9,7 @@ from optsched import Model, solve
 from optsched.solvers.digits import in_digits
 from optsched.solvers.scaling import with_whole_bounds
 
-SOLVERS = ["highs", "scip", "scipy", "cpsat"]
+SOLVERS = ["highs", "scip", "scipy", "cpsat", "cbc", "mathopt-highs"]
 
 
 def knapsack(sizes, side, upper, worth=None):
@@ -28,7 +28,7 @@ def test_bytes_fill_a_memory_to_the_byte(solver):
     assert solution.objective == 85630911200
 
 
-@pytest.mark.parametrize("solver", [*SOLVERS, "cbc"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_a_side_one_below_a_reachable_sum_is_not_reached(solver):
     sizes = [7037110, 8245026, 1203878, 8271467]
     assert solve(knapsack(sizes, 42447372, 4), solver).objective == 42443335
@@ -59,6 +59,13 @@ def test_knapsacks_of_large_numbers_have_the_optimum_of_enumeration(solver, size
         assert solution.status == "infeasible"
     else:
         assert (solution.status, solution.objective) == ("optimal", best)
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip", "scipy", "cpsat"])
+@pytest.mark.parametrize("seed", range(2))
+def test_so_do_those_of_numbers_that_a_solver_refuses(solver, seed):
+    m, best = drawn(15, seed)
+    assert solve(m, solver).objective == best
 
 
 @pytest.mark.parametrize("solver", ["highs", "scip", "scipy"])
