@@ -36,7 +36,8 @@ def text_file(path: str | Path) -> Iterator[TextIO]:
             with io.TextIOWrapper(raw, encoding="utf-8-sig") as text:
                 yield text
     except (OSError, EOFError, UnicodeDecodeError, zlib.error, lzma.LZMAError) as error:
-        raise InputError.of("file", str(path), f"cannot be read ({error})") from None
+        said = getattr(error, "strerror", None) or error
+        raise InputError.of("file", str(path), f"cannot be read ({said})") from None
 
 
 class _Unpacked(io.RawIOBase):

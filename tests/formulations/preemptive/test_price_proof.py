@@ -118,7 +118,7 @@ def searches(monkeypatch):
     """Jobs, steps and seconds of every market that is priced, in order; a second each look."""
     seen = []
 
-    def improved(market, *, steps, seconds):
+    def improved(market, *, steps, seconds, stop):
         seen.append((len(market.jobs), steps, seconds))
         return found(Fraction(0))
 
@@ -177,4 +177,4 @@ def test_workers_are_priced_by_server_where_that_is_cheap(monkeypatch, few, by_s
 
     monkeypatch.setattr(prices, "price", priced)
     assert prices.lb_prices(three()) == 3
-    assert seen == [{"by_server": by_server}]
+    assert seen == [{"slotted": True, "by_server": by_server}]
