@@ -23,12 +23,13 @@ from formulations.preemptive.instance import (
     Integers,
     whole_slots,
 )
-from optsched.arrays import compress, ranges, refuse_too_many
+from optsched.arrays import compress, freeze, ranges, refuse_too_many
 from optsched.model import Expression, Model, Variable
+from optsched.read_only import ReadOnly
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class Grid(ReadOnly):
     """Index sets of one instance; every array is aligned with its name's first word."""
 
     instance: Instance
@@ -48,6 +49,9 @@ class Grid:
     cloud_job: Integers
     cloud_slot: Integers
     """Slots in which a job may use workers of the cloud."""
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
     @property
     def cells(self) -> int:

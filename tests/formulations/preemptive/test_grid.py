@@ -244,3 +244,11 @@ def test_the_most_entries_are_built_and_one_more_is_not(monkeypatch: pytest.Monk
     assert (len(owner), value[-1]) == (1000, 599)
     with pytest.raises(UnsupportedError, match=r"1,001 columns, rows or runs: at most 1,000"):
         arrays.ranges(np.zeros(2), np.array([400, 601]))
+
+
+def test_index_sets_that_methods_share_cannot_be_written() -> None:
+    options = PROBLEM.generator_call({"jobs": 3, "servers": 2})
+    grid = build_grid(PROBLEM.generate(np.random.default_rng(1), **options))
+    for array in (grid.cell_slot, grid.end_slot, grid.windows[0], grid.rate, grid.pool_size):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
