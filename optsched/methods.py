@@ -21,7 +21,6 @@ from optsched.jit import continued, stopwatch
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options
-from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.trajectory import Either
 from optsched.solvers.watchdog import PATIENCE, ended_by, latest
@@ -313,11 +312,8 @@ class Formulation(_Solvable):
         if options.time_limit is not None:
             left = options.time_limit - (time.perf_counter() - began)
             options = replace(options, time_limit=max(left, 1e-3))
-        engine, asked = backend(solver or self.solver), options
-        if isinstance(options.stop, Either) and not getattr(engine, "heeds_stop", True):
-            asked = replace(options, stop=None)  # it is ended from outside
         solution = _ended(
-            lambda: solve(model, solver=engine, options=asked),
+            lambda: solve(model, solver=solver or self.solver, options=options),
             options,
             None if options.time_limit is None else latest(options.time_limit) + _TO_ANSWER,
         )

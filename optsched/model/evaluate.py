@@ -41,8 +41,8 @@ class BlockViolation:
 def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockViolation]:
     """Every block broken by more than the tolerance.
 
-    An integer column within the tolerance of a whole number counts as that number. What a row is
-    forgiven is said in :func:`row_excess`.
+    In rows, an integer column within the tolerance of a whole number counts as that number. What a
+    row is forgiven is said in :func:`row_excess`.
     """
     broken: list[BlockViolation] = []
     finite = np.isfinite(x)
@@ -53,13 +53,13 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
     outside[~finite] = np.inf  # what is not a number is outside everything
     for kind, amount in (("bound", outside), ("integrality", fraction)):
         broken += _report(kind, amount, amount > tolerance, compiled.column_blocks)
-    x = np.where(compiled.integer & (fraction <= tolerance), nearest, x)
+    meant = np.where(compiled.integer & (fraction <= tolerance), nearest, x)
     room = movable(compiled)
-    excess = row_excess(compiled.rows, x, tolerance, room)
+    excess = row_excess(compiled.rows, meant, tolerance, room)
     broken += _report("row", excess, excess > 0, compiled.row_blocks)
     for indicator in compiled.indicators:
         active = (np.round(x[indicator.literals]) == indicator.active).all(axis=1)
-        excess = row_excess(indicator.rows, x, tolerance, room)
+        excess = row_excess(indicator.rows, meant, tolerance, room)
         wrong = active & (excess > 0)
         broken += _report("row", excess, wrong, {indicator.name: (0, indicator.shape)})
     for block in compiled.nonlinear:
@@ -109,7 +109,7 @@ def row_excess(rows: Rows, x: Floats, tolerance: float, room: Floats | None = No
         activity, size = _row_sums(rows, terms), _row_sums(rows, np.abs(terms))
         # standard bound on a rounded dot product; tiny products lose more than their share
         error = rows.lengths * _ROUNDING * (size + _TINY)
-        whole = _are_whole(rows, terms)
+        whole = _are_whole(rows, x)
         error[whole & (size < _EXACT)] = 0.0
         weight = row_weight(rows, reach)
         nearest = np.maximum(rows.lower - activity, activity - rows.upper)
@@ -151,10 +151,10 @@ def row_weight(rows: Rows, reach: Floats) -> Floats:
     return weight
 
 
-def _are_whole(rows: Rows, terms: Floats) -> NDArray[np.bool_]:
-    """Whether all coefficients and terms of each row are whole numbers, shape (rows,)."""
+def _are_whole(rows: Rows, x: Floats) -> NDArray[np.bool_]:
+    """Whether all coefficients of each row and their columns are whole numbers, shape (rows,)."""
     data = rows.lines.data
-    broken = (terms != np.rint(terms)) | (data != np.rint(data))
+    broken = (x != np.rint(x))[rows.lines.indices] | (data != np.rint(data))
     if not broken.any():  # the usual case of integer columns
         return np.ones(rows.count, dtype=bool)
     return np.asarray(_row_sums(rows, broken) == 0)

@@ -92,7 +92,8 @@ def solve_form(
     result = unless_refuted(result, original, start)
     if options.on_progress is not None:  # what follows may be of a part of the model
         options = replace(options, on_progress=None)
-    if result.x is None and result.status in (Status.NO_SOLUTION, Status.INTERRUPTED):
+    early = result.limit is not None and result.status is Status.NO_SOLUTION
+    if result.x is None and (early or result.status is Status.INTERRUPTED):
         result = _as_started(original, result, start)
     solution, x = checked_solution(result, *told), result.x
     for mend in (_without_blur, _mended):

@@ -16,6 +16,7 @@ from optsched.solvers.backend import SolverResult
 from optsched.solvers.dual_bound import derived_bounds
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
+from optsched.solvers.trajectory import Either
 
 _FAR_APART = 1e8
 PARALLEL_COLUMNS = 1 << 13
@@ -83,7 +84,8 @@ def refuse_options(
     asked = {
         "threads": (threads, options.threads != 1),
         "seed": (seed, options.seed != 0),
-        "stop": (stop, options.stop is not None),
+        # whoever waits for either of two wishes to stop ends the solver from outside
+        "stop": (stop, not isinstance(options.stop, Either | None)),
         "absolute_gap": (gaps, options.absolute_gap != 0),
     }
     for name, (honoured, given) in asked.items():

@@ -142,6 +142,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         return result
 
     monkeypatch.setattr(jit.Dispatcher, "__call__", both)
+    monkeypatch.setattr("formulations.drp.exact.SMALL", 0)  # so that the search has something to do
     for name, others in CALLS.items():
         found = problem(name)
         for seed in range(4):

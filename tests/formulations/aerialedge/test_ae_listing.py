@@ -153,13 +153,13 @@ def test_where_no_room_is_left_patterns_are_full_and_hold_items_no_oftener_than_
 
 
 def test_prices_by_size_are_of_the_resources_that_bound_best_alone() -> None:
-    demand = [[6.0, 1.0, 3.0], [6.0, 1.0, 9.0]]
+    demand = [[7.0, 1.0, 7.0], [5.0, 1.0, 5.0]]
     capacity = [[10.0, 10.0, 10.0], [20.0, 20.0, 10.0]]
     instance = Instance.build(
         demand=demand, capacity=capacity, node_cost=[1.0, 2.0], objective="cost"
     )
     by_size = size_prices(aggregate(instance, 0))  # bounds alone: 1.2, 0.2, 1.2 small nodes
-    assert by_size.tolist() == pytest.approx([0.45, 0.75])
+    assert by_size.tolist() == pytest.approx([0.5, 0.7])
 
 
 def two_sizes_in_two_dimensions(items: int, seed: int) -> Instance:

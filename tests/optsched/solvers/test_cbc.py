@@ -254,11 +254,11 @@ def test_large_constants_among_whole_numbers_lose_neither_points_nor_optima(larg
 @pytest.mark.parametrize(("factor", "status"), [(4.9e8, Status.OPTIMAL), (5e8, Status.FEASIBLE)])
 def test_a_factor_that_the_tolerance_hides_half_a_unit_of_proves_nothing(factor, status):
     m = Model()
-    k = m.integer("k", upper=4)
-    m.add("room", factor * k <= 2.5 * factor)
-    m.maximize(k)
+    k, x = m.integer("k", upper=4), m.continuous("x", upper=1)
+    m.add("room", factor * k + x <= 2.5 * factor)
+    m.maximize(k + x)
     solution = solve(m, "cbc")
-    assert (solution.status, solution.objective) == (status, 2.0)
+    assert (solution.status, solution.objective) == (status, 3.0)
     m.add("more", k >= 3)
     impossible = Status.INFEASIBLE if status is Status.OPTIMAL else Status.ERROR
     assert solve(m, "cbc").status is impossible

@@ -147,7 +147,7 @@ def verdict_on(answer, model=knapsack, capabilities=None):
         (SolverResult(Status.OPTIMAL, WORSE, 6.0), "calls 6.0 optimal"),
         (SolverResult(Status.FEASIBLE, BEST, 9.0), "ended feasible"),
         (SolverResult(Status.FEASIBLE, WORSE, 8.0), "bounds the optimum 9.0 by 8.0"),
-        (SolverResult(Status.INFEASIBLE), "claims infeasible"),
+        (SolverResult(Status.INFEASIBLE), "called infeasible, but the point"),
         (SolverResult(Status.UNBOUNDED), "called unbounded, which the bounds"),
         (SolverResult(Status.OPTIMAL, np.ones(3), 15.0), "breaks row"),
         (SolverResult(Status.NO_SOLUTION), "ended no_solution"),
