@@ -67,6 +67,9 @@ class _Offline(Search):
         """Everything, as far as the limits allow."""
         if start is not None and not check(self.instance, start):
             self.offer(start)
+        self.model_first()
+        if not self.go_on():
+            return
         kind = self.instance.worker_type
         if len(np.unique(kind[self.chosen.contested])) > 1:
             self.insert()
@@ -115,6 +118,8 @@ class _Offline(Search):
                     self.improve(SEARCH_SHARE)  # parameter servers tie the types
 
         turn(lambda part: part.improve(1.0), SEARCH_SHARE, parts)
+        if not self.small:
+            turn(Search.model_first, ROOT_SHARE, parts)
         turn(Search.relax, ROOT_SHARE, parts)
         turn(Search.decide, 1.0, parts)
         while self.go_on() and (cut := [p for p in parts if p.clock.over() and not p.closed()]):

@@ -1,8 +1,8 @@
 """The search of (2) without regard to types of workers: what is known, and what makes it more.
 
-1. Jobs are taken out and put anew, a few at a time: a schedule.
-2. The model by server, for the first seconds, if it is small: a proof where jobs are alike, of
+1. The model by server, for the first seconds, if it is small: a proof where jobs are alike, of
    which the tree would look at every order.
+2. Jobs are taken out and put anew, a few at a time: a schedule.
 3. The linear relaxation over all schedules that a better whole may contain, the servers of each
    type pooled, with cuts that see which servers a job has reached, which widths fit together in a
    slot, and which runs can keep their servers: a bound.
@@ -193,10 +193,13 @@ class Search:
         """Whether the model by server is small."""
         return int(self.chosen.contested.sum()) * self.instance.servers <= SMALL
 
-    def relax(self) -> None:
-        """The model by server if it is small; the relaxation, cut while that moves it."""
+    def model_first(self) -> None:
+        """The model by server, if it is small."""
         if self.small:
             self.by_server(self.limited(FIRST_SECONDS, FIRST_SHARE))
+
+    def relax(self) -> None:
+        """The relaxation, cut while that moves it."""
         if self.columns is None or not self.go_on():
             return
         constant = self.columns.constant
@@ -300,10 +303,12 @@ class Search:
         """The model by server, from the best schedule on; whether its time ended it."""
         if not self.go_on():
             return False
-        chosen = self.chosen if self.columns is None else self.columns.prospects
+        listed = self.__dict__.get("columns")  # not before a schedule has made them few
+        chosen = self.chosen if listed is None else listed.prospects
         model = problem_2_model(chosen, self.objective, pooled=False)
         value = model["end"] @ self.weight + (self.constant - float(self.weight.sum()))
-        model.add("bound", value >= self.bound)
+        if math.isfinite(self.bound):
+            model.add("bound", value >= self.bound)
         if self.best is not None:
             options = replace(options, warm_start=encode(chosen, self.best))
         solution = self._solve(model, "cpsat", options, whole=True)
