@@ -179,7 +179,7 @@ class _Solvable(ABC):
             if options.isolate:
                 asked = {"solver": solver, "start": start, **own_options}
                 answer = self._elsewhere(instance, options, asked)
-            elif options.profile == "tiny":  # no thread of its own
+            elif options.profile == "tiny":  # without another thread
                 answer = self._answer(instance, options, solver, start, own_options)
             else:
                 options = replace(options, stop=Either(options.stop))

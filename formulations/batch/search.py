@@ -2,7 +2,7 @@
 
 1. The model by server, for the first seconds, if it is small: a proof where jobs are alike, of
    which the tree would look at every order.
-2. Jobs are taken out and put anew, a few at a time: a schedule.
+2. A few jobs at a time are removed and inserted again: a schedule.
 3. The linear relaxation over all schedules that a better whole may contain, the servers of each
    type pooled, with cuts that see which servers a job has reached, which widths fit together in a
    slot, and which runs can keep their servers: a bound.

@@ -18,7 +18,7 @@ from optsched.errors import InputError
 
 
 def refuse_too_many_chunks(instance: Instance) -> None:
-    """Refuse what no schedule can be held of: in the cloud, every chunk has a run of its own.
+    """Refuse an instance whose schedules memory does not hold: in the cloud, each chunk is a run.
 
     Raises:
         UnsupportedError: naming how many there would be.

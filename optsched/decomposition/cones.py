@@ -83,7 +83,7 @@ def _sums_squares(cone: RotatedCone, origin: Floats) -> bool:
 
 
 class _Squares:
-    """A sum of squares over a constant, each square in a variable of its own.
+    """A sum of squares over a constant, with one variable per square.
 
     Tangents of many squares at once approximate their sum with few rounds, those of the sum with
     many (Vielma, Dunning, Huchette and Lubin 2017).

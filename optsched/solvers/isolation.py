@@ -37,7 +37,7 @@ from optsched.solvers.watchdog import latest
 T = TypeVar("T")
 
 GRACE = 2.2
-"""Seconds the work may take to heed ``stop`` before it is killed."""
+"""Seconds between ``stop`` and the moment at which the work is killed."""
 
 _TO_ANSWER = 0.7  # seconds a solver is left for ending, and the process for its answer
 _POLL = 0.05  # seconds between two looks at the clock and at ``stop``

@@ -46,8 +46,8 @@ class Options:
     warm_start: Mapping[str, NDArray[np.float64]] | None = None
     """Values by variable name; blocks may be missing. A hint: it need not be feasible."""
     stop: threading.Event | None = None
-    """Set it from another thread to end the solve with what is known so far. A method that does not
-    heed it is interrupted within two seconds, and left behind if it does not end even then."""
+    """Set it from another thread to end the solve with what is known so far. A method that
+    ignores it is interrupted within two seconds, and left behind if it does not end even then."""
     on_progress: Listener | None = None
     """Told of each better point, and by some solvers of each better bound, on a thread of the
     solver's; what it returns, if true, ends the solve as ``stop`` does. A solver that tells nothing

@@ -1,7 +1,7 @@
 """What tolerances let through rows, and answers that hang on it.
 
 A solver takes a whole number for whole from a millionth away: in a row ``x <= M y`` that lets x up
-to M / 1e6 through where y is meant to be nought. And a point keeps a row with continuous
+to M / 1e6 through if y is meant to be 0. And a point keeps a row with continuous
 columns and a large side to within a millionth of that side.
 """
 

@@ -77,7 +77,7 @@ def ended_by(
     ``stop``; a second one leaves the work behind at once.
 
     Args:
-        work: to be done, on a thread of its own.
+        work: what another thread does.
         stop: asks it to end by itself.
         seconds: for the work; None: no limit.
         patience: seconds for it to end by itself once ``stop`` is set.

@@ -43,7 +43,7 @@ def test_integer_loads_divided_by_a_capacity_are_switched_off(solver, capacity):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_are_worth_the_same_in_any_unit(seed):
-    """Random loads, some excluding others; each row in a unit of its own."""
+    """Random loads, some excluding others; each row in another unit."""
     rng = np.random.default_rng(seed)
     worth, unit = rng.integers(1, 9, 4), 10.0 ** -rng.integers(0, 11, 4)
     other = rng.permutation(4)
