@@ -17,7 +17,7 @@ def in_turn(instance: Instance) -> Schedule | None:
     All workers of a job are at one site and its server at one, such that it ends soonest.
 
     Returns:
-        The schedule; None if there are more chunks than ``MOST``.
+        The schedule; None if there are more chunks than ``MOST``, or a job fits nowhere.
     """
     if instance.total_chunks.sum() > MOST:
         return None
@@ -30,6 +30,8 @@ def in_turn(instance: Instance) -> Schedule | None:
             instance.capacity, instance.worker_demand[i], instance.ps_demand[i]
         )
         most = np.where(room >= 0, instance.chunks_done(i, np.maximum(room, 0)), 0)
+        if not most.any():
+            return None
         server, site = divmod(int(most.argmax()), instance.sites)
         source = np.repeat(np.arange(instance.sites), instance.num_chunks[i])
         start = max(now + 1, int(instance.release_slot[i]))
