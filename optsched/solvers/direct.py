@@ -38,6 +38,9 @@ AGREEMENT = 1e-6
 
 _SMALL_COST = 1e-3  # costs from here on are left as they are
 _LARGE_COST = 1e4  # costs are not scaled beyond
+_LARGEST_COST = 1e7  # nor are those that nearly tie
+_FEW_COSTS, _DISTINCT_COSTS = 1000, 50  # costs, and different ones, among which ties are looked for
+_SAME_COST = 1e-12  # relative difference up to which costs are the same, but for rounding
 _SWITCH = 1e5  # constants from here on have been seen to lose optima
 _TOO_SHORT = 0.05  # seconds in which a large model is not even handed over
 _CLAIMS_POINT = (Status.OPTIMAL, Status.FEASIBLE)
@@ -332,13 +335,20 @@ def _asked(
 def cost_scale(cost: Floats) -> float:
     """The power of two that small costs are multiplied by before a solver sees them, or 1.
 
-    Solvers take reduced costs of some 1e-7 for nothing, whatever a column's range.
+    Solvers take reduced costs of some 1e-7 for nothing, whatever a column's range, and so pass over
+    what few costs that nearly tie differ by.
     """
     size = np.abs(cost)
-    least = size.min(initial=math.inf, where=size > 0)
+    size = size[size > 0]
+    least, largest = size.min(initial=math.inf), _LARGE_COST
+    if len(size) <= _FEW_COSTS and len(apart := np.unique(size)) <= _DISTINCT_COSTS:
+        apart = np.diff(apart)
+        nearest = apart[apart > _SAME_COST * size.max(initial=0.0)].min(initial=math.inf)
+        if nearest < min(_SMALL_COST, least):
+            least, largest = nearest, _LARGEST_COST
     if least >= _SMALL_COST:
         return 1.0
-    scale = min(1.0 / least, _LARGE_COST / size.max())
+    scale = min(1.0 / least, largest / size.max())
     return 2.0 ** max(0, math.floor(math.log2(scale)))
 
 

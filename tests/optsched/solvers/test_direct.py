@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from optsched import Model
+from optsched import Model, solve
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.direct import cost_scale, solve_directly
 from optsched.solvers.options import Options
@@ -285,6 +285,31 @@ def test_small_costs_are_raised_to_one_by_a_power_of_two_as_far_as_the_large_one
     cost, scale
 ):
     assert cost_scale(np.array(cost)) == scale
+
+
+@pytest.mark.parametrize(
+    ("cost", "scale"),
+    [
+        ([1.0, 1 + 2.0**-20], 2**20), ([1.0, -1 - 2.0**-20], 2**20),  # raised to differ by one
+        ([1.0, 1 + 2.0**-30], 2**23),  # to ten million at most
+        ([1.0, 1.0011], 1), ([1.0, 1.0009], 1024), ([1.0, 1 + 1e-13], 1),  # no tie, a tie, the same
+        ([*range(1, 50), 1 + 2.0**-20], 2**17), ([*range(1, 51), 1 + 2.0**-20], 1),  # of few costs
+    ],
+)  # fmt: skip
+def test_costs_that_nearly_tie_are_raised_to_differ_by_one_if_they_are_few(cost, scale):
+    assert cost_scale(np.array(cost)) == scale
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip", "cbc", "scipy"])
+def test_of_fleets_that_nearly_tie_the_cheapest_is_found(solver):
+    """Five tasks fit on any two of three nodes, whose costs differ in the sixth decimal."""
+    size, room = [482315, 482315, 482314, 964625, 964628], [2893883, 2893881, 2893882]
+    m = Model()
+    place, opened = m.binary("place", (5, 3)), m.binary("opened", 3)
+    m.add("each", place.sum(axis=1) == 1)
+    m.add("room", (place * np.array(size)[:, None]).sum(axis=0) - opened * np.array(room) <= 0)
+    m.minimize(opened @ (np.array(room) * 1e-6))
+    assert solve(m, solver).objective == pytest.approx(5.787763, abs=1e-9)
 
 
 def test_an_engine_sees_costs_raised_and_its_answer_is_brought_back():
