@@ -21,6 +21,9 @@ from optsched.solvers.scaling import Flags, scale_rows
 
 LARGE = 1e8
 """Solvers have been seen to lose optima by larger coefficients of whole numbers."""
+TIED = 1e-8
+"""Relative difference of coefficients that nearly tie."""
+_SAME = 2.0**-48  # relative difference up to which they are the same, but for rounding
 _BLUR = 2.0**-20
 """Distance to a whole number that a solver may take for none."""
 _BASE = 2**15
@@ -30,11 +33,33 @@ _FURTHEST = 2.0**53  # columns without an end are taken to end there
 
 
 def large_in_digits(form: MatrixForm) -> MatrixForm:
-    """The model with its rows of integer columns in digits that have a coefficient of ``LARGE``."""
-    if not form.has_integers or np.abs(form.rows.matrix.data).max(initial=0.0) < LARGE:
+    """The model with those rows of integer columns in digits that solvers have been wrong about.
+
+    These are rows of whole numbers of ``LARGE`` or more, and rows of decimals that nearly tie.
+    """
+    data = form.rows.matrix.data
+    large = np.abs(data).max(initial=0.0) >= LARGE
+    if not form.has_integers or not (large or (data != np.rint(data)).any()):
         return form
     alone, size, decimal = _integer_rows(form)
-    return _in_digits(form, np.flatnonzero(alone & ~decimal & (size >= LARGE))) or form
+    chosen = alone & np.where(decimal, False, size >= LARGE)
+    chosen[np.flatnonzero(alone & decimal)] |= _nearly_tied(form.rows, alone & decimal)
+    return (_in_digits(form, np.flatnonzero(chosen)) if chosen.any() else None) or form
+
+
+def _nearly_tied(rows: Rows, chosen: Flags) -> Flags:
+    """Whether two sizes in a row differ by less than ``TIED`` of the larger, of the rows chosen.
+
+    HiGHS (1.12) has been seen to lose optima of such rows at its finest tolerance.
+    """
+    part = rows.matrix[np.flatnonzero(chosen)]
+    row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+    size = np.abs(part.data)
+    order = np.lexsort((size, row))
+    row, size = row[order], size[order]
+    apart = size[1:] - size[:-1]
+    close = (row[1:] == row[:-1]) & (apart > _SAME * size[1:]) & (apart < TIED * size[1:])
+    return np.bincount(row[1:], close, part.shape[0]) > 0
 
 
 def in_digits(form: MatrixForm) -> MatrixForm | None:

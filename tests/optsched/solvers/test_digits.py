@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optsched import Model, solve
-from optsched.solvers.digits import in_digits
+from optsched.solvers.digits import TIED, in_digits, large_in_digits
 from optsched.solvers.scaling import with_whole_bounds
 
 SOLVERS = ["highs", "scip", "scipy", "cpsat", "cbc", "mathopt-highs"]
@@ -118,3 +118,32 @@ def test_digits_are_small():
     digits = in_digits(with_whole_bounds(knapsack([98765432, 2**40 + 1], 3 * 2**40, 9).compile()))
     bounded = np.isfinite(digits.rows.upper)
     assert np.abs(digits.rows.matrix[np.flatnonzero(bounded)].data).max() <= 2**15
+
+
+@pytest.mark.parametrize(("apart", "in_question"), [(0.9, True), (1.1, False), (0.0, False)])
+def test_decimals_that_nearly_tie_are_written_in_digits(apart, in_question):
+    m = knapsack([1 / 7, 1 / 7 * (1 - apart * TIED), 2 / 7], 1, 3)
+    form = with_whole_bounds(m.compile(set()))
+    assert (large_in_digits(form) is not form) == in_question
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-9])
+@pytest.mark.parametrize("seed", range(6))
+def test_shares_of_a_capacity_that_nearly_tie_are_decided_at_any_tolerance(seed, tolerance):
+    """Two servers; what each may hold is a byte more or less than some of the services need."""
+    rng = np.random.default_rng(seed)
+    size = 10**9 * rng.integers(1, 3, 6) + rng.integers(-1, 2, 6)
+    room = np.array([size[rng.random(6) < 0.5].sum() + rng.integers(-1, 2) for _ in range(2)])
+    room = np.maximum(room, size.min())
+    m = Model()
+    on = m.binary("on", (2, 6))
+    m.add("once", on.sum(axis=0) <= 1)
+    m.add("room", (on * (size / room[:, None])).sum(axis=1) <= 1)
+    m.maximize(on.sum())
+    best = max(
+        np.count_nonzero(place)
+        for place in itertools.product(range(3), repeat=6)
+        if all(size[np.array(place) == s + 1].sum() <= room[s] for s in range(2))
+    )
+    found = solve(m, extra={"mip_feasibility_tolerance": tolerance})
+    assert (found.status, found.objective) == ("optimal", best)
