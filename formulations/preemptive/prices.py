@@ -172,7 +172,7 @@ def price(
         by_server: see ``markets``.
         steps: most evaluations per market. The proof depends on nothing else, unless time is up.
         time_limit: wall seconds, shared out among the markets.
-        stop: set to improve no further; not heeded by an ``executor``.
+        stop: set to improve no further; an ``executor`` ignores it.
         executor: where the markets are priced, one after the other or at the same time; None: in
             this process.
 

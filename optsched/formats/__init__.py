@@ -25,7 +25,7 @@ def write(model: Model, path: str | Path, *, native: bool = False) -> dict[str, 
     Names are made of letters, digits and underscores: ``y[0, 3]`` becomes ``y_0_3``; those of a
     model read from a file stay as they were there, where every reader accepts them.
 
-    An MPS file is a minimisation, because not every reader heeds a word on the sense: a model to
+    An MPS file is a minimisation, because not every reader follows a word on the sense: a model to
     be maximised is written with the negative of its objective, and comes back so. An LP file keeps
     the sense. Numbers of 1e20 and more mean infinity to those who read a file.
 
