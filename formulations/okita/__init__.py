@@ -11,15 +11,15 @@ import numpy as np
 from formulations import STUDIES
 from formulations.okita.bounds import BOUNDS
 from formulations.okita.check import MEASURES, check, cost, flow_times
-from formulations.okita.columns import LB_COLUMNS, METHOD
 from formulations.okita.encode import FORMULATIONS
+from formulations.okita.exact.method import LB_COLUMNS, METHOD
+from formulations.okita.exact.relaxed_columns import LB_RELAXED_COLUMNS
 from formulations.okita.generator import GeneratorOptions, generate, repair, strange
-from formulations.okita.in_turn import in_turn
+from formulations.okita.horizon import safe_horizon
 from formulations.okita.instance import Instance, Integers
 from formulations.okita.online import ARRIVALS
-from formulations.okita.relaxed_columns import LB_RELAXED_COLUMNS
 from formulations.okita.schedule import Schedule
-from formulations.okita.windows import safe_horizon
+from formulations.okita.sequential import in_turn
 from optsched.calendar import Calendar
 from optsched.problem import Problem, later
 
@@ -69,6 +69,6 @@ PROBLEM = Problem(
     calendar=_CALENDAR,
     pictures={name: later("formulations.okita.plots", name) for name in ("gantt", "utilisation")},
     arrivals=ARRIVALS,
-    certify=later("formulations.okita.certify", "certify"),
+    certify=later("formulations.okita.theorems", "certify"),
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from formulations.okita.construct import Planner
+from formulations.okita.exact.construct import Planner
+from formulations.okita.horizon import site_bounds
 from formulations.okita.instance import Floats, Instance
-from formulations.okita.windows import site_bounds
 from optsched.problem import Bound
 
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from formulations.okita.check import check
-from formulations.okita.construct import Planner, in_horizon
+from formulations.okita.exact.construct import Planner, in_horizon
+from formulations.okita.horizon import HorizonMode, Windows
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.problem_2 import decode_problem_2, problem_2
 from formulations.okita.problem_2_aggregated import (
@@ -25,7 +26,7 @@ from formulations.okita.problem_2_aggregated import (
     problem_windows,
 )
 from formulations.okita.schedule import Schedule
-from formulations.okita.tightening import (
+from formulations.okita.symmetry import (
     direct_sites,
     identical_jobs,
     interchangeable_sites,
@@ -34,7 +35,6 @@ from formulations.okita.tightening import (
     without_detours,
 )
 from formulations.okita.transport import cheapest_flow
-from formulations.okita.windows import HorizonMode, Windows
 from optsched.methods import Formulation
 
 

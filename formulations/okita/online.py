@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from formulations.okita.check import completion_slots, cost
-from formulations.okita.columns import METHOD
+from formulations.okita.exact.method import METHOD
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.latency import EXPONENTIAL, LINEAR, Latencies
 from formulations.okita.problem_7 import exact_transport

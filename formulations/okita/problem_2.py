@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from formulations.okita.horizon import HorizonMode, Windows
 from formulations.okita.instance import Instance
 from formulations.okita.problem_2_aggregated import add_capacity, deployed, problem_windows
 from formulations.okita.schedule import Schedule
-from formulations.okita.windows import HorizonMode, Windows
 from optsched.model import Model
 from optsched.model.variables import Variable
 from optsched.solvers.solution import Solution

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.okita.free_capacity import FreeCapacity
+from formulations.okita.exact.free_capacity import FreeCapacity
 from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
 from heuristics.okita.kernels import split, transport

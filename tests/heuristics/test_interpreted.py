@@ -33,18 +33,18 @@ from formulations.drp.projected import ANGLES
 from formulations.drp.service_columns import ServiceColumns
 from formulations.drp.set_exchange import SetExchange
 from formulations.drp.set_tree import set_tree
-from formulations.okita import construct as planning
-from formulations.okita.by_servers import cheapest_by_servers
 from formulations.okita.check import cost as sites_cost
-from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import FreeCapacity
-from formulations.okita.job_prices import free_terms
-from formulations.okita.joint_states import JointStates
-from formulations.okita.lattice import build_lattice
-from formulations.okita.neighbourhoods import Neighbourhoods as SitesNeighbourhoods
-from formulations.okita.one_job import path_of
-from formulations.okita.pricing import Pricing, SiteLimits
-from formulations.okita.windows import windows
+from formulations.okita.exact import construct as planning
+from formulations.okita.exact.by_servers import cheapest_by_servers
+from formulations.okita.exact.construct import Planner
+from formulations.okita.exact.free_capacity import FreeCapacity
+from formulations.okita.exact.improve import Neighbourhoods as SitesNeighbourhoods
+from formulations.okita.exact.job_lattice import build_lattice
+from formulations.okita.exact.job_prices import free_terms
+from formulations.okita.exact.job_terms import path_of
+from formulations.okita.exact.joint_states import JointStates
+from formulations.okita.exact.pricing import Pricing, SiteLimits
+from formulations.okita.horizon import windows
 from heuristics.common.count_placement import POLICIES, simulate
 from optsched import jit
 from optsched.clock import Clock
@@ -149,7 +149,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
             if (name, seed) == ("okita", 3):  # as where the schedules of a job are too many to list
                 monkeypatch.setattr(planning, "LARGEST_LATTICE", 0)
                 monkeypatch.setattr(planning, "LARGEST_LATTICES", 0)
-                monkeypatch.setattr("formulations.okita.labels.MOST_POINTS", 2)
+                monkeypatch.setattr("formulations.okita.exact.job_labels.MOST_POINTS", 2)
             runner = InstanceRunner(found, found.generate(instance_rng(seed), **TINY[name]), seed)
             own = [f"heuristic {call}" for call in found.heuristics if call != "reoptimise"]
             for kind, call in map(str.split, [*own, *others]):
@@ -176,7 +176,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     span, limits = windows(pair, known_cost=known), SiteLimits.of(pair)
     pricing = Pricing(pair, Planner(pair).searches, span, limits)
     lattices = [build_lattice(pair, search.levels) for search in pricing.searches]
-    monkeypatch.setattr("formulations.okita.joint_states.FIRST_STATES", 1)
+    monkeypatch.setattr("formulations.okita.exact.joint_states.FIRST_STATES", 1)
     states = JointStates(lattices, pricing, np.zeros(len(pricing.room())))
     assert states.search(2 * known, lambda: True)[1]
     crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}

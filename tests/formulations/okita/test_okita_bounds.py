@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from okita_cases import tiny, worked_example
 
-from formulations.okita import Instance, construct
+from formulations.okita import Instance
 from formulations.okita.bounds import job_bounds, lb_alone, lb_sites, site_bounds
+from formulations.okita.exact import construct
 from formulations.okita.latency import Latencies
 
 

@@ -11,11 +11,8 @@ from okita_cases import fits, quickly, tiny
 from formulations.okita import PROBLEM, Instance
 from formulations.okita.bounds import job_bounds
 from formulations.okita.check import check, completion_slots, cost
-from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import FreeCapacity
-from formulations.okita.latency import Latencies
-from formulations.okita.one_job import path_schedule
-from formulations.okita.taken_out import (
+from formulations.okita.exact.construct import Planner
+from formulations.okita.exact.destroy import (
     Demands,
     Offers,
     Standing,
@@ -23,8 +20,11 @@ from formulations.okita.taken_out import (
     lacking,
     take_offer,
 )
+from formulations.okita.exact.free_capacity import FreeCapacity
+from formulations.okita.exact.job_terms import path_schedule
+from formulations.okita.horizon import LARGEST_COEFFICIENT
+from formulations.okita.latency import Latencies
 from formulations.okita.volume import volume_bound
-from formulations.okita.windows import LARGEST_COEFFICIENT
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 

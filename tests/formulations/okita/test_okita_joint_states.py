@@ -8,18 +8,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from okita_cases import comes_to, followed, listed_optimum, tiny, worked_example
 
-from formulations.okita import PROBLEM, job_moves, joint_states
+from formulations.okita import PROBLEM
 from formulations.okita.check import check, completion_slots, cost
-from formulations.okita.columns import _Search, problem_2_columns
-from formulations.okita.construct import Planner
-from formulations.okita.job_moves import PricedJob, TooManyError
-from formulations.okita.job_prices import free_terms
-from formulations.okita.joint_states import JointStates
-from formulations.okita.lattice import Levels, build_lattice
-from formulations.okita.one_job import cheapest_paths, path_cost
-from formulations.okita.pricing import ENDS, Pricing, SiteLimits
-from formulations.okita.together import Together
-from formulations.okita.windows import windows
+from formulations.okita.exact import joint_moves as job_moves
+from formulations.okita.exact import joint_states
+from formulations.okita.exact.construct import Planner
+from formulations.okita.exact.job_lattice import Levels, build_lattice
+from formulations.okita.exact.job_prices import free_terms
+from formulations.okita.exact.job_terms import cheapest_paths, path_cost
+from formulations.okita.exact.joint_moves import PricedJob, TooManyError
+from formulations.okita.exact.joint_search import Together
+from formulations.okita.exact.joint_states import JointStates
+from formulations.okita.exact.method import _Search, problem_2_columns
+from formulations.okita.exact.pricing import ENDS, Pricing, SiteLimits
+from formulations.okita.horizon import windows
 from optsched.decomposition import ColumnBlock, Limits
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

@@ -11,14 +11,14 @@ from okita_cases import listed_optimum, tiny, worked_example
 from formulations.okita import PROBLEM, Instance
 from formulations.okita.bounds import lb_alone, lb_sites
 from formulations.okita.check import check, completion_slots, cost
-from formulations.okita.columns import _Search, column_bound
-from formulations.okita.construct import Planner
-from formulations.okita.in_turn import in_turn
+from formulations.okita.exact.construct import Planner
+from formulations.okita.exact.method import _Search, column_bound
+from formulations.okita.exact.relaxed_columns import relaxed_column_bound
+from formulations.okita.horizon import LARGEST_COEFFICIENT, safe_horizon, windows
 from formulations.okita.latency import Latencies
 from formulations.okita.problem_2 import problem_2
 from formulations.okita.problem_2_aggregated import problem_2_aggregated, problem_2_logical
-from formulations.okita.relaxed_columns import relaxed_column_bound
-from formulations.okita.windows import LARGEST_COEFFICIENT, safe_horizon, windows
+from formulations.okita.sequential import in_turn
 from optsched.decomposition import ColumnSolution
 from optsched.errors import InputError
 from optsched.solve import solve

@@ -8,23 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import drawn_prices, fits, quickly, tiny
 
-from formulations.okita import PROBLEM, construct, neighbourhoods, rounds
-from formulations.okita.by_units import ByUnits
+from formulations.okita import PROBLEM
 from formulations.okita.check import check, cost
-from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import FreeCapacity
-from formulations.okita.job_prices import free_terms, priced_terms
-from formulations.okita.lattice import Levels, build_lattice
-from formulations.okita.neighbourhoods import Neighbourhoods
-from formulations.okita.one_job import cheapest_paths, path_cost, path_of, path_schedule
-from formulations.okita.quick_units import (
+from formulations.okita.exact import construct
+from formulations.okita.exact import improve as neighbourhoods
+from formulations.okita.exact import repair as rounds
+from formulations.okita.exact.construct import Planner
+from formulations.okita.exact.free_capacity import FreeCapacity
+from formulations.okita.exact.improve import Neighbourhoods
+from formulations.okita.exact.job_lattice import Levels, build_lattice
+from formulations.okita.exact.job_prices import free_terms, priced_terms
+from formulations.okita.exact.job_terms import cheapest_paths, path_cost, path_of, path_schedule
+from formulations.okita.exact.job_units import ByUnits
+from formulations.okita.exact.quick_units import (
     QUICK_STEPS,
     QuickJobs,
     Rent,
     planned_quickly,
     quick_bound,
 )
-from formulations.okita.windows import least_slots, slots_needed
+from formulations.okita.horizon import least_slots, slots_needed
 from optsched.clock import Clock
 
 SEEDS = st.integers(0, 10_000)

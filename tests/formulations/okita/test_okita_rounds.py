@@ -8,14 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import tiny
 
-from formulations.okita import PROBLEM, construct
+from formulations.okita import PROBLEM
 from formulations.okita.check import check, cost
-from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import FreeCapacity
-from formulations.okita.neighbourhoods import LOOK, Neighbourhoods
-from formulations.okita.one_job import path_of, path_schedule
-from formulations.okita.rounds import FLAT, _but_the_last, _plan, settle
-from formulations.okita.taken_out import CHOSEN, _in_the_way
+from formulations.okita.exact import construct
+from formulations.okita.exact.construct import Planner
+from formulations.okita.exact.destroy import CHOSEN, _in_the_way
+from formulations.okita.exact.free_capacity import FreeCapacity
+from formulations.okita.exact.improve import LOOK, Neighbourhoods
+from formulations.okita.exact.job_terms import path_of, path_schedule
+from formulations.okita.exact.repair import FLAT, _but_the_last, _plan, settle
 from optsched.clock import Clock
 
 SEEDS = st.integers(0, 10_000)

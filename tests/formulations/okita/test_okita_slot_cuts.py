@@ -9,12 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from okita_cases import comes_to, followed, random_terms, tiny
 
-from formulations.okita import PROBLEM, construct, cut_rounds
-from formulations.okita.by_units import ByUnits
+from formulations.okita import PROBLEM
 from formulations.okita.check import cost
-from formulations.okita.columns import _Search
-from formulations.okita.construct import Planner
-from formulations.okita.cut_rounds import (
+from formulations.okita.exact import construct, cut_rounds
+from formulations.okita.exact.construct import Planner
+from formulations.okita.exact.cut_rounds import (
     FIRST_NEAR,
     LEAST_MOVE,
     LEAST_MOVE_TOGETHER,
@@ -22,15 +21,17 @@ from formulations.okita.cut_rounds import (
     ROUNDS_SEEN,
     CutRounds,
 )
-from formulations.okita.job_moves import PricedJob
-from formulations.okita.joint_states import JointStates
-from formulations.okita.labels import cheapest_by_labels
-from formulations.okita.lattice import build_lattice
-from formulations.okita.one_job import path_along, path_cost
-from formulations.okita.pricing import ENDS, Pricing, SiteLimits
-from formulations.okita.slot_cuts import Actions, SlotCut, slot_cuts
-from formulations.okita.slot_diagram import SlotDiagram
-from formulations.okita.windows import windows
+from formulations.okita.exact.job_labels import cheapest_by_labels
+from formulations.okita.exact.job_lattice import build_lattice
+from formulations.okita.exact.job_terms import path_along, path_cost
+from formulations.okita.exact.job_units import ByUnits
+from formulations.okita.exact.joint_moves import PricedJob
+from formulations.okita.exact.joint_states import JointStates
+from formulations.okita.exact.method import _Search
+from formulations.okita.exact.pricing import ENDS, Pricing, SiteLimits
+from formulations.okita.exact.slot_cuts import Actions, SlotCut, slot_cuts
+from formulations.okita.exact.slot_diagram import SlotDiagram
+from formulations.okita.horizon import windows
 from optsched.decomposition import Duals
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from okita_cases import tiny
 
-from formulations.okita import PROBLEM, columns, construct
-from formulations.okita.best_known import BestKnown
+from formulations.okita import PROBLEM
 from formulations.okita.check import check, cost
-from formulations.okita.columns import problem_2_columns
-from formulations.okita.construct import Planner
-from formulations.okita.neighbourhoods import Neighbourhoods, beside
-from formulations.okita.one_job import path_cost, path_of
-from formulations.okita.windows import affordable, flow_cut_off
+from formulations.okita.exact import construct
+from formulations.okita.exact import method as columns
+from formulations.okita.exact.construct import Planner
+from formulations.okita.exact.improve import Neighbourhoods, beside
+from formulations.okita.exact.incumbent import BestKnown
+from formulations.okita.exact.job_terms import path_cost, path_of
+from formulations.okita.exact.method import problem_2_columns
+from formulations.okita.horizon import affordable, flow_cut_off
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 

@@ -14,7 +14,7 @@ from formulations.okita.encode import encode_aggregated, encode_logical, encode_
 from formulations.okita.latency import Latencies
 from formulations.okita.problem_2 import problem_2
 from formulations.okita.problem_2_aggregated import problem_2_aggregated, problem_2_logical
-from formulations.okita.tightening import (
+from formulations.okita.symmetry import (
     direct_sites,
     interchangeable_sites,
     site_weights,

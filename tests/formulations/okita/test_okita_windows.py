@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from okita_cases import tiny, worked_example
 
 from formulations.okita import Instance
-from formulations.okita.latency import Latencies
-from formulations.okita.windows import (
+from formulations.okita.horizon import (
     Windows,
     affordable,
     flow_cut_off,
@@ -21,6 +20,7 @@ from formulations.okita.windows import (
     slots_needed,
     windows,
 )
+from formulations.okita.latency import Latencies
 from optsched.errors import InputError
 
 

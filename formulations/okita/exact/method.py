@@ -27,20 +27,20 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from formulations.okita.best_known import BestKnown
-from formulations.okita.construct import Planner, in_horizon
-from formulations.okita.cut_rounds import CutRounds
+from formulations.okita.exact.construct import Planner, in_horizon
+from formulations.okita.exact.cut_rounds import CutRounds
+from formulations.okita.exact.improve import Neighbourhoods, beside
+from formulations.okita.exact.incumbent import BestKnown
+from formulations.okita.exact.job_terms import Path, path_cost, path_of, path_schedule
+from formulations.okita.exact.joint_search import Together
+from formulations.okita.exact.pricing import ENDS, Pricing, SiteLimits
+from formulations.okita.exact.relaxed_columns import relaxed_bound
+from formulations.okita.exact.site_rounding import rounded_limits
+from formulations.okita.exact.small_model import take_small
+from formulations.okita.horizon import HorizonMode, Windows, site_bounds, windows
 from formulations.okita.instance import Floats, Instance
-from formulations.okita.neighbourhoods import Neighbourhoods, beside
-from formulations.okita.one_job import Path, path_cost, path_of, path_schedule
-from formulations.okita.pricing import ENDS, Pricing, SiteLimits
-from formulations.okita.relaxed_columns import relaxed_bound
 from formulations.okita.schedule import Schedule
-from formulations.okita.site_rounding import rounded_limits
-from formulations.okita.small_model import take_small
-from formulations.okita.together import Together
 from formulations.okita.volume import volume_bound
-from formulations.okita.windows import HorizonMode, Windows, site_bounds, windows
 from optsched.clock import Clock
 from optsched.decomposition import (
     Column,

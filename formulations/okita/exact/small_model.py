@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from formulations.okita.best_known import BestKnown
 from formulations.okita.encode import encode_logical
+from formulations.okita.exact.incumbent import BestKnown
+from formulations.okita.horizon import Windows
 from formulations.okita.problem_2_aggregated import decode_aggregated, problem_2_logical
-from formulations.okita.windows import Windows
 from optsched.solve import solve
 from optsched.solvers.solution import Status
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from formulations.okita.exact.pricing import Pricing
+from formulations.okita.exact.slot_cuts import slot_cuts
 from formulations.okita.instance import Instance
-from formulations.okita.pricing import Pricing
-from formulations.okita.slot_cuts import slot_cuts
 from optsched.decomposition import ColumnSolution
 
 LEAST_MOVE, LEAST_MOVE_TOGETHER = 0.01, 0.06

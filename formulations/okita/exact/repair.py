@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from formulations.okita.arrays import copy_into
-from formulations.okita.instance import Floats, Integers
-from formulations.okita.quick_units import QuickJobs, Rent, planned_quickly, quick_bound
-from formulations.okita.taken_out import (
+from formulations.okita.exact.arrays import copy_into
+from formulations.okita.exact.destroy import (
     Demands,
     Offers,
     Standing,
@@ -20,6 +18,8 @@ from formulations.okita.taken_out import (
     one_of,
     taken_out,
 )
+from formulations.okita.exact.quick_units import QuickJobs, Rent, planned_quickly, quick_bound
+from formulations.okita.instance import Floats, Integers
 from optsched.jit import njit_cached
 
 PAID = (0.0, 0.0, 0.3, 0.6)

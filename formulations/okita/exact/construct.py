@@ -13,29 +13,29 @@ from typing import Any
 
 import numpy as np
 
-from formulations.okita.by_servers import cheapest_by_servers
-from formulations.okita.by_units import FEW_SITES, ByUnits
 from formulations.okita.check import completion_slots, cost
-from formulations.okita.free_capacity import FreeCapacity
-from formulations.okita.greedy import Greedy
-from formulations.okita.instance import Floats, Instance, Integers
-from formulations.okita.job_prices import free_terms
-from formulations.okita.labels import cheapest_by_labels
-from formulations.okita.lattice import Lattice, build_lattice, lattice_points
-from formulations.okita.one_job import (
+from formulations.okita.exact.by_servers import cheapest_by_servers
+from formulations.okita.exact.free_capacity import FreeCapacity
+from formulations.okita.exact.greedy import Greedy
+from formulations.okita.exact.job_labels import cheapest_by_labels
+from formulations.okita.exact.job_lattice import Lattice, build_lattice, lattice_points
+from formulations.okita.exact.job_prices import free_terms
+from formulations.okita.exact.job_terms import (
     JobTerms,
     Path,
     cheapest_paths,
     path_schedule,
 )
-from formulations.okita.schedule import Schedule
-from formulations.okita.windows import (
+from formulations.okita.exact.job_units import FEW_SITES, ByUnits
+from formulations.okita.horizon import (
     HorizonMode,
     affordable,
     least_slots,
     site_bounds,
     slots_needed,
 )
+from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.schedule import Schedule
 
 SMALL_LATTICE = 2000
 """Most points of a lattice that is searched even where only what is cheaper is of interest."""

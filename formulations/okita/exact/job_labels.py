@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.by_units import ByUnits
-from formulations.okita.instance import Floats, Integers
-from formulations.okita.label_bounds import (
+from formulations.okita.exact.job_terms import JobTerms, Path, widened
+from formulations.okita.exact.job_units import ByUnits
+from formulations.okita.exact.label_bounds import (
     ANY,
     CompletionBounds,
     LabelledJob,
@@ -28,7 +28,7 @@ from formulations.okita.label_bounds import (
     labelled_job,
     row,
 )
-from formulations.okita.one_job import JobTerms, Path, widened
+from formulations.okita.instance import Floats, Integers
 from formulations.okita.transport import cheapest_flow, cheapest_transport
 from optsched.jit import njit_cached
 

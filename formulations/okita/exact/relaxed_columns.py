@@ -20,8 +20,9 @@ from threading import Event
 
 import numpy as np
 
-from formulations.okita.chunk_prices import earnings, subtract
-from formulations.okita.construct import Planner, known_cost
+from formulations.okita.exact.chunk_prices import earnings, subtract
+from formulations.okita.exact.construct import Planner, known_cost
+from formulations.okita.horizon import Windows, site_bounds, windows
 from formulations.okita.instance import (
     Booleans,
     Floats,
@@ -29,7 +30,6 @@ from formulations.okita.instance import (
     Integers,
     workers_beside_server,
 )
-from formulations.okita.windows import Windows, site_bounds, windows
 from optsched.decomposition import maximise_dual
 from optsched.jit import njit_cached
 from optsched.problem import Bound

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from formulations.okita.exact.pricing import SiteLimits
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
-from formulations.okita.pricing import SiteLimits
 
 LARGEST_ORDER = 8
 """Largest q."""

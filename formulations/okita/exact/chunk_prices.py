@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.okita.arrays import best_first
+from formulations.okita.exact.arrays import best_first
 from formulations.okita.instance import Floats, Integers
 from optsched.jit import njit_cached
 

@@ -18,16 +18,16 @@ from threading import Event
 
 import numpy as np
 
-from formulations.okita.construct import Planner
-from formulations.okita.free_capacity import FreeCapacity
+from formulations.okita.exact.construct import Planner
+from formulations.okita.exact.destroy import Demands, Offers, Standing, hold, taken_out
+from formulations.okita.exact.free_capacity import FreeCapacity
+from formulations.okita.exact.job_terms import Path, path_schedule
+from formulations.okita.exact.pricing import SitePrices
+from formulations.okita.exact.quick_units import QuickJobs
+from formulations.okita.exact.repair import FLAT, Around, rounds, settle
+from formulations.okita.horizon import least_slots, slots_needed
 from formulations.okita.instance import Floats, Instance
-from formulations.okita.one_job import Path, path_schedule
-from formulations.okita.pricing import SitePrices
-from formulations.okita.quick_units import QuickJobs
-from formulations.okita.rounds import FLAT, Around, rounds, settle
 from formulations.okita.schedule import Schedule
-from formulations.okita.taken_out import Demands, Offers, Standing, hold, taken_out
-from formulations.okita.windows import least_slots, slots_needed
 from optsched.clock import Clock
 from optsched.jit import limit_left, limited
 

@@ -7,10 +7,10 @@ import threading
 import numpy as np
 
 from formulations.okita.check import check
-from formulations.okita.construct import known_cost
+from formulations.okita.exact.construct import known_cost
+from formulations.okita.horizon import HorizonMode, last_slot, site_bounds
 from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
-from formulations.okita.windows import HorizonMode, last_slot, site_bounds
 from optsched.methods import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
