@@ -9,11 +9,11 @@ from dataclasses import replace
 from formulations import STUDIES
 from formulations.drp import models
 from formulations.drp.check import MEASURES, check, check_dsrp, cost
-from formulations.drp.exact import SOLVE_5, SOLVE_22
-from formulations.drp.fixed_share import LP2
+from formulations.drp.exact.method import SOLVE_5, SOLVE_22
 from formulations.drp.generator import GeneratorOptions, generate
 from formulations.drp.instance import Instance
-from formulations.drp.projected import SOC, SOC_BOUND, SOC_SERVICES, SOC_SERVICES_BOUND
+from formulations.drp.lp1_lp2 import LP2
+from formulations.drp.problem_p3_p5 import SOC, SOC_BOUND, SOC_SERVICES, SOC_SERVICES_BOUND
 from formulations.drp.prune import LP1_FIRST
 from formulations.drp.schedule import Schedule
 from optsched.problem import Problem, later
@@ -41,7 +41,7 @@ PROBLEM = Problem(
     measures=MEASURES,
     pictures={"map": later("formulations.drp.plots", "draw_map")},
     presets=STUDIES / "drp.toml",
-    certify=later("formulations.drp.certify", "certify"),
+    certify=later("formulations.drp.theorems", "certify"),
 )
 """DRP; its heuristics come from an entry point of their own."""
 
@@ -55,6 +55,6 @@ DSRP = replace(
     proof_model="problem_22_oa(angles=2, covers=False)",
     bounds={bound.name: bound for bound in (SOC_SERVICES_BOUND, LP2)},
     presets=STUDIES / "dsrp.toml",
-    certify=later("formulations.drp.certify", "certify_dsrp"),
+    certify=later("formulations.drp.theorems", "certify_dsrp"),
 )
 """DSRP; its heuristics come from an entry point of their own."""

@@ -3,7 +3,7 @@
 from functools import partial
 
 from formulations.drp.decode import decode, decode_share, encode, encode_services
-from formulations.drp.fixed_share import (
+from formulations.drp.lp1_lp2 import (
     drp_eps,
     drp_lin,
     dsrp_eps,
@@ -15,7 +15,7 @@ from formulations.drp.fixed_share import (
 )
 from formulations.drp.problem_5 import problem_5, problem_5_cone
 from formulations.drp.problem_22 import problem_22, problem_22_cone
-from formulations.drp.projected import problem_5_projected, problem_22_projected
+from formulations.drp.problem_p3_p5 import problem_5_projected, problem_22_projected
 from formulations.drp.prune import lp1_first
 from optsched.methods import Formulation
 

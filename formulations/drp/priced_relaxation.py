@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.fixed_share import lp2
 from formulations.drp.instance import Booleans, Floats, Instance
-from formulations.drp.projected import COARSE, soc_relaxation
+from formulations.drp.lp1_lp2 import lp2
+from formulations.drp.problem_p3_p5 import COARSE, soc_relaxation
 from formulations.drp.residual_capacity import Mode
 from optsched.errors import ModelError
 from optsched.solve import solve

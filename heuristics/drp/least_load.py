@@ -7,7 +7,7 @@ from pydantic import NonNegativeInt
 
 from formulations.drp.decode import decode
 from formulations.drp.instance import Instance, Integers
-from formulations.drp.projected import problem_5_projected, problem_22_projected
+from formulations.drp.problem_p3_p5 import problem_5_projected, problem_22_projected
 from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.baselines import one_after_the_other

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from formulations.drp.decode import schedule_of
-from formulations.drp.fixed_share import fixed_share
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
-from formulations.drp.projected import soc_relaxation
+from formulations.drp.lp1_lp2 import fixed_share
+from formulations.drp.problem_p3_p5 import soc_relaxation
 from formulations.drp.prune import Prune
 from formulations.drp.prune import prune as prune_pairs
 from formulations.drp.residual_capacity import Mode, Room

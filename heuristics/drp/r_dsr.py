@@ -12,11 +12,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from formulations.drp.centres import around_centres, filtered
 from formulations.drp.check import utilisation
 from formulations.drp.decode import schedule_of
 from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
 from formulations.drp.priced_relaxation import PricedRelaxation, job_tables, placed_whole, relax
+from formulations.drp.r_dsr_filtering import around_centres, filtered
 from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share

@@ -23,16 +23,16 @@ from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.prospects import prospects
 from formulations.batch.server_cuts import Runs
 from formulations.batch.width_cuts import width_cuts
-from formulations.drp.configuration_prices import ConfigurationPrices
-from formulations.drp.configuration_rows import configuration_row
-from formulations.drp.configurations import heaviest
-from formulations.drp.covering_sets import covering_sets
+from formulations.drp.exact.annealing import SetExchange
+from formulations.drp.exact.configuration_prices import ConfigurationPrices
+from formulations.drp.exact.configuration_rows import configuration_row
+from formulations.drp.exact.configurations import heaviest
+from formulations.drp.exact.covering_sets import covering_sets
+from formulations.drp.exact.near_sets import sets_within
+from formulations.drp.exact.service_columns import ServiceColumns
+from formulations.drp.exact.set_tree import set_tree
 from formulations.drp.generator import tiny
-from formulations.drp.near_sets import sets_within
-from formulations.drp.projected import ANGLES
-from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.set_exchange import SetExchange
-from formulations.drp.set_tree import set_tree
+from formulations.drp.problem_p3_p5 import ANGLES
 from formulations.okita.check import cost as sites_cost
 from formulations.okita.exact import construct as planning
 from formulations.okita.exact.by_servers import cheapest_by_servers
@@ -142,7 +142,9 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         return result
 
     monkeypatch.setattr(jit.Dispatcher, "__call__", both)
-    monkeypatch.setattr("formulations.drp.exact.SMALL", 0)  # so that the search has something to do
+    monkeypatch.setattr(
+        "formulations.drp.exact.method.SMALL", 0
+    )  # so that the search has something to do
     for name, others in CALLS.items():
         found = problem(name)
         for seed in range(4):
@@ -196,7 +198,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     assert problem("preemptive").solve("by_market", few).solution.status == "optimal"
     stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # for five jobs too small
     sets = covering_sets(stored, stored.service_load, np.zeros(stored.num_pairs))
-    monkeypatch.setattr("formulations.drp.set_exchange.STEPS", 30)
+    monkeypatch.setattr("formulations.drp.exact.annealing.STEPS", 30)
     looks = iter(range(3))
     go_on = lambda: next(looks, None) is not None  # noqa: E731
     exchange = SetExchange(stored, sets, instance_rng(0))

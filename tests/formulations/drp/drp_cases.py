@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from formulations.drp.covering_sets import CoveringSets, covering_sets
+from formulations.drp.exact.covering_sets import CoveringSets, covering_sets
 from formulations.drp.generator import tiny
 from formulations.drp.instance import Instance
 

@@ -12,18 +12,18 @@ from scipy.optimize import linprog
 from test_drp_configurations import configurations
 from test_drp_set_tree import OWN, always, drawn_limits, drawn_prices, tree_for
 
-from formulations.drp import set_tree as tree_module
-from formulations.drp.configuration_prices import (
+from formulations.drp.exact.configuration_prices import (
     AT_LEAST,
     MOST_ASKED,
     RECENT,
     ConfigurationPrices,
     _promising,
 )
+from formulations.drp.exact.method import set_tree as tree_module
+from formulations.drp.exact.set_nodes import Node
+from formulations.drp.exact.set_relaxation import UnsolvedError
+from formulations.drp.exact.set_tree import End
 from formulations.drp.generator import tiny
-from formulations.drp.set_nodes import Node
-from formulations.drp.set_relaxation import UnsolvedError
-from formulations.drp.set_tree import End
 
 ANY = -1e9
 """A bound below every other."""

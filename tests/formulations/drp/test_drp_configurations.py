@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from formulations.drp.configuration_rows import configuration_row
-from formulations.drp.configurations import SAFE, bears, heaviest
+from formulations.drp.exact.configuration_rows import configuration_row
+from formulations.drp.exact.configurations import SAFE, bears, heaviest
 from formulations.drp.loads import server_load_factor
 
 NOTHING = np.zeros(4)
@@ -86,8 +86,8 @@ def test_a_configuration_to_begin_with_changes_no_answer(case, seed):
 def within(few: int, most: int):
     """The search within so many steps, bounded by storage alone and then by loads as well."""
     with pytest.MonkeyPatch.context() as steps:
-        steps.setattr("formulations.drp.configurations.FEW_STEPS", few)
-        steps.setattr("formulations.drp.configurations.MOST_STEPS", most)
+        steps.setattr("formulations.drp.exact.configurations.FEW_STEPS", few)
+        steps.setattr("formulations.drp.exact.configurations.MOST_STEPS", most)
         yield heaviest.py_func
 
 

@@ -6,8 +6,8 @@ from drp_cases import SHARED, examples, instances, system
 from hypothesis import given
 
 from formulations.drp import DSRP, PROBLEM
-from formulations.drp.construct import first_association
 from formulations.drp.decode import schedule_of
+from formulations.drp.exact.construct import first_association
 from formulations.drp.generator import generate
 from optsched.solvers.options import Options
 

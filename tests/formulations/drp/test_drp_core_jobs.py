@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import PROBLEM
-from formulations.drp.core_jobs import capacity_rows, priced, value_of
+from formulations.drp.exact.core_jobs import capacity_rows, priced, value_of
 from formulations.drp.generator import generate
-from formulations.drp.projected import soc_bound, tangent_model
+from formulations.drp.problem_p3_p5 import soc_bound, tangent_model
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -20,9 +20,9 @@ from optsched.solvers.trajectory import Course
 @pytest.fixture
 def few(monkeypatch):
     """Let every instance count as one of many jobs, and begin with a single one."""
-    monkeypatch.setattr("formulations.drp.exact.MANY_JOBS", 1)
-    monkeypatch.setattr("formulations.drp.core_jobs.FIRST", 1)
-    monkeypatch.setattr("formulations.drp.core_jobs.WIDE", 0.5)
+    monkeypatch.setattr("formulations.drp.exact.method.MANY_JOBS", 1)
+    monkeypatch.setattr("formulations.drp.exact.core_jobs.FIRST", 1)
+    monkeypatch.setattr("formulations.drp.exact.core_jobs.WIDE", 0.5)
 
 
 def with_job(instance, job):
@@ -61,7 +61,7 @@ def test_among_few_jobs_at_a_time_the_optimum_is_that_of_all(instance):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_relaxation_over_few_jobs_is_that_over_all(seed, monkeypatch):
-    monkeypatch.setattr("formulations.drp.core_jobs.FIRST", 5)
+    monkeypatch.setattr("formulations.drp.exact.core_jobs.FIRST", 5)
     instance = generate(np.random.default_rng(seed), jobs=60, nodes_per_job=5)
     whole = solve(tangent_model(instance, covers=True).relax(), "highs")
     found = priced(instance, Course(Options(), maximise=True))

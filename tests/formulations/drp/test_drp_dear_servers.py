@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import DSRP
-from formulations.drp.covering_sets import covering_sets
-from formulations.drp.dear_servers import PACKINGS, ROUNDING, DearFirst
 from formulations.drp.decode import schedule_of
+from formulations.drp.exact.covering_sets import covering_sets
+from formulations.drp.exact.service_columns import ServiceColumns
+from formulations.drp.exact.tight_servers import PACKINGS, ROUNDING, DearFirst
 from formulations.drp.generator import generate, tiny
-from formulations.drp.service_columns import ServiceColumns
 from optsched.decomposition import GenerationOptions
 
 

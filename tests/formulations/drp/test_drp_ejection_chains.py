@@ -8,7 +8,8 @@ from drp_cases import SHARED, examples, free_sets, instances, system
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.drp.ejection_chains import (
+from formulations.drp.exact.annealing import SetExchange
+from formulations.drp.exact.ejection_chains import (
     DEPTH,
     DRAWS,
     LOOK,
@@ -19,11 +20,8 @@ from formulations.drp.ejection_chains import (
     proposal,
     undo,
 )
-from formulations.drp.generator import tiny
-from formulations.drp.loads import server_load_factor
-from formulations.drp.set_exchange import SetExchange
-from formulations.drp.set_loads import set_loads
-from formulations.drp.set_state import (
+from formulations.drp.exact.set_loads import set_loads
+from formulations.drp.exact.set_state import (
     JUMP,
     LOAD_WEIGHT,
     ROUNDING,
@@ -36,6 +34,8 @@ from formulations.drp.set_state import (
     stands,
     storage_cost,
 )
+from formulations.drp.generator import tiny
+from formulations.drp.loads import server_load_factor
 
 
 def searching(instance, seed):

@@ -9,16 +9,18 @@ from brute_force import optimum
 from drp_cases import examples, instances, system, worked_dsrp
 from hypothesis import given
 
-from formulations.drp import DSRP, PROBLEM, exact, service_search
+from formulations.drp import DSRP, PROBLEM
 from formulations.drp.decode import encode_services, schedule_of
+from formulations.drp.exact.dsrp import ServiceSearch, promising
+from formulations.drp.exact.job_insertion import Insertion
+from formulations.drp.exact.method import dsrp as service_search
+from formulations.drp.exact.method import method as exact
+from formulations.drp.exact.packing import Choice, rounded
+from formulations.drp.exact.set_tree import SetTree
 from formulations.drp.generator import generate
 from formulations.drp.instance import Instance
-from formulations.drp.job_insertion import Insertion
-from formulations.drp.packing import Choice, rounded
-from formulations.drp.projected import problem_22_projected
+from formulations.drp.problem_p3_p5 import problem_22_projected
 from formulations.drp.schedule import Schedule
-from formulations.drp.service_search import ServiceSearch, promising
-from formulations.drp.set_tree import SetTree
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -89,7 +91,7 @@ def test_a_search_of_a_small_system_that_does_not_end_leaves_time_for_the_model(
 
 
 def test_without_time_to_choose_the_relaxations_own_jobs_are_packed(monkeypatch):
-    monkeypatch.setattr("formulations.drp.target_search.CHOICE_SECONDS", 1e-3)
+    monkeypatch.setattr("formulations.drp.exact.target_search.CHOICE_SECONDS", 1e-3)
     instance = generate(np.random.Generator(np.random.PCG64(0)), jobs=40)
     options = Options(time_limit=60, absolute_gap=1.0)
     answer = PROBLEM.solve("problem_5_projected", instance, options=options)

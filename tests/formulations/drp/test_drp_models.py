@@ -11,7 +11,7 @@ from formulations.drp import DSRP, PROBLEM
 from formulations.drp.generator import tiny
 from formulations.drp.instance import Instance
 from formulations.drp.problem_22 import problem_22_cone
-from formulations.drp.projected import (
+from formulations.drp.problem_p3_p5 import (
     covers_of,
     problem_5_projected,
     problem_22_projected,

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import DSRP, PROBLEM
-from formulations.drp.fixed_share import drp_eps, drp_lin, lin, lin_services, lp1, lp2
+from formulations.drp.exact.packing import Packing
 from formulations.drp.generator import generate
 from formulations.drp.instance import Instance
-from formulations.drp.packing import Packing
-from formulations.drp.projected import soc_bound, soc_relaxation
+from formulations.drp.lp1_lp2 import drp_eps, drp_lin, lin, lin_services, lp1, lp2
+from formulations.drp.problem_p3_p5 import soc_bound, soc_relaxation
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

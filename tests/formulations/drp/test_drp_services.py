@@ -8,12 +8,12 @@ from brute_force import optimum
 
 from formulations.drp import DSRP
 from formulations.drp.decode import schedule_of
+from formulations.drp.exact.job_insertion import Insertion
+from formulations.drp.exact.service_columns import ServiceColumns, cheapest_use
+from formulations.drp.exact.storage_cuts import storage_cut
 from formulations.drp.generator import generate, tiny
 from formulations.drp.instance import NO_SERVER
-from formulations.drp.job_insertion import Insertion
-from formulations.drp.projected import tangent_model, whole_jobs
-from formulations.drp.service_columns import ServiceColumns, cheapest_use
-from formulations.drp.storage_cuts import storage_cut
+from formulations.drp.problem_p3_p5 import tangent_model, whole_jobs
 from optsched.decomposition import GenerationOptions
 from optsched.solve import solve
 from optsched.solvers.options import Options

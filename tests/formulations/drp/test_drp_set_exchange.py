@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import DSRP
-from formulations.drp.covering_sets import covering_sets
 from formulations.drp.decode import schedule_of
+from formulations.drp.exact.annealing import LEARNED, WEIGHTS, SetExchange, learn
+from formulations.drp.exact.covering_sets import covering_sets
+from formulations.drp.exact.service_columns import ServiceColumns
 from formulations.drp.generator import generate, tiny
-from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.set_exchange import LEARNED, WEIGHTS, SetExchange, learn
 from optsched.decomposition import GenerationOptions
 
 
@@ -52,7 +52,7 @@ def test_covering_sets_are_all_those_without_a_superfluous_server(instance):
 def test_listing_that_is_cut_short_keeps_true_sets(monkeypatch):
     instance = generate(np.random.default_rng(0), jobs=2)
     every = free_sets(instance)
-    monkeypatch.setattr("formulations.drp.covering_sets.MOST_STEPS", 50)
+    monkeypatch.setattr("formulations.drp.exact.covering_sets.MOST_STEPS", 50)
     some = free_sets(instance)
     assert 0 < len(some.job) < len(every.job)
     for k in range(2):
@@ -60,7 +60,7 @@ def test_listing_that_is_cut_short_keeps_true_sets(monkeypatch):
 
 
 def test_the_dearest_of_too_many_sets_are_left_out(monkeypatch):
-    monkeypatch.setattr("formulations.drp.covering_sets.MOST_SETS", 2)
+    monkeypatch.setattr("formulations.drp.exact.covering_sets.MOST_SETS", 2)
     instance = system([(0, 1, [0, 1, 2])], [9, 9, 9], service_size_bytes=[1.0],
                       server_storage_bytes=[1.0, 1.0, 1.0])  # fmt: skip
     sets = covering_sets(instance, np.array([[0.36, 0.1, 0.34]]), np.zeros(3))
@@ -92,7 +92,7 @@ def test_servers_that_are_overfull_for_longer_gain_weight_and_the_mean_stays():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_exchanges_keep_to_every_constraint_and_below_the_optimum(seed, monkeypatch):
-    monkeypatch.setattr("formulations.drp.set_exchange.BEGINNINGS", 2)
+    monkeypatch.setattr("formulations.drp.exact.annealing.BEGINNINGS", 2)
     options = {"jobs": 5, "servers": 3, "storage": True, "shared_services": seed % 2 == 0}
     instance = tiny(np.random.default_rng(seed), **options)
     best = int(optimum(instance, services=True))
@@ -107,7 +107,7 @@ def test_exchanges_keep_to_every_constraint_and_below_the_optimum(seed, monkeypa
 
 @pytest.mark.parametrize(("size", "found"), [(0.5, True), (0.5 + 1e-6, False)])
 def test_two_services_fill_a_server_and_no_more(size, found, monkeypatch):
-    monkeypatch.setattr("formulations.drp.set_exchange.BEGINNINGS", 2)
+    monkeypatch.setattr("formulations.drp.exact.annealing.BEGINNINGS", 2)
     instance = system([(0, 1, [0]), (1, 1, [0])], [9], service_size_bytes=[size, size],
                       server_storage_bytes=[1.0])  # fmt: skip
     search = SetExchange(instance, free_sets(instance), np.random.default_rng(0))

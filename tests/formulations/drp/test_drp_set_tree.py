@@ -10,19 +10,19 @@ from drp_cases import SHARED, examples, instances, system
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from formulations.drp import near_sets as near
-from formulations.drp import set_branching
-from formulations.drp.burden_rows import BurdenRows
 from formulations.drp.check import check_dsrp
-from formulations.drp.configurations import SAFE
 from formulations.drp.decode import schedule_of
-from formulations.drp.near_sets import near_sets
-from formulations.drp.node_placement import place_nodes
-from formulations.drp.projected import ANGLES
-from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.set_counts import ALIKE, LARGE, alike, counts_of
-from formulations.drp.set_nodes import Limits, Narrowing
-from formulations.drp.set_tree import End, set_tree
+from formulations.drp.exact.burden_rows import BurdenRows
+from formulations.drp.exact.configurations import SAFE
+from formulations.drp.exact.method import near_sets as near
+from formulations.drp.exact.method import set_branching
+from formulations.drp.exact.near_sets import near_sets
+from formulations.drp.exact.node_placement import place_nodes
+from formulations.drp.exact.service_columns import ServiceColumns
+from formulations.drp.exact.set_counts import ALIKE, LARGE, alike, counts_of
+from formulations.drp.exact.set_nodes import Limits, Narrowing
+from formulations.drp.exact.set_tree import End, set_tree
+from formulations.drp.problem_p3_p5 import ANGLES
 from optsched.decomposition import GenerationOptions
 from optsched.solvers.options import Options
 

@@ -7,11 +7,11 @@ from drp_cases import examples, instances, system
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.drp import storage_cuts
+from formulations.drp.exact.method import storage_cuts
+from formulations.drp.exact.service_columns import ServiceColumns
+from formulations.drp.exact.storage_cuts import StorageRows, storage_cut
+from formulations.drp.exact.storage_relaxation import StorageRelaxation
 from formulations.drp.generator import tiny
-from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.storage_cuts import StorageRows, storage_cut
-from formulations.drp.storage_relaxation import StorageRelaxation
 from optsched.decomposition import GenerationOptions
 from optsched.solvers.options import Options
 

@@ -7,12 +7,12 @@ import pytest
 from drp_cases import system, x2, x3, x4, x5, x7
 
 from formulations.drp import PROBLEM
-from formulations.drp.centres import around_centres, filtered
 from formulations.drp.check import check, utilisation
 from formulations.drp.decode import schedule_of
-from formulations.drp.fixed_share import fixed_share, lp1
+from formulations.drp.lp1_lp2 import fixed_share, lp1
 from formulations.drp.priced_relaxation import PricedRelaxation, relax
 from formulations.drp.prune import prune
+from formulations.drp.r_dsr_filtering import around_centres, filtered
 from formulations.drp.residual_capacity import Room
 from heuristics.drp.r_dr import r_dr
 from heuristics.drp.r_dsr import round_jobs

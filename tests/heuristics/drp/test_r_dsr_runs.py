@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations.drp import DSRP
-from formulations.drp.centres import around_centres, filtered
 from formulations.drp.check import check_dsrp
 from formulations.drp.generator import generate
 from formulations.drp.priced_relaxation import relax
+from formulations.drp.r_dsr_filtering import around_centres, filtered
 from heuristics.drp.r_dr_storage import r_dr_storage
 from heuristics.drp.r_dsr import place, r_dsr, r_dsr_raw
 from optsched.errors import InputError

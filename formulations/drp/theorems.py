@@ -13,18 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.centres import POSITIVE, around_centres, filtered
 from formulations.drp.check import check, check_dsrp
-from formulations.drp.fixed_share import fixed_share
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
+from formulations.drp.lp1_lp2 import fixed_share
 from formulations.drp.priced_relaxation import (
     PricedRelaxation,
     job_tables,
     placed_whole,
     relax,
 )
-from formulations.drp.projected import soc_relaxation, whole_jobs
+from formulations.drp.problem_p3_p5 import soc_relaxation, whole_jobs
 from formulations.drp.prune import prune
+from formulations.drp.r_dsr_filtering import POSITIVE, around_centres, filtered
 from formulations.drp.residual_capacity import Room
 from formulations.drp.schedule import Schedule
 from optsched.certificate import Certificate, at_most, feasibility

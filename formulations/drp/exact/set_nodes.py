@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.burden_rows import RowsChosen
-from formulations.drp.configurations import SAFE
+from formulations.drp.exact.burden_rows import RowsChosen
+from formulations.drp.exact.configurations import SAFE
+from formulations.drp.exact.set_counts import Counts
 from formulations.drp.instance import Booleans, Floats, Integers
-from formulations.drp.set_counts import Counts
 from optsched.decomposition.packing_program import Basis
 
 URGENT = 3.0

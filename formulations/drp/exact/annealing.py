@@ -15,11 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from formulations.drp.covering_sets import CoveringSets
-from formulations.drp.ejection_chains import DRAWS, LOOK, anneal
+from formulations.drp.exact.covering_sets import CoveringSets
+from formulations.drp.exact.ejection_chains import DRAWS, LOOK, anneal
+from formulations.drp.exact.set_loads import SetLoads, set_loads
+from formulations.drp.exact.set_state import State, enter
 from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
-from formulations.drp.set_loads import SetLoads, set_loads
-from formulations.drp.set_state import State, enter
 from optsched.jit import limit_left, limited
 
 STEPS = 500

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from formulations.drp.exact.storage_cuts import StorageRows
 from formulations.drp.instance import Floats, Instance, Integers
 from formulations.drp.loads import cut_weights, visible
-from formulations.drp.storage_cuts import StorageRows
 from optsched.decomposition import (
     Column,
     ColumnBlock,

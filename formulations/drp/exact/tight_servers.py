@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.drp.covering_sets import CoveringSets
+from formulations.drp.exact.annealing import SetExchange
+from formulations.drp.exact.covering_sets import CoveringSets
 from formulations.drp.instance import Floats, Instance, Integers
-from formulations.drp.set_exchange import SetExchange
 
 LENGTH = 0.4
 """Steps of a cooling, for each triple of jobs."""

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.instance import Floats, Integers
-from formulations.drp.set_loads import SetLoads
-from formulations.drp.set_state import (
+from formulations.drp.exact.set_loads import SetLoads
+from formulations.drp.exact.set_state import (
     State,
     enter,
     leave,
@@ -21,6 +20,7 @@ from formulations.drp.set_state import (
     storage_cost,
     total,
 )
+from formulations.drp.instance import Floats, Integers
 from optsched.jit import njit_cached
 
 DEPTH = 4

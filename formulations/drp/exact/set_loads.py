@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.covering_sets import CoveringSets
+from formulations.drp.exact.covering_sets import CoveringSets
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 

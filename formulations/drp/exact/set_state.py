@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from formulations.drp.exact.set_loads import SetLoads
 from formulations.drp.instance import Floats, Integers
-from formulations.drp.set_loads import SetLoads
 from optsched.jit import njit_cached
 
 JUMP = 0.015

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from formulations.drp.configuration_rows import configuration_row
+from formulations.drp.exact.configuration_rows import configuration_row
+from formulations.drp.exact.set_loads import SetLoads
+from formulations.drp.exact.storage_cuts import StorageRows
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
-from formulations.drp.set_loads import SetLoads
-from formulations.drp.storage_cuts import StorageRows
 from optsched.jit import njit_cached
 
 OF_ALL = -1

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from formulations.drp.exact.storage_cuts import StorageRows
 from formulations.drp.instance import Floats, Instance, Integers
 from formulations.drp.loads import visible
 from formulations.drp.problem_22 import placements
-from formulations.drp.storage_cuts import StorageRows
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options

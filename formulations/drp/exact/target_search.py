@@ -8,11 +8,11 @@ import time
 import numpy as np
 
 from formulations.drp.decode import schedule_of
+from formulations.drp.exact.incumbent import RELAXATION_SHARE, Search
+from formulations.drp.exact.packing import Choice, Packing, rounded
 from formulations.drp.instance import Booleans
-from formulations.drp.packing import Choice, Packing, rounded
-from formulations.drp.projected import tangent_model, whole_jobs
+from formulations.drp.problem_p3_p5 import tangent_model, whole_jobs
 from formulations.drp.schedule import Schedule
-from formulations.drp.search import RELAXATION_SHARE, Search
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options

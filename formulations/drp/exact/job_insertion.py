@@ -12,9 +12,9 @@ from contextlib import suppress
 
 import numpy as np
 
+from formulations.drp.exact.service_columns import cheapest_servers
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
-from formulations.drp.service_columns import cheapest_servers
 from optsched.jit import njit_cached
 
 REMOVED = (2, 6)

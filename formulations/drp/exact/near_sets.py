@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.configurations import SAFE
-from formulations.drp.covering_sets import CoveringSets, joined_sets
+from formulations.drp.exact.configurations import SAFE
+from formulations.drp.exact.covering_sets import CoveringSets, joined_sets
+from formulations.drp.exact.service_columns import cheapest_servers
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
-from formulations.drp.service_columns import cheapest_servers
 from optsched.jit import njit_cached
 
 MOST_SETS = 200_000

@@ -19,7 +19,7 @@ from formulations.drp.decode import encode, schedule_of
 from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
 from formulations.drp.loads import cut_weights
 from formulations.drp.problem_5 import PROBLEM_5
-from formulations.drp.projected import (
+from formulations.drp.problem_p3_p5 import (
     ANGLES,
     FLOOR_SLACK,
     angle_rows,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.drp.covering_sets import CoveringSets
 from formulations.drp.decode import assoc_of
+from formulations.drp.exact.covering_sets import CoveringSets
 from formulations.drp.instance import Instance, Integers
-from formulations.drp.projected import problem_5_among
+from formulations.drp.problem_p3_p5 import problem_5_among
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

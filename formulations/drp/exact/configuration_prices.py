@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.burden_rows import BurdenRows
-from formulations.drp.configurations import heaviest
+from formulations.drp.exact.burden_rows import BurdenRows
+from formulations.drp.exact.configurations import heaviest
+from formulations.drp.exact.set_counts import Counts
+from formulations.drp.exact.set_nodes import Limits, Proven, Relaxed, proven
 from formulations.drp.instance import Booleans, Floats, Integers
-from formulations.drp.set_counts import Counts
-from formulations.drp.set_nodes import Limits, Proven, Relaxed, proven
 from optsched.decomposition.proximal_bundle import ProximalBundle, Vertices
 from optsched.jit import njit_cached
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from formulations.drp.check import check, check_dsrp
 from formulations.drp.instance import Instance
-from formulations.drp.projected import whole_jobs
+from formulations.drp.problem_p3_p5 import whole_jobs
 from formulations.drp.schedule import Schedule
 from optsched.jit import limited
 from optsched.solvers.options import Options

@@ -20,15 +20,20 @@ from dataclasses import replace
 from functools import partial
 
 from formulations.drp.check import check, check_dsrp
-from formulations.drp.construct import first_association
-from formulations.drp.core_jobs import search_cores
 from formulations.drp.decode import decode, encode, encode_services, schedule_of
+from formulations.drp.exact.construct import first_association
+from formulations.drp.exact.core_jobs import search_cores
+from formulations.drp.exact.dsrp import ServiceSearch
+from formulations.drp.exact.incumbent import Search
+from formulations.drp.exact.target_search import TargetSearch
 from formulations.drp.instance import Floats, Instance
-from formulations.drp.projected import ANGLES, problem_5_projected, problem_22_projected, whole_jobs
+from formulations.drp.problem_p3_p5 import (
+    ANGLES,
+    problem_5_projected,
+    problem_22_projected,
+    whole_jobs,
+)
 from formulations.drp.schedule import Schedule
-from formulations.drp.search import Search
-from formulations.drp.service_search import ServiceSearch
-from formulations.drp.target_search import TargetSearch
 from optsched.clock import Clock
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.model import Model

@@ -9,19 +9,19 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from formulations.drp.covering_sets import CoveringSets, covering_sets
-from formulations.drp.dear_servers import PACKINGS, DearFirst
 from formulations.drp.decode import schedule_of
+from formulations.drp.exact.annealing import SetExchange
+from formulations.drp.exact.covering_sets import CoveringSets, covering_sets
+from formulations.drp.exact.incumbent import RELAXATION_SHARE, Search
+from formulations.drp.exact.job_insertion import Insertion
+from formulations.drp.exact.node_placement import place_nodes
+from formulations.drp.exact.service_columns import ServiceColumns
+from formulations.drp.exact.set_tree import End, SetTree, set_tree
+from formulations.drp.exact.storage_cuts import StorageRows
+from formulations.drp.exact.storage_relaxation import StorageRelaxation
+from formulations.drp.exact.tight_servers import PACKINGS, DearFirst
 from formulations.drp.instance import Integers
-from formulations.drp.job_insertion import Insertion
-from formulations.drp.node_placement import place_nodes
-from formulations.drp.projected import ANGLES, whole_jobs
-from formulations.drp.search import RELAXATION_SHARE, Search
-from formulations.drp.service_columns import ServiceColumns
-from formulations.drp.set_exchange import SetExchange
-from formulations.drp.set_tree import End, SetTree, set_tree
-from formulations.drp.storage_cuts import StorageRows
-from formulations.drp.storage_relaxation import StorageRelaxation
+from formulations.drp.problem_p3_p5 import ANGLES, whole_jobs
 from optsched.clock import Clock
 from optsched.decomposition import ColumnSolution, GenerationOptions
 from optsched.solvers.options import Options

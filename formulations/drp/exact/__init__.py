@@ -1,0 +1,1 @@
+"""Our exact methods for drp; see method.py."""
