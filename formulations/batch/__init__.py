@@ -8,23 +8,19 @@ from dataclasses import replace
 from functools import partial
 
 from formulations import STUDIES
-from formulations.batch import (
-    intervals,
-    offline,
-    pooled_columns,
-    problem_2,
-    problem_3,
-    problem_4,
-)
+from formulations.batch import problem_2, problem_3, problem_4
+from formulations.batch import problem_2_intervals as intervals
 from formulations.batch.check import check, cost, flow_times, weighted_completion
 from formulations.batch.choices import lb_alone, longest, weighted_alone
+from formulations.batch.exact import columns as pooled_columns
+from formulations.batch.exact import method as offline
 from formulations.batch.generator import GeneratorOptions, generate
-from formulations.batch.in_turn import in_turn
 from formulations.batch.instance import Instance, by_worker_type
 from formulations.batch.metrics import MEASURES
 from formulations.batch.online import ARRIVALS, replan
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
+from formulations.batch.sequential import in_turn
 from formulations.batch.unfolding import unfold
 from optsched.calendar import Calendar
 from optsched.methods import ExactMethod, Formulation
@@ -80,7 +76,7 @@ PROBLEM = Problem(
     presets=STUDIES / "batch.toml",
     arrivals=ARRIVALS,
     calendar=_CALENDAR,
-    certify=later("formulations.batch.certify", "certify"),
+    certify=later("formulations.batch.theorems", "certify"),
 )
 """(2); its heuristics come from an entry point of their own."""
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from formulations.batch.check import check, completion_slots
-from formulations.batch.insertion import Occupancy, PlacedJob, inserted, rows_of
+from formulations.batch.exact.insertion import Occupancy, PlacedJob, inserted, rows_of
+from formulations.batch.exact.method import problem_2_offline
 from formulations.batch.instance import Booleans, Floats, Instance, Integers, Job
-from formulations.batch.intervals import with_cloud
-from formulations.batch.offline import problem_2_offline
 from formulations.batch.problem_2 import Objective, objective_terms
+from formulations.batch.problem_2_intervals import with_cloud
 from formulations.batch.prospects import prospects
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import SlotIndex, build, decode, encode

@@ -16,13 +16,13 @@ from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.knapsack import Knapsack, ThresholdValue
 from formulations.aerialedge.pattern_search import tabulated
 from formulations.aerialedge.vector_packing import aggregate
-from formulations.batch.insertion import Occupancy, inserted
-from formulations.batch.neighbourhoods import Neighbourhoods
-from formulations.batch.placement_cuts import placement_cuts
-from formulations.batch.pooled_columns import PooledColumns
+from formulations.batch.exact.columns import PooledColumns
+from formulations.batch.exact.improve import Neighbourhoods
+from formulations.batch.exact.insertion import Occupancy, inserted
+from formulations.batch.exact.placement_cuts import placement_cuts
+from formulations.batch.exact.server_cuts import Runs
+from formulations.batch.exact.width_cuts import width_cuts
 from formulations.batch.prospects import prospects
-from formulations.batch.server_cuts import Runs
-from formulations.batch.width_cuts import width_cuts
 from formulations.drp.exact.annealing import SetExchange
 from formulations.drp.exact.configuration_prices import ConfigurationPrices
 from formulations.drp.exact.configuration_rows import configuration_row

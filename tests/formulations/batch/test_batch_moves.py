@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.batch.moves import next_start
+from formulations.batch.exact.moves import next_start
 
 
 @given(

@@ -19,8 +19,8 @@ from formulations.batch.choices import (
 )
 from formulations.batch.generator import generate, tiny
 from formulations.batch.instance import Instance
-from formulations.batch.intervals import decode_problem_2_intervals, problem_2_intervals
 from formulations.batch.problem_2 import decode_problem_2, encode_problem_2, problem_2
+from formulations.batch.problem_2_intervals import decode_problem_2_intervals, problem_2_intervals
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.problem import Problem

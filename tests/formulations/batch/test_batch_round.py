@@ -15,7 +15,7 @@ from formulations.batch.check import check
 from formulations.batch.choices import job_choices
 from formulations.batch.generator import tiny
 from formulations.batch.instance import Instance
-from formulations.batch.intervals import problem_3_intervals, problem_3_pooled
+from formulations.batch.problem_2_intervals import problem_3_intervals, problem_3_pooled
 from formulations.batch.problem_3 import decode_problem_3, problem_3, round_jobs
 from formulations.batch.problem_4 import RoundColumns, problem_4, problem_5, schedules
 from formulations.batch.problem_9 import ServerPrices, best_offer, offers, problem_9

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from formulations.batch.turns import in_turns
+from formulations.batch.exact.parts import in_turns
 from optsched.clock import Clock
 
 

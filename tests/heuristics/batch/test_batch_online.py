@@ -12,8 +12,8 @@ from formulations.batch import PROBLEM
 from formulations.batch.check import check, completion_slots, cost
 from formulations.batch.generator import generate
 from formulations.batch.instance import Instance
-from formulations.batch.intervals import problem_3_intervals
 from formulations.batch.problem_2 import problem_2
+from formulations.batch.problem_2_intervals import problem_3_intervals
 from formulations.batch.schedule import Schedule
 from heuristics.batch import HEURISTICS
 from heuristics.batch.rounds import RoundScheduler

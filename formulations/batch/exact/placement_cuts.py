@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.batch.exact.server_cuts import Row, Runs
 from formulations.batch.instance import Booleans, Floats, Integers
-from formulations.batch.server_cuts import Row, Runs
 from optsched.arrays import compress, ranges
 from optsched.clock import Clock
 from optsched.jit import njit_cached

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formulations.batch.cutting import ROUNDING, Cutting
+from formulations.batch.exact.columns import PooledColumns
+from formulations.batch.exact.cutting import ROUNDING, Cutting
+from formulations.batch.exact.server_cuts import Row, Runs
 from formulations.batch.instance import Booleans, Floats, Integers
-from formulations.batch.pooled_columns import PooledColumns
-from formulations.batch.server_cuts import Row, Runs
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 

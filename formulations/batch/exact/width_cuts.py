@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.batch.exact.server_cuts import Row, Runs
 from formulations.batch.instance import Floats, Integers
-from formulations.batch.server_cuts import Row, Runs
 from optsched.decomposition.pivot import PRECISION, pivot
 from optsched.jit import njit_cached
 

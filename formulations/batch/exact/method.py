@@ -18,12 +18,12 @@ from threading import Lock
 import numpy as np
 
 from formulations.batch.check import check
-from formulations.batch.insertion import Occupancy, inserted, placed_jobs
+from formulations.batch.exact.insertion import Occupancy, inserted, placed_jobs
+from formulations.batch.exact.parts import in_turns
+from formulations.batch.exact.search import WHOLE, Search
 from formulations.batch.instance import Instance, Integers
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
-from formulations.batch.search import WHOLE, Search
-from formulations.batch.turns import in_turns
 from optsched.jit import limited
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.solvers.options import Options

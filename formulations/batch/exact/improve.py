@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import numpy as np
 
-from formulations.batch.insertion import PlacedJob
+from formulations.batch.exact.insertion import PlacedJob
+from formulations.batch.exact.moves import PRIME, Crowd, Standing, wander
 from formulations.batch.instance import Floats, Integers
-from formulations.batch.moves import PRIME, Crowd, Standing, wander
 from formulations.batch.prospects import Prospects
 
 PATIENCE = 30

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from formulations.batch.exact.columns import PooledColumns
+from formulations.batch.exact.placement_cuts import placement_cuts
+from formulations.batch.exact.server_cuts import Row, Runs, at_most
+from formulations.batch.exact.width_cuts import width_cuts
 from formulations.batch.instance import Booleans
-from formulations.batch.placement_cuts import placement_cuts
-from formulations.batch.pooled_columns import PooledColumns
-from formulations.batch.server_cuts import Row, Runs, at_most
-from formulations.batch.width_cuts import width_cuts
 from optsched.clock import Clock
 from optsched.session import Session
 from optsched.solvers.options import Options

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from formulations.batch.exact.split import Split, Timetable
 from formulations.batch.instance import Booleans, Floats, Integers
 from formulations.batch.prospects import Prospects
 from formulations.batch.schedule import Schedule
-from formulations.batch.split import Split, Timetable
 from optsched.jit import njit_cached
 
 NEAR = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.batch.instance import Instance
-from formulations.batch.intervals import with_cloud
+from formulations.batch.problem_2_intervals import with_cloud
 from formulations.batch.prospects import prospects
 from formulations.batch.schedule import Schedule
 

@@ -22,10 +22,11 @@ from functools import cached_property
 import numpy as np
 
 from formulations.batch.check import check, completion_slots
-from formulations.batch.completions import CompletionTree
-from formulations.batch.conflicts import conflict, harder
-from formulations.batch.cutting import Cutting
-from formulations.batch.insertion import (
+from formulations.batch.exact.columns import PooledColumns
+from formulations.batch.exact.conflicts import conflict, harder
+from formulations.batch.exact.cutting import Cutting
+from formulations.batch.exact.improve import Neighbourhoods
+from formulations.batch.exact.insertion import (
     Occupancy,
     PlacedJob,
     complete,
@@ -33,15 +34,14 @@ from formulations.batch.insertion import (
     placed_jobs,
     rows_of,
 )
+from formulations.batch.exact.server_cuts import Row, Runs
+from formulations.batch.exact.split import Split, Timetable, split
+from formulations.batch.exact.splits import CompletionTree
 from formulations.batch.instance import Instance, Integers
-from formulations.batch.intervals import decode, encode, problem_2_model, with_cloud
-from formulations.batch.neighbourhoods import Neighbourhoods
-from formulations.batch.pooled_columns import PooledColumns
 from formulations.batch.problem_2 import Objective, objective_terms
+from formulations.batch.problem_2_intervals import decode, encode, problem_2_model, with_cloud
 from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
-from formulations.batch.server_cuts import Row, Runs
-from formulations.batch.split import Split, Timetable, split
 from optsched.clock import Clock
 from optsched.decomposition import GenerationOptions
 from optsched.model import Model

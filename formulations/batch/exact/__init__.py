@@ -1,0 +1,1 @@
+"""Our exact methods for batch; see method.py."""
