@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.generator import hard
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.pack import pack
 
 CLASSES = {"100-400": (100, 400), "200-800": (200, 800), "20-100": (133, 667)}
 """Range of sizes, of a capacity of 1000 in both dimensions."""
@@ -61,7 +61,7 @@ def by_pack(instance: Instance, limit: float) -> Result:
 
 def by_solver(solver: str) -> Callable[[Instance, float], Result]:
     """The assignment model in HiGHS or CP-SAT, nothing else."""
-    from formulations.aerialedge.assignment import assignment
+    from formulations.aerialedge.problem_ae2 import assignment
     from optsched.solve import solve
 
     def run(instance: Instance, limit: float) -> Result:

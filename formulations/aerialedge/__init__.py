@@ -7,16 +7,16 @@ read next to the paper.
 from collections.abc import Callable
 
 from formulations import STUDIES
-from formulations.aerialedge.arc_flow import ARC_FLOW
-from formulations.aerialedge.assignment import FORMULATIONS, PRINTED
 from formulations.aerialedge.bounds import conflict_bound, step_bound, volume_bound
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.dispatch import DISPATCH, closest
+from formulations.aerialedge.exact.arc_flow import ARC_FLOW
+from formulations.aerialedge.exact.method import PACKING, pack
+from formulations.aerialedge.exact.patterns import relaxation_bound
 from formulations.aerialedge.generator import GeneratorOptions, generate
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.online import ARRIVALS
-from formulations.aerialedge.pack import PACKING, pack
-from formulations.aerialedge.patterns import relaxation_bound
+from formulations.aerialedge.problem_ae1 import DISPATCH, closest
+from formulations.aerialedge.problem_ae2 import FORMULATIONS, PRINTED
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import VectorPacking, aggregate
 from optsched.problem import Bound, Problem, later
@@ -72,6 +72,6 @@ PROBLEM = Problem(
     },
     presets=STUDIES / "aerialedge.toml",
     arrivals=ARRIVALS,
-    certify=later("formulations.aerialedge.certify", "certify"),
+    certify=later("formulations.aerialedge.theorems", "certify"),
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from formulations.aerialedge.check import order_of_travel, within_reach
-from formulations.aerialedge.construct import first_fit_decreasing
-from formulations.aerialedge.dispatch import closest
+from formulations.aerialedge.exact.construct import first_fit_decreasing
+from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.pack import pack
+from formulations.aerialedge.problem_ae1 import closest
 from formulations.aerialedge.vector_packing import aggregate
 
 PACKING_SECONDS = 10.0

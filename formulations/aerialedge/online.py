@@ -14,8 +14,8 @@ import numpy as np
 
 from formulations.aerialedge.check import cost, served_units
 from formulations.aerialedge.closest_deployment import closest_feasible
+from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers
-from formulations.aerialedge.pack import pack
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from formulations.aerialedge.vector_packing import weights
 from optsched.arrays import ranges

@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import PositiveInt
 
 from formulations.aerialedge.closest_deployment import closest_feasible
-from formulations.aerialedge.fill import fill_by_knapsack
+from formulations.aerialedge.exact.fill import fill_by_knapsack
+from formulations.aerialedge.exact.method import Method, pack
 from formulations.aerialedge.instance import Floats, Instance
-from formulations.aerialedge.pack import Method, pack
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_schedule
 from heuristics.aerialedge.baselines import first_fit_decreasing

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from formulations.aerialedge.check import cost
+from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.generator import hard, make_table3
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.metrics import aet_per_job, aet_pooled, usage
-from formulations.aerialedge.pack import pack
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.tables import DRONES
 from heuristics.aerialedge import HEURISTICS

@@ -11,9 +11,9 @@ import heapq
 
 import numpy as np
 
-from formulations.aerialedge.dispatch import closest
 from formulations.aerialedge.instance import Booleans, Floats, Instance, Integers
 from formulations.aerialedge.metrics import gang_times
+from formulations.aerialedge.problem_ae1 import closest
 from heuristics.aerialedge.baselines import POLICIES
 from heuristics.aerialedge.policy import ready_rounds
 from optsched.errors import InputError

@@ -11,10 +11,10 @@ import pytest
 
 import formulations
 import heuristics
-from formulations.aerialedge.exchange import pack_into
+from formulations.aerialedge.exact.exchange import pack_into
+from formulations.aerialedge.exact.knapsack import Knapsack, ThresholdValue
+from formulations.aerialedge.exact.pattern_search import tabulated
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.knapsack import Knapsack, ThresholdValue
-from formulations.aerialedge.pattern_search import tabulated
 from formulations.aerialedge.vector_packing import aggregate
 from formulations.batch.exact.columns import PooledColumns
 from formulations.batch.exact.improve import Neighbourhoods
@@ -168,7 +168,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     tabulated(np.array([[2, 1], [1, 1]]), np.array([1.0, 0.7]), np.array([2, 3]), np.array([5, 4]))
     assert knapsack.listed(np.arange(5.0), least=3, most=100).shape[0] > 1
     nodes = aggregate(Instance.build(demand=[[2, 1], [1, 2]] * 6, capacity=[[4, 4], [5, 3]] * 3), 0)
-    monkeypatch.setattr("formulations.aerialedge.exchange.STEPS", 30)
+    monkeypatch.setattr("formulations.aerialedge.exact.exchange.STEPS", 30)
     assert pack_into(nodes, nodes.available - 1, instance_rng(0), deadline=0.0) is None
     sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
     assert cheapest_by_servers(sites, 0, free_terms(sites, 0, 8)) is not None

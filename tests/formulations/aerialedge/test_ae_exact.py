@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge import PROBLEM
-from formulations.aerialedge.arc_flow import arc_flow, build_graphs, decode_arc_flow
-from formulations.aerialedge.assignment import (
+from formulations.aerialedge.bounds import INFEASIBLE, conflict_bound, step_bound, volume_bound
+from formulations.aerialedge.check import check, cost
+from formulations.aerialedge.exact.arc_flow import arc_flow, build_graphs, decode_arc_flow
+from formulations.aerialedge.exact.method import pack
+from formulations.aerialedge.exact.patterns import relaxation_bound, solve_patterns
+from formulations.aerialedge.exact.portfolio import STEPS, Search
+from formulations.aerialedge.generator import hard
+from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.problem_ae2 import (
     assignment,
     decode_assignment,
     encode_assignment,
     packing_printed,
 )
-from formulations.aerialedge.bounds import INFEASIBLE, conflict_bound, step_bound, volume_bound
-from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.generator import hard
-from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.pack import pack
-from formulations.aerialedge.patterns import relaxation_bound, solve_patterns
-from formulations.aerialedge.portfolio import STEPS, Search
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_bins, to_schedule, total_weight
 from optsched import jit

@@ -9,11 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.construct import first_fit_decreasing
-from formulations.aerialedge.exchange import lightened, pack_into
-from formulations.aerialedge.fleets import lighter_fleets, lightest_fleet
+from formulations.aerialedge.exact.construct import first_fit_decreasing
+from formulations.aerialedge.exact.exchange import lightened, pack_into
+from formulations.aerialedge.exact.fleets import lighter_fleets, lightest_fleet
+from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.pack import pack
 from formulations.aerialedge.vector_packing import (
     Bin,
     VectorPacking,

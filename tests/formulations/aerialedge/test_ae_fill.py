@@ -7,11 +7,11 @@ from hypothesis import given, settings
 
 from formulations.aerialedge.bounds import volume_bound
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.construct import best_start, first_fit_decreasing, shuffled
-from formulations.aerialedge.fill import fill_by_knapsack, fillings
+from formulations.aerialedge.exact.construct import best_start, first_fit_decreasing, shuffled
+from formulations.aerialedge.exact.fill import fill_by_knapsack, fillings
+from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.generator import hard
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.pack import pack
 from formulations.aerialedge.vector_packing import aggregate, to_schedule
 from optsched.solvers.solution import Status
 

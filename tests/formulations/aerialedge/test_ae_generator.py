@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge import PROBLEM
+from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.generator import generate, hard, make_table3
-from formulations.aerialedge.pack import pack
 from formulations.aerialedge.tables import DRONES, LEAST_NODES
 from optsched.errors import InputError
 from optsched.solvers.solution import Status

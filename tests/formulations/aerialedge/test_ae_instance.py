@@ -9,9 +9,9 @@ from aerialedge_cases import instances
 from hypothesis import given, settings
 
 from formulations.aerialedge.check import check, cost
+from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.generator import hard
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.pack import pack
 from formulations.aerialedge.plots import gantt_chart, occupancy_figure
 from formulations.aerialedge.schedule import Schedule
 from optsched.document import dumps, parse

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.aerialedge.knapsack import Knapsack, ThresholdValue
+from formulations.aerialedge.exact.knapsack import Knapsack, ThresholdValue
 
 
 def enumerated(knapsack: Knapsack, value: np.ndarray, terms: list[ThresholdValue]) -> float:

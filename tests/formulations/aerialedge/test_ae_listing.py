@@ -10,16 +10,16 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.listing import (
+from formulations.aerialedge.exact.listing import (
     DualPrices,
     dual_prices,
     lightest,
     list_patterns,
     size_prices,
 )
-from formulations.aerialedge.pack import pack
-from formulations.aerialedge.patterns import PatternModel
+from formulations.aerialedge.exact.method import pack
+from formulations.aerialedge.exact.patterns import PatternModel
+from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.vector_packing import VectorPacking, aggregate, to_schedule
 
 

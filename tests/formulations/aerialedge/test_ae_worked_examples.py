@@ -7,7 +7,8 @@ import pytest
 
 from formulations.aerialedge.bounds import lower_bound
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.dispatch import decode_dispatch, dispatch, dispatch_together, eligible
+from formulations.aerialedge.exact.method import pack
+from formulations.aerialedge.exact.patterns import relaxation_bound
 from formulations.aerialedge.generator import make_table3
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.metrics import (
@@ -17,8 +18,12 @@ from formulations.aerialedge.metrics import (
     makespan_independent,
     usage,
 )
-from formulations.aerialedge.pack import pack
-from formulations.aerialedge.patterns import relaxation_bound
+from formulations.aerialedge.problem_ae1 import (
+    decode_dispatch,
+    dispatch,
+    dispatch_together,
+    eligible,
+)
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.tables import DRONES, fleet, node_capacities
 from formulations.aerialedge.vector_packing import aggregate

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.aerialedge.dispatch import decode_dispatch, dispatch
 from formulations.aerialedge.generator import hard
+from formulations.aerialedge.problem_ae1 import decode_dispatch, dispatch
 from heuristics.aerialedge.estimate import fit
 from heuristics.aerialedge.regression import Site, aggregate_models, fed_fit, local_solution
 from optsched.errors import InputError

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from formulations.aerialedge import PROBLEM
 from formulations.aerialedge.check import check, cost
+from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.generator import hard, make_table3
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.metrics import aet_pooled, gang_times, usage
-from formulations.aerialedge.pack import pack
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.tables import DRONES, LEAST_NODES
 from heuristics.aerialedge import HEURISTICS

@@ -11,19 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from formulations.aerialedge.arc_flow import MOST_ARCS, build_graphs, decode_flow, packing_flow
-from formulations.aerialedge.assignment import (
+from formulations.aerialedge.exact.arc_flow import (
+    MOST_ARCS,
+    build_graphs,
+    decode_flow,
+    packing_flow,
+)
+from formulations.aerialedge.exact.dive import Dives
+from formulations.aerialedge.exact.exchange import lightened, pack_into
+from formulations.aerialedge.exact.fill import fillings
+from formulations.aerialedge.exact.fleets import lightest_fleet
+from formulations.aerialedge.exact.listing import DualPrices, lightest, list_patterns
+from formulations.aerialedge.exact.patterns import solve_patterns
+from formulations.aerialedge.instance import Instance, Integers
+from formulations.aerialedge.problem_ae2 import (
     assignment,
     decode_assignment,
     encode_assignment,
 )
-from formulations.aerialedge.dive import Dives
-from formulations.aerialedge.exchange import lightened, pack_into
-from formulations.aerialedge.fill import fillings
-from formulations.aerialedge.fleets import lightest_fleet
-from formulations.aerialedge.instance import Instance, Integers
-from formulations.aerialedge.listing import DualPrices, lightest, list_patterns
-from formulations.aerialedge.patterns import solve_patterns
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import (
     Bin,

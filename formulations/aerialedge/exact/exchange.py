@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.aerialedge.fleets import lighter_fleets
+from formulations.aerialedge.exact.fleets import lighter_fleets
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
 from optsched.jit import njit_cached

@@ -11,8 +11,8 @@ import math
 from formulations.aerialedge.bounds import lower_bound
 from formulations.aerialedge.check import check, cost, served_units
 from formulations.aerialedge.closest_deployment import closest_feasible
+from formulations.aerialedge.exact.patterns import relaxation_bound
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.patterns import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate
 from optsched.certificate import Certificate, at_most, feasibility

@@ -9,9 +9,9 @@ from itertools import chain
 
 import numpy as np
 
-from formulations.aerialedge.construct import lighten, node_orders
+from formulations.aerialedge.exact.construct import lighten, node_orders
+from formulations.aerialedge.exact.knapsack import Knapsack
 from formulations.aerialedge.instance import Floats, Integers
-from formulations.aerialedge.knapsack import Knapsack
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
 
 EXPONENTS = (1.15, 1.3, 1.0, 1.6)

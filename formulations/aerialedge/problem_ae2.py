@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from formulations.aerialedge.dispatch import closest
 from formulations.aerialedge.instance import Booleans, Instance, Integers
+from formulations.aerialedge.problem_ae1 import closest
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import weights
 from optsched.amounts import on_one_grid

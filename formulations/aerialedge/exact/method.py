@@ -24,9 +24,9 @@ import numpy as np
 
 from formulations.aerialedge.bounds import lower_bound
 from formulations.aerialedge.check import check, order_of_travel, within_reach
-from formulations.aerialedge.construct import best_start
+from formulations.aerialedge.exact.construct import best_start
+from formulations.aerialedge.exact.portfolio import STEPS, Search
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.portfolio import STEPS, Search
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_bins
 from optsched.errors import InputError

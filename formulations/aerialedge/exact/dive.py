@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formulations.aerialedge.construct import lighten
+from formulations.aerialedge.exact.construct import lighten
+from formulations.aerialedge.exact.knapsack import NODES
+from formulations.aerialedge.exact.listing import DualPrices, dual_prices, size_prices
+from formulations.aerialedge.exact.patterns import PatternModel
 from formulations.aerialedge.instance import Floats, Integers
-from formulations.aerialedge.knapsack import NODES
-from formulations.aerialedge.listing import DualPrices, dual_prices, size_prices
-from formulations.aerialedge.patterns import PatternModel
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition.columns import Column
 from optsched.decomposition.master import MasterPoint, MasterStatus, RestrictedMaster

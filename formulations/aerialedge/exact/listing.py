@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from formulations.aerialedge.exact.knapsack import Knapsack
 from formulations.aerialedge.instance import Floats, Integers
-from formulations.aerialedge.knapsack import Knapsack
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
 from optsched.model import Model
 from optsched.solve import solve

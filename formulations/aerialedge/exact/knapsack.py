@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from formulations.aerialedge.instance import Floats, Integers
-from formulations.aerialedge.pattern_search import (
+from formulations.aerialedge.exact.pattern_search import (
     Conditions,
     Offer,
     Table,
@@ -23,6 +22,7 @@ from formulations.aerialedge.pattern_search import (
     resource_prices,
     tabulated,
 )
+from formulations.aerialedge.instance import Floats, Integers
 
 NODES = 2_000_000
 """Partial patterns bounded, at most, where a proof is asked for."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.aerialedge.dispatch import closest
 from formulations.aerialedge.instance import Instance, Integers
+from formulations.aerialedge.problem_ae1 import closest
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import (
     Bin,

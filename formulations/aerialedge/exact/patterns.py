@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.aerialedge.construct import shuffled
+from formulations.aerialedge.exact.construct import shuffled
+from formulations.aerialedge.exact.knapsack import NODES, Knapsack, ThresholdValue
 from formulations.aerialedge.instance import Integers
-from formulations.aerialedge.knapsack import NODES, Knapsack, ThresholdValue
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition import (
     Column,

@@ -1,0 +1,1 @@
+"""Our exact methods for aerialedge; see method.py."""
