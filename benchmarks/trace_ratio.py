@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.price_guided import guided_schedule
-from formulations.preemptive.prices import price
+from formulations.preemptive.exact.dual_guided import guided_schedule
+from formulations.preemptive.exact.lagrangian import price
 from formulations.preemptive.workload import PHILLY_SIZE, philly_workload
 from optsched.parallel import Processes
 from optsched.problem import problem

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from formulations.preemptive.check import check
+from formulations.preemptive.exact.lagrangian import price
 from formulations.preemptive.generator import generate
-from formulations.preemptive.prices import price
 from formulations.preemptive.workload import PHILLY_SIZE, philly_workload
 from heuristics.preemptive.a_online import a_online, a_online_ns
 

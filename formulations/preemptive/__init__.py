@@ -23,21 +23,21 @@ from formulations.preemptive import (
     problem_9,
     problem_10,
     problem_11,
-    storage_online,
 )
 from formulations.preemptive.bounds import ALONE, BOUNDS
-from formulations.preemptive.by_market import BY_MARKET
 from formulations.preemptive.check import check, cost, flow_times
+from formulations.preemptive.exact.by_component import BY_MARKET
+from formulations.preemptive.exact.dual_guided import PRICE_GUIDED
+from formulations.preemptive.exact.lagrangian import PRICES
+from formulations.preemptive.exact.method import COMPACT, OFFLINE
 from formulations.preemptive.grid import longest
-from formulations.preemptive.in_turn import in_turn
 from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.metrics import MEASURES
-from formulations.preemptive.offline import COMPACT, OFFLINE
 from formulations.preemptive.online import ARRIVALS
-from formulations.preemptive.price_guided import PRICE_GUIDED
-from formulations.preemptive.prices import PRICES
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.storage_generator import StorageOptions, generate_with_storage
+from formulations.preemptive.sequential import in_turn
+from formulations.preemptive.storage import online as storage_online
+from formulations.preemptive.storage.generator import StorageOptions, generate_with_storage
 from formulations.preemptive.workload import WorkloadOptions, generate, repair
 from optsched.calendar import Calendar
 from optsched.problem import Problem, later
@@ -102,7 +102,7 @@ PROBLEM = Problem(
     },
     presets=STUDIES / "preemptive.toml",
     calendar=_CALENDAR,
-    certify=later("formulations.preemptive.certify", "certify"),
+    certify=later("formulations.preemptive.theorems", "certify"),
     arrivals=ARRIVALS,
     repair=repair,
 )
@@ -140,7 +140,7 @@ STORAGE = replace(
     },
     measures={},
     presets=STUDIES / "preemptive_storage.toml",
-    certify=later("formulations.preemptive.certify", "certify_with_storage"),
+    certify=later("formulations.preemptive.theorems", "certify_with_storage"),
     arrivals=replace(ARRIVALS, replan=storage_online.replan, unfold=None),
 )
 """(7) and its relaxations; its heuristics come from an entry point of their own."""

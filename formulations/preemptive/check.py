@@ -57,7 +57,7 @@ from formulations.preemptive.rows import (
     within,
 )
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.storage_check import (
+from formulations.preemptive.storage.check import (
     StorageRelease,
     refuse_unknown_release,
     storage_violations,

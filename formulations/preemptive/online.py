@@ -14,6 +14,8 @@ import numpy as np
 
 from formulations.preemptive.check import completion_times, cost
 from formulations.preemptive.decode import cloud_services
+from formulations.preemptive.exact.dual_guided import PRICE_GUIDED, fits_slots
+from formulations.preemptive.exact.method import OFFLINE
 from formulations.preemptive.instance import (
     CLOUD,
     ROUNDING,
@@ -23,8 +25,6 @@ from formulations.preemptive.instance import (
     Job,
     whole_slots,
 )
-from formulations.preemptive.offline import OFFLINE
-from formulations.preemptive.price_guided import PRICE_GUIDED, fits_slots
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from formulations.preemptive.sweep import Spans, count_open
 from formulations.preemptive.unfolding import unfold

@@ -31,8 +31,8 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.problem_2 import last_windows
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.storage_check import StorageRelease
-from formulations.preemptive.stored_chunks import (
+from formulations.preemptive.storage.check import StorageRelease
+from formulations.preemptive.storage.chunks import (
     ChunkCells,
     add_storage,
     chunk_cells,

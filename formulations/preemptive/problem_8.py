@@ -7,8 +7,8 @@ import numpy as np
 from formulations.preemptive.grid import edge_end, fast_completion
 from formulations.preemptive.instance import Instance, whole_slots
 from formulations.preemptive.problem_4 import fast_cloud_mean_age
-from formulations.preemptive.storage_check import StorageRelease
-from formulations.preemptive.stored_chunks import ChunkCells, chunk_cells, stored_chunks
+from formulations.preemptive.storage.check import StorageRelease
+from formulations.preemptive.storage.chunks import ChunkCells, chunk_cells, stored_chunks
 from optsched.methods import Formulation
 from optsched.model import Model
 

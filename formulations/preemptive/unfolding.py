@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.preemptive.decode import slot_schedule, whole_units
+from formulations.preemptive.exact.dual_guided import fits_slots
 from formulations.preemptive.grid import add_capacity, build_grid
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.price_guided import fits_slots
 from formulations.preemptive.schedule import Schedule
 from optsched.arrivals import Copy, Decisions
 from optsched.errors import InputError

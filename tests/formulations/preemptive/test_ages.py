@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from formulations.preemptive import ages
-from formulations.preemptive.ages import BITS, JOB, NEVER, STEP, cheapest_ages
+from formulations.preemptive.exact import cheapest_purchase as ages
+from formulations.preemptive.exact.cheapest_purchase import BITS, JOB, NEVER, STEP, cheapest_ages
 
 PRICE_BITS = 3
 

@@ -23,10 +23,10 @@ from formulations.preemptive.bounds import (
     rounded_up,
 )
 from formulations.preemptive.check import completion_times, cost
+from formulations.preemptive.exact.lagrangian import lb_prices
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.metrics import chunk_flow_time
-from formulations.preemptive.prices import lb_prices
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated
 from formulations.preemptive.schedule import Schedule

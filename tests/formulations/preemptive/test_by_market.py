@@ -12,17 +12,17 @@ from preemptive_cases import OPTIMUM, examples, instances
 from test_ages import PRICE_BITS, Shop
 
 from formulations.preemptive import PROBLEM
-from formulations.preemptive import by_market as module
 from formulations.preemptive.check import check, completion_times, cost
-from formulations.preemptive.ends import NONE, Ends, values_by_end
+from formulations.preemptive.exact import by_component as module
+from formulations.preemptive.exact.completion_fixing import NONE, Ends, values_by_end
+from formulations.preemptive.exact.components import markets
+from formulations.preemptive.exact.lagrangian import improve, price
 from formulations.preemptive.generator import generate
 from formulations.preemptive.grid import build_grid
-from formulations.preemptive.in_turn import in_turn
 from formulations.preemptive.instance import CLOUD, Instance, whole_slots
-from formulations.preemptive.markets import markets
-from formulations.preemptive.prices import improve, price
 from formulations.preemptive.problem_2 import compact_model
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.sequential import in_turn
 from optsched import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status

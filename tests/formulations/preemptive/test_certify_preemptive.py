@@ -13,10 +13,6 @@ from preemptive_cases import examples, instances
 from storage_cases import two_servers
 from typer.testing import CliRunner
 
-from formulations.preemptive.certify import certify, certify_with_storage
-from formulations.preemptive.certify.record import record
-from formulations.preemptive.certify.rows import rows
-from formulations.preemptive.certify.theorems import dual_point
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.lp_kappa import lp_kappa
 from formulations.preemptive.problem_2_no_migration import (
@@ -25,6 +21,10 @@ from formulations.preemptive.problem_2_no_migration import (
 )
 from formulations.preemptive.problem_11 import at_offline_speed
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.theorems import certify, certify_with_storage
+from formulations.preemptive.theorems.record import record
+from formulations.preemptive.theorems.rows import rows
+from formulations.preemptive.theorems.theorems import dual_point
 from heuristics.preemptive.a_online import a_online, a_online_e
 from heuristics.preemptive.all_cloud import all_cloud
 from heuristics.preemptive.online_run import OnlineRun

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from preemptive_cases import worked_example
 
-from formulations.preemptive.certify import lemmas, theorems
-from formulations.preemptive.certify.lemmas import lemma_1, lemma_3, stretch
-from formulations.preemptive.certify.record import TOLERANCE, record
-from formulations.preemptive.certify.theorems import DualPoint, factor, has_limits
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.theorems import lemmas, theorems
+from formulations.preemptive.theorems.lemmas import lemma_1, lemma_3, stretch
+from formulations.preemptive.theorems.record import TOLERANCE, record
+from formulations.preemptive.theorems.theorems import DualPoint, factor, has_limits
 from optsched.model import Model
 from optsched.solvers.solution import Solution, Status
 from optsched.violation import Violation

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from preemptive_cases import OPTIMUM, examples, instances
 
 from formulations.preemptive.check import check, completion_times, cost
-from formulations.preemptive.edge_choice import EdgeChoice, Times
+from formulations.preemptive.exact.dual_guided import guided_schedule
+from formulations.preemptive.exact.edge_choice import EdgeChoice, Times
+from formulations.preemptive.exact.lagrangian import price
 from formulations.preemptive.generator import generate
-from formulations.preemptive.price_guided import guided_schedule
-from formulations.preemptive.prices import price
 from optsched.clock import Clock
 
 

@@ -12,8 +12,8 @@ from preemptive_cases import examples, instances
 from typer.testing import CliRunner
 
 from formulations.preemptive import PROBLEM
+from formulations.preemptive.exact.lagrangian import lb_prices
 from formulations.preemptive.instance import ROUNDING, Instance
-from formulations.preemptive.prices import lb_prices
 from optsched import measure, problem
 from optsched.cli import app
 from optsched.document import save

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from preemptive_cases import examples, instances
 
-from formulations.preemptive.ages import BITS, NEVER
+from formulations.preemptive.exact.cheapest_purchase import BITS, NEVER
+from formulations.preemptive.exact.components import FINE, MOST_CELLS, PRICE_BITS, Market, markets
 from formulations.preemptive.grid import edge_end, fast_completion
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.markets import FINE, MOST_CELLS, PRICE_BITS, Market, markets
 
 SLOT = 2**20  # time units, unless everything happens in whole slots
 

@@ -13,9 +13,9 @@ from preemptive_cases import examples, instances
 
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, cost
+from formulations.preemptive.exact.dual_guided import fits_slots
 from formulations.preemptive.generator import generate
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.price_guided import fits_slots
 from formulations.preemptive.workload import generate as read_or_draw
 from formulations.preemptive.workload import philly_workload
 from optsched.errors import InputError
@@ -111,7 +111,7 @@ def test_small_instances_have_a_proven_optimum_for_reference(example: Instance) 
 
 
 def test_instances_too_large_for_a_proof_have_an_interval(monkeypatch, example: Instance) -> None:
-    monkeypatch.setattr("formulations.preemptive.offline.LARGEST", 0)
+    monkeypatch.setattr("formulations.preemptive.exact.method.LARGEST", 0)
     instance = generate(np.random.default_rng(0), jobs=60, servers=12, types=3, span=20)
     solution = PROBLEM.solve(PROBLEM.reference, instance).solution
     assert solution.status == Status.FEASIBLE

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from formulations.preemptive import prices
+from formulations.preemptive.exact import lagrangian as prices
+from formulations.preemptive.exact.components import MOST_CELLS, markets
+from formulations.preemptive.exact.lagrangian import PricedMarket, PriceProof, improve, price, proof
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.markets import MOST_CELLS, markets
-from formulations.preemptive.prices import PricedMarket, PriceProof, improve, price, proof
 from optsched.parallel import Serial
 
 

@@ -11,10 +11,8 @@ from preemptive_cases import examples, instances
 
 from formulations.preemptive.bounds import lb_alone, lb_theta
 from formulations.preemptive.check import cost
-from formulations.preemptive.generator import generate, tiny
-from formulations.preemptive.instance import Instance
-from formulations.preemptive.markets import MOST_CELLS, TIME_BITS, Market, markets
-from formulations.preemptive.prices import (
+from formulations.preemptive.exact.components import MOST_CELLS, TIME_BITS, Market, markets
+from formulations.preemptive.exact.lagrangian import (
     PricedMarket,
     PriceProof,
     improve,
@@ -22,6 +20,8 @@ from formulations.preemptive.prices import (
     price,
     proof,
 )
+from formulations.preemptive.generator import generate, tiny
+from formulations.preemptive.instance import Instance
 from formulations.preemptive.workload import philly_workload
 from heuristics.preemptive.a_online import a_online
 from optsched.errors import InputError

@@ -12,7 +12,7 @@ from formulations.preemptive import PROBLEM, STORAGE
 from formulations.preemptive.generator import generate
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.lp_kappa import lp_kappa
-from formulations.preemptive.storage_generator import generate_with_storage
+from formulations.preemptive.storage.generator import generate_with_storage
 from optsched.cli import app
 from optsched.errors import InputError
 from optsched.problem import problem

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from formulations.preemptive.by_market import BY_MARKET
+from formulations.preemptive.exact.by_component import BY_MARKET
+from formulations.preemptive.exact.dual_guided import PRICE_GUIDED, fits_slots
 from formulations.preemptive.grid import window_slots
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.price_guided import PRICE_GUIDED, fits_slots
 from formulations.preemptive.problem_2 import (
     decode_problem_2_compact,
     encode_problem_2_compact,

@@ -15,20 +15,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.preemptive.bounds import lb_alone
-from formulations.preemptive.certify.lemmas import PAPER, Premises, stretch
-from formulations.preemptive.certify.record import TOLERANCE, Record
-from formulations.preemptive.certify.rows import (
-    cloud_rows,
-    edge_beta_total,
-    pieces_of_beta,
-    rows,
-)
 from formulations.preemptive.grid import fast_completion
 from formulations.preemptive.instance import Floats, Instance
 from formulations.preemptive.network import problem_4_flow
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_4 import problem_4_aggregated
 from formulations.preemptive.problem_7 import problem_7_compact
+from formulations.preemptive.theorems.lemmas import PAPER, Premises, stretch
+from formulations.preemptive.theorems.record import TOLERANCE, Record
+from formulations.preemptive.theorems.rows import (
+    cloud_rows,
+    edge_beta_total,
+    pieces_of_beta,
+    rows,
+)
 from optsched.certificate import Certificate, StatementVerdict, at_most
 from optsched.model import Model
 from optsched.solve import solve

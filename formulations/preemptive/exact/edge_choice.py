@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.preemptive.exact.components import Market
+from formulations.preemptive.exact.shortest_first import shortest_first
 from formulations.preemptive.grid import fast_completion
 from formulations.preemptive.instance import ROUNDING, Floats, Instance, Integers
-from formulations.preemptive.markets import Market
-from formulations.preemptive.shortest_first import shortest_first
 from optsched.clock import Clock
 
 ROUNDS = 10

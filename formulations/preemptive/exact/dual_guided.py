@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from formulations.preemptive.check import cost
 from formulations.preemptive.decode import cloud_services, refuse_too_many_chunks
-from formulations.preemptive.edge_choice import EdgeChoice, Times
+from formulations.preemptive.exact.edge_choice import EdgeChoice, Times
+from formulations.preemptive.exact.lagrangian import STEPS, PriceProof, price
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Instance
-from formulations.preemptive.prices import STEPS, PriceProof, price
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.clock import Clock
 from optsched.methods import LIMITS, Answer, ExactMethod

@@ -22,7 +22,7 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.storage_check import StorageRelease, refuse_unknown_release
+from formulations.preemptive.storage.check import StorageRelease, refuse_unknown_release
 from optsched.arrays import compress, ranges
 from optsched.model import Model, Variable
 

@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from formulations.preemptive.certify.record import MOST_ENTRIES, TOLERANCE, Record
 from formulations.preemptive.instance import Floats, Integers
+from formulations.preemptive.theorems.record import MOST_ENTRIES, TOLERANCE, Record
 
 Priority = Literal["static", "residual"]
 

@@ -18,8 +18,8 @@ from threading import Event
 
 import numpy as np
 
+from formulations.preemptive.exact.components import Market, markets
 from formulations.preemptive.instance import Floats, Instance, Integers, whole_slots
-from formulations.preemptive.markets import Market, markets
 from optsched.errors import InputError
 from optsched.jit import stopwatch
 from optsched.parallel import Executor, Serial, drain

@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from formulations.preemptive.certify.record import TOLERANCE, Record
 from formulations.preemptive.instance import CLOUD, Floats, Integers
+from formulations.preemptive.theorems.record import TOLERANCE, Record
 from optsched.arrays import ranges
 
 Since = Literal["release", "upload"]

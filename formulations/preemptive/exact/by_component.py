@@ -20,18 +20,18 @@ import numpy as np
 
 from formulations.preemptive.check import check, completion_times
 from formulations.preemptive.decode import refuse_too_many_chunks
-from formulations.preemptive.ends import Ends
+from formulations.preemptive.exact.completion_fixing import Ends
+from formulations.preemptive.exact.components import Market
+from formulations.preemptive.exact.dual_guided import guided_schedule
+from formulations.preemptive.exact.lagrangian import PricedMarket, price
 from formulations.preemptive.grid import build_grid
-from formulations.preemptive.in_turn import in_turn
 from formulations.preemptive.instance import Booleans, Instance, whole_slots
-from formulations.preemptive.markets import Market
-from formulations.preemptive.price_guided import guided_schedule
-from formulations.preemptive.prices import PricedMarket, price
 from formulations.preemptive.problem_2 import (
     compact_model,
     decode_problem_2_compact,
 )
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.sequential import in_turn
 from optsched.clock import Clock
 from optsched.jit import limit_left, limited
 from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering

@@ -14,11 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from formulations.preemptive.ages import BITS, OFFER, PURCHASE, Table, offered, pop, push
+from formulations.preemptive.exact.cheapest_purchase import (
+    BITS,
+    OFFER,
+    PURCHASE,
+    Table,
+    offered,
+    pop,
+    push,
+)
+from formulations.preemptive.exact.components import Market
+from formulations.preemptive.exact.lagrangian import PricedMarket
 from formulations.preemptive.grid import Grid
 from formulations.preemptive.instance import Booleans, Integers
-from formulations.preemptive.markets import Market
-from formulations.preemptive.prices import PricedMarket
 from formulations.preemptive.problem_2 import last_windows
 from optsched.jit import njit_cached
 

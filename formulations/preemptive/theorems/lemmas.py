@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.preemptive.certify.record import TOLERANCE, Record
-from formulations.preemptive.certify.rows import RowSummary, cloud_rows, rows
 from formulations.preemptive.instance import CLOUD, Floats
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.theorems.record import TOLERANCE, Record
+from formulations.preemptive.theorems.rows import RowSummary, cloud_rows, rows
 from optsched.certificate import Certificate, StatementVerdict, at_most
 from optsched.violation import Violation
 

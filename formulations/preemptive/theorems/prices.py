@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.preemptive.certify.priority import Priority
-from formulations.preemptive.certify.record import MOST_ENTRIES, TOLERANCE, Record, fits
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Integers
+from formulations.preemptive.theorems.priority import Priority
+from formulations.preemptive.theorems.record import MOST_ENTRIES, TOLERANCE, Record, fits
 from optsched.arrays import rank_within
 
 

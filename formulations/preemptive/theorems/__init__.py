@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.preemptive.certify.lemmas import (
+from formulations.preemptive.check import check
+from formulations.preemptive.instance import Instance
+from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.theorems.lemmas import (
     PAPER,
     Premises,
     lemma_1,
@@ -18,13 +21,10 @@ from formulations.preemptive.certify.lemmas import (
     lemma_4,
     storage_rows,
 )
-from formulations.preemptive.certify.prices import Levels, cheapest, levels, prices
-from formulations.preemptive.certify.priority import Priority, obeys
-from formulations.preemptive.certify.record import TOLERANCE, Record, record
-from formulations.preemptive.certify.theorems import theorem_3, theorem_4
-from formulations.preemptive.check import check
-from formulations.preemptive.instance import Instance
-from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.theorems.prices import Levels, cheapest, levels, prices
+from formulations.preemptive.theorems.priority import Priority, obeys
+from formulations.preemptive.theorems.record import TOLERANCE, Record, record
+from formulations.preemptive.theorems.theorems import theorem_3, theorem_4
 from optsched.certificate import Certificate, feasibility
 
 __all__ = ["certify", "certify_with_storage"]

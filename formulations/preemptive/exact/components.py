@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.preemptive.ages import BITS, JOB, NEVER, STEP, cheapest_ages
+from formulations.preemptive.exact.cheapest_purchase import BITS, JOB, NEVER, STEP, cheapest_ages
 from formulations.preemptive.grid import edge_end
 from formulations.preemptive.instance import (
     ROUNDING,

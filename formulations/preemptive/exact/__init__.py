@@ -1,0 +1,1 @@
+"""Our exact methods for preemptive; see method.py."""
