@@ -24,7 +24,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from optsched.parallel import Processes, Serial, drain
+from optsched.parallel.local import Processes, Serial, drain
 from optsched.solvers.registry import available
 from optsched.testing.campaign import CampaignResult, examine, recipe_of, structured_recipe_of
 from optsched.testing.random_models import RANDOM_KINDS

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from optsched.document import dumps
+from optsched.instances.document import dumps
 from optsched.problem import problem
 
 ROOT = Path(__file__).resolve().parents[1]

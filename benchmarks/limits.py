@@ -16,8 +16,8 @@ from collections.abc import Callable
 import numpy as np
 
 from optsched import InputError, Model, UnsupportedError, solve
-from optsched.methods import ExactMethod
 from optsched.problem import problem
+from optsched.problem.methods import ExactMethod
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available
 

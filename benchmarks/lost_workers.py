@@ -23,8 +23,8 @@ from distributed import LocalCluster
 
 from optsched.evaluation.heuristic_run import heuristic_limits
 from optsched.evaluation.ratios import Row
+from optsched.parallel.cluster import DaskCluster
 from optsched.study import StudyGrid, run_study
-from optsched.study.cluster import DaskCluster
 
 HEURISTICS = ["a_online", "a_online_ns", "all_cloud"]
 TIME_LIMIT = 10.0

@@ -16,10 +16,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from optsched.document import load, parse
 from optsched.evaluation.runs import instance_rng
+from optsched.instances.document import load, parse
 from optsched.online import endings, penalised, price
-from optsched.parallel import cores
+from optsched.parallel.local import cores
 from optsched.problem import problem
 from optsched.worst import PriceCase, check_price_case, worst
 from optsched.worst.judging import ANY

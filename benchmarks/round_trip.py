@@ -27,9 +27,9 @@ import scipy.sparse as sp
 from check_instances import fetched, models
 
 from optsched import InputError, Model, read
-from optsched.formats import write
-from optsched.formats.beyond_rows import split
-from optsched.formats.names import NAMED, name_all
+from optsched.files import write
+from optsched.files.beyond_rows import split
+from optsched.files.names import NAMED, name_all
 
 ENDINGS = (".mps", ".lp")
 

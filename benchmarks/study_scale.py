@@ -26,8 +26,8 @@ from distributed import Client, LocalCluster, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from optsched.evaluation.runs import InstanceRunner, MethodRun
+from optsched.parallel.cluster import DaskCluster
 from optsched.study import StudyGrid, run_study
-from optsched.study.cluster import DaskCluster
 
 HEURISTICS = ("first_fit_decreasing", "tetris", "graphene", "spear", "best_order")
 TASKS = (4, 16, 40)

@@ -25,7 +25,7 @@ from formulations.preemptive.check import check, cost
 from formulations.preemptive.exact.dual_guided import guided_schedule
 from formulations.preemptive.exact.lagrangian import price
 from formulations.preemptive.workload import PHILLY_SIZE, philly_workload
-from optsched.parallel import Processes
+from optsched.parallel.local import Processes
 from optsched.problem import problem
 
 ALGORITHMS = ("a_online", "a_online_ns", "all_cloud", "srtf", "tiresias_l")

@@ -16,9 +16,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from optsched.document import parse
 from optsched.evaluation.runs import instance_rng
-from optsched.parallel import cores
+from optsched.instances.document import parse
+from optsched.parallel.local import cores
 from optsched.problem import problem
 from optsched.worst import worst
 from optsched.worst.judging import Wanted, strange

@@ -24,7 +24,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from PIL import Image
 
-from optsched.page.formulas import mathml
+from optsched.report.formulas import mathml
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "out" / "notebooks"

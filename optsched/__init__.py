@@ -3,19 +3,19 @@
 from importlib import import_module
 from typing import Any
 
-from optsched import exports
-from optsched.alternatives import Alternatives, alternatives
-from optsched.conditioning import Conditioning, conditioning
+from optsched.analysis.elastic import GivenUp, least_given_up
+from optsched.analysis.explain import Explanation, explain
+from optsched.analysis.lexicographic import solve_in_order
+from optsched.analysis.lowering_report import explain_lowering
+from optsched.analysis.numerics import Conditioning, conditioning
+from optsched.analysis.sensitivity import Ranging, fixed_duals, ranging
+from optsched.analysis.solution_pool import Alternatives, alternatives
 from optsched.errors import InputError, ModelError, UnsupportedError
-from optsched.explain import Explanation, explain
-from optsched.explain_lowering import explain_lowering
-from optsched.formats.reading import read
-from optsched.giving_up import GivenUp, least_given_up
-from optsched.goals import solve_in_order
+from optsched.files.reading import read
 from optsched.model import Model
-from optsched.sensitivity import Ranging, fixed_duals, ranging
 from optsched.session import Session
 from optsched.solve import solve
+from optsched.solvers import exports
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

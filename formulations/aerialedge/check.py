@@ -28,7 +28,7 @@ from formulations.aerialedge.instance import UNIT, Instance, Integers
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, weights
 from optsched.errors import InputError
-from optsched.violation import Violation
+from optsched.problem.violation import Violation
 
 SECONDS = 1e-6
 """Tolerance on times (seconds, absolute)."""

@@ -11,9 +11,9 @@ from pydantic import Field, create_model
 from formulations.aerialedge.benchmark_files import load_benchmark
 from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers, Objective
 from formulations.aerialedge.tables import DRONES, Nodes, node_capacities
-from optsched.document import Document, validated
 from optsched.errors import InputError
-from optsched.streams import streams
+from optsched.instances.document import Document, validated
+from optsched.instances.streams import streams
 
 HARD_CPU = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2)
 """Cores a task of the hard generator may ask for."""

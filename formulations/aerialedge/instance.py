@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from optsched.declared import Declared, Given
-from optsched.document import Index
 from optsched.errors import FieldProblem, InputError
-from optsched.fields import Group, declare, fields_of, in_file
+from optsched.instances.declared import Declared, Given
+from optsched.instances.document import Index
+from optsched.instances.fields import Group, declare, fields_of, in_file
 from optsched.problem import later
 
 Floats = NDArray[np.float64]

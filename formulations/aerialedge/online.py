@@ -18,10 +18,10 @@ from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from formulations.aerialedge.vector_packing import weights
-from optsched.arrays import ranges
-from optsched.arrivals import Arrivals
-from optsched.methods import Answer
+from optsched.instances.arrays import ranges
 from optsched.online import State as Base
+from optsched.problem.arrivals import Arrivals
+from optsched.problem.methods import Answer
 from optsched.solvers.options import Options
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.metrics import gang_times, served_demand
 from formulations.aerialedge.schedule import Schedule
-from optsched.plots import COLOURS, gantt
+from optsched.report.plots import COLOURS, gantt
 
 
 def node_occupancy(

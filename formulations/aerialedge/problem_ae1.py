@@ -10,10 +10,10 @@ import numpy as np
 from formulations.aerialedge.check import order_of_travel, within_reach
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.metrics import gang_times
-from optsched.amounts import on_one_grid
 from optsched.errors import InputError
-from optsched.methods import Formulation
+from optsched.instances.amounts import on_one_grid
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 Horizon = Literal["sum", "dag"]

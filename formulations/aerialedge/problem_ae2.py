@@ -11,10 +11,10 @@ from formulations.aerialedge.instance import Booleans, Instance, Integers
 from formulations.aerialedge.problem_ae1 import closest
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import weights
-from optsched.amounts import on_one_grid
 from optsched.errors import InputError
-from optsched.methods import Formulation
+from optsched.instances.amounts import on_one_grid
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 

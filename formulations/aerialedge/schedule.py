@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from optsched.document import Document, Index
 from optsched.errors import InputError
+from optsched.instances.document import Document, Index
 
 NOWHERE = -1
 """Node of a task that was not deployed."""

@@ -15,7 +15,7 @@ from formulations.aerialedge.exact.patterns import relaxation_bound
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate
-from optsched.certificate import Certificate, at_most, feasibility
+from optsched.problem.certificate import Certificate, at_most, feasibility
 
 PAPER = "Awada et al."
 

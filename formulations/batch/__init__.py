@@ -22,9 +22,9 @@ from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
 from formulations.batch.sequential import in_turn
 from formulations.batch.unfolding import unfold
-from optsched.calendar import Calendar
-from optsched.methods import ExactMethod, Formulation
 from optsched.problem import Bound, Problem, later
+from optsched.problem.calendar import Calendar
+from optsched.problem.methods import ExactMethod, Formulation
 
 __all__ = ["COMPLETION", "PROBLEM", "Instance", "Schedule"]
 

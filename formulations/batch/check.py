@@ -27,7 +27,7 @@ import numpy as np
 
 from formulations.batch.instance import Floats, Instance, Integers
 from formulations.batch.schedule import Schedule
-from optsched.violation import Violation
+from optsched.problem.violation import Violation
 
 
 def completion_slots(instance: Instance, schedule: Schedule) -> Floats:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from formulations.batch.instance import Booleans, Instance, Integers, Job
-from optsched.arrays import ranges
+from optsched.instances.arrays import ranges
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ import numpy as np
 from pydantic import Field
 
 from formulations.batch.instance import Instance, Integers
-from optsched.document import Document, parse, validated
-from optsched.streams import integer_columns, integer_table, streams
+from optsched.instances.document import Document, parse, validated
+from optsched.instances.streams import integer_columns, integer_table, streams
 from optsched.traces import Machines, TraceJobs
 
 EPOCHS = (50, 100)

@@ -20,12 +20,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.arrays import freeze
-from optsched.declared import Declared, Given
-from optsched.declared_files import Rational, entry_type, exactly
 from optsched.errors import FieldProblem, InputError
-from optsched.fields import Group, declare, in_file, refused
-from optsched.read_only import ReadOnly
+from optsched.instances.arrays import freeze
+from optsched.instances.declared import Declared, Given
+from optsched.instances.declared_files import Rational, entry_type, exactly
+from optsched.instances.fields import Group, declare, in_file, refused
+from optsched.instances.read_only import ReadOnly
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -23,11 +23,11 @@ from formulations.batch.prospects import prospects
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import SlotIndex, build, decode, encode
 from formulations.batch.unfolding import unfold
-from optsched.arrivals import Arrivals
 from optsched.errors import InputError
-from optsched.methods import Answer
 from optsched.model import Model
 from optsched.online import State as Base
+from optsched.problem.arrivals import Arrivals
+from optsched.problem.methods import Answer
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status

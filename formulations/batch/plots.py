@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from formulations.batch.instance import Instance
 from formulations.batch.metrics import edge_load
 from formulations.batch.schedule import Schedule
-from optsched import plots
+from optsched.report import plots
 
 MOST_LANES = 60
 """Rows of a Gantt chart."""

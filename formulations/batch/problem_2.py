@@ -15,8 +15,8 @@ from formulations.batch.instance import Floats, Instance
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import SlotIndex, build, decode, encode
 from optsched.errors import InputError
-from optsched.methods import Formulation
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 Objective = Literal["flow", "completion"]

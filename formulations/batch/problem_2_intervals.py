@@ -15,10 +15,10 @@ from formulations.batch.instance import Floats, Instance, Integers
 from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects, round_prospects
 from formulations.batch.schedule import Schedule
-from optsched.arrays import rank_within
-from optsched.methods import Formulation
+from optsched.instances.arrays import rank_within
 from optsched.model import Model
 from optsched.model.blocks import Intervals
+from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 

@@ -12,8 +12,8 @@ from formulations.batch.choices import windows
 from formulations.batch.instance import Instance
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import SlotIndex, build, decode
-from optsched.methods import Formulation
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 

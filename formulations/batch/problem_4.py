@@ -16,7 +16,6 @@ import numpy as np
 from formulations.batch.choices import job_choices
 from formulations.batch.instance import Floats, Instance, Integers
 from formulations.batch.problem_9 import ServerView, best_offer
-from optsched.arrays import ranges
 from optsched.decomposition import (
     Column,
     ColumnBlock,
@@ -25,9 +24,10 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.errors import InputError
+from optsched.instances.arrays import ranges
 from optsched.jit import limited
-from optsched.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.model import Model
+from optsched.problem.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.trajectory import Course

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from formulations.batch.instance import Booleans, Integers
-from optsched.arrays import freeze
-from optsched.document import LARGEST_INDEX, Document, Index
 from optsched.errors import InputError
+from optsched.instances.arrays import freeze
+from optsched.instances.document import LARGEST_INDEX, Document, Index
 
 
 class PlacementDocument(Document):

@@ -10,7 +10,7 @@ from formulations.batch.check import check, completion_slots, cost, weighted_com
 from formulations.batch.choices import cloud_ends, lb_alone, weighted_alone
 from formulations.batch.instance import Floats, Instance
 from formulations.batch.schedule import Schedule
-from optsched.certificate import Certificate, at_most, feasibility
+from optsched.problem.certificate import Certificate, at_most, feasibility
 
 PAPER = "She et al."
 FACTOR = 4.0

@@ -16,7 +16,7 @@ import numpy as np
 from formulations.batch.choices import Choices
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
 from formulations.batch.schedule import Schedule
-from optsched.arrays import compress, ranges
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Model, Variable
 from optsched.model.expression import Expression
 from optsched.solvers.solution import Solution

@@ -13,8 +13,8 @@ from formulations.batch.instance import Instance
 from formulations.batch.problem_2 import Objective, layout, objective_terms
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import build, decode
-from optsched.arrivals import Copy, Decisions
 from optsched.model import Model
+from optsched.problem.arrivals import Copy, Decisions
 from optsched.solvers.solution import Solution
 
 

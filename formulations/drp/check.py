@@ -29,9 +29,9 @@ import numpy as np
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.loads import job_loads
 from formulations.drp.schedule import Schedule
-from optsched.amounts import is_whole
 from optsched.errors import InputError
-from optsched.violation import Violation
+from optsched.instances.amounts import is_whole
+from optsched.problem.violation import Violation
 
 TOLERANCE = 1e-9
 """Excess that a capacity or a deadline forgives, relative to it, if numbers are not whole."""

@@ -14,8 +14,8 @@ from pydantic import Field
 from formulations.drp.instance import Floats, Instance
 from formulations.drp.loss import flops_for_loss
 from formulations.drp.topology import Topology, draw_layout
-from optsched.document import Document, validated
-from optsched.streams import streams
+from optsched.instances.document import Document, validated
+from optsched.instances.streams import streams
 
 Distribution = Literal["uniform", "normal", "pareto"]
 Profile = Literal["bandwidth_bound", "balanced", "physical"]

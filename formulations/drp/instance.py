@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from optsched.declared import Declared, Given
-from optsched.document import Index
 from optsched.errors import FieldProblem, InputError
-from optsched.fields import declare, in_file
+from optsched.instances.declared import Declared, Given
+from optsched.instances.document import Index
+from optsched.instances.fields import declare, in_file
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,10 +14,10 @@ from formulations.drp.instance import Booleans, Instance
 from formulations.drp.problem_5 import PROBLEM_5, association, per_server
 from formulations.drp.problem_22 import PROBLEM_22, add_services
 from formulations.drp.residual_capacity import Room, share_of
-from optsched.calls import Share
 from optsched.errors import ModelError
 from optsched.model import Model
 from optsched.problem import Bound
+from optsched.problem.calls import Share
 from optsched.solve import solve
 from optsched.solvers.solution import Status
 

@@ -17,7 +17,7 @@ from formulations.drp.problem_5 import problem_5, problem_5_cone
 from formulations.drp.problem_22 import problem_22, problem_22_cone
 from formulations.drp.problem_p3_p5 import problem_5_projected, problem_22_projected
 from formulations.drp.prune import lp1_first
-from optsched.methods import Formulation
+from optsched.problem.methods import Formulation
 
 DRP = (
     Formulation("problem_5_oa", problem_5_projected, "problem (5), [P4]",

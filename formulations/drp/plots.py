@@ -12,7 +12,7 @@ from formulations.drp.loads import pairs_of, server_loads
 from formulations.drp.schedule import Schedule
 from formulations.drp.topology import GRID_COVERAGE, hexagon_centres
 from optsched.errors import InputError
-from optsched.plots import COLOURS
+from optsched.report.plots import COLOURS
 
 _CORNERS = np.radians([30, 90, 150, 210, 270, 330])
 

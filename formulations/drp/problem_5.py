@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 from formulations.drp.residual_capacity import Room
-from optsched.arrays import rank_within
 from optsched.errors import InputError
+from optsched.instances.arrays import rank_within
 from optsched.model import Model
 from optsched.model.expression import Expression
 

@@ -24,9 +24,9 @@ from formulations.drp.residual_capacity import Room
 from optsched.decomposition import solve_with_cuts
 from optsched.decomposition.cuts import Cut
 from optsched.errors import InputError, ModelError
-from optsched.methods import Answer, ExactMethod
 from optsched.model import Model
 from optsched.problem import Bound
+from optsched.problem.methods import Answer, ExactMethod
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

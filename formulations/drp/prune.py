@@ -15,8 +15,8 @@ from formulations.drp.instance import Booleans, Instance, Integers
 from formulations.drp.loads import Loads
 from formulations.drp.lp1_lp2 import fixed_share, yardstick
 from formulations.drp.residual_capacity import Mode, Room, fits, share_of
-from optsched.calls import Share
 from optsched.model import Model
+from optsched.problem.calls import Share
 
 Prune = Literal["paper", "safe"]
 

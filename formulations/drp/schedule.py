@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Integers
-from optsched.document import LARGEST_INDEX, Document, Index
 from optsched.errors import InputError
+from optsched.instances.document import LARGEST_INDEX, Document, Index
 
 
 class AllocationDocument(Document):

@@ -27,7 +27,7 @@ from formulations.drp.prune import prune
 from formulations.drp.r_dsr_filtering import POSITIVE, around_centres, filtered
 from formulations.drp.residual_capacity import Room
 from formulations.drp.schedule import Schedule
-from optsched.certificate import Certificate, at_most, feasibility
+from optsched.problem.certificate import Certificate, at_most, feasibility
 from optsched.solve import solve
 
 PAPER = "Chen et al."

@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.drp.instance import Booleans, Floats, Integers
 from optsched.errors import InputError
-from optsched.streams import streams
+from optsched.instances.streams import streams
 
 Topology = Literal["hexagon", "grid"]
 

@@ -20,8 +20,8 @@ from formulations.okita.instance import Instance, Integers
 from formulations.okita.online import ARRIVALS
 from formulations.okita.schedule import Schedule
 from formulations.okita.sequential import in_turn
-from optsched.calendar import Calendar
 from optsched.problem import Problem, later
+from optsched.problem.calendar import Calendar
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
 

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.schedule import Schedule
-from optsched.arrays import compress
-from optsched.violation import Violation
+from optsched.instances.arrays import compress
+from optsched.problem.violation import Violation
 
 
 def completion_slots(instance: Instance, schedule: Schedule) -> Integers:

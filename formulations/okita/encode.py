@@ -35,7 +35,7 @@ from formulations.okita.symmetry import (
     without_detours,
 )
 from formulations.okita.transport import cheapest_flow
-from optsched.methods import Formulation
+from optsched.problem.methods import Formulation
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from formulations.okita.instance import Instance, Integers, workers_beside_server
 from formulations.okita.latency import Latencies
-from optsched.document import Document, validated
-from optsched.streams import integer_columns, streams
+from optsched.instances.document import Document, validated
+from optsched.instances.streams import integer_columns, streams
 
 LatencyKind = Literal["exponential", "linear", "piecewise"]
 

@@ -9,8 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
-from optsched.arrays import freeze, ranges
 from optsched.errors import InputError
+from optsched.instances.arrays import freeze, ranges
 
 HorizonMode = Literal["safe", "given"]
 """safe: as many slots as some optimum needs (Lemma 3); given: only the instance's T slots."""

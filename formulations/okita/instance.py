@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from formulations.okita.latency import PIECEWISE, Latencies
-from optsched.declared import Declared, Given
 from optsched.errors import FieldProblem
-from optsched.fields import LARGEST_WHOLE, Group, declare, in_file, refused
+from optsched.instances.declared import Declared, Given
+from optsched.instances.fields import LARGEST_WHOLE, Group, declare, in_file, refused
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

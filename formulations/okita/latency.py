@@ -9,10 +9,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from optsched.arrays import freeze
-from optsched.declared import Declared
 from optsched.errors import InputError
-from optsched.fields import declare, fields_of
+from optsched.instances.arrays import freeze
+from optsched.instances.declared import Declared
+from optsched.instances.fields import declare, fields_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

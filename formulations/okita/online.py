@@ -18,10 +18,10 @@ from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.latency import EXPONENTIAL, LINEAR, Latencies
 from formulations.okita.problem_7 import exact_transport
 from formulations.okita.schedule import Schedule
-from optsched.arrivals import Arrivals
 from optsched.errors import InputError
-from optsched.methods import Answer
 from optsched.online import State as Base
+from optsched.problem.arrivals import Arrivals
+from optsched.problem.methods import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

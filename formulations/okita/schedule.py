@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from optsched.arrays import freeze
-from optsched.document import LARGEST_INDEX, Document
 from optsched.errors import InputError
+from optsched.instances.arrays import freeze
+from optsched.instances.document import LARGEST_INDEX, Document
 
 Integers = NDArray[np.int64]
 Index = Annotated[int, Field(ge=-LARGEST_INDEX, le=LARGEST_INDEX)]

@@ -7,7 +7,7 @@ import numpy as np
 from formulations.okita.check import check, completion_slots
 from formulations.okita.instance import Instance, Integers
 from formulations.okita.schedule import Schedule
-from optsched.certificate import Certificate, at_most, feasibility
+from optsched.problem.certificate import Certificate, at_most, feasibility
 
 PAPER = "Han et al."
 

@@ -39,8 +39,8 @@ from formulations.preemptive.sequential import in_turn
 from formulations.preemptive.storage import online as storage_online
 from formulations.preemptive.storage.generator import StorageOptions, generate_with_storage
 from formulations.preemptive.workload import WorkloadOptions, generate, repair
-from optsched.calendar import Calendar
 from optsched.problem import Problem, later
+from optsched.problem.calendar import Calendar
 
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
 

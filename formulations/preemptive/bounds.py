@@ -16,8 +16,8 @@ from formulations.preemptive.instance import Floats, Instance
 from formulations.preemptive.metrics import chunk_flow_time
 from formulations.preemptive.network import problem_4_flow
 from formulations.preemptive.problem_4 import problem_4_aggregated
-from optsched.arrays import compress, ranges
 from optsched.errors import ModelError
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Expression, Model
 from optsched.problem import Bound
 from optsched.solve import solve

@@ -64,7 +64,7 @@ from formulations.preemptive.storage.check import (
 )
 from formulations.preemptive.sweep import Spans, Steps, count_open, excess
 from optsched.errors import InputError
-from optsched.violation import Violation
+from optsched.problem.violation import Violation
 
 
 def completion_times(instance: Instance, schedule: Schedule) -> Floats:

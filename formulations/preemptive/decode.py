@@ -13,8 +13,8 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
-from optsched.arrays import ranges, rank_within, refuse_too_many
 from optsched.errors import InputError
+from optsched.instances.arrays import ranges, rank_within, refuse_too_many
 
 
 def refuse_too_many_chunks(instance: Instance) -> None:

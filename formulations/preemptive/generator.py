@@ -22,8 +22,8 @@ from formulations.preemptive.instance import (
     JobDocument,
     chunk_times,
 )
-from optsched.document import LARGEST_INDEX, Document, validated
-from optsched.streams import integer_columns, integer_table, streams
+from optsched.instances.document import LARGEST_INDEX, Document, validated
+from optsched.instances.streams import integer_columns, integer_table, streams
 from optsched.traces import Machines, TraceJobs
 
 MODELS = {

@@ -23,9 +23,9 @@ from formulations.preemptive.instance import (
     Integers,
     whole_slots,
 )
-from optsched.arrays import compress, freeze, ranges, refuse_too_many
+from optsched.instances.arrays import compress, freeze, ranges, refuse_too_many
+from optsched.instances.read_only import ReadOnly
 from optsched.model import Expression, Model, Variable
-from optsched.read_only import ReadOnly
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from formulations.preemptive.classes import WorkerClasses, count_alike
-from optsched.amounts import on_one_grid, whole_steps
-from optsched.arrays import freeze
-from optsched.declared import Declared, Given
-from optsched.declared_files import entry_type
 from optsched.errors import FieldProblem, InputError
-from optsched.fields import Group, declare, in_file, refused
-from optsched.read_only import ReadOnly
+from optsched.instances.amounts import on_one_grid, whole_steps
+from optsched.instances.arrays import freeze
+from optsched.instances.declared import Declared, Given
+from optsched.instances.declared_files import entry_type
+from optsched.instances.fields import Group, declare, in_file, refused
+from optsched.instances.read_only import ReadOnly
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

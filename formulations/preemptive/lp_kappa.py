@@ -13,10 +13,10 @@ import numpy as np
 
 from formulations.preemptive.grid import arrivals, edge_end
 from formulations.preemptive.instance import Instance, whole_slots
-from optsched.arrays import compress, ranges
 from optsched.errors import InputError
-from optsched.methods import Formulation
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 
 
 def lp_kappa(instance: Instance, *, epsilon: float = 1.0) -> Model:

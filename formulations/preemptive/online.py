@@ -28,9 +28,9 @@ from formulations.preemptive.instance import (
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from formulations.preemptive.sweep import Spans, count_open
 from formulations.preemptive.unfolding import unfold
-from optsched.arrivals import Arrivals
-from optsched.methods import Answer
 from optsched.online import State as Base
+from optsched.problem.arrivals import Arrivals
+from optsched.problem.methods import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

@@ -15,7 +15,7 @@ from formulations.preemptive.metrics import (
     utilisation_over_time,
 )
 from formulations.preemptive.schedule import Schedule
-from optsched import plots
+from optsched.report import plots
 
 NAMED_WORKERS = 30
 """Most rows of a Gantt chart that are named one by one; beyond, servers are."""

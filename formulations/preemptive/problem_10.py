@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from formulations.preemptive.instance import Instance, whole_slots
-from optsched.arrays import compress, ranges
 from optsched.errors import InputError
-from optsched.methods import Formulation
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 
 
 def problem_10(instance: Instance, *, releases: bool = False, parallel: bool = True) -> Model:

@@ -12,8 +12,8 @@ from formulations.preemptive.instance import Instance
 from formulations.preemptive.problem_4 import Rates
 from formulations.preemptive.problem_6 import dual_of_4
 from optsched.errors import InputError
-from optsched.methods import Formulation
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 
 
 def at_offline_speed(instance: Instance, epsilon: float) -> Instance:

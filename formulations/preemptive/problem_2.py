@@ -37,9 +37,9 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.network import whole_flow
 from formulations.preemptive.schedule import Schedule
-from optsched.arrays import rank_within
-from optsched.methods import Formulation
+from optsched.instances.arrays import rank_within
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 

@@ -22,9 +22,9 @@ from formulations.preemptive.grid import Grid, arrivals, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from formulations.preemptive.problem_4 import worker_cells
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
-from optsched.arrays import compress, ranges
-from optsched.methods import Formulation
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Model, Variable
+from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from formulations.preemptive.grid import Grid, add_capacity, add_parameter_servers, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
-from optsched.arrays import compress, ranges
 from optsched.errors import InputError
-from optsched.methods import Formulation
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 
 Rates = Literal["exact", "fast", "slow"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import CLOUD, Instance, Integers
 from formulations.preemptive.problem_4 import Rates, refuse_unknown, worker_cells
-from optsched.arrays import compress, ranges
-from optsched.methods import Formulation
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 
 
 def problem_6(

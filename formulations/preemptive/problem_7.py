@@ -40,10 +40,10 @@ from formulations.preemptive.storage.chunks import (
     named_schedule,
     stored_chunks,
 )
-from optsched.arrays import compress, ranges, rank_within
 from optsched.errors import ModelError
-from optsched.methods import Formulation
+from optsched.instances.arrays import compress, ranges, rank_within
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 LARGE = 1e5

@@ -9,8 +9,8 @@ from formulations.preemptive.instance import Instance, whole_slots
 from formulations.preemptive.problem_4 import fast_cloud_mean_age
 from formulations.preemptive.storage.check import StorageRelease
 from formulations.preemptive.storage.chunks import ChunkCells, chunk_cells, stored_chunks
-from optsched.methods import Formulation
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 
 
 def problem_8(instance: Instance, *, storage_release: StorageRelease = "job") -> Model:

@@ -14,9 +14,9 @@ from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.problem_4 import Rates, problem_4, refuse_unknown, worker_cells
 from formulations.preemptive.problem_6 import dual_of_4
-from optsched.arrays import compress, ranges
-from optsched.methods import Formulation
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 
 
 def problem_9(

@@ -20,7 +20,7 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.sweep import Spans
-from optsched.violation import Violation
+from optsched.problem.violation import Violation
 
 TOLERANCE = 1e-6
 """Excess that a constraint forgives, slots."""

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from optsched.document import LARGEST_INDEX, Document, Index
 from optsched.errors import InputError
+from optsched.instances.document import LARGEST_INDEX, Document, Index
 
 NO_CHUNK = -1
 """Chunk index of a run that does not say which chunk it trains."""

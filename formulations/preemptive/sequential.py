@@ -7,7 +7,7 @@ import numpy as np
 from formulations.preemptive.decode import cloud_services
 from formulations.preemptive.instance import CLOUD, Instance, whole_slots
 from formulations.preemptive.schedule import Schedule
-from optsched.arrays import ranges
+from optsched.instances.arrays import ranges
 
 MOST = 1_000_000
 """Chunks up to which there is such a schedule."""

@@ -17,9 +17,9 @@ from formulations.preemptive.exact.dual_guided import fits_slots
 from formulations.preemptive.grid import add_capacity, build_grid
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.schedule import Schedule
-from optsched.arrivals import Copy, Decisions
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem.arrivals import Copy, Decisions
 from optsched.solvers.solution import Solution
 
 

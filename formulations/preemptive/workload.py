@@ -31,8 +31,8 @@ from formulations.preemptive.generator import (
 )
 from formulations.preemptive.generator import generate as draw
 from formulations.preemptive.instance import Floats, Instance, Integers
-from optsched.document import validated
 from optsched.errors import InputError
+from optsched.instances.document import validated
 from optsched.traces import Machines, TraceJobs
 
 PHILLY_SIZE = 117_325

@@ -14,7 +14,7 @@ from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_schedule
 from heuristics.aerialedge.baselines import first_fit_decreasing
-from optsched.calls import Positive
+from optsched.problem.calls import Positive
 
 
 def aerialedge(

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.arrays import freeze
 from optsched.errors import FieldProblem, InputError
+from optsched.instances.arrays import freeze
 from optsched.traces import TraceJobs
 
 Policy = Literal["fifo", "fifo_skip", "srtf", "srtf_gpu_time", "las", "tiresias_l"]

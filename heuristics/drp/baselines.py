@@ -18,8 +18,8 @@ from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Filling, Servers
-from optsched.calls import Share
 from optsched.errors import InputError
+from optsched.problem.calls import Share
 
 Rule: TypeAlias = Callable[[Servers, int], Integers]
 """(servers, node) -> pairs of the node to try, in order."""

@@ -13,8 +13,8 @@ from formulations.drp.schedule import Schedule
 from heuristics.drp.baselines import one_after_the_other
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Servers
-from optsched.calls import Share
 from optsched.errors import ModelError
+from optsched.problem.calls import Share
 from optsched.solve import solve
 
 

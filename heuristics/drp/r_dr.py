@@ -21,8 +21,8 @@ from formulations.drp.residual_capacity import Mode, Room
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share, require
 from heuristics.drp.rounding import NO_PAIR, draw_pairs, keep_prefix
-from optsched.calls import Share
 from optsched.errors import ModelError
+from optsched.problem.calls import Share
 from optsched.solve import solve
 from optsched.solvers.solution import Solution
 

@@ -11,7 +11,7 @@ from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.r_dr import r_dr
-from optsched.calls import Share
+from optsched.problem.calls import Share
 
 
 def r_dr_storage(

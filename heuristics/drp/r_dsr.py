@@ -21,8 +21,8 @@ from formulations.drp.residual_capacity import Mode
 from formulations.drp.schedule import Schedule
 from heuristics.drp.options import checked_share
 from heuristics.drp.servers import Servers
-from optsched.calls import Positive, Share
 from optsched.errors import InputError
+from optsched.problem.calls import Positive, Share
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

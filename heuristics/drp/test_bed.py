@@ -18,7 +18,7 @@ import pandas as pd
 
 from formulations.drp.instance import Floats, Instance, Integers
 from heuristics.drp.r_dr import r_dr
-from optsched.streams import streams
+from optsched.instances.streams import streams
 from optsched.study.sweep import Scale, Sweep
 
 LATENCY = (0.560, 0.564, 0.653, 0.722)

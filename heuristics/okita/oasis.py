@@ -17,9 +17,9 @@ from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
 from heuristics.okita.kernels import split, transport
 from heuristics.okita.online import Job, Recorder, Rules, SiteCosts
-from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
 from optsched.jit import njit_cached
+from optsched.problem.calls import Positive
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

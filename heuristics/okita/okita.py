@@ -20,8 +20,8 @@ from heuristics.okita.online import (
     WindowOptions,
 )
 from heuristics.okita.priority import PiecewisePriority, priorities
-from optsched.calls import NonNegative
 from optsched.errors import FieldProblem, InputError
+from optsched.problem.calls import NonNegative
 
 MigrateSearch = Literal["same_n", "any_n"]
 """Numbers of workers tried on what is free: the planned one, or that and fewer."""

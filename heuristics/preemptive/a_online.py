@@ -17,9 +17,9 @@ from heuristics.preemptive.online_run import OnlineRun, assemble
 from heuristics.preemptive.printed_timetable import PrintedTimetable
 from heuristics.preemptive.rules import Margin, PendingRule, Priority, PsPolicy, Rules
 from heuristics.preemptive.workers import WorkerPool
-from optsched.calls import NonNegative
 from optsched.errors import InputError
-from optsched.progress import tell
+from optsched.problem.calls import NonNegative
+from optsched.problem.progress import tell
 
 TOLD = 500
 """Jobs after which progress is told anew."""

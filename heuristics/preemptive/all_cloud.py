@@ -9,8 +9,8 @@ from heuristics.preemptive.dispatch import all_in_cloud
 from heuristics.preemptive.online_run import OnlineRun, assemble
 from heuristics.preemptive.rules import Rules
 from heuristics.preemptive.workers import WorkerPool
-from optsched.calls import NonNegative
 from optsched.errors import FieldProblem, InputError
+from optsched.problem.calls import NonNegative
 
 
 def all_cloud(

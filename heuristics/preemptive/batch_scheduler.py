@@ -17,8 +17,8 @@ from formulations.preemptive.instance import CLOUD, ROUNDING, Floats, Instance, 
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from heuristics.common.batches import in_batches
 from heuristics.preemptive.gang import gang_sizes, serve
-from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
+from optsched.problem.calls import Positive
 
 MISSES = 2
 """A job nothing suits in so many batches goes to the cloud, or, barred from it, to the edge."""

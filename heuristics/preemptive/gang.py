@@ -19,8 +19,8 @@ from formulations.preemptive.classes import count_alike
 from formulations.preemptive.instance import CLOUD, ROUNDING, Floats, Instance, Integers
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from heuristics.preemptive.parameter_servers import Services, assign, running_intervals
-from optsched.arrays import ranges
 from optsched.errors import InputError
+from optsched.instances.arrays import ranges
 
 GangMode = Literal["fluid", "rounds"]
 """fluid: the work of all chunks is shared evenly by the gang; rounds: chunks are trained whole,

@@ -19,8 +19,8 @@ from heuristics.preemptive.dispatch import Dispatch, all_in_cloud, greedy
 from heuristics.preemptive.online_run import OnlineRun
 from heuristics.preemptive.rules import PendingRule, Priority, PsPolicy, Rules
 from heuristics.preemptive.ties import TIE
-from optsched.calls import NonNegative
 from optsched.errors import InputError
+from optsched.problem.calls import NonNegative
 
 _Owner = tuple[int, int]  # job, and chunk or -1 for all of them
 

@@ -16,8 +16,8 @@ from pydantic import Field
 from formulations.preemptive.instance import Instance
 from heuristics.common.count_placement import THRESHOLDS
 from heuristics.preemptive.gang import GangMode, GangRun, run_gang_scheduler
-from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
+from optsched.problem.calls import Positive
 
 
 def is_online(service_quantile: float | None = None, **_: object) -> bool:

@@ -11,12 +11,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from optsched.calls import pick
 from optsched.claims.claim import Claim, Finding, Judged, Under, Value
 from optsched.claims.readings import combinations, judge_options, measured_by, settle
 from optsched.errors import InputError, words
 from optsched.evaluation.runs import UNMEASURED, MethodRun, UnmeasuredError
-from optsched.parallel import Processes, Serial
+from optsched.parallel.local import Processes, Serial
+from optsched.problem.calls import pick
 from optsched.solvers.solution import Status
 from optsched.study.engine import Engine
 from optsched.study.layout import NO_SEED, RunKey

@@ -57,7 +57,7 @@ def problems(
 
 
 def _card(problem: Problem) -> dict[str, Any]:
-    from optsched.calls import call_options
+    from optsched.problem.calls import call_options
     from optsched.study.spec import presets
 
     return {
@@ -156,10 +156,10 @@ def schema(
     json: Json = False,
 ) -> None:
     """Print the JSON schema of a problem's instance and schedule files, or a table of fields."""
-    from optsched.declared import Declared
-    from optsched.document import schema as schema_of
     from optsched.errors import InputError
-    from optsched.fields import field_table
+    from optsched.instances.declared import Declared
+    from optsched.instances.document import schema as schema_of
+    from optsched.instances.fields import field_table
     from optsched.problem import problem
 
     found = problem(problem_name)

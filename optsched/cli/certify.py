@@ -24,7 +24,7 @@ from optsched.cli.progress import waiting
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
-    from optsched.certificate import Certificate
+    from optsched.problem.certificate import Certificate
 
 
 def certify(
@@ -41,9 +41,9 @@ def certify(
     prints without a proof that holds are reported only. JSON brings the evidence with it, such
     as dual variables.
     """
-    from optsched.certificate import all_expected_hold
-    from optsched.document import load
+    from optsched.instances.document import load
     from optsched.problem import problem
+    from optsched.problem.certificate import all_expected_hold
 
     found = problem(problem_name)
     if found.certify is None:

@@ -112,7 +112,7 @@ def claims(
     and 1 where something went wrong.
     """
     from optsched.claims import judge, run_experiments
-    from optsched.parallel import cores
+    from optsched.parallel.local import cores
 
     if quick and full:
         raise InputError.of("--quick", quick, "not together with --full")
@@ -195,7 +195,7 @@ def _writer(
         InputError: another ending, or a file that cannot be written.
     """
     from optsched.claims import latex, markdown, table
-    from optsched.document import write_text
+    from optsched.instances.document import write_text
 
     check_target(output)
     if output is None:
@@ -239,7 +239,7 @@ def _write_measurements(results: Mapping[Experiment, Result], path: Path | None)
     """Every row of every sweep; columns that another sweep has are empty."""
     import pandas as pd
 
-    from optsched.document import write_text
+    from optsched.instances.document import write_text
 
     if path is None:
         return

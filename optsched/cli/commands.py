@@ -11,8 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from optsched.cli.console import BAD_INPUT, INTERRUPTED, print_table, say
 from optsched.cli.names import complete_problem, option_lines
-from optsched.document import allowed
 from optsched.errors import FieldProblem, InputError, ModelError
+from optsched.instances.document import allowed
 
 ERRORS_SHOWN = 8
 """Fields of a file named before the rest is counted."""

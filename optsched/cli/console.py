@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from optsched.document import is_special
 from optsched.errors import InputError
+from optsched.instances.document import is_special
 
 YES, NO, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses."""

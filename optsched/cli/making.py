@@ -21,8 +21,8 @@ def generate(
     json: Json = False,
 ) -> None:
     """Make a random instance; the same seed and options give the same instance."""
-    from optsched.document import dumps, save
     from optsched.evaluation.runs import instance_rng
+    from optsched.instances.document import dumps, save
     from optsched.problem import problem
 
     typed = extra_options(context.args, problem_name)
@@ -70,8 +70,8 @@ def import_(
     stand for equal lines), as JSON, or as a number of entries (--edge-servers 3); a single field
     as its value (--slot-hours 0.5).
     """
-    from optsched.document import save
-    from optsched.importing import read_table, typed
+    from optsched.instances.document import save
+    from optsched.instances.importing import read_table, typed
     from optsched.problem import problem
 
     found = problem(problem_name)

@@ -34,8 +34,8 @@ def check_online(
     """
     from functools import partial
 
-    from optsched.document import load
     from optsched.evaluation.runs import instance_rng
+    from optsched.instances.document import load
     from optsched.online import anticipation
 
     found, call = target(name)
@@ -88,7 +88,7 @@ def online(
     """
     from dataclasses import asdict
 
-    from optsched.document import load
+    from optsched.instances.document import load
     from optsched.online import price
     from optsched.problem import problem
 

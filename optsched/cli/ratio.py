@@ -107,11 +107,11 @@ def ratio(
     so "optsched generate" makes any of its instances again. Where the time limit leaves an
     optimum unproven, the ratio is an interval between best schedule and best bound.
     """
-    from optsched.calls import pick
     from optsched.evaluation.comparison import compare, profile_table
     from optsched.evaluation.tables import frame, in_words, summarise, varying
-    from optsched.parallel import cores
+    from optsched.parallel.local import cores
     from optsched.problem import problem
+    from optsched.problem.calls import pick
     from optsched.solvers.options import Options
     from optsched.study import ratio_study
     from optsched.study.spec import GridDocument, presets
@@ -205,7 +205,7 @@ def _write(table: pd.DataFrame, x: str | None, output: Path | None, plot: Path |
         write(table, output)
         say(f"wrote {output}")
     if plot is not None:
-        from optsched.plots import study_figure
+        from optsched.report.plots import study_figure
 
         plot.parent.mkdir(parents=True, exist_ok=True)
         study_figure(table, x).savefig(plot, dpi=150)

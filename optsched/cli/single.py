@@ -35,9 +35,9 @@ from optsched.cli.progress import progress, waiting
 from optsched.errors import InputError, ModelError
 
 if TYPE_CHECKING:
-    from optsched.methods import Answer
     from optsched.problem import Problem
-    from optsched.violation import Violation
+    from optsched.problem.methods import Answer
+    from optsched.problem.violation import Violation
 
 SHOWN = 20
 """Violations listed for people."""
@@ -88,9 +88,9 @@ def solve(
 
     Exits 0 with a feasible point, 1 without one, or without the proof asked for.
     """
-    from optsched.document import load, save
     from optsched.evaluation.proofs import proven_by
     from optsched.evaluation.runs import check_solver
+    from optsched.instances.document import load, save
     from optsched.solvers.options import Options
 
     found, call = target(name)
@@ -141,9 +141,9 @@ def _start(found: Problem, instance: Any, path: Path) -> Any:
     Raises:
         InputError: it is of another instance.
     """
-    from optsched.document import load
+    from optsched.instances.document import load
     from optsched.problem import granted_check_options
-    from optsched.violation import describe
+    from optsched.problem.violation import describe
 
     schedule = load(found.schedule_type, path)
     violations = found.check(instance, schedule, **granted_check_options(found, schedule))
@@ -159,8 +159,8 @@ def _write_proof(
     """Whether there is one."""
     import json
 
-    from optsched.document import write_text
     from optsched.evaluation.proofs import nodes, prove
+    from optsched.instances.document import write_text
     from optsched.proof import NotProvenError, ProofError
 
     try:
@@ -185,8 +185,8 @@ def verify(
     The model is made anew from the instance. Exits 0 where no schedule is better than the bound
     and this one is as good, 1 where the proof does not hold or the two do not meet.
     """
-    from optsched.document import load, read_json
     from optsched.evaluation.proofs import check_proof
+    from optsched.instances.document import load, read_json
     from optsched.problem import problem
     from optsched.proof import ProofError
 
@@ -229,9 +229,9 @@ def run(
     The check grants the schedule what the heuristic is entitled to, such as its speed.
     Exits 0 where the schedule is feasible, 1 where it is not.
     """
-    from optsched.document import load, save
     from optsched.evaluation.heuristic_run import run_heuristic
-    from optsched.progress import heard_by
+    from optsched.instances.document import load, save
+    from optsched.problem.progress import heard_by
 
     found, call = target(name)
     found.heuristic(call)
@@ -281,9 +281,9 @@ def check(
 
     Exits 0 where it breaks none, 1 where it does.
     """
-    from optsched.calls import call_options
-    from optsched.document import load
+    from optsched.instances.document import load
     from optsched.problem import granted_check_options, problem
+    from optsched.problem.calls import call_options
 
     found = problem(problem_name)
     granted = {} if speed is None else {"speed": speed}

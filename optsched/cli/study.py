@@ -29,7 +29,7 @@ from optsched.errors import InputError, clean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from optsched.parallel import Executor
+    from optsched.parallel.local import Executor
     from optsched.study import Look, Results
     from optsched.study.reading import StepSummary
 
@@ -94,7 +94,7 @@ def run(
     is computed. A run that times out, crashes or proves infeasibility is a result, too.
     """
     from optsched.evaluation.ratios import FAILED
-    from optsched.parallel import ExecutorLostError
+    from optsched.parallel.local import ExecutorLostError
     from optsched.study import StoreLostError, read, run_study
 
     spec = read(study)
@@ -203,7 +203,7 @@ def report(
         raise InputError.of("--output", str(output), "a file ending in .html")
     source = store_of(study, store)
     check_apart({"--output": output}, {"STUDY": study, "--store": source})
-    from optsched.document import write_text
+    from optsched.instances.document import write_text
     from optsched.study import Store, follow_study
     from optsched.study.page import study_page
     from optsched.study.spec import read_title
@@ -246,7 +246,7 @@ def store_of(study: Path, store: Path | None) -> Path:
 
 def _executor(executor: str, address: str | None, workers: int | None) -> Executor:
     if executor == "dask":
-        from optsched.study.cluster import DaskCluster
+        from optsched.parallel.cluster import DaskCluster
 
         if address is None:
             raise InputError.of("--address", address, "of the scheduler: tcp://host:8786")
@@ -255,7 +255,7 @@ def _executor(executor: str, address: str | None, workers: int | None) -> Execut
         return DaskCluster(address)
     if address is not None:
         raise InputError.of("--address", address, "left out without --executor dask")
-    from optsched.parallel import Processes, cores
+    from optsched.parallel.local import Processes, cores
 
     count = cores() if workers is None else workers
     if count < 1:

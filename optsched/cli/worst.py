@@ -93,7 +93,7 @@ def find(
     any moment: every online algorithm has at least that. Ctrl-C ends the search with the case that
     it has so far; with --store the same command goes on from there.
     """
-    from optsched.parallel import cores
+    from optsched.parallel.local import cores
     from optsched.study.store import Store
     from optsched.worst.case import SearchFacts
     from optsched.worst.search import worst
@@ -211,7 +211,7 @@ def why(
 
 
 def _load(path: Path) -> Case | PriceCase:
-    from optsched.document import load, read_json
+    from optsched.instances.document import load, read_json
     from optsched.worst.case import Case
     from optsched.worst.pricing import PriceCase
 
@@ -293,7 +293,7 @@ def _facts(case: Case | PriceCase) -> dict[str, Any]:
 
 
 def _show(case: Case | PriceCase, output: Path | None, json: bool) -> None:
-    from optsched.document import save
+    from optsched.instances.document import save
 
     if output is not None:
         save(case, output)

@@ -19,9 +19,9 @@ from optsched.jit import Stopwatch, stopwatch
 from optsched.online.anticipation import anticipation
 from optsched.online.simulator import is_policy, policy_heuristic
 from optsched.problem import Heuristic, Problem, granted_check_options
+from optsched.problem.violation import Violation, describe
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
-from optsched.violation import Violation, describe
 
 VIOLATED = "violated"
 """Status of a run whose schedule fails the checker."""

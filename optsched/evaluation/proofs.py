@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from optsched.document import dumps, parse
 from optsched.errors import InputError
-from optsched.methods import Answer, Formulation
+from optsched.instances.document import dumps, parse
 from optsched.model import Model
 from optsched.problem import COST_TOLERANCE, Problem
+from optsched.problem.methods import Answer, Formulation
+from optsched.problem.violation import Violation
 from optsched.proof import NotProvenError, find, verify
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
-from optsched.violation import Violation
 
 CONES = frozenset({"rotated_cone"})
 """Blocks that a proof can speak of as they are."""

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from optsched.calls import call_options, pick
 from optsched.evaluation.optimum import PROOF_TOLERANCE, OptimumInterval, known_by, known_optimum
 from optsched.evaluation.runs import DONE, MethodKind, MethodRun
 from optsched.problem import Problem, Sense
+from optsched.problem.calls import call_options, pick
 from optsched.solvers.solution import Status
 
 FIELDS = (

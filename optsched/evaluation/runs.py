@@ -15,8 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from optsched.calls import pick
-from optsched.document import dumps
 from optsched.errors import InputError, words
 from optsched.evaluation.heuristic_run import (
     FORESEES,
@@ -28,9 +26,11 @@ from optsched.evaluation.heuristic_run import (
     run_heuristic,
     traced,
 )
+from optsched.instances.document import dumps
 from optsched.jit import stopwatch
-from optsched.methods import Answer
 from optsched.problem import Problem
+from optsched.problem.calls import pick
+from optsched.problem.methods import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
 from optsched.solvers.solution import Moment, Solution, Status

@@ -34,7 +34,7 @@ FEASIBILITY = 1e-6
 
 
 class ScipyForm(Protocol):
-    """A model as arguments of scipy; see :class:`optsched.formats.ScipyArguments`."""
+    """A model as arguments of scipy; see :class:`optsched.files.ScipyArguments`."""
 
     @property
     def c(self) -> Floats:
@@ -84,7 +84,7 @@ class Model(ModelBase):
     """
 
     exports: ClassVar[Exports]
-    """``optsched.exports``, set by the package: it stands on solvers, and those on models."""
+    """``optsched.files.exports``, set by the package: it stands on solvers, and those on models."""
 
     # statements, each from the file of its kind
 
@@ -251,7 +251,7 @@ class Model(ModelBase):
     # towards other tools
 
     def write(self, path: str | Path, *, native: bool = False) -> dict[str, str]:
-        """Write an MPS or LP file; see :func:`optsched.formats.write`.
+        """Write an MPS or LP file; see :func:`optsched.files.write`.
 
         In an MPS file what is to be maximised is the negative to be minimised: it comes back as a
         minimisation. An LP file keeps the sense.

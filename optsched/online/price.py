@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.arrivals import Arrivals
-from optsched.document import dumps
 from optsched.errors import InputError, ModelError
+from optsched.instances.document import dumps
 from optsched.model import Model
 from optsched.model.expression import Expression, Floats
 from optsched.online.state import arrivals_of
 from optsched.problem import Problem
+from optsched.problem.arrivals import Arrivals
+from optsched.problem.violation import describe
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution
-from optsched.violation import describe
 
 ROUNDS = 200
 """Strategies generated for randomised algorithms, at most."""

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import NonNegativeInt, PositiveInt
 
-from optsched.arrivals import Arrivals
-from optsched.calls import Positive
 from optsched.errors import FieldProblem, InputError
 from optsched.online.state import arrivals_of
 from optsched.problem import Heuristic, Problem
+from optsched.problem.arrivals import Arrivals
+from optsched.problem.calls import Positive
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 

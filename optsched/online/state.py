@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from optsched.arrivals import Arrivals
 from optsched.errors import InputError
 from optsched.problem import Problem, granted_check_options
-from optsched.violation import describe
+from optsched.problem.arrivals import Arrivals
+from optsched.problem.violation import describe
 
 
 def arrivals_of(problem: Problem) -> Arrivals:

@@ -205,7 +205,7 @@ class Solution:
     def progress(self) -> pd.DataFrame:
         """The trajectory as a table: seconds, bound, objective and gap, NaN where unknown.
 
-        ``optsched.plots.gap_over_time`` draws it.
+        ``optsched.report.plots.gap_over_time`` draws it.
         """
         import pandas as pd
 

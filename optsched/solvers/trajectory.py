@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from optsched.clock import Clock
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, SolverResult
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Listener, Moment, Progress, Solution, Status
 

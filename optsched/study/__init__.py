@@ -32,7 +32,7 @@ from pathlib import Path
 
 from optsched.errors import InputError
 from optsched.evaluation.runs import ENDS
-from optsched.parallel import Executor, External, Processes, Serial, cores
+from optsched.parallel.local import Executor, External, Processes, Serial, cores
 from optsched.study.distinct import plan_of_distinct
 from optsched.study.engine import Engine, Keep
 from optsched.study.follow import Look
@@ -80,7 +80,7 @@ def run_study(
         executor: where they run. None: processes of this machine, or this very process with
             ``workers=1``. Any ``concurrent.futures`` executor will do, or a function that starts
             one (then a new one is started where a crash breaks the first), or an executor such as
-            ``optsched.study.cluster.DaskCluster``.
+            ``optsched.parallel.cluster.DaskCluster``.
         keep: whose schedules to keep.
         retry: statuses of runs to be forgotten and computed again, such as "error".
         progress: called at the start and after results.

@@ -12,7 +12,7 @@ from typing import Literal
 from optsched.errors import InputError
 from optsched.evaluation.ratios import Row, best_start
 from optsched.evaluation.runs import MethodRun
-from optsched.parallel import AT_A_TIME, Executor, Finished, drain
+from optsched.parallel.local import AT_A_TIME, Executor, Finished, drain
 from optsched.solvers.solution import Status
 from optsched.study.layout import Layout, Made, Place, PlannedInstance, RunKey, Step
 from optsched.study.pace import Pace, StudyProgress

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from optsched.document import write_text, written_whole
 from optsched.errors import InputError
 from optsched.evaluation.plain import plain
+from optsched.instances.document import write_text, written_whole
 
 TABLES = (".csv", ".parquet")
 """Endings of files that tables can be written to."""

@@ -1,4 +1,4 @@
-"""A study as one HTML file, whether or not it has come to its end: see :mod:`optsched.page`."""
+"""A study as one HTML file, whether or not it has come to its end: see :mod:`optsched.report`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from optsched import __version__
-from optsched.document import load, parse
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.ratios import Row
 from optsched.evaluation.tables import frame, granted_more, interpretations, span, varying
-from optsched.page import Example, Section, page
+from optsched.instances.document import load, parse
 from optsched.problem import Problem
+from optsched.report import Example, Section, page
 from optsched.solvers.solution import Solution, Status
 from optsched.study.layout import PlannedInstance
 from optsched.study.plan import Recipe, found, instance_digest

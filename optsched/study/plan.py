@@ -17,15 +17,15 @@ from typing import Any, TypeVar
 
 from pydantic_core import to_jsonable_python
 
-from optsched.calls import parse_call, pick
-from optsched.document import dumps, load, parse
 from optsched.errors import FieldProblem, InputError
 from optsched.evaluation.code_digest import generator_versions, method_versions
 from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.ratios import ComparisonSpec
 from optsched.evaluation.runs import MethodSpec, check_exact, instance_rng
+from optsched.instances.document import dumps, load, parse
 from optsched.problem import Heuristic, Problem
 from optsched.problem import problem as find_problem
+from optsched.problem.calls import parse_call, pick
 from optsched.solvers.options import Options
 from optsched.study.layout import Layout, PlannedInstance, Step
 

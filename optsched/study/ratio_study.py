@@ -10,7 +10,7 @@ from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.ratios import Row
 from optsched.evaluation.runs import check_names, starts
-from optsched.parallel import Processes, Serial
+from optsched.parallel.local import Processes, Serial
 from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
 from optsched.study.distinct import plan_of_distinct

@@ -56,11 +56,11 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from optsched.calls import pick
-from optsched.document import Document, refusal
 from optsched.errors import FieldProblem, InputError
 from optsched.evaluation.heuristic_run import heuristic_limits
+from optsched.instances.document import Document, refusal
 from optsched.problem import Problem
+from optsched.problem.calls import pick
 from optsched.solvers.options import Options
 from optsched.study.distinct import repeated
 from optsched.study.engine import Keep

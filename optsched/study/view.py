@@ -17,7 +17,7 @@ from optsched.evaluation.tables import (
     summarise,
 )
 from optsched.evaluation.tables import varying as those_that_vary
-from optsched.plots import study_figure
+from optsched.report.plots import study_figure
 
 
 def ratios_html(rows: Sequence[Row], options: Sequence[str] = ()) -> str:

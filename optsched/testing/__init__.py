@@ -6,6 +6,7 @@ and solves that are cut short, and reports what came of each. In pytest, paramet
 ``check_ending``.
 """
 
+from optsched.evaluation.check_online import check_online
 from optsched.testing.capabilities import CAPABILITIES, Capabilities, Feature
 from optsched.testing.case import ConformanceCase, complaint
 from optsched.testing.catalogue import conformance_cases
@@ -17,7 +18,6 @@ from optsched.testing.conformance import (
 )
 from optsched.testing.endings import ENDINGS, LimitCase, check_ending, check_endings
 from optsched.testing.enumeration import Optimum, enumerate_optimum
-from optsched.testing.online import check_online
 from optsched.testing.projection import Projection, project
 from optsched.testing.random_models import RANDOM_KINDS, random_model, random_recipe
 from optsched.testing.recipe import Recipe, build

@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from optsched.errors import InputError
-from optsched.text_files import text_file
+from optsched.instances.text_files import text_file
 from optsched.traces.jobs import Machines, TraceJobs
 from optsched.traces.table import read_table
 

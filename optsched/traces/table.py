@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from optsched.errors import FieldProblem, InputError
-from optsched.text_files import table_rows
+from optsched.instances.text_files import table_rows
 
 _LISTED = 5  # bad values named in one error
 _LARGEST = 2**53

@@ -17,14 +17,14 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from optsched.document import Document, PlainDocument, dumps, parse
 from optsched.errors import InputError, ModelError, words
 from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.proofs import check_proof, prove
 from optsched.evaluation.ratios import ratio
+from optsched.instances.document import Document, PlainDocument, dumps, parse
 from optsched.problem import COST_TOLERANCE, Heuristic, problem
+from optsched.problem.violation import describe
 from optsched.proof import NotProvenError, ProofError
-from optsched.violation import describe
 from optsched.worst.judging import Judge, scored, strange
 from optsched.worst.space import Space
 from optsched.worst.why import spelled

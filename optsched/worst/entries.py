@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-from optsched.fields import Declares, Field, fields_of
+from optsched.instances.fields import Declares, Field, fields_of
 
 
 class EntryPlace(NamedTuple):

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from optsched.document import parse, validated
 from optsched.errors import InputError, words
 from optsched.evaluation.heuristic_run import HeuristicRun, heuristic_rng, run_heuristic
 from optsched.evaluation.ratios import ratio
-from optsched.methods import Answer
+from optsched.instances.document import parse, validated
 from optsched.problem import Heuristic, Problem, granted_check_options
+from optsched.problem.methods import Answer
+from optsched.problem.violation import describe
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
-from optsched.violation import describe
 from optsched.worst.space import Space
 
 SEEDS = 5

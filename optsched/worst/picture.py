@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.document import parse
 from optsched.errors import InputError
+from optsched.instances.document import parse
 from optsched.online import endings
 from optsched.online.state import arrivals_of
-from optsched.plots import aligned
 from optsched.problem import problem
+from optsched.report.plots import aligned
 from optsched.worst.case import Case
 from optsched.worst.pricing import PriceCase
 

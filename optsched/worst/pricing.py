@@ -19,20 +19,20 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from optsched.document import dumps, parse
 from optsched.errors import InputError, ModelError, words
 from optsched.evaluation.proofs import CONES
+from optsched.instances.document import dumps, parse
 from optsched.model import Model
 from optsched.model.expression import Floats
 from optsched.online.price import Interval, Tree, endings, optimum
 from optsched.online.reoptimise import plans
 from optsched.online.state import arrivals_of
 from optsched.problem import COST_TOLERANCE, Problem, problem
+from optsched.problem.violation import describe
 from optsched.proof import NotProvenError, ProofError, find, verify
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
-from optsched.violation import describe
 from optsched.worst.case import (
     PROOF_SECONDS,
     CaseDocument,

@@ -25,7 +25,7 @@ from optsched.errors import InputError
 from optsched.evaluation.code_digest import code_versions, generator_versions, method_versions
 from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.runs import MethodSpec, check_exact
-from optsched.parallel import Processes, Serial
+from optsched.parallel.local import Processes, Serial
 from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
 from optsched.study.engine import Engine

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.document import dumps, parse
 from optsched.evaluation.runs import instance_rng
+from optsched.instances.document import dumps, parse
 from optsched.problem import Problem
 from optsched.worst.entries import Entries
 from optsched.worst.pool import Pool, number

@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from optsched.calendar import NEAR
-from optsched.methods import ExactMethod, Formulation
 from optsched.problem import problem
+from optsched.problem.calendar import NEAR
+from optsched.problem.methods import ExactMethod, Formulation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Progress
 

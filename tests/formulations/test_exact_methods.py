@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from optsched.cli import app
-from optsched.document import save
 from optsched.errors import InputError
-from optsched.methods import HONOURED_BY_MODELS, ExactMethod, Formulation
+from optsched.instances.document import save
 from optsched.problem import problem
+from optsched.problem.methods import HONOURED_BY_MODELS, ExactMethod, Formulation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 

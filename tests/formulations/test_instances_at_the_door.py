@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 from formulations import aerialedge, batch, drp, okita, preemptive
 from formulations.batch.instance import Instance as BatchInstance
 from optsched.cli import app
-from optsched.document import dumps, load, parse
 from optsched.errors import InputError
-from optsched.fields import Field, field_table, fields_of
+from optsched.instances.document import dumps, load, parse
+from optsched.instances.fields import Field, field_table, fields_of
 from optsched.problem import problem
 
 PAPERS = {

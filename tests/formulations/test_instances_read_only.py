@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from optsched.declared import Declared
-from optsched.document import PlainDocument, dumps, parse
+from optsched.instances.declared import Declared
+from optsched.instances.document import PlainDocument, dumps, parse
 from optsched.problem import problems
 
 VALUES = (NoneType, bool, int, float, str, Fraction, np.generic)

@@ -3,10 +3,10 @@
 import pytest
 from typer.testing import CliRunner
 
-from optsched.calls import call_options
 from optsched.cli import app
 from optsched.errors import InputError
 from optsched.problem import problems
+from optsched.problem.calls import call_options
 
 NUMBERS = [
     (name, heuristic, option)

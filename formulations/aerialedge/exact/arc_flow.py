@@ -20,8 +20,8 @@ from formulations.aerialedge.vector_packing import (
     to_schedule,
 )
 from optsched.errors import ModelError
-from optsched.methods import Formulation
 from optsched.model import Model
+from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 MOST_ARCS = 400_000

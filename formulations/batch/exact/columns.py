@@ -15,7 +15,6 @@ import numpy as np
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
 from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.prospects import Prospects, prospects
-from optsched.arrays import compress, ranges
 from optsched.decomposition import (
     Column,
     ColumnBlock,
@@ -25,9 +24,10 @@ from optsched.decomposition import (
     GenerationOptions,
     Priced,
 )
-from optsched.methods import LIMITS, Answer, ExactMethod, Formulation
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
 from optsched.problem import Bound
+from optsched.problem.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.solvers.options import Options
 from optsched.solvers.trajectory import Course
 

@@ -12,8 +12,8 @@ from formulations.batch.exact.placement_cuts import placement_cuts
 from formulations.batch.exact.server_cuts import Row, Runs, at_most
 from formulations.batch.exact.width_cuts import width_cuts
 from formulations.batch.instance import Booleans
-from optsched.clock import Clock
 from optsched.session import Session
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution
 

@@ -25,7 +25,7 @@ from formulations.batch.instance import Instance, Integers
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
 from optsched.jit import limited
-from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
+from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Progress, Solution, Status

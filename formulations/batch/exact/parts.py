@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from threading import Lock
 from typing import TypeVar
 
-from optsched.clock import Clock
 from optsched.jit import limit_left, limited
+from optsched.solvers.clock import Clock
 
 Part = TypeVar("Part")
 

@@ -21,11 +21,11 @@ import numpy as np
 
 from formulations.batch.exact.server_cuts import Row, Runs
 from formulations.batch.instance import Booleans, Floats, Integers
-from optsched.arrays import compress, ranges
-from optsched.clock import Clock
+from optsched.instances.arrays import compress, ranges
 from optsched.jit import njit_cached
 from optsched.model import Model
 from optsched.solve import solve
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 
 VIOLATED = 1e-3

@@ -42,10 +42,10 @@ from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.problem_2_intervals import decode, encode, problem_2_model, with_cloud
 from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
-from optsched.clock import Clock
 from optsched.decomposition import GenerationOptions
 from optsched.model import Model
 from optsched.solve import solve
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Progress, Solution, Status
 from optsched.solvers.trajectory import Course

@@ -19,7 +19,7 @@ import numpy as np
 
 from formulations.batch.instance import Booleans, Floats, Integers
 from formulations.batch.prospects import Prospects
-from optsched.arrays import ranges
+from optsched.instances.arrays import ranges
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.options import Options

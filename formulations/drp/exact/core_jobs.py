@@ -27,7 +27,7 @@ from formulations.drp.problem_p3_p5 import (
     whole_jobs,
 )
 from formulations.drp.schedule import Schedule
-from optsched.methods import Answer, answering
+from optsched.problem.methods import Answer, answering
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend

@@ -22,8 +22,8 @@ from formulations.drp.exact.storage_relaxation import StorageRelaxation
 from formulations.drp.exact.tight_servers import PACKINGS, DearFirst
 from formulations.drp.instance import Integers
 from formulations.drp.problem_p3_p5 import ANGLES, whole_jobs
-from optsched.clock import Clock
 from optsched.decomposition import ColumnSolution, GenerationOptions
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 
 INSERTION_SHARE = 0.05

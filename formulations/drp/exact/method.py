@@ -34,10 +34,10 @@ from formulations.drp.problem_p3_p5 import (
     whole_jobs,
 )
 from formulations.drp.schedule import Schedule
-from optsched.clock import Clock
-from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.model import Model
+from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.solve import solve
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status

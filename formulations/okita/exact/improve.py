@@ -28,8 +28,8 @@ from formulations.okita.exact.repair import FLAT, Around, rounds, settle
 from formulations.okita.horizon import least_slots, slots_needed
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.schedule import Schedule
-from optsched.clock import Clock
 from optsched.jit import limit_left, limited
+from optsched.solvers.clock import Clock
 
 GUIDED = 0.5
 """Part of the jobs that take a schedule which a relaxation chooses in part, if one fits."""

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from formulations.okita.instance import Floats, Instance, Integers
-from optsched.arrays import ranges
+from optsched.instances.arrays import ranges
 
 
 @dataclass(frozen=True, eq=False)

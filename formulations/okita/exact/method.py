@@ -41,7 +41,6 @@ from formulations.okita.horizon import HorizonMode, Windows, site_bounds, window
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.schedule import Schedule
 from formulations.okita.volume import volume_bound
-from optsched.clock import Clock
 from optsched.decomposition import (
     Column,
     ColumnBlock,
@@ -53,8 +52,9 @@ from optsched.decomposition import (
 )
 from optsched.errors import InputError
 from optsched.jit import limited
-from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.problem import Bound
+from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 

@@ -32,10 +32,10 @@ from formulations.preemptive.problem_2 import (
 )
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.sequential import in_turn
-from optsched.clock import Clock
 from optsched.jit import limit_left, limited
-from optsched.methods import GAPS, LIMITS, Answer, ExactMethod, answering
+from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.solve import solve
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Progress, Solution, Status

@@ -17,9 +17,9 @@ from formulations.preemptive.exact.edge_choice import EdgeChoice, Times
 from formulations.preemptive.exact.lagrangian import STEPS, PriceProof, price
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Instance
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
-from optsched.clock import Clock
-from optsched.methods import LIMITS, Answer, ExactMethod
-from optsched.parallel import Processes
+from optsched.parallel.local import Processes
+from optsched.problem.methods import LIMITS, Answer, ExactMethod
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

@@ -16,7 +16,7 @@ from formulations.preemptive.exact.components import Market
 from formulations.preemptive.exact.shortest_first import shortest_first
 from formulations.preemptive.grid import fast_completion
 from formulations.preemptive.instance import ROUNDING, Floats, Instance, Integers
-from optsched.clock import Clock
+from optsched.solvers.clock import Clock
 
 ROUNDS = 10
 """Runs of shortest remaining work first, at most."""

@@ -22,7 +22,7 @@ from formulations.preemptive.exact.components import Market, markets
 from formulations.preemptive.instance import Floats, Instance, Integers, whole_slots
 from optsched.errors import InputError
 from optsched.jit import stopwatch
-from optsched.parallel import Executor, Serial, drain
+from optsched.parallel.local import Executor, Serial, drain
 from optsched.problem import Bound
 
 STEPS = 300

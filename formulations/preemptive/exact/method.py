@@ -12,7 +12,7 @@ from formulations.preemptive.problem_2 import (
     problem_2_compact,
 )
 from formulations.preemptive.schedule import Schedule
-from optsched.methods import HONOURED_BY_MODELS, Answer, ExactMethod, Formulation
+from optsched.problem.methods import HONOURED_BY_MODELS, Answer, ExactMethod, Formulation
 from optsched.solvers.options import Options
 
 SMALLEST = 1_500

@@ -14,7 +14,7 @@ import numpy as np
 from formulations.preemptive.instance import CLOUD, ROUNDING, Floats, Instance, Integers
 from formulations.preemptive.rows import Occupancy, listed
 from optsched.errors import InputError
-from optsched.violation import Violation
+from optsched.problem.violation import Violation
 
 StorageRelease = Literal["job", "chunk"]
 """Until when a chunk takes storage: until its job completes, formula (7c), or until it is done

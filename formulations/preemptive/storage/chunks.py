@@ -23,7 +23,7 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage.check import StorageRelease, refuse_unknown_release
-from optsched.arrays import compress, ranges
+from optsched.instances.arrays import compress, ranges
 from optsched.model import Model, Variable
 
 

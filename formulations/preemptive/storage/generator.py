@@ -10,7 +10,7 @@ from pydantic import Field
 
 from formulations.preemptive.generator import GeneratorOptions, Positive, generate
 from formulations.preemptive.instance import Instance
-from optsched.document import validated
+from optsched.instances.document import validated
 
 CHUNK_STORAGE = (0.5, 2.0)
 """u_j, GB: uniform; the paper gives no sizes."""

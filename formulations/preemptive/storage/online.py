@@ -17,8 +17,8 @@ from formulations.preemptive.online import before
 from formulations.preemptive.problem_2 import last_windows
 from formulations.preemptive.problem_7 import completed, problem_7_compact, shelves_of
 from formulations.preemptive.schedule import Schedule
-from optsched.methods import Answer, Formulation
 from optsched.model import Model
+from optsched.problem.methods import Answer, Formulation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution
 

@@ -25,7 +25,7 @@ from formulations.preemptive.theorems.prices import Levels, cheapest, levels, pr
 from formulations.preemptive.theorems.priority import Priority, obeys
 from formulations.preemptive.theorems.record import TOLERANCE, Record, record
 from formulations.preemptive.theorems.theorems import theorem_3, theorem_4
-from optsched.certificate import Certificate, feasibility
+from optsched.problem.certificate import Certificate, feasibility
 
 __all__ = ["certify", "certify_with_storage"]
 

@@ -11,8 +11,8 @@ from formulations.preemptive.instance import CLOUD, Floats
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.theorems.record import TOLERANCE, Record
 from formulations.preemptive.theorems.rows import RowSummary, cloud_rows, rows
-from optsched.certificate import Certificate, StatementVerdict, at_most
-from optsched.violation import Violation
+from optsched.problem.certificate import Certificate, StatementVerdict, at_most
+from optsched.problem.violation import Violation
 
 PAPER = "Wang et al."
 

@@ -14,7 +14,7 @@ import numpy as np
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Integers
 from formulations.preemptive.theorems.priority import Priority
 from formulations.preemptive.theorems.record import MOST_ENTRIES, TOLERANCE, Record, fits
-from optsched.arrays import rank_within
+from optsched.instances.arrays import rank_within
 
 
 @dataclass(frozen=True, eq=False)

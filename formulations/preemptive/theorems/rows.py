@@ -15,7 +15,7 @@ import numpy as np
 
 from formulations.preemptive.instance import CLOUD, Floats, Integers
 from formulations.preemptive.theorems.record import TOLERANCE, Record
-from optsched.arrays import ranges
+from optsched.instances.arrays import ranges
 
 Since = Literal["release", "upload"]
 Concerned = Literal["all", "chosen"]

@@ -29,8 +29,8 @@ from formulations.preemptive.theorems.rows import (
     pieces_of_beta,
     rows,
 )
-from optsched.certificate import Certificate, StatementVerdict, at_most
 from optsched.model import Model
+from optsched.problem.certificate import Certificate, StatementVerdict, at_most
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

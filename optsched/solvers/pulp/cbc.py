@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 
 from optsched.errors import InputError
-from optsched.formats.mps import mps_text
-from optsched.formats.names import Names
+from optsched.files.mps import mps_text
+from optsched.files.names import Names
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult

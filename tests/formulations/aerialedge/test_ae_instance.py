@@ -14,8 +14,8 @@ from formulations.aerialedge.generator import hard
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.plots import gantt_chart, occupancy_figure
 from formulations.aerialedge.schedule import Schedule
-from optsched.document import dumps, parse
 from optsched.errors import InputError
+from optsched.instances.document import dumps, parse
 
 
 def numbers(instance: Instance) -> dict[str, object]:

@@ -15,7 +15,7 @@ from formulations.batch.exact.server_cuts import Runs, saturate
 from formulations.batch.exact.width_cuts import VIOLATED, cover_prices, lift, width_cuts
 from formulations.batch.instance import Instance
 from formulations.batch.prospects import prospects
-from optsched.clock import Clock
+from optsched.solvers.clock import Clock
 
 NUMBERS = st.integers(1, 5)
 

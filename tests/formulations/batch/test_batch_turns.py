@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from formulations.batch.exact.parts import in_turns
-from optsched.clock import Clock
+from optsched.solvers.clock import Clock
 
 
 class Steps(Clock):

@@ -12,8 +12,8 @@ from formulations.drp.decode import schedule_of
 from formulations.drp.generator import generate
 from formulations.drp.instance import Instance
 from formulations.drp.schedule import Schedule
-from optsched.document import dumps, parse
 from optsched.errors import InputError
+from optsched.instances.document import dumps, parse
 
 
 def test_loads_of_the_worked_example():

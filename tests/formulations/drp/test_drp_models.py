@@ -17,8 +17,8 @@ from formulations.drp.problem_p3_p5 import (
     problem_22_projected,
 )
 from optsched.errors import InputError
-from optsched.methods import Formulation
 from optsched.problem import Problem
+from optsched.problem.methods import Formulation
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

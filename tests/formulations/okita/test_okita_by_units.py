@@ -22,7 +22,7 @@ from formulations.okita.exact.job_prices import free_terms
 from formulations.okita.exact.job_terms import cheapest_paths, path_cost, path_of, path_schedule
 from formulations.okita.exact.job_units import ByUnits
 from formulations.okita.horizon import last_slot, slots_needed
-from optsched.clock import Clock
+from optsched.solvers.clock import Clock
 from optsched.solvers.options import Options
 
 SEEDS = st.integers(0, 10_000)

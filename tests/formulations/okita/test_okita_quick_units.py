@@ -28,7 +28,7 @@ from formulations.okita.exact.quick_units import (
     quick_bound,
 )
 from formulations.okita.horizon import least_slots, slots_needed
-from optsched.clock import Clock
+from optsched.solvers.clock import Clock
 
 SEEDS = st.integers(0, 10_000)
 

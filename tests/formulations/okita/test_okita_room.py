@@ -11,8 +11,8 @@ from okita_cases import tiny, worked_example
 from formulations.okita import PROBLEM, Instance, Schedule
 from formulations.okita.check import check, completion_slots, cost, data_costs, exchange_costs
 from formulations.okita.latency import CEILING, KINDS, Latencies
-from optsched.document import dumps, parse
 from optsched.errors import InputError
+from optsched.instances.document import dumps, parse
 
 OPTIMAL = {
     "workers": [(0, 1, 0, 2), (0, 1, 1, 1), (1, 1, 1, 1), (1, 2, 0, 1), (1, 3, 0, 1)],

@@ -17,7 +17,7 @@ from formulations.okita.exact.free_capacity import FreeCapacity
 from formulations.okita.exact.improve import LOOK, Neighbourhoods
 from formulations.okita.exact.job_terms import path_of, path_schedule
 from formulations.okita.exact.repair import FLAT, _but_the_last, _plan, settle
-from optsched.clock import Clock
+from optsched.solvers.clock import Clock
 
 SEEDS = st.integers(0, 10_000)
 

@@ -10,7 +10,7 @@ from preemptive_cases import worked_example
 
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.schedule import Schedule
-from optsched.violation import Violation
+from optsched.problem.violation import Violation
 
 A, B, C = 0, 1, 2
 """Jobs of the worked example."""

@@ -29,10 +29,10 @@ from heuristics.preemptive.a_online import a_online, a_online_e
 from heuristics.preemptive.all_cloud import all_cloud
 from heuristics.preemptive.online_run import OnlineRun
 from heuristics.preemptive.storage import a_online_storage
-from optsched.certificate import Certificate, all_expected_hold
 from optsched.cli import app
-from optsched.document import save
 from optsched.errors import InputError
+from optsched.instances.document import save
+from optsched.problem.certificate import Certificate, all_expected_hold
 from optsched.solve import solve
 
 EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0)

@@ -14,8 +14,8 @@ from formulations.preemptive.theorems.lemmas import lemma_1, lemma_3, stretch
 from formulations.preemptive.theorems.record import TOLERANCE, record
 from formulations.preemptive.theorems.theorems import DualPoint, factor, has_limits
 from optsched.model import Model
+from optsched.problem.violation import Violation
 from optsched.solvers.solution import Solution, Status
-from optsched.violation import Violation
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from formulations.preemptive.check import check
 from formulations.preemptive.generator import tiny
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.schedule import Schedule
-from optsched.violation import Violation
+from optsched.problem.violation import Violation
 
 
 def naive(instance: Instance, s: Schedule, *, ps_delay: bool, chunks: bool) -> dict:

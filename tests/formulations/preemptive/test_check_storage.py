@@ -12,7 +12,7 @@ from formulations.preemptive.check import check
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.schedule import Schedule
 from optsched.errors import InputError
-from optsched.violation import Violation
+from optsched.problem.violation import Violation
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from formulations.preemptive.check import check, completion_times
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.sweep import Spans, Steps, count_open
-from optsched.violation import Violation
+from optsched.problem.violation import Violation
 
 
 @pytest.fixture(scope="module")

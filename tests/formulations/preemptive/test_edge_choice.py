@@ -11,7 +11,7 @@ from formulations.preemptive.exact.dual_guided import guided_schedule
 from formulations.preemptive.exact.edge_choice import EdgeChoice, Times
 from formulations.preemptive.exact.lagrangian import price
 from formulations.preemptive.generator import generate
-from optsched.clock import Clock
+from optsched.solvers.clock import Clock
 
 
 @given(instance=instances(fractional=True), seed=st.integers(0, 9))

@@ -12,8 +12,8 @@ from preemptive_cases import examples, instances
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.grid import Grid, build_grid, fast_completion, window_slots
 from formulations.preemptive.instance import Instance
-from optsched import arrays
 from optsched.errors import UnsupportedError
+from optsched.instances import arrays
 
 
 def capacity_in_reach(grid: Grid) -> np.ndarray:

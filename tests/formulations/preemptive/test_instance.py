@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from formulations.preemptive.generator import generate, tiny
 from formulations.preemptive.instance import CLOUD, Instance, whole_slots
-from optsched.document import dumps, load, parse, save, schema
 from optsched.errors import InputError
+from optsched.instances.document import dumps, load, parse, save, schema
 
 
 def assert_same(one: Instance, other: Instance) -> None:

@@ -16,8 +16,8 @@ from formulations.preemptive.exact.lagrangian import lb_prices
 from formulations.preemptive.instance import ROUNDING, Instance
 from optsched import measure, problem
 from optsched.cli import app
-from optsched.document import save
 from optsched.evaluation.tables import frame, interpretations
+from optsched.instances.document import save
 from optsched.solvers.options import Options
 from optsched.study.ratio_study import RatioStudy
 

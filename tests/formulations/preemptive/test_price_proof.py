@@ -11,7 +11,7 @@ from formulations.preemptive.exact import lagrangian as prices
 from formulations.preemptive.exact.components import MOST_CELLS, markets
 from formulations.preemptive.exact.lagrangian import PricedMarket, PriceProof, improve, price, proof
 from formulations.preemptive.instance import Instance
-from optsched.parallel import Serial
+from optsched.parallel.local import Serial
 
 
 def queue(jobs: int = 2, **changes: object) -> Instance:

@@ -25,8 +25,8 @@ from formulations.preemptive.instance import Instance
 from formulations.preemptive.workload import philly_workload
 from heuristics.preemptive.a_online import a_online
 from optsched.errors import InputError
-from optsched.parallel import Processes
-from optsched.study.cluster import DaskCluster
+from optsched.parallel.cluster import DaskCluster
+from optsched.parallel.local import Processes
 
 
 def proven(instance: Instance, prices: list[np.ndarray], cut: list[Market]) -> float:

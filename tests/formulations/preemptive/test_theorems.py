@@ -25,7 +25,7 @@ from formulations.preemptive.problem_11 import at_offline_speed
 from formulations.preemptive.schedule import Schedule
 from heuristics.preemptive.a_online import a_online
 from heuristics.preemptive.online_run import OnlineRun
-from optsched.arrays import ranges
+from optsched.instances.arrays import ranges
 from optsched.solve import solve
 from optsched.solvers.solution import Status
 

@@ -9,7 +9,7 @@ import pytest
 
 from formulations.aerialedge import PROBLEM
 from heuristics.aerialedge import HEURISTICS
-from optsched.certificate import all_expected_hold
+from optsched.problem.certificate import all_expected_hold
 
 
 @pytest.fixture(scope="module")

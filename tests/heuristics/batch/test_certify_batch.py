@@ -7,7 +7,7 @@ import pytest
 
 from formulations.batch import COMPLETION, PROBLEM
 from heuristics.batch import HEURISTICS
-from optsched.certificate import all_expected_hold
+from optsched.problem.certificate import all_expected_hold
 
 
 def certified(name, seed=0, problem=PROBLEM, **drawn):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from formulations.drp import DSRP, PROBLEM
 from formulations.drp.generator import tiny
 from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
-from optsched.certificate import all_expected_hold
+from optsched.problem.certificate import all_expected_hold
 
 
 def certified(problem, heuristics, name, instance):

@@ -9,7 +9,7 @@ from formulations.okita import PROBLEM
 from formulations.okita.generator import generate
 from formulations.okita.schedule import Schedule
 from heuristics.okita import HEURISTICS
-from optsched.certificate import all_expected_hold
+from optsched.problem.certificate import all_expected_hold
 
 
 def certified(instance, name="okita"):

@@ -7,8 +7,8 @@ from formulations.okita import PROBLEM, Instance
 from formulations.okita.check import check, cost
 from heuristics.okita import HEURISTICS
 from heuristics.okita.okita import okita
-from optsched.document import parse
 from optsched.evaluation.runs import instance_rng
+from optsched.instances.document import parse
 
 RNG = np.random.default_rng(0)
 

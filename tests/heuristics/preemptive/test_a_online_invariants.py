@@ -14,7 +14,7 @@ from formulations.preemptive.instance import CLOUD, Instance
 from heuristics.preemptive.a_online import TOLD, OnlineScheduler, System, a_online, a_online_e
 from heuristics.preemptive.online_run import OnlineRun
 from heuristics.preemptive.rules import Rules
-from optsched.progress import heard_by
+from optsched.problem.progress import heard_by
 
 PRIORITIES = ("static", "residual")
 VARIANTS = st.fixed_dictionaries(

@@ -5,8 +5,8 @@ import time
 import pandas as pd
 import pytest
 
-from optsched.document import load
 from optsched.errors import InputError
+from optsched.instances.document import load
 from optsched.problem import problem
 
 JOBS = """name,submitted_s,chunks,slow_min,fast_min,edge,upload_delay_cloud

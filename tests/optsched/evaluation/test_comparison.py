@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from optsched.evaluation.comparison import compare, profile, profile_table
-from optsched.plots import performance_profile
+from optsched.report.plots import performance_profile
 
 
 def table(ends, **columns):

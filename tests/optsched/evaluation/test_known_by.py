@@ -6,7 +6,7 @@ import pytest
 
 from optsched.evaluation.ratios import ComparisonSpec, ratio_rows
 from optsched.evaluation.runs import DONE, PROVEN, UNPROVEN, MethodRun
-from optsched.parallel import Serial
+from optsched.parallel.local import Serial
 from optsched.problem import problem
 from optsched.study import ratio_study
 from optsched.study.engine import Engine

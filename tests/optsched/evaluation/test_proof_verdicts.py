@@ -10,9 +10,9 @@ import pytest
 from optsched.errors import InputError
 from optsched.evaluation import proofs
 from optsched.evaluation.proofs import ProofVerdict, nodes
+from optsched.problem.violation import Violation
 from optsched.proof import NotProvenError
 from optsched.solvers.solution import Solution, Status
-from optsched.violation import Violation
 
 
 def verdict(cost, bound, *violations, of_the_problem=True):

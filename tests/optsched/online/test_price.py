@@ -11,9 +11,9 @@ from online_cases import instance_of
 from scipy.optimize import linprog
 
 from formulations.preemptive import Instance
-from optsched.document import save
 from optsched.errors import InputError
 from optsched.evaluation.runs import instance_rng
+from optsched.instances.document import save
 from optsched.online import endings, penalised, price
 from optsched.problem import problem
 

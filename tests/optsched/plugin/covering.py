@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from optsched.document import PlainDocument
-from optsched.methods import Answer, ExactMethod, Formulation
+from optsched.instances.document import PlainDocument
 from optsched.model import Model
 from optsched.problem import Bound, Heuristic, Problem
+from optsched.problem.methods import Answer, ExactMethod, Formulation
+from optsched.problem.violation import Violation
 from optsched.solvers.solution import Solution, Status
-from optsched.violation import Violation
 
 
 class Cover(PlainDocument):

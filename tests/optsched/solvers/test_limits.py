@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from optsched import InputError, Model, solve
-from optsched.methods import Answer, ExactMethod, Formulation
 from optsched.problem import problem
+from optsched.problem.methods import Answer, ExactMethod, Formulation
 from optsched.solvers import watchdog
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options

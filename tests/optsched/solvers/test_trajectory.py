@@ -9,7 +9,7 @@ from solver_models import knapsack, market_split
 
 from optsched import InputError, Model, Session, UnsupportedError, solve
 from optsched.decomposition import solve_with_cuts
-from optsched.plots import gap_over_time
+from optsched.report.plots import gap_over_time
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.registry import available
 from optsched.solvers.solution import Progress, Status

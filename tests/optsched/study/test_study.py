@@ -19,7 +19,7 @@ from optsched.evaluation import runs
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import instance_rng
-from optsched.parallel import ExecutorLostError, Processes
+from optsched.parallel.local import ExecutorLostError, Processes
 from optsched.problem import Bound, Heuristic, problem
 from optsched.solvers.options import Options
 from optsched.study import Exact, Store, StudyGrid, engine, run_study

@@ -12,9 +12,9 @@ from untimed import untimed
 from optsched.cli import app
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import heuristic_limits
-from optsched.parallel import ExecutorLostError
+from optsched.parallel.cluster import DaskCluster
+from optsched.parallel.local import ExecutorLostError
 from optsched.study import StudyGrid, read, run_study
-from optsched.study.cluster import DaskCluster
 
 distributed = pytest.importorskip("distributed", reason="the extra optsched[dask] is not installed")
 
@@ -135,14 +135,14 @@ def test_a_cluster_without_workers_is_refused_at_the_door():
 
 
 def test_workers_without_optsched_are_refused_at_the_door(cluster, monkeypatch):
-    monkeypatch.setattr("optsched.study.cluster._HAS_US", "False")
+    monkeypatch.setattr("optsched.parallel.cluster._HAS_US", "False")
     with pytest.raises(InputError, match="workers with optsched installed"):
         DaskCluster(cluster)
 
 
 def test_a_cluster_that_loses_its_workers_stops_the_study(cluster, monkeypatch):
     executor = DaskCluster(cluster)
-    monkeypatch.setattr("optsched.study.cluster.PATIENCE", 0.0)
+    monkeypatch.setattr("optsched.parallel.cluster.PATIENCE", 0.0)
     executor.check()
     monkeypatch.setattr(executor._client, "nthreads", dict)
     with pytest.raises(ExecutorLostError, match="no workers left"):

@@ -13,8 +13,8 @@ import pytest
 
 from optsched.cli.names import complete_formulation, complete_heuristic, complete_problem
 from optsched.evaluation.ratios import FIELDS
+from optsched.parallel.cluster import DaskCluster
 from optsched.study import Store
-from optsched.study.cluster import DaskCluster
 
 STUDY = """
 [[grid]]

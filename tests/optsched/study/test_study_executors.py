@@ -21,8 +21,8 @@ from functools import partial
 
 import pytest
 
-from optsched import parallel
-from optsched.parallel import ExecutorLostError, External, Processes, Serial, drain
+from optsched.parallel.local import ExecutorLostError, External, Processes, Serial, drain
+from optsched.parallel.local import local as parallel
 
 
 def square(number):
@@ -60,7 +60,7 @@ def test_every_task_has_one_outcome(executor):
 IN_PROCESSES = """
 from collections import deque
 from os import environ
-from optsched.parallel import Processes, drain
+from optsched.parallel.local import Processes, drain
 for batch in drain(environ.get, deque(["PYTHONSAFEPATH"]), Processes(1)):
     print([one.value for one in batch], environ.get("PYTHONSAFEPATH"))
 """

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from formulations.preemptive import Instance
-from optsched.document import dumps, load, parse, save
 from optsched.errors import InputError
+from optsched.instances.document import dumps, load, parse, save
 from optsched.online import endings, price
 from optsched.problem import problem
 from optsched.worst import PriceCase, check_price_case, make_price_case, pricing, why, worst

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from optsched.document import parse
 from optsched.errors import InputError
+from optsched.instances.document import parse
 from optsched.problem import problem
 from optsched.worst.pool import Pool
 from optsched.worst.space import LIKE, Space, at, leaves

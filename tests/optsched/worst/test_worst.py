@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from optsched.cli.console import cell
-from optsched.document import load, parse, save
 from optsched.errors import InputError
 from optsched.evaluation.runs import instance_rng
+from optsched.instances.document import load, parse, save
 from optsched.problem import problem
 from optsched.study.store import Store
 from optsched.worst import Case, check_case, make_case, shrink, why, worst

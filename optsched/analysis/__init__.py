@@ -1,0 +1,1 @@
+"""Questions about a model beside its optimum: infeasibility, lowering, duals, other solutions."""

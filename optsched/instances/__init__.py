@@ -1,0 +1,1 @@
+"""Instances: fields and their declaration, documents, tables, and arrays nobody can write to."""

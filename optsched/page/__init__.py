@@ -1,5 +1,0 @@
-"""A study as one self-contained HTML file: it opens anywhere, without a network."""
-
-from optsched.page.document import Example, Section, page
-
-__all__ = ["Example", "Section", "page"]

@@ -1,0 +1,1 @@
+"""Executors: processes of this machine, and a cluster's."""

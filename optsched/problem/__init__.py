@@ -1,0 +1,46 @@
+"""What a problem is, how it is solved, and how problems are found."""
+
+import sys
+from types import ModuleType
+
+from optsched.problem.definition import (
+    COST_TOLERANCE,
+    UNPROVEN,
+    Bound,
+    Heuristic,
+    Problem,
+    Sense,
+    granted_check_options,
+    later,
+    problem,
+    problems,
+)
+from optsched.problem.methods import Answer, ExactMethod, Formulation
+from optsched.problem.violation import Violation
+
+__all__ = [
+    "COST_TOLERANCE",
+    "UNPROVEN",
+    "Answer",
+    "Bound",
+    "ExactMethod",
+    "Formulation",
+    "Heuristic",
+    "Problem",
+    "Sense",
+    "Violation",
+    "granted_check_options",
+    "later",
+    "problem",
+    "problems",
+]
+
+
+class _Callable(ModuleType):
+    """This package, which is called as its function: both are what ``optsched.problem`` names."""
+
+    def __call__(self, name: str) -> Problem:
+        return problem(name)
+
+
+sys.modules[__name__].__class__ = _Callable

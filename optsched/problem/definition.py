@@ -1,0 +1,426 @@
+"""What a problem is, and how problems are found.
+
+A problem bundles what one paper states: an instance type, a schedule type, a checker, a cost,
+exact formulations, lower bounds and heuristics. Packages announce problems through the
+entry-point group ``optsched.problems`` and further heuristics, for any problem, through
+``optsched.heuristics`` (a mapping from name to :class:`Heuristic`, under the problem's name).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
+
+from optsched.errors import FieldProblem, InputError
+from optsched.instances.declared import Declared
+from optsched.instances.document import Documented, refusal
+from optsched.problem.arrivals import Arrivals
+from optsched.problem.calendar import Calendar
+from optsched.problem.calls import accept, call_options, check_values, parse_call, pick, read_list
+from optsched.problem.certificate import Certificate
+from optsched.problem.methods import Answer, ExactMethod, Formulation
+from optsched.problem.violation import Violation, no_options
+from optsched.solvers.solution import Solution, Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Sense = Literal["minimise", "maximise"]
+
+COST_TOLERANCE = 1e-6
+"""Relative difference allowed between a solver's objective and the recomputed cost."""
+
+UNPROVEN = (Status.FEASIBLE, Status.NO_SOLUTION, Status.INTERRUPTED)
+"""How a solve ends before anything is proven of the optimum."""
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """An algorithm that makes a schedule."""
+
+    name: str
+    run: Callable[..., Any]
+    """(instance, rng, **options) -> schedule; options are keywords with defaults."""
+    source: str
+    """Paper, algorithm number."""
+    summary: str
+    online: bool | Callable[..., bool] = True
+    """Whether it sees a job only when it arrives; (**options) -> that, where options decide."""
+    proposed: bool = False
+    """Whether its paper proposes it, and does not merely compare with it."""
+    rules: Callable[..., Any] | None = None
+    """(**options) -> anything; raises InputError where options contradict each other."""
+
+    def is_online(self, options: Mapping[str, Any]) -> bool:
+        """Whether it is announced as online with these options."""
+        return self.online(**options) if callable(self.online) else self.online
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on the optimum that needs no schedule, or a yardstick that bounds nothing."""
+
+    name: str
+    compute: Callable[[Any], float]
+    """(instance) -> bound: from below when minimising, from above when maximising."""
+    source: str
+    summary: str
+    numerator: Callable[[Any, Any], float] | None = None
+    """(instance, schedule) -> what the source divides by this bound, where that is not the cost."""
+    quick: bool = False
+    """Whether it takes a small part of a solve's time, so that a search may ask it every time."""
+    as_given: bool = False
+    """Whether it bounds the instance as given even if ``Problem.interpretation`` says something."""
+    proven: bool = True
+    """False for a yardstick that the source divides by and that bounds nothing; it is reported
+    beside the ratio and never enters it."""
+
+
+def _as_given(instance: Any) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything optsched knows of one problem."""
+
+    name: str
+    summary: str
+    source: str
+    """The paper."""
+    instance_type: type[Documented]
+    schedule_type: type[Documented]
+    check: Callable[..., list[Violation]]
+    """(instance, schedule, **options) -> violations."""
+    cost: Callable[[Any, Any], float]
+    """(instance, schedule) -> objective value."""
+    generate: Callable[..., Any]
+    """(rng, **options) -> instance."""
+    generator_options: type[BaseModel]
+    """The options of ``generate``: names, types, ranges, defaults, descriptions."""
+    formulations: Mapping[str, Formulation | ExactMethod]
+    """Models and exact methods, under one name space."""
+    reference: str
+    """The formulation whose optimum is the offline optimum that ratios refer to."""
+    unit: str
+    """Unit of the cost."""
+    proof_model: str = ""
+    """The formulation, with options, whose model proofs of the optimum are of; by default the
+    reference, if that has one. Every schedule must be a point of it."""
+    proof_relaxation: str = ""
+    """A smaller relaxation, with options, whose optimum is often the problem's: its proof is looked
+    for first."""
+    proof_parts: Callable[[Any], Sequence[Any]] | None = None
+    """(instance) -> instances whose least costs add up to no more than its own: where they add up
+    to as much, each is proven by itself. Only beside a ``proof_model``."""
+    construct: Callable[[Any], Any] | None = None
+    """(instance) -> a schedule, made at once, or None: no answer of a solve that a limit ended is
+    worse."""
+    sense: Sense = "minimise"
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
+    check_options: Callable[[Any], Mapping[str, Any]] = no_options
+    """Options of ``check`` that a heuristic's own schedule is entitled to."""
+    reference_check: Mapping[str, Any] = field(default_factory=dict)
+    """Options of ``check`` under which a schedule counts as a solution of the exact models."""
+    interpretation: Callable[[Any], str] = _as_given
+    """(instance) -> how exact models and bounds take what they cannot take as it is, in words such
+    as "times taken up to whole slots"; empty where they take the instance as given."""
+    measures: Mapping[str, Callable[[Any, Any], float]] = field(default_factory=dict)
+    """(instance, schedule) -> what a table of ratios shows beside the cost, by column name."""
+    flow_times: Callable[[Any, Any], NDArray[Any]] | None = None
+    """(instance, schedule) -> slots from each job's release to its completion, shape (jobs,); None
+    where jobs do not complete."""
+    pictures: Mapping[str, Callable[[Axes, Any, Any], Axes]] = field(default_factory=dict)
+    """(axis, instance, schedule) -> axis, by what they show: "gantt", "utilisation"."""
+    presets: Path | None = None
+    """A study file (see ``optsched.study.spec``) whose grids have names, such as the paper's own
+    figures."""
+    strange: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None = None
+    """(instance, options of ``generate``) -> places, such as ``jobs[2].epochs``, that ``generate``
+    could not have made with these options; beyond the ranges that generated instances show."""
+    repair: Callable[[Any], Any] | None = None
+    """A file (decoded JSON) -> a like one that ``generate`` could have made, where a change of one
+    number must be followed by others, as in a symmetric table."""
+    calendar: Calendar | None = None
+    """How instances and schedules are moved in time, where jobs have releases: models, searches,
+    bounds and heuristics then work near slot 0."""
+    certify: Callable[[Any, Any], Sequence[Certificate]] | None = None
+    """(instance, schedule) -> what the paper's lemmas and theorems come to there; None where
+    there is nothing of that kind."""
+    arrivals: Arrivals | None = None
+    """How jobs arrive one by one; None where all are there from the beginning."""
+
+    def __post_init__(self) -> None:
+        if self.calendar is None:
+            return
+        free = self.calendar.free
+        near = {
+            "formulations": {k: f.changed(free) for k, f in self.formulations.items()},
+            "bounds": {k: replace(b, compute=free(b.compute)) for k, b in self.bounds.items()},
+            # what a heuristic does in a gap is its own affair
+            "heuristics": {
+                k: replace(h, run=free(h.run, gaps=False)) for k, h in self.heuristics.items()
+            },
+        }
+        for name, cards in near.items():
+            object.__setattr__(self, name, cards)
+
+    def solve(
+        self, formulation: str, instance: Any, *, start: Any | None = None, **options: Any
+    ) -> Answer:
+        """Solve by a formulation or exact method, named with its options: "problem_2(horizon=20)".
+
+        An optimum counts only if its schedule passes the checker. The answer of a solve that ends
+        early is never worse than its start, or than what ``construct`` makes.
+
+        Raises:
+            InputError: no such formulation or option, or one that would not be heeded.
+        """
+        chosen, build_options = self.formulation(formulation)
+        answer = chosen.solve(instance, start=start, **build_options, **options)
+        if answer.check in (None, self.reference_check):
+            answer = replace(answer, interpretation=self.interpretation(instance))
+        answer = self.verify(instance, answer, **build_options)
+        if chosen.relaxation or answer.solution.status not in UNPROVEN:
+            return answer
+        made = None if self.construct is None else self.construct(instance)
+        for known in (start, made):
+            if (
+                known is not None
+                and chosen.admits
+                and chosen.admits(instance, known, **build_options)
+            ):
+                answer = self._at_least(instance, answer, known)
+        return answer
+
+    def verify(self, instance: Any, answer: Answer, **asked: Any) -> Answer:
+        """Turn an answer whose schedule breaks the problem, or costs something else, into an error.
+
+        The bound stays: it does not depend on the point. A point at which a search was ended may
+        have slack that its schedule has not: what the schedule costs counts then, if it is better.
+
+        Args:
+            instance: what was solved.
+            answer: of a formulation or exact method.
+            asked: options of that formulation. The checker follows those that it has too, such as
+                until when a chunk takes storage.
+        """
+        usual = call_options(self.check, given=2) or {}
+        rules = {k: v for k, v in asked.items() if k in usual and v != usual[k]}
+        if rules and answer.check is None:
+            answer = replace(answer, check={**self.reference_check, **rules})
+        solution = answer.solution
+        if answer.schedule is None or solution.objective is None:
+            return answer
+        complaint = ""
+        strict = self.reference_check if answer.check is None else answer.check
+        violations = self.check(instance, answer.schedule, **strict)
+        cost = float(self.cost(instance, answer.schedule))
+        allowed = COST_TOLERANCE * max(1.0, abs(cost))
+        better = 1.0 if self.sense == "minimise" else -1.0
+        if violations:
+            worst = max(violations, key=lambda v: v.amount)
+            complaint = f"the decoded schedule breaks ({worst.constraint}) at {dict(worst.index)}"
+        elif abs(cost - solution.objective) > allowed:
+            beyond = solution.bound is not None and better * (solution.bound - cost) > allowed
+            ended = solution.status is not Status.OPTIMAL
+            if not (ended and not beyond and better * (solution.objective - cost) > 0):
+                complaint = f"the decoded schedule costs {cost:g}, not {solution.objective:g}"
+        if not complaint:
+            return replace(answer, solution=self._of_cost(solution, cost))
+        return replace(
+            answer,
+            solution=replace(
+                solution, status=Status.ERROR, objective=None, checked=False, message=complaint
+            ),
+            schedule=None,
+        )
+
+    def _of_cost(self, solution: Solution, cost: float) -> Solution:
+        """A solution whose objective is what its schedule costs; no bound lies beyond that."""
+        within = min if self.sense == "minimise" else max
+        bound = None if solution.bound is None else within(solution.bound, cost)
+        steps = solution.trajectory
+        if steps:
+            steps = (*steps[:-1], steps[-1]._replace(bound=bound, objective=cost))
+        return replace(solution, objective=cost, bound=bound, trajectory=steps)
+
+    def _at_least(self, instance: Any, answer: Answer, known: Any) -> Answer:
+        """The answer, or a schedule known if that is better.
+
+        A schedule that breaks the problem, or a bound of the answer, does not count.
+        """
+        solution = answer.solution
+        strict = self.reference_check if answer.check is None else answer.check
+        cost = float(self.cost(instance, known))
+        sign = 1.0 if self.sense == "minimise" else -1.0
+        allowed = COST_TOLERANCE * max(1.0, abs(cost))
+        beyond = solution.bound is not None and sign * (solution.bound - cost) > allowed
+        own = None if answer.schedule is None else solution.objective
+        better = own is not None and sign * (own - cost) <= 0
+        if beyond or better or self.check(instance, known, **strict):
+            return answer
+        if solution.status is Status.NO_SOLUTION:
+            solution = replace(solution, status=Status.FEASIBLE)
+        kept = replace(self._of_cost(solution, cost), values={}, checked=True)
+        return replace(answer, solution=kept, schedule=known)
+
+    def run(self, heuristic: str, instance: Any, rng: np.random.Generator) -> Any:
+        """Run a heuristic, named with its options: ``"a_online(epsilon=0.5)"``.
+
+        Raises:
+            InputError: no such heuristic or option.
+        """
+        chosen, options = self.heuristic(heuristic)
+        return chosen.run(instance, rng, **options)
+
+    def instance_from(
+        self, table: pd.DataFrame, columns: Mapping[str, str] | None = None, **rest: Any
+    ) -> Any:
+        """An instance from a table with a line per job: see ``optsched.instances.importing``.
+
+        Raises:
+            InputError: the instances of this problem declare no fields, or the table is refused.
+
+        Example:
+            >>> import pandas as pd
+            >>> jobs = pd.DataFrame({"submitted": [0, 60], "num_chunks": [2, 1], "work": [3, 2]})
+            >>> jobs = jobs.assign(upload_delay_edge=0, upload_delay_cloud=1)
+            >>> work = {"chunk_time_slow": "work", "chunk_time_fast": "work/2"}
+            >>> instance = problem("preemptive").instance_from(
+            ...     jobs,
+            ...     {"release_time": "submitted/60", **work},
+            ...     edge_servers=1,
+            ...     workers=[{"server": 0, "count": 3}],
+            ... )
+            >>> instance.release_time.tolist(), instance.workers
+            ([0.0, 1.0], 3)
+        """
+        from optsched.instances.importing import instance_from
+
+        if not issubclass(self.instance_type, Declared):
+            raise InputError.of("problem", self.name, "one whose instances declare their fields")
+        return instance_from(self.instance_type, table, columns, **rest)
+
+    def formulation(self, text: str) -> tuple[Formulation | ExactMethod, dict[str, Any]]:
+        """The formulation or exact method that ``name(option=value, ...)`` names, and the options.
+
+        Raises:
+            InputError: no such formulation or option.
+        """
+        name, options = parse_call(text)
+        chosen: Formulation | ExactMethod = pick(self.formulations, name, "formulation")
+        accept(chosen.takes(), options, text)
+        check_values(chosen.code[0], options, text)
+        return chosen, options
+
+    def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
+        """The heuristic and the options that ``name(option=value, ...)`` names.
+
+        Raises:
+            InputError: no such heuristic or option, a value out of range, or options that
+                contradict each other.
+        """
+        name, options = parse_call(text)
+        chosen: Heuristic = pick(self.heuristics, name, "heuristic")
+        accept(call_options(chosen.run, given=2), options, text)
+        check_values(chosen.run, options, text)
+        if chosen.rules is not None:
+            chosen.rules(**options)
+        return chosen, options
+
+    def generator_call(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options of ``generate``, validated; texts such as "3" or "[8, 2]" are read.
+
+        Raises:
+            InputError: an option that is not known, or a value out of range.
+        """
+        known = self.generator_options.model_fields
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            allowed = "not an option; there are " + ", ".join(known)
+            raise InputError([FieldProblem(name, options[name], allowed) for name in unknown])
+        try:
+            validated = self.generator_options.model_validate(
+                {name: read_list(value) for name, value in options.items()}
+            )
+        except ValidationError as error:
+            raise refusal(error) from None
+        return {name: getattr(validated, name) for name in options}
+
+
+def granted_check_options(problem: Problem, schedule: Any) -> dict[str, Any]:
+    """What the check grants a schedule beyond its defaults, such as the speed it was run at."""
+    defaults = call_options(problem.check, given=2) or {}
+    granted = problem.check_options(schedule)
+    return {
+        name: value
+        for name, value in granted.items()
+        if name not in defaults or defaults[name] != value
+    }
+
+
+def later(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when it is first called: drawing takes long to load.
+
+    Args:
+        module: its full name.
+        name: of the function.
+    """
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(module), name)(*arguments, **options)
+
+    return call
+
+
+def problems() -> dict[str, Problem]:
+    """Every problem installed packages announce, with all heuristics announced for it.
+
+    A package that cannot be loaded is left out with a warning.
+    """
+    found: dict[str, Problem] = {}
+    for name in sorted({entry.name for entry in entry_points(group="optsched.problems")}):
+        try:
+            found[name] = problem(name)
+        except InputError as error:
+            warnings.warn(str(error), stacklevel=2)
+    return found
+
+
+def _load(entry: Any) -> Any:
+    try:
+        return entry.load()
+    except Exception as error:
+        raise InputError.of(
+            f"entry point {entry.group}", entry.value, f"cannot be loaded ({error!r})"
+        ) from error
+
+
+def problem(name: str) -> Problem:
+    """The problem of that name, with all heuristics announced for it; no other package is loaded.
+
+    Raises:
+        InputError: no such problem, or one that cannot be loaded.
+
+    Example:
+        >>> from optsched import problem
+        >>> "a_online" in problem("batch").heuristics
+        True
+    """
+    announced = {entry.name: entry for entry in entry_points(group="optsched.problems")}
+    found: Problem = _load(pick(announced, name, "problem"))
+    for entry in entry_points(group="optsched.heuristics", name=name):
+        found = replace(found, heuristics={**found.heuristics, **_load(entry)})
+    return found

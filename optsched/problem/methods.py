@@ -1,0 +1,389 @@
+"""How a problem is solved: models with their decoding, and exact searches of their own.
+
+Both declare what of a solve they heed; what would not be heeded is refused by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from optsched.errors import FieldProblem, InputError
+from optsched.jit import continued, stopwatch
+from optsched.model import Model
+from optsched.problem.calls import call_options
+from optsched.solve import solve
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.trajectory import Either
+from optsched.solvers.watchdog import PATIENCE, ended_by, latest
+
+T = TypeVar("T")
+
+_TO_ANSWER = 0.5
+"""Seconds that are left to what watches over a solver by itself."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an exact method found on one instance."""
+
+    solution: Solution
+    schedule: Any | None = None
+    """The decoded schedule; None without a point, or where the problem is only a relaxation."""
+    check: Mapping[str, Any] | None = None
+    """Options of ``check`` under which the schedule counts; None: the problem's own."""
+    interpretation: str = ""
+    """How the instance was taken to have this answer, in words: see ``Problem.interpretation``."""
+
+    def completed(
+        self, whole: Callable[[Any], Any], cost: Callable[[Any], float], *, unit: float = 1.0
+    ) -> Answer:
+        """The answer to a problem of which this one answers what is left, the rest being decided.
+
+        Without a schedule nothing is known of the whole, its bound included.
+
+        Args:
+            whole: (schedule of what is left) -> the schedule of all.
+            cost: (schedule of all) -> its objective, a constant more than that of what is left.
+            unit: what 1 of the objective of what is left counts in that of all.
+        """
+        found = self.solution
+        if self.schedule is None or found.objective is None:
+            return Answer(replace(found, objective=None, bound=None, trajectory=()))
+        schedule = whole(self.schedule)
+        value = cost(schedule)
+        bound = None if found.bound is None else value + (found.bound - found.objective) * unit
+        whole_solution = replace(found, objective=value, bound=bound, trajectory=())
+        return Answer(whole_solution, schedule, self.check)
+
+
+Function = Callable[..., Any]
+
+
+def every(instance: Any, schedule: Any, **options: Any) -> bool:
+    """Admit every schedule of the problem."""
+    return True
+
+
+HONOURED_BY_MODELS = frozenset({"solver", "start", *Options.__dataclass_fields__})
+"""What may be asked of a solve: a back end, a schedule to start from, limits and tolerances."""
+
+
+ALWAYS = frozenset({"isolate", "memory_limit", "stop"})
+"""What is heeded whatever the work makes of it, which is ended from outside if need be."""
+LIMITS = frozenset({"time_limit", "stop"})
+GAPS = frozenset({"gap", "absolute_gap"})
+
+
+@dataclass
+class _Search:
+    """A search that may be asked for its answer while it is at work."""
+
+    so_far: Callable[[], Answer] | None = None
+    under_way: bool = False
+
+
+class _Own(threading.local):
+    search: _Search | None = None
+
+
+_own = _Own()
+
+
+@contextmanager
+def answering(so_far: Callable[[], Answer]) -> Iterator[None]:
+    """Say how a search may be asked for its answer, if it does not end when it should.
+
+    Args:
+        so_far: what is known at any moment, as it would be answered if the search ended then; it
+            is called on another thread. A search within another one is not asked.
+    """
+    search = _own.search
+    if search is None or search.under_way:
+        yield
+        return
+    search.so_far, search.under_way = so_far, True
+    yield
+    search.under_way = False
+
+
+def _left_open(function: Function, given: int) -> dict[str, Any] | None:
+    """The options of a function, less those that a partial of it has set by name."""
+    known = call_options(function, given)
+    fixed = getattr(inspect.unwrap(function), "keywords", {})
+    return known and {name: value for name, value in known.items() if name not in fixed}
+
+
+class _Solvable(ABC):
+    """Answers for an instance; refuses what is asked of a solve and would not be heeded."""
+
+    name: str
+    solver: str
+
+    @property
+    @abstractmethod
+    def honours(self) -> frozenset[str]:
+        """What of ``HONOURED_BY_MODELS`` it heeds."""
+
+    def check_honoured(
+        self, solver: str | None = None, options: Options | None = None, start: Any | None = None
+    ) -> None:
+        """Refuse what it does not heed.
+
+        Raises:
+            InputError: naming each such option and what it does heed.
+        """
+        usual = vars(Options())
+        asked = {"solver": solver, "start": start, **(vars(options) if options else {})}
+        there = ", ".join(sorted(self.honours)) or "nothing of the kind"
+        problems = [
+            FieldProblem(option, value, f"{self.name} does not honour {option}; it honours {there}")
+            for option, value in asked.items()
+            if option not in self.honours and value != usual.get(option)
+        ]
+        if problems:
+            raise InputError(problems)
+
+    def solve(
+        self,
+        instance: Any,
+        *,
+        solver: str | None = None,
+        options: Options | None = None,
+        start: Any | None = None,
+        **own_options: Any,
+    ) -> Answer:
+        """Solve, or search.
+
+        Args:
+            instance: what to solve.
+            solver: back end; None for the one that suits best.
+            options: limits and tolerances.
+            start: a schedule to start from.
+            own_options: of the formulation's ``build`` or of the search.
+
+        Raises:
+            InputError: something is asked for that would not be honoured.
+        """
+        self.check_honoured(solver, options, start)
+        options = options or Options()
+        with stopwatch() as watch:
+            if options.isolate:
+                asked = {"solver": solver, "start": start, **own_options}
+                answer = self._elsewhere(instance, options, asked)
+            elif options.profile == "tiny":  # without another thread
+                answer = self._answer(instance, options, solver, start, own_options)
+            else:
+                options = replace(options, stop=Either(options.stop))
+                answer = self._answer(instance, options, solver, start, own_options)
+        return replace(answer, solution=replace(answer.solution, seconds=watch.seconds))
+
+    def _elsewhere(self, instance: Any, options: Options, asked: Mapping[str, Any]) -> Answer:
+        """The answer of a process of its own, which builds, searches and decodes."""
+        from optsched.solvers.isolation import here, run_isolated
+
+        call = _Call(self, instance, asked, here(options))
+        try:
+            answer = run_isolated(call, options, heeds_stop="stop" in self.honours)
+        except pickle.PicklingError as failure:
+            return Answer(Solution(Status.ERROR, message=f"PicklingError: {failure}"))
+        if isinstance(answer, Answer):
+            return answer
+        said = Solution(answer.status, limit=answer.limit, message=answer.message)
+        return Answer(replace(said, solver=asked["solver"] or self.solver))
+
+    def _nothing(self, options: Options, solver: str | None, said: str) -> Answer:
+        """The answer of what was ended from outside before anything was known."""
+        found = Solution(Status.NO_SOLUTION, limit=Limit.TIME, solver=solver or self.solver)
+        if options.stop is not None and options.stop.is_set():
+            found = replace(found, status=Status.INTERRUPTED, limit=None)
+        return Answer(replace(found, message=said))
+
+    @abstractmethod
+    def _answer(
+        self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
+    ) -> Answer:
+        """What is found, without its time."""
+
+
+def _ended(
+    work: Callable[[], T], options: Options, seconds: float | None, patience: float = PATIENCE
+) -> T | None:
+    """What work returns, or None if a limit or the wish to stop ended it: see ``ended_by``."""
+    if options.stop is None:
+        return work()
+    with continued() as there:
+        return ended_by(lambda: there(work), options.stop, seconds, patience)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A solve as a task for a process of its own."""
+
+    method: _Solvable
+    instance: Any
+    asked: Mapping[str, Any]
+    options: Options
+
+    def __call__(self, stop: threading.Event | None, time_limit: float | None) -> Answer:
+        options = replace(self.options, stop=stop, time_limit=time_limit)
+        return self.method.solve(self.instance, options=options, **self.asked)
+
+
+@dataclass(frozen=True)
+class Formulation(_Solvable):
+    """A model of a problem, or of a relaxation of it, and how its points are read."""
+
+    name: str
+    build: Callable[..., Model]
+    """(instance, **options) -> model."""
+    source: str
+    """Paper, problem number."""
+    summary: str
+    decode: Callable[[Any, Solution], Any] | None = None
+    """(instance, solution, **options) -> schedule whose cost is the objective.
+
+    None for a relaxation.
+    """
+    encode: Callable[[Any, Any], Mapping[str, Any]] | None = None
+    """(instance, schedule, **options) -> values to start from; it is told those of the build
+    options that it takes."""
+    solver: str = "highs"
+    """The back end that suits it best."""
+    admits: Callable[..., bool] | None = every
+    """(instance, schedule, **options) -> whether a schedule of the problem may be its answer, as
+    not every one may be of a restriction; None: that is not known."""
+    tying: tuple[str, ...] = ()
+    """Blocks of rows without which the model falls apart, job by job: a proof prices them. "room"
+    stands for "room:0", "room:1" and so on as well."""
+
+    @property
+    def honours(self) -> frozenset[str]:
+        """All that ``solve`` takes; a schedule to start from where it can be encoded."""
+        return HONOURED_BY_MODELS - ({"start"} if self.encode is None else set())
+
+    @property
+    def relaxation(self) -> bool:
+        """Whether it bounds the optimum only."""
+        return self.decode is None
+
+    @property
+    def code(self) -> tuple[Callable[..., Any], ...]:
+        """The functions it consists of."""
+        return tuple(f for f in (self.build, self.decode, self.encode) if f is not None)
+
+    def changed(self, change: Callable[[Function], Function]) -> Formulation:
+        """The same, each of its functions as ``change`` makes it."""
+        parts = {"build": self.build, "decode": self.decode, "encode": self.encode}
+        changed: dict[str, Any] = {k: change(f) for k, f in parts.items() if f is not None}
+        return replace(self, **changed)
+
+    def takes(self) -> dict[str, Any] | None:
+        """The build options, with their defaults; see ``call_options``. One that a partial of
+        ``build`` has set is none of them, such as the objective.
+        """
+        return _left_open(self.build, given=1)
+
+    def _answer(
+        self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
+    ) -> Answer:
+        began = time.perf_counter()
+
+        def build() -> tuple[Model, Options]:
+            model = self.build(instance, **own)
+            if start is None or self.encode is None:
+                return model, options
+            known = call_options(self.encode, given=2)
+            told = {k: v for k, v in own.items() if known is None or k in known}
+            return model, replace(options, warm_start=self.encode(instance, start, **told))
+
+        built = _ended(build, options, options.time_limit, patience=0.0)
+        if built is None:
+            return self._nothing(options, solver, "building the model was cut short")
+        model, options = built
+        if options.time_limit is not None:
+            left = options.time_limit - (time.perf_counter() - began)
+            options = replace(options, time_limit=max(left, 1e-3))
+        solution = _ended(
+            lambda: solve(model, solver=solver or self.solver, options=options),
+            options,
+            None if options.time_limit is None else latest(options.time_limit) + _TO_ANSWER,
+        )
+        if solution is None:
+            return self._nothing(options, solver, "the solver runs on behind; isolate=True ends it")
+        if solution.has_point and self.decode is not None:
+            return Answer(solution, self.decode(instance, solution, **own))
+        return Answer(solution)
+
+
+@dataclass(frozen=True)
+class ExactMethod(_Solvable):
+    """A search of its own for the optimum of a problem, or of a relaxation of it."""
+
+    name: str
+    search: Callable[..., Answer]
+    """(instance, options, **options of its own) -> answer; it is told ``solver`` and ``start``,
+    None where they are not given, if it honours them."""
+    source: str
+    """Paper, problem number."""
+    summary: str
+    honours: frozenset[str] = frozenset()
+    """Fields of ``Options`` that the search heeds, and "solver" and "start" where it does; what a
+    process of its own heeds comes by itself, as does ``stop``."""
+    relaxation: bool = False
+    """Whether it bounds the optimum only."""
+    solver: str = "highs"
+    """The back end that it uses most."""
+    admits: Callable[..., bool] | None = every
+    """As of a ``Formulation``."""
+
+    def __post_init__(self) -> None:
+        unknown = sorted(self.honours - HONOURED_BY_MODELS)
+        if unknown:
+            allowed = "some of " + ", ".join(sorted(HONOURED_BY_MODELS))
+            raise InputError.of(f"{self.name}.honours", unknown, allowed)
+        object.__setattr__(self, "honours", self.honours | ALWAYS)
+
+    @property
+    def code(self) -> tuple[Callable[..., Any], ...]:
+        """The functions it consists of."""
+        return (self.search,)
+
+    def changed(self, change: Callable[[Function], Function]) -> ExactMethod:
+        """The same, its search as ``change`` makes it."""
+        return replace(self, search=change(self.search))
+
+    def takes(self) -> dict[str, Any] | None:
+        """The options of its own, with their defaults; see ``call_options``. One that a partial of
+        ``search`` has set is none of them, such as the objective.
+        """
+        known = _left_open(self.search, given=2)
+        return known and {k: v for k, v in known.items() if k not in ("solver", "start")}
+
+    def _answer(
+        self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
+    ) -> Answer:
+        asked = {"solver": solver, "start": start}
+        told = {name: value for name, value in asked.items() if name in self.honours}
+        asked_for = _Search()
+
+        def search() -> Answer:
+            _own.search = asked_for
+            try:
+                return self.search(instance, options, **told, **own)
+            finally:
+                _own.search = None
+
+        limit = options.time_limit
+        answer = _ended(search, options, None if limit is None else latest(limit))
+        if answer is None and asked_for.so_far is not None:
+            return asked_for.so_far()
+        return answer or self._nothing(options, solver, "the search was cut short")

@@ -1,0 +1,36 @@
+"""The clock of exact methods."""
+
+import math
+import time
+from threading import Event
+
+from optsched import jit
+from optsched.solvers.clock import Clock
+
+
+def test_without_a_limit_only_a_stop_ends_it() -> None:
+    stop = Event()
+    clock = Clock(None, stop)
+    assert math.isinf(clock.left)
+    assert clock.within(0.5) is None
+    assert clock.within(0.5, 3.0) == 3.0
+    assert not clock.over()
+    stop.set()
+    assert clock.stopped
+    assert clock.over()
+
+
+def test_a_passed_limit_leaves_a_part_that_a_solver_takes() -> None:
+    clock = Clock(1e-6)
+    time.sleep(1e-3)
+    assert clock.left < 0
+    assert clock.over()
+    assert not clock.stopped
+    assert clock.within(1.0) == 1e-3
+
+
+def test_it_goes_on_while_machine_code_is_waited_for() -> None:
+    clock = Clock(100.0)
+    with jit._compiling():
+        time.sleep(0.05)
+    assert clock.spent >= 0.05
