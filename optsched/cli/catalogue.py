@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optsched.cli.console import Json, print_facts, print_json, print_table, say
-from optsched.cli.names import ProblemName, complete_problem, option_lines
+from optsched.cli.names import ProblemName, complete_problem, method_options, option_lines
 
 if TYPE_CHECKING:
     from optsched.problem import Problem
@@ -22,9 +22,14 @@ def problems(
             metavar="[PROBLEM]", help="Show only this one.", autocompletion=complete_problem
         ),
     ] = None,
+    method: Annotated[
+        str | None,
+        typer.Argument(metavar="[METHOD]", help="Show the options of this formulation only."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """List the problems and the solvers found; of one problem, every name it has.
+    """List the problems and the solvers found; of one problem, every name it has; of one of its
+    formulations, every option.
 
     JSON says all of every problem.
     """
@@ -33,6 +38,16 @@ def problems(
     from optsched.solvers.registry import available
 
     found = all_problems() if name is None else {name: problem(name)}
+    if name is not None and method is not None:
+        chosen, _ = found[name].formulation(method)
+        lines = method_options(chosen)
+        if json:
+            heads = ("option", "type", "default", "description")
+            print_json({"options": [dict(zip(heads, line, strict=True)) for line in lines]})
+            return
+        print_facts({"name": chosen.name, "summary": chosen.summary, "source": chosen.source})
+        print_table(["option", "type", "default", "meaning"], lines, "options of the method")
+        return
     solvers = available()
     if json:
         listed = [{"name": solver, "version": version} for solver, version in solvers.items()]
@@ -57,6 +72,7 @@ def problems(
 
 
 def _card(problem: Problem) -> dict[str, Any]:
+    from optsched.problem import ExactMethod
     from optsched.problem.calls import call_options
     from optsched.study.spec import presets
 
@@ -76,6 +92,7 @@ def _card(problem: Problem) -> dict[str, Any]:
                 "relaxation": f.relaxation,
                 "honours": sorted(f.honours),
                 "options": _texts(f.takes()),
+                "params": [*f.tunable] if isinstance(f, ExactMethod) else [],
             }
             for key, f in problem.formulations.items()
         ],
@@ -117,8 +134,11 @@ def _show(problem: Problem) -> None:
     for kind in ("formulations", "bounds", "heuristics"):
         lines = []
         for entry in card[kind]:
-            options = ", ".join(f"{k}={v}" for k, v in entry.get("options", {}).items())
-            asks = f" [{options}]" if options else ""
+            params = entry.get("params", ())
+            options = [f"{k}={v}" for k, v in entry.get("options", {}).items() if k not in params]
+            if params:
+                options.append(f"{len(params)} of its search: optsched problems NAME METHOD")
+            asks = f" [{', '.join(options)}]" if options else ""
             lines.append((entry["name"], f"{entry['summary']} ({entry['source']}){asks}"))
         if lines:
             print_table([kind[:-1], "what it is, (where it stands), [its options]"], lines)

@@ -13,7 +13,9 @@ import typer
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
-    from optsched.problem import Problem
+    from pydantic import BaseModel
+
+    from optsched.problem import ExactMethod, Formulation, Problem
 
 
 def complete_problem(incomplete: str) -> list[str]:
@@ -143,14 +145,30 @@ def named_files(options: Mapping[str, str]) -> dict[str, Path]:
 
 def option_lines(problem: Problem) -> list[tuple[str, str, str, str]]:
     """(option, type, default, meaning) of everything the generator of a problem takes."""
-    properties = problem.generator_options.model_json_schema().get("properties", {})
+    return [
+        (f"--{name.replace('_', '-')}", kind, default, meaning)
+        for name, kind, default, meaning in _fields(problem.generator_options)
+    ]
+
+
+def method_options(method: Formulation | ExactMethod) -> list[tuple[str, str, str, str]]:
+    """(option, type, default, meaning) of everything a formulation or exact method takes."""
+    params = getattr(method, "params", None)
+    described = {line[0]: line for line in ([] if params is None else _fields(params))}
+    return [
+        described.get(name, (name, type(default).__name__, repr(default), ""))
+        for name, default in (method.takes() or {}).items()
+    ]
+
+
+def _fields(options: type[BaseModel]) -> list[tuple[str, str, str, str]]:
+    """(name, type and range, default, meaning) of the fields of some options."""
+    properties = options.model_json_schema().get("properties", {})
     lines = []
     for name, about in properties.items():
-        field = problem.generator_options.model_fields[name]
+        field = options.model_fields[name]
         default = "required" if field.is_required() else str(field.get_default())
-        lines.append(
-            (f"--{name.replace('_', '-')}", _kind(about), default, field.description or "")
-        )
+        lines.append((name, _kind(about), default, field.description or ""))
     return lines
 
 

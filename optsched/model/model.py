@@ -84,7 +84,7 @@ class Model(ModelBase):
     """
 
     exports: ClassVar[Exports]
-    """``optsched.files.exports``, set by the package: it stands on solvers, and those on models."""
+    """``optsched.solvers.exports``, set by the package: exports need solvers, which need models."""
 
     # statements, each from the file of its kind
 

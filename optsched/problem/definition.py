@@ -322,7 +322,7 @@ class Problem:
         name, options = parse_call(text)
         chosen: Formulation | ExactMethod = pick(self.formulations, name, "formulation")
         accept(chosen.takes(), options, text)
-        check_values(chosen.code[0], options, text)
+        chosen.check_own(options, text)
         return chosen, options
 
     def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
@@ -371,18 +371,27 @@ def granted_check_options(problem: Problem, schedule: Any) -> dict[str, Any]:
     }
 
 
-def later(module: str, name: str) -> Callable[..., Any]:
-    """A function of a module that is imported when it is first called: drawing takes long to load.
+@dataclass(frozen=True)
+class later:  # noqa: N801 - it is called like the function that it stands for
+    """Stand for a function of a module that is imported when it is first called or looked at.
 
     Args:
         module: its full name.
         name: of the function.
     """
 
-    def call(*arguments: Any, **options: Any) -> Any:
-        return getattr(import_module(module), name)(*arguments, **options)
+    module: str
+    name: str
 
-    return call
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        """The function, for its signature and its code."""
+        function: Callable[..., Any] = getattr(import_module(self.module), self.name)
+        return function
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function."""
+        return self.__wrapped__(*arguments, **options)
 
 
 def problems() -> dict[str, Problem]:

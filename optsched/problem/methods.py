@@ -15,10 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
 from optsched.errors import FieldProblem, InputError
 from optsched.jit import continued, stopwatch
 from optsched.model import Model
-from optsched.problem.calls import call_options
+from optsched.problem.calls import call_options, check_values
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
@@ -200,6 +203,19 @@ class _Solvable(ABC):
         said = Solution(answer.status, limit=answer.limit, message=answer.message)
         return Answer(replace(said, solver=asked["solver"] or self.solver))
 
+    def check_own(self, own: Mapping[str, Any], text: str) -> None:
+        """Refuse options of its own whose values are not of their type or range.
+
+        Raises:
+            InputError: naming the option and its value.
+        """
+        check_values(self.code[0], own, text)
+
+    @property
+    @abstractmethod
+    def code(self) -> tuple[Callable[..., Any], ...]:
+        """The functions it consists of, first the one that takes its own options."""
+
     def _nothing(self, options: Options, solver: str | None, said: str) -> Answer:
         """The answer of what was ended from outside before anything was known."""
         found = Solution(Status.NO_SOLUTION, limit=Limit.TIME, solver=solver or self.solver)
@@ -344,6 +360,9 @@ class ExactMethod(_Solvable):
     """The back end that it uses most."""
     admits: Callable[..., bool] | None = every
     """As of a ``Formulation``."""
+    params: type[BaseModel] | None = None
+    """The parameters of the search, such as temperatures and sizes, with ranges and descriptions.
+    Each is an option of the method; the search is given them together, as ``params``."""
 
     def __post_init__(self) -> None:
         unknown = sorted(self.honours - HONOURED_BY_MODELS)
@@ -366,13 +385,47 @@ class ExactMethod(_Solvable):
         ``search`` has set is none of them, such as the objective.
         """
         known = _left_open(self.search, given=2)
-        return known and {k: v for k, v in known.items() if k not in ("solver", "start")}
+        if known is None:
+            return None
+        own = {k: v for k, v in known.items() if k not in ("solver", "start", "params")}
+        return own | {k: f.get_default() for k, f in self.tunable.items()}
+
+    @property
+    def tunable(self) -> Mapping[str, FieldInfo]:
+        """The fields of ``params``."""
+        return {} if self.params is None else self.params.model_fields
+
+    def check_own(self, own: Mapping[str, Any], text: str) -> None:
+        """Refuse options of its own, parameters included, that are out of their range.
+
+        Raises:
+            InputError: naming the option and its value.
+        """
+        super().check_own({k: v for k, v in own.items() if k not in self.tunable}, text)
+        self._with_params(own, text)
+
+    def _with_params(self, own: Mapping[str, Any], text: str) -> dict[str, Any]:
+        """The options as the search takes them: those of ``params`` as one object."""
+        if self.params is None:
+            return dict(own)
+        given = {k: v for k, v in own.items() if k in self.tunable}
+        try:
+            params = self.params(**given)
+        except ValidationError as error:
+            said = error.errors()[0]
+            option = ".".join(map(str, said["loc"]))
+            reason = (
+                f"option {option} = {said['input']!r}: {said['msg'][:1].lower()}{said['msg'][1:]}"
+            )
+            raise InputError.of("name", text, reason) from None
+        return {k: v for k, v in own.items() if k not in given} | {"params": params}
 
     def _answer(
         self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
     ) -> Answer:
         asked = {"solver": solver, "start": start}
         told = {name: value for name, value in asked.items() if name in self.honours}
+        own = self._with_params(own, self.name)
         asked_for = _Search()
 
         def search() -> Answer:
