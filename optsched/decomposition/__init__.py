@@ -13,8 +13,10 @@ from optsched.decomposition.columns import (
 from optsched.decomposition.cuts import CutResult, solve_with_cuts
 from optsched.decomposition.lagrangian import PriceSearch, maximise_dual
 from optsched.decomposition.limits import Limits
+from optsched.decomposition.listed import ListedColumns
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
 from optsched.decomposition.primal import Incumbent
+from optsched.decomposition.rows import CutRow, Split
 
 __all__ = [
     "Column",
@@ -23,13 +25,16 @@ __all__ = [
     "ColumnSolution",
     "Condition",
     "CutResult",
+    "CutRow",
     "Duals",
     "GenerationOptions",
     "Incumbent",
     "Limits",
+    "ListedColumns",
     "PriceSearch",
     "Priced",
     "PricingError",
+    "Split",
     "Term",
     "maximise_dual",
     "solve_with_cuts",

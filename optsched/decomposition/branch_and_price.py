@@ -11,16 +11,24 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optsched.decomposition.branching import INTEGRAL, Branching, find_branchings
-from optsched.decomposition.columns import Column, PricingError
-from optsched.decomposition.generation import Generator
-from optsched.decomposition.limits import Limits, Restriction
-from optsched.decomposition.master import MasterPoint, RestrictedMaster
+from optsched.clock import Clock
+from optsched.decomposition.branching import (
+    INTEGRAL,
+    Branching,
+    SplitBranching,
+    find_branchings,
+    find_splits,
+)
+from optsched.decomposition.columns import Column, Duals, PricingError
+from optsched.decomposition.generation import SATISFIED, Generator
+from optsched.decomposition.limits import Limits, Restriction, SplitRestriction
+from optsched.decomposition.listed import ListedColumns
+from optsched.decomposition.master import RestrictedMaster
 from optsched.decomposition.nodes import Budget, NodeResult, Outcome
 from optsched.decomposition.outcome import ColumnProblem, ColumnSolution, GenerationOptions
 from optsched.decomposition.primal import Incumbent, IntegerMaster, dive
+from optsched.decomposition.rows import CutRounds, CutRow
 from optsched.decomposition.strong_branching import likely, strongest
-from optsched.model.expression import Floats
 from optsched.solvers.direct import AGREEMENT
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
@@ -40,7 +48,11 @@ class Node:
     height: int
     """Minus the depth in the tree."""
     number: int
-    restrictions: tuple[Restriction, ...] = field(compare=False)
+    restrictions: tuple[Restriction | SplitRestriction, ...] = field(compare=False)
+    listed: ListedColumns | None = field(compare=False, default=None)
+    """Columns it may use, if they are listed."""
+    left_out: float = field(compare=False, default=math.inf)
+    """Least cost of solutions with columns that left the list."""
 
 
 class TreeSearch:
@@ -73,9 +85,10 @@ class TreeSearch:
         self.closed_bound = math.inf
         """Least bound among nodes put aside for being no better than the incumbent."""
         self.root_bound = -math.inf
-        self.prices: Floats | None = None
-        """Of the rows, for the bound of the relaxation alone."""
+        self.duals: Duals | None = None
+        """For the bound of the relaxation alone."""
         self.nodes = 0
+        self._decided = False  # whether the last point, if whole, is a solution
         self.heuristic_seconds = 0.0
         self.unresolved = ""
         """Why some node could be neither solved nor branched on."""
@@ -90,12 +103,12 @@ class TreeSearch:
         self.generator.absolute_gap = self.options.absolute_gap
         limits = Limits.of(self.problem.blocks)
         try:
-            result = self.generator.solve(limits)
+            result, _ = self._cut(limits, self.generator.solve(limits), math.inf)
         except PricingError as error:
             return self._answer(Status.ERROR, None, message=str(error))
         except KeyboardInterrupt:
             result = NodeResult(Outcome.STOPPED, self._proven_at_root(), None)
-        self.nodes, self.root_bound, self.prices = 1, result.bound, result.prices
+        self.nodes, self.root_bound, self.duals = 1, result.bound, result.duals
         if result.point is None:
             return self._answer(_without_point(result.outcome), result.bound, self._limit(result))
         weights, value = result.point.weights, result.point.value
@@ -122,7 +135,8 @@ class TreeSearch:
 
     def run(self) -> ColumnSolution:
         """Search until the proof is complete or a limit is reached."""
-        root = Node(-math.inf, 0, next(self._numbers), ())
+        listed = self.problem.price if isinstance(self.problem.price, ListedColumns) else None
+        root = Node(-math.inf, 0, next(self._numbers), (), listed)
         self.open = [root]
         self._offer_columns(self.problem.known)
         reason: Outcome | None = None
@@ -158,7 +172,7 @@ class TreeSearch:
                 continue
             result = self._solve(node)
             if result.outcome in (Outcome.LIMIT, Outcome.STOPPED):
-                self._push(node.restrictions, result.bound, node.height)
+                self._push(replace(node, bound=result.bound))
                 self._close(node)
                 if node.restrictions or self.budget.spent:
                     continue
@@ -179,20 +193,85 @@ class TreeSearch:
         return cost - slack
 
     def _solve(self, node: Node) -> NodeResult:
-        limits = Limits.of(self.problem.blocks, node.restrictions)
+        limits = self._limits(node)
+        if node.listed is not None:
+            self.generator.price = node.listed
         first = self.nodes == 0
         if first and self.options.time_limit is not None:
             self.generator.budget = self.budget.within(_ROOT_SHARE * self.options.time_limit)
         # a bound that does not come from prices would end the search for them
         known = node.bound if self.problem.finish is None else -math.inf
         result = self.generator.solve(limits, node=self.nodes, cutoff=self.cutoff, known=known)
+        result, self._decided = self._cut(limits, result, self.cutoff)
         result = replace(result, bound=max(result.bound, node.bound))
+        if result.bound > node.left_out:  # nothing is proven of solutions with other columns
+            outcome = result.outcome
+            outcome = Outcome.CUT_OFF if outcome is Outcome.INFEASIBLE else outcome
+            result = replace(result, outcome=outcome, bound=node.left_out)
         self.budget.iterations = min(self.budget.iterations, self.generator.budget.iterations)
         self.generator.budget = self.budget
         self.nodes += 1
         if not node.restrictions:
             self.root_bound = max(self.root_bound, result.bound)
         return result
+
+    def _limits(self, node: Node) -> Limits:
+        """What branching and reduced costs have left of a node."""
+        kept = None
+        if node.listed is not None and node.listed is not self.problem.price:
+            assert isinstance(self.problem.price, ListedColumns)
+            kept = np.zeros(int(self.problem.price.number.max()) + 1, dtype=np.bool_)
+            kept[node.listed.number] = True
+        return Limits.of(self.problem.blocks, node.restrictions, kept)
+
+    def _cut(self, limits: Limits, result: NodeResult, cutoff: float) -> tuple[NodeResult, bool]:
+        """Rounds of cuts at a node that is solved; and whether a whole point is a solution."""
+        rounds, node = CutRounds(self.options.cut_gain), self.nodes
+        while result.outcome is Outcome.CONVERGED and result.point is not None:
+            solution = self._as_solution(result)
+            if not (solution.whole or rounds.promising(result.point.value, cutoff)):
+                break
+            rows = self._violated(solution)
+            if not rows:
+                return result, rows is not None
+            self.generator.master.cut(rows)
+            again = self.generator.solve(limits, node=node, cutoff=cutoff, known=result.bound)
+            if again.duals is None:
+                again = replace(again, duals=result.duals, value=result.value)
+            if again.outcome in (Outcome.LIMIT, Outcome.STOPPED):
+                again = replace(again, point=again.point or result.point)
+            result = again
+        return result, False
+
+    def _as_solution(self, result: NodeResult) -> ColumnSolution:
+        """A node's fractional point, for separation and splits."""
+        assert result.point is not None
+        weights = result.point.weights
+        pool = self.generator.master.pool
+        chosen = [(pool.columns[k], float(weights[k])) for k in np.flatnonzero(weights > _NOISE)]
+        return ColumnSolution(
+            Status.FEASIBLE, result.point.value, result.bound, tuple(chosen), duals=result.duals
+        )
+
+    def _violated(self, solution: ColumnSolution) -> list[CutRow] | None:
+        """Rows that a point violates; None if separation could not tell."""
+        if self.problem.separate is None:
+            return []
+        clock = Clock(self.generator.budget.seconds, self.options.stop)
+        try:
+            rows = self.problem.separate(solution, clock)
+        except TimeoutError:
+            return None
+        return [row for row in rows if _violates(solution.chosen, row)]
+
+    def _solution(self, candidate: Incumbent | None) -> Incumbent | None:
+        """A choice of columns, if no row cuts it off; otherwise the rows are taken."""
+        if candidate is None or self.problem.separate is None:
+            return candidate
+        point = ColumnSolution(Status.FEASIBLE, candidate.cost, None, candidate.chosen)
+        rows = self._violated(point)
+        self.generator.master.cut(rows or ())
+        return candidate if rows == [] else None
 
     def _branch(self, node: Node, result: NodeResult) -> Node | None:
         """Close a solved node, leaving its children open; the child to go on with."""
@@ -209,9 +288,10 @@ class TreeSearch:
             return None
         weights = result.point.weights
         candidate = self.integer.accept(self.generator.master.pool, weights)
+        candidate = candidate if self._decided else self._solution(candidate)
         self._offer(candidate)
         whole = (np.abs(weights - np.round(weights)) <= INTEGRAL).all()
-        branching = None if whole else self._branching(node, result.point)
+        branching = None if whole else self._branching(node, result)
         self._try_heuristics(node, result)
         bound = self._finish(node, result)
         if bound >= self.cutoff:
@@ -223,10 +303,26 @@ class TreeSearch:
                 self.unresolved = f"a node was left open: {reason}"
             self._close(node, bound)
             return None
-        self._push((*node.restrictions, branching.down), bound, node.height - 1)
-        up = self._push((*node.restrictions, branching.up), bound, node.height - 1)
+        child = replace(self._narrowed(node, result), bound=bound, height=node.height - 1)
+        self._push(replace(child, restrictions=(*node.restrictions, branching.down)))
+        up = self._push(replace(child, restrictions=(*node.restrictions, branching.up)))
         self._close(node)
         return up
+
+    def _narrowed(self, node: Node, result: NodeResult) -> Node:
+        """A node without the columns that reduced costs keep out of better solutions."""
+        if node.listed is None or self.incumbent is None or not math.isfinite(result.value):
+            return node
+        assert result.duals is not None
+        least = self.cutoff
+        if self.options.integral_objective:
+            least = min(least, math.ceil(least - INTEGRAL) - 1.0 + 2 * INTEGRAL)
+        limits = Limits.of(self.problem.blocks, node.restrictions)
+        listed = node.listed.allowed(limits)
+        listed = listed.within(result.duals, least - result.value, limits.lower)
+        if len(listed) == len(node.listed):
+            return node
+        return replace(node, listed=listed, left_out=min(node.left_out, self.cutoff))
 
     def _finish(self, node: Node, result: NodeResult) -> float:
         """A bound on a node by other means than its relaxation, if the problem has any."""
@@ -234,13 +330,19 @@ class TreeSearch:
             return result.bound
         coupling = self.generator.master.pool.coupling
         prices = result.point.duals[:coupling] if result.prices is None else result.prices
-        limits = Limits.of(self.problem.blocks, node.restrictions)
+        limits = self._limits(node)
         bound, columns = self.problem.finish(limits, prices, self.cutoff)
         self._offer_columns(columns)
         return max(bound, result.bound)
 
-    def _branching(self, node: Node, point: MasterPoint) -> Branching | None:
-        problem, master = self.problem, self.generator.master
+    def _branching(self, node: Node, result: NodeResult) -> Branching | SplitBranching | None:
+        problem, master, point = self.problem, self.generator.master, result.point
+        assert point is not None
+        if problem.splits is not None:
+            solution = self._as_solution(result)
+            sums = find_splits(problem.splits(solution), solution.chosen)
+            if sums:
+                return sums[0]
         if problem.branching == 0:
             return None
         found = find_branchings(
@@ -254,8 +356,8 @@ class TreeSearch:
             master, problem.blocks, node.restrictions, tried, point.value, gain, self.budget
         )
 
-    def _push(self, restrictions: tuple[Restriction, ...], bound: float, height: int) -> Node:
-        node = Node(bound, height, next(self._numbers), restrictions)
+    def _push(self, node: Node) -> Node:
+        node = replace(node, number=next(self._numbers))
         heapq.heappush(self.open, node)
         return node
 
@@ -282,7 +384,7 @@ class TreeSearch:
         if columns:
             pool = self.generator.master.pool
             self.generator.master.add(columns)
-            self._offer(self.integer.accept(pool, pool.numbers(columns)))
+            self._offer(self._solution(self.integer.accept(pool, pool.numbers(columns))))
 
     def _try_heuristics(self, node: Node, result: NodeResult) -> None:
         """Look for a better incumbent, as long as that takes a small part of the time."""
@@ -290,9 +392,9 @@ class TreeSearch:
         if self.nodes > 1 and self.heuristic_seconds > _HEURISTIC_SHARE * (now - self.began):
             return
         if self._due(self.options.dive_every):
-            limits = Limits.of(self.problem.blocks, node.restrictions)
             seconds = self.options.heuristic_seconds
-            self._offer(dive(self.generator, self.integer, limits, seconds))
+            found = dive(self.generator, self.integer, self._limits(node), seconds)
+            self._offer(self._solution(found))
         if self._due(self.options.master_every):
             self._try_columns(result)
         self.heuristic_seconds += time.perf_counter() - now
@@ -306,14 +408,16 @@ class TreeSearch:
         pool = self.generator.master.pool
         candidates = np.arange(len(pool))
         if result.point is not None and self.incumbent is not None:
-            reduced = pool.prices(1.0, result.point.duals)
+            duals = result.point.duals
+            reduced = pool.prices(1.0, np.pad(duals, (0, pool.height - len(duals))))
             reduced -= result.point.thresholds[pool.block]
             candidates = np.flatnonzero(reduced <= self.incumbent.cost - result.bound)
         if not len(candidates):
             return
         seconds = min(self.options.heuristic_seconds, max(1e-3, self.budget.seconds))
         options = Options(time_limit=seconds, stop=self.options.stop)
-        self._offer(self.integer.best_of(pool, candidates, self.incumbent, options))
+        found = self.integer.best_of(pool, candidates, self.incumbent, options)
+        self._offer(self._solution(found))
 
     # what is told on the way
 
@@ -376,13 +480,18 @@ class TreeSearch:
             chosen=() if incumbent is None else incumbent.chosen,
             limit=limit,
             root_bound=None if status is Status.ERROR else finite(self.root_bound),
-            prices=self.prices,
+            duals=self.duals,
             nodes=self.nodes,
             columns=len(self.generator.master.pool),
             iterations=tuple(self.generator.history),
             seconds=time.perf_counter() - self.began,
             message=message,
         )
+
+
+def _violates(chosen: Sequence[tuple[Column, float]], row: CutRow) -> bool:
+    held = math.fsum(row.of(column) * number for column, number in chosen)
+    return held > row.upper + SATISFIED * max(1.0, abs(row.upper))
 
 
 def _without_point(outcome: Outcome) -> Status:

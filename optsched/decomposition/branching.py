@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.decomposition.columns import ColumnBlock, Condition, Rank, alike
-from optsched.decomposition.limits import Restriction
+from optsched.decomposition.columns import Column, ColumnBlock, Condition, Rank, alike
+from optsched.decomposition.limits import Restriction, SplitRestriction
 from optsched.decomposition.pool import ColumnPool
+from optsched.decomposition.rows import Split
 from optsched.model.expression import Floats
 
 INTEGRAL = 1e-6
@@ -43,6 +44,42 @@ class Branching:
     def up(self) -> Restriction:
         """At least the number rounded up."""
         return Restriction(self.block, self.conditions, float(math.ceil(self.number)), math.inf)
+
+
+@dataclass(frozen=True)
+class SplitBranching:
+    """A fractional sum of columns, to be rounded down in one child and up in the other."""
+
+    split: Split
+    number: float
+
+    @property
+    def score(self) -> tuple[float, float]:
+        """High rank first, then the distance from the nearest whole number."""
+        fraction = self.number - math.floor(self.number)
+        return self.split.rank, min(fraction, 1.0 - fraction)
+
+    @property
+    def down(self) -> SplitRestriction:
+        """At most the number rounded down."""
+        return SplitRestriction(self.split, -math.inf, float(math.floor(self.number)))
+
+    @property
+    def up(self) -> SplitRestriction:
+        """At least the number rounded up."""
+        return SplitRestriction(self.split, float(math.ceil(self.number)), math.inf)
+
+
+def find_splits(
+    splits: Sequence[Split], chosen: Sequence[tuple[Column, float]]
+) -> list[SplitBranching]:
+    """The sums that are fractional at a point, the best to branch on first."""
+    found = []
+    for split in splits:
+        number = math.fsum(split.of(column) * weight for column, weight in chosen)
+        if abs(number - round(number)) > INTEGRAL:
+            found.append(SplitBranching(split, number))
+    return sorted(found, key=lambda one: one.score, reverse=True)
 
 
 def find_branchings(

@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 from optsched.decomposition.branch_and_price import TreeSearch
 from optsched.decomposition.columns import Column, ColumnBlock, Price, Rank, alike, check_column
 from optsched.decomposition.limits import Finish
-from optsched.decomposition.outcome import ColumnSolution, GenerationOptions, merged
+from optsched.decomposition.outcome import (
+    ColumnSolution,
+    GenerationOptions,
+    Separate,
+    Splits,
+    merged,
+)
 from optsched.errors import InputError
 from optsched.model.expression import Floats
 
@@ -39,6 +45,8 @@ class ColumnGeneration:
       block that differ in coefficients or cost differ in features and ``branching`` is as large
       as the number of features (one, for blocks with ``upper <= 1``); where it is not, the
       search ends with what is proven and says so.
+    * ``duals.added``, if there is ``separate`` or ``splits``: rows with dual values, of which a
+      column pays its coefficient. :class:`ListedColumns` supports all of these.
 
     Args:
         lower: left-hand sides of the coupling rows, shape (rows,); -inf for none.
@@ -53,6 +61,11 @@ class ColumnGeneration:
         branching: how many conditions on features pricing supports in one term; 0: none at all.
         rank: of features; those of the highest are branched on first.
         finish: asked at each node of the tree that has been branched on before it is again.
+        separate: rows that a point violates and every solution satisfies, at the root and at nodes.
+            A point is a solution if it is whole and no row cuts it off: so ``separate`` must be
+            exact at whole points. ``TimeoutError`` leaves a whole point undecided.
+        splits: sums of columns that must be whole; those that are fractional are branched on
+            before features.
 
     Raises:
         InputError: sides that do not fit, no block, or a column given that does not fit.
@@ -86,6 +99,8 @@ class ColumnGeneration:
         branching: int = 0,
         rank: Rank = alike,
         finish: Finish | None = None,
+        separate: Separate | None = None,
+        splits: Splits | None = None,
     ) -> None:
         self.lower = _sides("lower", lower)
         self.upper = _sides("upper", upper)
@@ -97,6 +112,8 @@ class ColumnGeneration:
         self.branching = branching
         self.rank = rank
         self.finish = finish
+        self.separate = separate
+        self.splits = splits
         if self.lower.shape != self.upper.shape:
             raise InputError.of("upper", self.upper.shape, f"shape {self.lower.shape}")
         wrong = ~(self.lower <= self.upper) | np.isposinf(self.lower) | np.isneginf(self.upper)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,9 @@ class Column:
     """What branching may speak of; a feature that is missing is 0."""
     payload: Any = None
     """Whatever the caller needs to turn the column back into a decision."""
+    number: int | None = None
+    """Its place in a list of all columns. Columns that cut rows or splits tell apart differ in it,
+    unless they differ in anything else but the payload."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +96,20 @@ class Term:
         return all(condition.holds(column) for condition in self.conditions)
 
 
+class AddedRow(Protocol):
+    """A row that the search has added to the master problem: a cut, or what it branched on."""
+
+    def of(self, column: Column) -> float:
+        """The coefficient of a column."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Duals:
     """The prices under which a block looks for its cheapest column.
 
     The price of a column is ``weight * cost - rows[column.rows] @ column.values`` less the price
-    of every term that applies to it; ``price_of`` computes it.
+    of every term that applies to it, and less what it pays in rows added; ``price_of`` computes it.
     """
 
     rows: Floats
@@ -109,6 +120,9 @@ class Duals:
     """Only columns of a lower price improve the master problem; a hint to heuristic pricing."""
     terms: tuple[Term, ...] = ()
     """Branching prices of this block. Empty unless the pricing declares to support them."""
+    added: tuple[tuple[AddedRow, float], ...] = ()
+    """Cut rows and split rows with their dual values. Empty unless the problem separates or
+    splits."""
     lower: Mapping[Feature, int] = field(default_factory=dict)
     """Least units of a feature every column of the block must have."""
     upper: Mapping[Feature, int] = field(default_factory=dict)
@@ -121,7 +135,8 @@ class Duals:
     def price_of(self, column: Column) -> float:
         """The price of a column."""
         price = self.weight * column.cost - float(self.rows[column.rows] @ column.values)
-        return price - sum(term.price for term in self.terms if term.applies(column))
+        price -= sum(term.price for term in self.terms if term.applies(column))
+        return price - sum(dual * row.of(column) for row, dual in self.added)
 
     def allows(self, column: Column) -> bool:
         """Whether a column respects the bounds on features."""

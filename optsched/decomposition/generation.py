@@ -10,6 +10,7 @@ import numpy as np
 
 from optsched.decomposition.bound import Smoothing, lagrangian_value
 from optsched.decomposition.columns import (
+    AddedRow,
     Column,
     ColumnBlock,
     Duals,
@@ -106,7 +107,7 @@ class Generator:
             InputError: a column that does not fit.
         """
         master = self.master
-        terms = self._terms(duals[master.pool.coupling :])
+        terms, added = self.added(duals[master.pool.coupling :])
         answers = []
         for b in range(len(self.blocks)):
             if limits.upper[b] <= 0:
@@ -120,6 +121,7 @@ class Generator:
                 weight=master.weight,
                 threshold=float(thresholds[b]),
                 terms=tuple(terms.get(b, ())),
+                added=added,
                 lower=limits.least.get(b, {}),
                 upper=limits.most.get(b, {}),
                 exact=exact,
@@ -131,12 +133,18 @@ class Generator:
         self._check_bounds(limits, duals, answers)
         return answers
 
-    def _terms(self, duals: Floats) -> dict[int, list[Term]]:
+    def added(
+        self, duals: Floats
+    ) -> tuple[dict[int, list[Term]], tuple[tuple[AddedRow, float], ...]]:
+        """What pricing is told of the rows added: terms by block, and the others."""
         terms: dict[int, list[Term]] = {}
-        for (block, conditions), dual in zip(self.master.pool.counted, duals, strict=True):
-            if dual:
-                terms.setdefault(block, []).append(Term(conditions, float(dual)))
-        return terms
+        others: list[tuple[AddedRow, float]] = []
+        for key, dual in zip(self.master.pool.added, duals.tolist(), strict=True):
+            if dual and isinstance(key, tuple):
+                terms.setdefault(key[0], []).append(Term(key[1], dual))
+            elif dual and not isinstance(key, tuple):
+                others.append((key, dual))
+        return terms, tuple(others)
 
     def _check(self, block: int, question: Duals, answer: Priced) -> None:
         for column in answer.columns:
@@ -192,7 +200,8 @@ class _NodeRun:
         self.node = node
         self.cutoff = cutoff
         self.bound = known
-        self.prices: Floats | None = None
+        self.duals: Duals | None = None
+        self.value = -math.inf
         self.smoothing = Smoothing(generator.smoothing)
         self.numbers = (limits.lower, self._capped(limits.upper))
         self.capped = self.numbers[1] is not limits.upper
@@ -241,7 +250,8 @@ class _NodeRun:
             and point.shortfall <= SATISFIED
             and self.g.master.phase is not Phase.FEASIBILITY
         )
-        return NodeResult(outcome, self.bound, point if satisfied else None, self.prices)
+        proven = point if satisfied else None
+        return NodeResult(outcome, self.bound, proven, self.duals, self.value)
 
     def _closed(self, point: MasterPoint) -> bool:
         """Whether the bound is near enough to the relaxation's value, rounding included."""
@@ -322,8 +332,9 @@ class _NodeRun:
         if self.capped:  # nothing is proven of solutions that cost more
             value = min(value, self.cutoff)
         if (proven := self.g.rounded(value)) > self.bound:
-            self.bound = proven
-            self.prices = trial[: self.g.master.pool.coupling]
+            terms, added = self.g.added(trial[self.g.master.pool.coupling :])
+            self.bound, self.value = proven, -math.inf if terms else value
+            self.duals = Duals(rows=trial[: self.g.master.pool.coupling], added=added)
         if self.bound == math.inf:
             return NodeResult(Outcome.INFEASIBLE, math.inf, None)
         if self.bound >= self.cutoff:

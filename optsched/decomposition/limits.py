@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.decomposition.columns import Column, ColumnBlock, Condition, Feature
-from optsched.decomposition.pool import ColumnPool
+from optsched.decomposition.pool import ColumnPool, RowKey
+from optsched.decomposition.rows import Split
 from optsched.model.expression import Floats
 
 
@@ -24,6 +25,15 @@ class Restriction:
     upper: float
 
 
+@dataclass(frozen=True)
+class SplitRestriction:
+    """The sum of a split is between ``lower`` and ``upper``."""
+
+    split: Split
+    lower: float
+    upper: float
+
+
 @dataclass(frozen=True, eq=False)
 class Limits:
     """The restrictions of one node, sorted by where they act.
@@ -31,7 +41,7 @@ class Limits:
     In a block of at most one column, a condition that must hold is a bound on the feature of
     every column, which pricing respects. In a block of interchangeable columns it is a row of
     the master problem that counts the columns meeting the conditions, whose dual price pricing
-    receives as a term.
+    receives as a term. A split is a row in any case.
     """
 
     lower: Floats
@@ -41,11 +51,18 @@ class Limits:
     least: dict[int, dict[Feature, int]]
     """By block and feature, the least units any column may have."""
     most: dict[int, dict[Feature, int]]
-    rows: dict[tuple[int, frozenset[Condition]], tuple[float, float]]
-    """Sides of each counting row."""
+    rows: dict[RowKey, tuple[float, float]]
+    """Sides of each counting row and each split."""
+    kept: NDArray[np.bool_] | None = None
+    """Columns of a list that may be used, by their numbers; None: all."""
 
     @classmethod
-    def of(cls, blocks: Sequence[ColumnBlock], restrictions: Iterable[Restriction] = ()) -> Limits:
+    def of(
+        cls,
+        blocks: Sequence[ColumnBlock],
+        restrictions: Iterable[Restriction | SplitRestriction] = (),
+        kept: NDArray[np.bool_] | None = None,
+    ) -> Limits:
         """Sort the restrictions."""
         limits = cls(
             np.array([b.lower for b in blocks], dtype=np.float64),
@@ -53,9 +70,13 @@ class Limits:
             {},
             {},
             {},
+            kept,
         )
         for restriction in restrictions:
-            limits._take(restriction, single=blocks[restriction.block].upper <= 1)
+            if isinstance(restriction, SplitRestriction):
+                limits._narrow(restriction.split, -np.inf, restriction)
+            else:
+                limits._take(restriction, single=blocks[restriction.block].upper <= 1)
         return limits
 
     def _take(self, restriction: Restriction, *, single: bool) -> None:
@@ -74,9 +95,13 @@ class Limits:
                 bounds = self.most.setdefault(b, {})
                 bounds[feature] = min(bounds.get(feature, units - 1), units - 1)
         else:
-            key = (b, restriction.conditions)
-            lower, upper = self.rows.get(key, (0.0, np.inf))
-            self.rows[key] = max(lower, restriction.lower), min(upper, restriction.upper)
+            self._narrow((b, restriction.conditions), 0.0, restriction)
+
+    def _narrow(
+        self, key: RowKey, least: float, restriction: Restriction | SplitRestriction
+    ) -> None:
+        lower, upper = self.rows.get(key, (least, np.inf))
+        self.rows[key] = max(lower, restriction.lower), min(upper, restriction.upper)
 
     @property
     def empty(self) -> bool:
@@ -92,8 +117,10 @@ class Limits:
         )
 
     def allowed(self, pool: ColumnPool) -> NDArray[np.bool_]:
-        """Which columns respect the bounds on features, shape (columns,)."""
+        """Which columns respect the bounds on features and are kept, shape (columns,)."""
         allowed = np.ones(len(pool), dtype=np.bool_)
+        if self.kept is not None:
+            allowed = self.kept[np.array([c.number for c in pool.columns], dtype=np.int64)]
         for bounds, sign in ((self.least, 1), (self.most, -1)):
             for b, features in bounds.items():
                 mine = pool.block == b

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from optsched.decomposition.columns import Column, ColumnBlock
 from optsched.decomposition.limits import Limits
-from optsched.decomposition.pool import ColumnPool
+from optsched.decomposition.pool import ColumnPool, RowKey
+from optsched.decomposition.rows import CutRow, Split
 from optsched.model import Model
 from optsched.model.expression import Floats
 from optsched.solvers.highs.backend import load, refuse
@@ -62,15 +63,15 @@ class MasterPoint:
     shortfall: float = 0.0
     """How far rows are from being satisfied in all, each relative to ``max(1, |side|)``."""
     duals: Floats = field(default_factory=_nothing)
-    """Of coupling rows and counting rows, of the sign their sides allow; as HiGHS says it."""
+    """Of coupling rows and rows added, of the sign their sides allow; as HiGHS says it."""
     thresholds: Floats = field(default_factory=_nothing)
     """Dual of each block's number of columns, shape (blocks,)."""
 
 
 class RestrictedMaster:
-    """min cost of columns, subject to coupling rows, numbers per block, and branching's rows.
+    """min cost of columns, subject to coupling rows, numbers per block, cuts and branching's rows.
 
-    Rows in HiGHS: blocks, then coupling and counting rows as they come. A coupling row that
+    Rows in HiGHS: blocks, then coupling rows and rows added as they come. A coupling row that
     choosing nothing satisfies comes once an optimum breaks it, if it was not expected to be tight:
     of many, few ever matter. Other rows have an artificial column of their own, so that the problem
     is always feasible until :attr:`phase` is strict. A node's limits are entered by bounds alone;
@@ -87,7 +88,7 @@ class RestrictedMaster:
         self.pool = ColumnPool(len(lower))
         self.limits = Limits.of(blocks)
         self.phase = Phase.PENALISED
-        self._lower, self._upper = lower.copy(), upper.copy()  # of coupling and counting rows
+        self._lower, self._upper = lower.copy(), upper.copy()  # of coupling rows and rows added
         empty = Model("master").compile()
         refuse(empty)  # a version of HiGHS known to answer wrongly
         self._engine = load(empty, Options())
@@ -96,7 +97,7 @@ class RestrictedMaster:
         self._per_unit: list[float] = []  # what one unit of an artificial adds to its row
         self._columns = 0
         self._sides = np.zeros((0, 2))  # of every row in HiGHS
-        self._row = np.full(len(lower), _ABSENT)  # of coupling and counting rows, in HiGHS
+        self._row = np.full(len(lower), _ABSENT)  # of coupling rows and rows added, in HiGHS
         nothing = sp.csr_array((len(blocks), 0))
         self._add_rows(nothing, self.limits.lower, self.limits.upper)
         for row, least in enumerate(self.limits.lower):
@@ -111,7 +112,7 @@ class RestrictedMaster:
 
     @property
     def sides(self) -> tuple[Floats, Floats]:
-        """Sides of the coupling rows and the counting rows at this node."""
+        """Sides of the coupling rows and the rows added at this node."""
         return self._lower, self._upper
 
     # what there is to choose from
@@ -176,27 +177,34 @@ class RestrictedMaster:
         """Move to a node of the tree; dives are undone, the phase is penalised again."""
         self.limits = limits
         first = self.pool.coupling
-        for block, conditions in limits.rows:
-            if (block, conditions) not in self.pool.counted:
-                self._count(block, conditions)
-        if self.pool.counted:
-            sides = [limits.rows.get(key, (-np.inf, np.inf)) for key in self.pool.counted]
-            self._lower = np.append(self._lower[:first], [lower for lower, _ in sides])
-            self._upper = np.append(self._upper[:first], [upper for _, upper in sides])
+        for key in limits.rows:
+            if key not in self.pool.added:
+                self._add_row(key)
+        for row, key in enumerate(self.pool.added, start=first):
+            free = (-np.inf, key.upper if isinstance(key, CutRow) else np.inf)
+            self._lower[row], self._upper[row] = limits.rows.get(key, free)
         self._change_rows(np.arange(len(limits.lower)), limits.lower, limits.upper)
         self._change_rows(self._row[first:], self._lower[first:], self._upper[first:])
         self.fix(np.zeros(len(self.pool)))
         self.enter_phase(Phase.PENALISED)
 
-    def _count(self, block: int, conditions: frozenset[Any]) -> None:
+    def cut(self, cuts: Iterable[CutRow]) -> None:
+        """Add rows that hold at every node; ``enter`` a node before the next solve."""
+        for cut in cuts:
+            self._add_row(cut)
+
+    def _add_row(self, key: RowKey) -> None:
         row = len(self._sides)
-        members = self.pool.count(block, conditions)
-        met = sp.csr_array(
-            (np.ones(len(members)), members, [0, len(members)]), shape=(1, len(self.pool))
-        )
-        self._add_rows(met, np.array([-np.inf]), np.array([np.inf]))
-        self._add_artificial(row, 1.0)
+        upper = key.upper if isinstance(key, CutRow) else np.inf
+        members, values = self.pool.add_row(key)
+        met = sp.csr_array((values, members, [0, len(members)]), shape=(1, len(self.pool)))
+        self._add_rows(met, np.array([-np.inf]), np.array([upper]))
+        if not isinstance(key, CutRow):
+            self._add_artificial(row, 1.0)
+        if isinstance(key, Split) or upper < 0:
+            self._add_artificial(row, min(upper, -1.0))
         self._row = np.append(self._row, row)
+        self._lower, self._upper = np.append(self._lower, -np.inf), np.append(self._upper, upper)
 
     def _change_rows(self, rows: NDArray[np.int64], lower: Floats, upper: Floats) -> None:
         sides = np.column_stack([lower, upper])

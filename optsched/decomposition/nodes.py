@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 
+from optsched.decomposition.columns import Duals
 from optsched.decomposition.master import MasterPoint, Phase
 from optsched.model.expression import Floats
 
@@ -51,8 +52,16 @@ class NodeResult:
     """Proven lower bound on every integer solution of the node."""
     point: MasterPoint | None
     """A fractional solution that satisfies the rows; None where none is known."""
-    prices: Floats | None = None
-    """Of the coupling rows, at which the bound was proven; None where it was proven otherwise."""
+    duals: Duals | None = None
+    """At which the bound was proven, terms left out; None where it was proven otherwise."""
+    value: float = -math.inf
+    """Lagrangian value of ``duals``, which the bound may be rounded up from; -inf if terms were
+    part of it."""
+
+    @property
+    def prices(self) -> Floats | None:
+        """Of the coupling rows, at which the bound was proven."""
+        return None if self.duals is None else self.duals.rows
 
 
 @dataclass

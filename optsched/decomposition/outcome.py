@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from optsched.decomposition.columns import Column, ColumnBlock, Price, Rank
+from optsched.clock import Clock
+from optsched.decomposition.branching import INTEGRAL
+from optsched.decomposition.columns import Column, ColumnBlock, Duals, Price, Rank
 from optsched.decomposition.limits import Finish
 from optsched.decomposition.nodes import Iteration
 from optsched.decomposition.primal import Incumbent
+from optsched.decomposition.rows import CutRow, Split
 from optsched.errors import FieldProblem, InputError
 from optsched.model.expression import Floats
 from optsched.solvers.registry import backend
@@ -31,6 +34,8 @@ class ColumnProblem(Protocol):
     branching: int
     rank: Rank
     finish: Finish | None
+    separate: Separate | None
+    splits: Splits | None
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,9 @@ class GenerationOptions:
     """Numbers to branch on for whose children the master problem is solved, before one is chosen;
     1: none. Nodes are fewer then, and take longer: it is for pricing that does. Only in blocks of
     at most one column, where it takes no row of its own."""
+    cut_gain: float = 0.01
+    """Rounds of cuts at a node end once the last three gained no more than this part of what is
+    left between the relaxation's value and the incumbent (or, without one, of the value)."""
     stop: threading.Event | None = None
     """Set it from another thread to end with what is known so far."""
     on_progress: Callable[[float, Incumbent | None], object] | None = None
@@ -84,7 +92,7 @@ class GenerationOptions:
                 problems.append(FieldProblem(name, value, "an integer >= 1, or None"))
         if self.branchings_tried < 1:
             problems.append(FieldProblem("branchings_tried", self.branchings_tried, "at least 1"))
-        for name in ("gap", "absolute_gap"):
+        for name in ("gap", "absolute_gap", "cut_gain"):
             value = getattr(self, name)
             if not (value >= 0 and math.isfinite(value)):
                 problems.append(FieldProblem(name, value, "a finite number >= 0"))
@@ -108,9 +116,8 @@ class ColumnSolution:
     limit: Limit | None = None
     root_bound: float | None = None
     """Proven lower bound before branching."""
-    prices: Floats | None = field(default=None, repr=False)
-    """Of the rows, at which the bound was proven, shape (rows,); where the relaxation alone was
-    asked for."""
+    duals: Duals | None = field(default=None, repr=False)
+    """At which the bound was proven; if the relaxation alone was asked for."""
     nodes: int = 0
     columns: int = 0
     """Columns known in the end."""
@@ -122,6 +129,16 @@ class ColumnSolution:
     def gap(self) -> float | None:
         """|objective - bound| / max(1, |objective|); None unless both are known."""
         return relative_gap(self.objective, self.bound)
+
+    @property
+    def prices(self) -> Floats | None:
+        """Dual values of the rows, shape (rows,); see ``duals``."""
+        return None if self.duals is None else self.duals.rows
+
+    @property
+    def whole(self) -> bool:
+        """Whether every column is used a whole number of times."""
+        return all(abs(number - round(number)) <= INTEGRAL for _, number in self.chosen)
 
     @property
     def incumbent(self) -> Incumbent | None:
@@ -149,6 +166,13 @@ class ColumnSolution:
             version=backend("highs").version(),
             message=self.message,
         )
+
+
+Separate: TypeAlias = Callable[[ColumnSolution, Clock], Sequence[CutRow]]
+"""Rows that a point violates; exact at whole points. See ``ColumnGeneration``."""
+
+Splits: TypeAlias = Callable[[ColumnSolution], Sequence[Split]]
+"""Sums to branch on at a fractional point."""
 
 
 def merged(options: GenerationOptions | None, settings: Mapping[str, Any]) -> GenerationOptions:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.decomposition.columns import Column, Condition, Feature
+from optsched.decomposition.rows import CutRow, Split
 from optsched.model.expression import Floats
+
+RowKey: TypeAlias = tuple[int, frozenset[Condition]] | CutRow | Split
+"""What a row after the coupling rows sums: the columns of a block that meet all of some
+conditions, or any coefficients."""
 
 
 class _Growing:
@@ -38,13 +43,13 @@ class ColumnPool:
     """Columns without duplicates, their prices and their features.
 
     Rows are numbered as in the master problem's duals: coupling rows first, then one row per
-    (block, conditions) that branching counts.
+    (block, conditions) that branching counts, per cut and per split.
     """
 
     def __init__(self, rows: int) -> None:
         self.columns: list[Column] = []
-        self.counted: list[tuple[int, frozenset[Condition]]] = []
-        """What each row after the coupling rows counts."""
+        self.added: list[RowKey] = []
+        """What each row after the coupling rows sums."""
         self.coupling = rows
         self._position: dict[tuple[object, ...], int] = {}
         self._units: dict[tuple[int, Feature], tuple[list[int], list[int]]] = {}
@@ -67,8 +72,8 @@ class ColumnPool:
 
     @property
     def height(self) -> int:
-        """Coupling rows and counting rows."""
-        return self.coupling + len(self.counted)
+        """Coupling rows and rows added."""
+        return self.coupling + len(self.added)
 
     def extend(self, columns: Iterable[Column]) -> list[Column]:
         """Take in what is new; returns it."""
@@ -95,23 +100,24 @@ class ColumnPool:
         return new
 
     def entries(self, column: Column) -> tuple[NDArray[np.int64], Floats]:
-        """Rows and coefficients of a column, counting rows included."""
-        extra = [
-            self.coupling + r
-            for r, (block, conditions) in enumerate(self.counted)
-            if block == column.block and all(c.holds(column) for c in conditions)
-        ]
-        rows = np.concatenate([np.asarray(column.rows), extra]).astype(np.int64)
-        return rows, np.concatenate([column.values, np.ones(len(extra))])
+        """Rows and coefficients of a column, rows added included."""
+        extra = np.array([coefficient(key, column) for key in self.added], dtype=np.float64)
+        there = np.flatnonzero(extra)
+        rows = np.concatenate([np.asarray(column.rows), self.coupling + there]).astype(np.int64)
+        return rows, np.concatenate([column.values, extra[there]])
 
-    def count(self, block: int, conditions: frozenset[Condition]) -> NDArray[np.int64]:
-        """Begin to count the columns of a block that meet all conditions; returns which do."""
-        members = np.flatnonzero(self.meeting(block, conditions))
+    def add_row(self, key: RowKey) -> tuple[NDArray[np.int64], Floats]:
+        """Begin a row; returns the columns that have coefficients in it, and these."""
+        if isinstance(key, tuple):
+            values = self.meeting(*key).astype(np.float64)
+        else:
+            values = np.array([key.of(column) for column in self.columns], dtype=np.float64)
+        members = np.flatnonzero(values)
         self._entry_row.extend(np.full(len(members), self.height))
         self._entry_column.extend(members)
-        self._entry_value.extend(np.ones(len(members)))
-        self.counted.append((block, conditions))
-        return members
+        self._entry_value.extend(values[members])
+        self.added.append(key)
+        return members, values[members]
 
     def meeting(self, block: int, conditions: Iterable[Condition]) -> NDArray[np.bool_]:
         """Which columns belong to the block and meet all conditions."""
@@ -146,11 +152,25 @@ class ColumnPool:
 
     def matrix(self) -> sp.csr_array:
         """Coefficients of the coupling rows, shape (rows, columns)."""
-        row, column = self._entry_row.values, self._entry_column.values
-        coupling = row < self.coupling
-        value = self._entry_value.values[coupling]
-        shape = (self.coupling, len(self))
-        return sp.csr_array((value, (row[coupling], column[coupling])), shape=shape)
+        return self._entries()[: self.coupling]
+
+    def cuts(self) -> tuple[sp.csr_array, Floats]:
+        """Coefficients of the cuts, shape (cuts, columns), and their right-hand sides."""
+        cuts = [(r, key.upper) for r, key in enumerate(self.added) if isinstance(key, CutRow)]
+        rows = [self.coupling + r for r, _ in cuts]
+        return self._entries()[rows], np.array([upper for _, upper in cuts], dtype=np.float64)
+
+    def _entries(self) -> sp.csr_array:
+        at = self._entry_row.values, self._entry_column.values
+        return sp.csr_array((self._entry_value.values, at), shape=(self.height, len(self)))
+
+
+def coefficient(key: RowKey, column: Column) -> float:
+    """What a column has in a row that was added."""
+    if not isinstance(key, tuple):
+        return key.of(column)
+    block, conditions = key
+    return float(block == column.block and all(c.holds(column) for c in conditions))
 
 
 def _key(column: Column) -> tuple[object, ...]:
@@ -159,4 +179,4 @@ def _key(column: Column) -> tuple[object, ...]:
     rows = np.asarray(column.rows, dtype=np.int64)[order]
     values = np.asarray(column.values, dtype=np.float64)[order]
     features = frozenset((f, units) for f, units in column.features.items() if units)
-    return column.block, column.cost, rows.tobytes(), values.tobytes(), features
+    return column.block, column.cost, rows.tobytes(), values.tobytes(), features, column.number

@@ -53,8 +53,11 @@ class IntegerMaster:
         many = np.array([b.upper for b in self.blocks])
         if (used < few).any() or (used > many).any():
             return None
-        if row_excess(Rows(pool.matrix(), self.lower, self.upper), counts, SATISFIED).any():
-            return None
+        cuts, most = pool.cuts()
+        free = np.full(len(most), -np.inf)
+        for rows in (Rows(pool.matrix(), self.lower, self.upper), Rows(cuts, free, most)):
+            if row_excess(rows, counts, SATISFIED).any():
+                return None
         chosen = tuple((pool.columns[k], float(counts[k])) for k in np.flatnonzero(counts))
         return Incumbent(chosen, math.fsum(column.cost * n for column, n in chosen))
 
@@ -75,6 +78,9 @@ class IntegerMaster:
         if len(self.lower):
             coefficients = pool.matrix()[:, candidates]
             model.add("rows", (coefficients @ number).between(self.lower, self.upper))
+        cuts, most = pool.cuts()
+        if len(most):
+            model.add("cuts", cuts[:, candidates] @ number <= most)
         model.add("blocks", number.sum_by(owner, len(self.blocks)).between(few, many))
         if start is not None:
             position = {id(pool.columns[k]): i for i, k in enumerate(candidates)}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from optsched.decomposition.branching import Branching
 from optsched.decomposition.columns import ColumnBlock
-from optsched.decomposition.limits import Limits, Restriction
+from optsched.decomposition.limits import Limits, Restriction, SplitRestriction
 from optsched.decomposition.master import MasterStatus, RestrictedMaster
 from optsched.decomposition.nodes import Budget
 
@@ -24,7 +24,7 @@ def likely(
 def strongest(
     master: RestrictedMaster,
     blocks: Sequence[ColumnBlock],
-    node: tuple[Restriction, ...],
+    node: tuple[Restriction | SplitRestriction, ...],
     candidates: Sequence[Branching],
     value: float,
     gain: float,
