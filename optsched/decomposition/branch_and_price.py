@@ -187,10 +187,10 @@ class TreeSearch:
     def cutoff(self) -> float:
         """Cost from which on solutions are of no interest."""
         if self.incumbent is None:
-            return math.inf
+            return self.options.cutoff
         cost, options = self.incumbent.cost, self.options
         slack = max(options.absolute_gap, options.gap * abs(cost), _NOISE * max(1.0, abs(cost)))
-        return cost - slack
+        return min(cost - slack, options.cutoff)
 
     def _solve(self, node: Node) -> NodeResult:
         limits = self._limits(node)
@@ -311,7 +311,7 @@ class TreeSearch:
 
     def _narrowed(self, node: Node, result: NodeResult) -> Node:
         """A node without the columns that reduced costs keep out of better solutions."""
-        if node.listed is None or self.incumbent is None or not math.isfinite(result.value):
+        if node.listed is None or not math.isfinite(self.cutoff - result.value):
             return node
         assert result.duals is not None
         least = self.cutoff
@@ -348,7 +348,9 @@ class TreeSearch:
         found = find_branchings(
             master.pool, point.weights, problem.blocks, problem.branching, problem.rank
         )
-        gain = self.cutoff - point.value if self.incumbent else abs(point.value) + 1.0
+        gain = self.cutoff - point.value
+        if math.isinf(gain):
+            gain = abs(point.value) + 1.0
         tried = likely(found, problem.blocks, self.options.branchings_tried)
         if len(tried) < 2 or gain <= 0.0:
             return found[0] if found else None
@@ -373,9 +375,8 @@ class TreeSearch:
     # incumbents
 
     def _offer(self, candidate: Incumbent | None) -> None:
-        if candidate is not None and (
-            self.incumbent is None or candidate.cost < self.incumbent.cost
-        ):
+        cost = self.options.cutoff if self.incumbent is None else self.incumbent.cost
+        if candidate is not None and candidate.cost < cost:
             self.incumbent = candidate
             self._tell()
 
@@ -442,11 +443,12 @@ class TreeSearch:
         if reason is Outcome.UNBOUNDED:
             return self._answer(Status.INFEASIBLE_OR_UNBOUNDED, None)
         bound = max(self.root_bound, min([self.closed_bound, *(node.bound for node in self.open)]))
+        bound = min(bound, self.options.cutoff)
         limit = None
         if reason is Outcome.LIMIT:
             limit = Limit.TIME if self.budget.seconds <= 0 else Limit.NODES
         if self.incumbent is None:
-            if not self.open and math.isinf(self.closed_bound):
+            if not self.open and math.isinf(bound):
                 return self._answer(Status.INFEASIBLE, None)
             status = _without_point(reason or Outcome.OPEN)
             return self._answer(status, bound, limit, message=self.unresolved)

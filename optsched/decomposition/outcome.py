@@ -71,6 +71,9 @@ class GenerationOptions:
     """Numbers to branch on for whose children the master problem is solved, before one is chosen;
     1: none. Nodes are fewer then, and take longer: it is for pricing that does. Only in blocks of
     at most one column, where it takes no row of its own."""
+    cutoff: float = math.inf
+    """Solutions of this cost or more are of no interest; if there is no other, none is returned,
+    and the bound is no larger."""
     cut_gain: float = 0.01
     """Rounds of cuts at a node end once the last three gained no more than this part of what is
     left between the relaxation's value and the incumbent (or, without one, of the value)."""
@@ -96,6 +99,8 @@ class GenerationOptions:
             value = getattr(self, name)
             if not (value >= 0 and math.isfinite(value)):
                 problems.append(FieldProblem(name, value, "a finite number >= 0"))
+        if math.isnan(self.cutoff):
+            problems.append(FieldProblem("cutoff", self.cutoff, "a number"))
         if not 0 <= self.smoothing < 1:
             problems.append(FieldProblem("smoothing", self.smoothing, "0 <= smoothing < 1"))
         if problems:

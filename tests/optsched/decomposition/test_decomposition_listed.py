@@ -141,6 +141,20 @@ def test_splits_over_columns_of_several_blocks_with_any_whole_amounts(case, seed
     agrees(case, case.problem(splits=lambda _: splits).solve(**BARE))
 
 
+@settings(deadline=None, max_examples=60)
+@given(cases(hidden=True), st.sampled_from([-1.0, 0.0, 0.5, 3.0]), st.booleans())
+def test_below_a_cutoff_the_best_choice_is_found_or_none_is_proven_to_be(case, above, whole):
+    best, splits = case.optimum, case.singles()
+    cutoff = (5.0 if best is None else best) + above
+    problem = case.problem(splits=lambda _: splits)
+    found = problem.solve(cutoff=cutoff, integral_objective=whole, **BARE)
+    if best is not None and best < cutoff:
+        assert (found.status, found.objective) == (Status.OPTIMAL, pytest.approx(best))
+    else:
+        assert (found.status, found.objective) == (Status.NO_SOLUTION, None)
+        assert found.bound == pytest.approx(cutoff)
+
+
 @settings(deadline=None, max_examples=40)
 @given(cases(hidden=True))
 def test_cuts_raise_the_bound_of_the_relaxation_and_leave_it_true(case):
