@@ -30,7 +30,7 @@ from optsched.model import Model
 from optsched.problem.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 MOST_SCHEDULES = 200_000
 """Schedules that are listed."""
@@ -270,7 +270,7 @@ def problem_4_columns(
         options: limits.
         tau: end of the slot in which the round happens.
     """
-    course = Course(options, maximise=True)
+    course = SearchProgress(options, maximise=True)
     with limited(options.time_limit), suppress(TimeoutError):
         generation = RoundColumns(instance, tau).generation()
         found = generation.solve_relaxation(

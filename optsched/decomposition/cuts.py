@@ -18,7 +18,7 @@ from optsched.solvers.direct import AGREEMENT, solve_directly, start_vector
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
 from optsched.solvers.solution import Limit, Listener, Progress, Solution, Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 Cut: TypeAlias = tuple[str, Relation]
 """A name and rows that every solution satisfies; names may repeat."""
@@ -154,8 +154,8 @@ class _Loop:
         self.model = model.copy()
         self.separators = separators
         self.engine = engine
-        self.course = Course(options, maximise=model.maximise)
-        self.options = replace(options, stop=self.course.stop, on_progress=None)
+        self.progress = SearchProgress(options, maximise=model.maximise)
+        self.options = replace(options, stop=self.progress.stop, on_progress=None)
         self.round_limit = math.inf if round_limit is None else round_limit
         self.sign = -1.0 if model.maximise else 1.0
         self.bound = -math.inf
@@ -176,7 +176,7 @@ class _Loop:
             solution = self._cut_solutions()
         except KeyboardInterrupt:
             solution = self._finished(Status.INTERRUPTED, None)
-        return self.course.ended(solution)
+        return self.progress.ended(solution)
 
     def _cut_solutions(self) -> Solution:
         """Solve and cut until a solution violates nothing, or the bound meets the incumbent."""
@@ -185,8 +185,8 @@ class _Loop:
             if limit := self._spent():
                 return self._finished(Status.FEASIBLE, limit)
             hear = self._hear
-            solution = self._solve(self.model, self._start(), on_progress=self.course.live(hear))
-            self.course.catch_up(solution, hear)
+            solution = self._solve(self.model, self._start(), on_progress=self.progress.live(hear))
+            self.progress.catch_up(solution, hear)
             if solution.status in _NO_POINT and self._cut_far_out():
                 continue
             if not solution.has_point:
@@ -211,11 +211,11 @@ class _Loop:
     def _spent(self) -> Limit | None:
         if self.rounds >= self.round_limit:
             return Limit.NODES
-        return Limit.TIME if self.course.left <= 0 else None
+        return Limit.TIME if self.progress.left <= 0 else None
 
     def _hear(self, progress: Progress) -> None:
         """Points on the way may break rows that come later; bounds hold."""
-        self.course.tell(bound=progress.bound)
+        self.progress.tell(bound=progress.bound)
 
     def _solve(
         self,
@@ -223,7 +223,7 @@ class _Loop:
         start: Mapping[str, Floats] | None = None,
         on_progress: Listener | None = None,
     ) -> Solution:
-        limit = self.course.within(1.0)
+        limit = self.progress.within(1.0)
         options = replace(self.options, time_limit=limit, warm_start=start, on_progress=on_progress)
         solution = solve_directly(model, self.engine, options)
         self.rounds += 1
@@ -325,13 +325,13 @@ class _Loop:
     def _raise_bound(self, solution: Solution) -> None:
         if solution.bound is not None:
             self.bound = max(self.bound, self.sign * solution.bound)
-            self.course.tell(bound=solution.bound)
+            self.progress.tell(bound=solution.bound)
 
     def _offer(self, solution: Solution) -> None:
         best = self.incumbent
         if best is None or self._value(solution) < self._value(best):
             self.incumbent = solution
-            self.course.tell(objective=solution.objective)
+            self.progress.tell(objective=solution.objective)
 
     def _value(self, solution: Solution) -> float:
         return math.inf if solution.objective is None else self.sign * solution.objective
@@ -355,7 +355,7 @@ class _Loop:
         if solution.status in (Status.NO_SOLUTION, Status.INTERRUPTED):
             self._raise_bound(solution)
             return self._finished(solution.status, solution.limit)
-        seconds = self.course.spent
+        seconds = self.progress.spent
         message = solution.message
         if solution.status in _NO_POINT:
             if limit := self._spent():  # the rows that bound it may have been to come
@@ -367,7 +367,7 @@ class _Loop:
     def _finished(self, status: Status, limit: Limit | None) -> Solution:
         value = math.inf if self.incumbent is None else self._value(self.incumbent)
         bound = self.sign * min(self.bound, value) if math.isfinite(self.bound) else None
-        seconds = self.course.spent
+        seconds = self.progress.spent
         if self.incumbent is None:
             word = Status.INTERRUPTED if status is Status.INTERRUPTED else Status.NO_SOLUTION
             return Solution(

@@ -33,7 +33,7 @@ from optsched.problem.calls import pick
 from optsched.problem.methods import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
-from optsched.solvers.solution import Moment, Solution, Status
+from optsched.solvers.solution import ProgressPoint, Solution, Status
 
 
 def instance_rng(seed: int) -> np.random.Generator:
@@ -318,7 +318,7 @@ class InstanceRunner:
         return values, complaints
 
 
-def _thinned(trajectory: Sequence[Moment]) -> str | None:
+def _thinned(trajectory: Sequence[ProgressPoint]) -> str | None:
     """A trajectory as JSON; None where it has no more than its end."""
     if len(trajectory) < 2:
         return None

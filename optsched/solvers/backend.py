@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Moment, Status
+from optsched.solvers.solution import Limit, ProgressPoint, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class SolverResult:
     scaling_error: float = 0.0
     """Objective units; ``bound`` already allows for it."""
     message: str = ""
-    trajectory: tuple[Moment, ...] = ()
+    trajectory: tuple[ProgressPoint, ...] = ()
     """The steps it told of on the way, by ``time.time()``; kept by the caller."""
 
 

@@ -26,7 +26,7 @@ from optsched.solvers.refuting import unless_refuted
 from optsched.solvers.registry import installed
 from optsched.solvers.row_scaling import with_scaled_rows
 from optsched.solvers.scaling import with_whole_bounds
-from optsched.solvers.solution import Limit, Moment, Solution, Status
+from optsched.solvers.solution import Limit, ProgressPoint, Solution, Status
 from optsched.solvers.splitting import JudgedPoint, split_solve
 from optsched.solvers.tightening import bounded_by, is_bounded, tightened
 from optsched.solvers.tolerances import with_warning
@@ -249,7 +249,7 @@ def checked_solution(
     result, objective = _checked(original, result)
     result = _proven(compiled, result, objective)
     duals, costs = result.row_duals, result.reduced_costs
-    end = Moment(time.perf_counter() - began, result.bound, objective)
+    end = ProgressPoint(time.perf_counter() - began, result.bound, objective)
     return Solution(
         status=result.status,
         objective=objective,

@@ -57,8 +57,8 @@ class Limit(StrEnum):
     MEMORY = "memory"
 
 
-class Moment(NamedTuple):
-    """How far a solve was at a time, by the solver's own word."""
+class ProgressPoint(NamedTuple):
+    """How far a solve was at some time, by the solver's own word."""
 
     seconds: float
     """Since work on the model started."""
@@ -140,7 +140,7 @@ class Solution:
     """Wall time inside the solver and our hand-over."""
     nodes: int | None = None
     """Branch-and-bound nodes or conflicts, where the solver counts them."""
-    trajectory: tuple[Moment, ...] = field(default=(), repr=False)
+    trajectory: tuple[ProgressPoint, ...] = field(default=(), repr=False)
     """(seconds, bound, objective) whenever the solver told of a better point or bound, and at the
     end; without steps in between where it tells of none (see ``Options.on_progress``)."""
     solver: str = ""
@@ -209,7 +209,7 @@ class Solution:
         """
         import pandas as pd
 
-        table = pd.DataFrame(self.trajectory, columns=list(Moment._fields), dtype=float)
+        table = pd.DataFrame(self.trajectory, columns=list(ProgressPoint._fields), dtype=float)
         apart = (table["objective"] - table["bound"]).abs()
         return table.assign(gap=apart / table["objective"].abs().clip(lower=1.0))
 

@@ -12,9 +12,9 @@ from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, SolverResult
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Listener, Moment, Progress, Solution, Status
+from optsched.solvers.solution import Listener, Progress, ProgressPoint, Solution, Status
 
 
 def recorded(
@@ -43,7 +43,7 @@ class _Recorder:
     """Keeps what a solver tells, passes it on, and asks it to stop where that is the answer."""
 
     def __init__(self, options: Options) -> None:
-        self.moments: list[Moment] = []
+        self.moments: list[ProgressPoint] = []
         self.complaint = ""
         """What the listener raised, if anything."""
         self.stop = Either(options.stop)
@@ -57,7 +57,7 @@ class _Recorder:
             at: the moment, seconds of the recorder's owner; None: now, of ``time.time``.
         """
         now = time.time() if at is None else at
-        self.moments.append(Moment(now, progress.bound, progress.objective))
+        self.moments.append(ProgressPoint(now, progress.bound, progress.objective))
         if self._listener is None or self.stop.is_set():
             return
         try:
@@ -68,8 +68,8 @@ class _Recorder:
             self.stop.set()
 
 
-class Course(Clock):
-    """The clock of a search of its own, which tells its best value and bound as they come.
+class SearchProgress(Deadline):
+    """A search's deadline, and its best value and bound, reported as they come.
 
     ``on_progress`` is told of each, as by a solver; ``stop`` is set where that ends the search.
     Several threads may tell.
@@ -81,13 +81,13 @@ class Course(Clock):
     Example:
         >>> from optsched import Options
         >>> from optsched.solvers.solution import Solution, Status
-        >>> course = Course(Options())
-        >>> course.tell(bound=3.0)
-        >>> course.tell(objective=5.0)
-        >>> course.tell(bound=2.0)
-        >>> course.bound
+        >>> search = SearchProgress(Options())
+        >>> search.tell(bound=3.0)
+        >>> search.tell(objective=5.0)
+        >>> search.tell(bound=2.0)
+        >>> search.bound
         3.0
-        >>> solution = course.ended(Solution(Status.OPTIMAL, 5.0, 5.0))
+        >>> solution = search.ended(Solution(Status.OPTIMAL, 5.0, 5.0))
         >>> [(m.bound, m.objective) for m in solution.trajectory]
         [(3.0, None), (3.0, 5.0), (5.0, 5.0)]
     """
@@ -147,14 +147,14 @@ class Course(Clock):
         bound, value = solution.bound, solution.objective
         worse, better = (min, max) if self._sign > 0 else (max, min)
         steps = [
-            Moment(
+            ProgressPoint(
                 seconds,
                 None if low is None or bound is None else worse(low, bound),
                 None if high is None or value is None else better(high, value),
             )
             for seconds, low, high in self._recorder.moments
         ]
-        solution = replace(solution, trajectory=(*steps, Moment(self.spent, bound, value)))
+        solution = replace(solution, trajectory=(*steps, ProgressPoint(self.spent, bound, value)))
         if said := self._recorder.complaint:
             return replace(solution, status=Status.ERROR, message=said)
         return solution
@@ -193,19 +193,21 @@ def in_terms_of(form: MatrixForm, options: Options, began: float) -> Options:
     return replace(options, on_progress=hear)
 
 
-def heard(listener: Listener | None, change: Callable[[Moment], Moment]) -> Listener | None:
+def heard(
+    listener: Listener | None, change: Callable[[ProgressPoint], ProgressPoint]
+) -> Listener | None:
     """A listener to a solver that was given another objective, whose moments are changed back."""
     if listener is None:
         return None
 
     def hear(progress: Progress) -> object:
-        _, bound, objective = change(Moment(0.0, progress.bound, progress.objective))
+        _, bound, objective = change(ProgressPoint(0.0, progress.bound, progress.objective))
         return listener(replace(progress, bound=bound, objective=objective))
 
     return hear
 
 
-def raised(moment: Moment, added: float) -> Moment:
+def raised(moment: ProgressPoint, added: float) -> ProgressPoint:
     """A moment of a solve that was given an objective smaller by so much."""
     _, bound, objective = moment
     return moment._replace(
@@ -214,7 +216,7 @@ def raised(moment: Moment, added: float) -> Moment:
     )
 
 
-def unscaled(moment: Moment, scale: float) -> Moment:
+def unscaled(moment: ProgressPoint, scale: float) -> ProgressPoint:
     """A moment of a solver that was given ``scale`` times the objective."""
     _, bound, objective = moment
     return moment._replace(
@@ -223,7 +225,7 @@ def unscaled(moment: Moment, scale: float) -> Moment:
     )
 
 
-def trajectory(result: SolverResult, end: Moment, began: float) -> tuple[Moment, ...]:
+def trajectory(result: SolverResult, end: ProgressPoint, began: float) -> tuple[ProgressPoint, ...]:
     """The moments of a solve in seconds since ``began``, and its end."""
     zero = time.time() - (time.perf_counter() - began)
     told = [moment._replace(seconds=moment.seconds - zero) for moment in result.trajectory]

@@ -28,7 +28,7 @@ from pydantic_core import to_jsonable_python
 
 from optsched.errors import InputError, clean
 from optsched.evaluation.runs import NO_OPTIMUM, MethodRun
-from optsched.solvers.solution import Moment, Status
+from optsched.solvers.solution import ProgressPoint, Status
 from optsched.study.layout import Layout, Made, PlannedInstance, RunKey, groupable
 from optsched.study.plan import Asked, Plan, Recipe, found, settings
 
@@ -388,9 +388,11 @@ class Store:
         times: list[float] = json.loads(self._long("flow_times", key) or "[]")
         return times
 
-    def trajectory(self, key: RunKey) -> tuple[Moment, ...]:
+    def trajectory(self, key: RunKey) -> tuple[ProgressPoint, ...]:
         """The steps by which an exact method came to its answer, if it told any."""
-        return tuple(Moment(*one) for one in json.loads(self._long("trajectory", key) or "[]"))
+        return tuple(
+            ProgressPoint(*one) for one in json.loads(self._long("trajectory", key) or "[]")
+        )
 
     def _long(self, name: str, key: RunKey) -> str | None:
         question = f"SELECT {name} FROM runs WHERE instance = ? AND method = ? AND seed = ?"

@@ -52,7 +52,7 @@ from optsched.evaluation.runs import InstanceRunner, MethodSpec, instance_rng
 from optsched.instances.document import dumps
 from optsched.interpreting import copied, put_back
 from optsched.problem import problem
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.traces import TraceJobs
 
 SMALL = {
@@ -226,7 +226,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     made, alone = planner.greedy(), [path for path, _ in planner.alone]
     near = SitesNeighbourhoods(planner, [path_of(crowd, i, made) for i in range(6)], planner.floors)
     near.chosen = {i: [(path, 1.0)] for i, path in enumerate(alone)}
-    near.search(Clock(None), 20)
+    near.search(Deadline(None), 20)
     assert planner.cheaper(1, FreeCapacity(crowd), alone[1].price + 1.0) is not None
     hours = np.arange(1.0, 41.0) * 3600
     trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))

@@ -33,7 +33,7 @@ from optsched.errors import InputError
 from optsched.problem.methods import LIMITS, Answer, ExactMethod, answering
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Solution, Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 """What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""
@@ -97,7 +97,7 @@ def pack(
     deadline = began + (math.inf if time_limit is None else time_limit)
     last: Answer | None = None
     for i in _candidates(instance, deployment):
-        course = Course(Options(stop=stop, on_progress=on_progress))
+        course = SearchProgress(Options(stop=stop, on_progress=on_progress))
         search = Search(instance, aggregate(instance, i), i, deadline, course, threads)
         answer = partial(_answer, search, began)
         with answering(answer):

@@ -42,7 +42,7 @@ from optsched.jit import limited
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.solution import Progress, Solution, Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 _FILLING = 0.003  # seconds per item, at most
 _DIVING, _DIVING_AGAIN = 0.05, 0.5  # seconds per item, at most
@@ -68,7 +68,7 @@ class Search:
     packing: VectorPacking
     deployment: int
     deadline: float
-    course: Course
+    course: SearchProgress
     threads: int
     bins: list[Bin] | None = None
     patterns: dict[Bin, None] = field(default_factory=dict)

@@ -29,7 +29,7 @@ from optsched.model import Model
 from optsched.problem import Bound
 from optsched.problem.methods import LIMITS, Answer, ExactMethod, Formulation
 from optsched.solvers.options import Options
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ def problem_2_columns(
         InputError: no such objective.
     """
     columns = PooledColumns(prospects(instance), objective)
-    course = Course(options)
+    course = SearchProgress(options)
     limits = GenerationOptions(
         time_limit=options.time_limit,
         stop=course.stop,

@@ -13,7 +13,7 @@ from formulations.batch.exact.server_cuts import Row, Runs, at_most
 from formulations.batch.exact.width_cuts import width_cuts
 from formulations.batch.instance import Booleans
 from optsched.session import Session
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution
 
@@ -73,7 +73,7 @@ class Cutting:
             if not for_good:
                 self._loose[name] = row
 
-    def renew(self, solution: Solution, placing: Clock | None = None) -> bool:
+    def renew(self, solution: Solution, placing: Deadline | None = None) -> bool:
         """Take rows that the last solution violates, and drop those that are slack in it.
 
         Args:

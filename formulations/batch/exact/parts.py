@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TypeVar
 
 from optsched.jit import limit_left, limited
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 
 Part = TypeVar("Part")
 
@@ -18,7 +18,7 @@ Part = TypeVar("Part")
 def in_turns(
     parts: Sequence[Part],
     step: Callable[[Part, float | None], None],
-    clock: Clock,
+    clock: Deadline,
     share: float = 1.0,
     threads: int = 1,
     sizes: Sequence[float] = (),

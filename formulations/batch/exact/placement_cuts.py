@@ -25,7 +25,7 @@ from optsched.instances.arrays import compress, ranges
 from optsched.jit import njit_cached
 from optsched.model import Model
 from optsched.solve import solve
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 
 VIOLATED = 1e-3
@@ -101,7 +101,7 @@ def cheapest(
     return found
 
 
-def placement_cuts(runs: Runs, share: Floats, clock: Clock | None = None) -> list[PlacementCut]:
+def placement_cuts(runs: Runs, share: Floats, clock: Deadline | None = None) -> list[PlacementCut]:
     """Cuts that a fractional choice of runs violates, for each type at most one for each window.
 
     Windows are twice as long as runs are on average; each begins in the middle of the one before.
@@ -112,7 +112,7 @@ def placement_cuts(runs: Runs, share: Floats, clock: Clock | None = None) -> lis
         clock: once it is over, no more are looked for.
     """
     found: list[PlacementCut] = []
-    clock = Clock(None) if clock is None else clock
+    clock = Deadline(None) if clock is None else clock
     for u, part, own, capacity in runs.by_type(share):
         length = 2 * max(1, round(float(np.average(part.end - part.start + 1, weights=own))))
         for begin in range(int(part.start.min()), int(part.end.max()) + 1, length // 2):
@@ -134,7 +134,7 @@ def _cut_of(u: int, runs: Runs, share: Floats, prices: Floats) -> PlacementCut |
     return cut if share[at] @ counts > (1.0 + VIOLATED) * side else None
 
 
-def placement_prices(runs: Runs, share: Floats, capacity: Floats, clock: Clock) -> Floats:
+def placement_prices(runs: Runs, share: Floats, capacity: Floats, clock: Deadline) -> Floats:
     """Of a worker on each server in each slot: what one more would place, worker-slots.
 
     Args:

@@ -45,10 +45,10 @@ from formulations.batch.schedule import Schedule
 from optsched.decomposition import GenerationOptions
 from optsched.model import Model
 from optsched.solve import solve
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Progress, Solution, Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 FIRST_SECONDS, FIRST_SHARE = 3.0, 0.2
 """Time of a small model by server before the relaxation: seconds at most, and part of what is left.
@@ -98,7 +98,7 @@ class Search:
 
     def begin(self, options: Options) -> None:
         """Work under these limits from now on."""
-        self.clock = Course(options)
+        self.clock = SearchProgress(options)
         self.options = replace(options, stop=self.clock.stop, on_progress=None)
 
     def go_on(self) -> bool:
@@ -158,7 +158,7 @@ class Search:
         self.insert()
         if self.best is None or not chosen.contested.any() or not self.go_on():
             return
-        part = Clock(self.clock.within(share), self.clock.stop)
+        part = Deadline(self.clock.within(share), self.clock.stop)
         near = self.near
         if near is None:
             rng = np.random.default_rng(self.options.seed)
@@ -215,7 +215,7 @@ class Search:
         if not self.go_on():
             return
         # a round once begun is not called off: so none may take long, or begin late
-        part = Clock(self.clock.within(CUTS_SHARE), self.clock.stop)
+        part = Deadline(self.clock.within(CUTS_SHARE), self.clock.stop)
         limit = Options(time_limit=self.clock.within(1.0 - CUTS_SHARE))
         before, placed = -math.inf, False
         with Cutting(self.columns, self.runs, limit) as cutting, suppress(TimeoutError):
@@ -245,7 +245,7 @@ class Search:
 
     def by_completions(self, columns: PooledColumns, seconds: float = math.inf) -> None:
         """A tree over completions on pooled servers, cut until they fit on single ones."""
-        part = Clock(self.clock.within(1.0, seconds), self.clock.stop)
+        part = Deadline(self.clock.within(1.0, seconds), self.clock.stop)
         if self.tree is None:
             limit = Options(time_limit=self.clock.within(1.0))
             self.tree = CompletionTree(columns, self.runs, self.rows, limit)

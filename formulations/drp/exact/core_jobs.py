@@ -32,7 +32,7 @@ from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Progress, Solution, Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 FIRST = 60
 """Jobs that the relaxation begins with."""
@@ -77,7 +77,7 @@ def capacity_rows(instance: Instance) -> dict[str, Floats]:
     }
 
 
-def priced(instance: Instance, course: Course) -> Prices:
+def priced(instance: Instance, course: SearchProgress) -> Prices:
     """Solve the relaxation over as few jobs as show that no other adds to it."""
     rows = capacity_rows(instance)
     even = np.full((len(rows), instance.num_servers), 1.0 / len(rows))
@@ -139,7 +139,7 @@ class _Cores:
         self, instance: Instance, options: Options, search: Search, start: Schedule | None
     ) -> None:
         self.instance, self.options, self.search = instance, options, search
-        self.course = Course(options, maximise=True)
+        self.course = SearchProgress(options, maximise=True)
         self.best = Schedule.empty(instance.num_jobs, instance.num_data_nodes)
         self.bound = float(instance.num_jobs)
         if start is not None and not check(instance, start):

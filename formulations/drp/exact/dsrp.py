@@ -23,7 +23,7 @@ from formulations.drp.exact.tight_servers import PACKINGS, DearFirst
 from formulations.drp.instance import Integers
 from formulations.drp.problem_p3_p5 import ANGLES, whole_jobs
 from optsched.decomposition import ColumnSolution, GenerationOptions
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 
 INSERTION_SHARE = 0.05
@@ -79,7 +79,7 @@ class ServiceSearch(Search):
         """
         columns = ServiceColumns(self.instance, ANGLES)
         relaxed = self._price(columns, RELAXATION_SHARE)
-        part = Clock(self.clock.within(INSERTION_SHARE), self.options.stop)
+        part = Deadline(self.clock.within(INSERTION_SHARE), self.options.stop)
         jobs = Insertion(self.instance, self.rng, columns.rent)
         self._take(jobs.search(self.bound, lambda: not part.over()))
         relaxed = self._cut(columns, relaxed, CUTS_SEEN)
@@ -105,7 +105,7 @@ class ServiceSearch(Search):
         if relaxed.prices is None:
             return None
         target = int(self.bound)
-        part = Clock(self.clock.within(ROWS_SHARE), self.options.stop)
+        part = Deadline(self.clock.within(ROWS_SHARE), self.options.stop)
         threads = self.options.threads
         tree = set_tree(self.instance, columns, relaxed.prices, target, self._place, threads)
         if tree is not None:
@@ -117,7 +117,7 @@ class ServiceSearch(Search):
         """Go on with the tree; whether it said all that it can."""
         if self.met:
             return True
-        part = Clock(self.clock.within(share), self.options.stop)
+        part = Deadline(self.clock.within(share), self.options.stop)
         tree.cut(lambda: not part.over(), lambda bounds: len(bounds) < ROWS_ROUNDS)
         end = tree.search(lambda: not part.over())
         if tree.association is not None:
@@ -133,7 +133,7 @@ class ServiceSearch(Search):
 
     def _cut(self, columns: ServiceColumns, relaxed: ColumnSolution, seen: int) -> ColumnSolution:
         """Cut storage: alone where it binds alone, then beside all else that services take."""
-        part = Clock(self.clock.within(CUTS_SHARE), self.options.stop)
+        part = Deadline(self.clock.within(CUTS_SHARE), self.options.stop)
         if relaxed.bound is None or self.met:
             return relaxed
         alone = part.within(ALONE_SHARE)
@@ -155,7 +155,7 @@ class ServiceSearch(Search):
         Returns:
             Whether there are more cuts now.
         """
-        part, bounds, rows = Clock(seconds, self.options.stop), [], len(storage.server)
+        part, bounds, rows = Deadline(seconds, self.options.stop), [], len(storage.server)
         alone = StorageRelaxation(self.instance, storage)
         while not self.met and not part.over():
             found = alone.solve(replace(self.options, time_limit=part.within(1.0)))
@@ -176,7 +176,7 @@ class ServiceSearch(Search):
         spare = math.inf if cost is None else -cost - self.bound
         if self.met or spare > MOST_SPARE:
             return
-        part = Clock(self.clock.within(FILL_SHARE), self.options.stop)
+        part = Deadline(self.clock.within(FILL_SHARE), self.options.stop)
         jobs = DearFirst(self.instance, sets, columns.rent, spare, self.rng, self.options.threads)
         assoc = jobs.search(int(self.bound), lambda: not part.over(), PACKINGS)
         if assoc is not None:
@@ -186,7 +186,7 @@ class ServiceSearch(Search):
         """One job more, again and again, on the sets of servers that are cheap at the prices."""
         if self.met:
             return
-        part = Clock(self.clock.within(share, most), self.options.stop)
+        part = Deadline(self.clock.within(share, most), self.options.stop)
         jobs = SetExchange(self.instance, sets, self.rng, self.options.threads)
         while (target := int(self.best.admit.sum()) + 1) <= self.bound and not part.over():
             assoc = jobs.search(target, lambda: not part.over())

@@ -17,7 +17,7 @@ from formulations.drp.schedule import Schedule
 from optsched.jit import limited
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Progress
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 RELAXATION_SHARE = 0.5
 """Part of the time that the first relaxation may take."""
@@ -32,7 +32,7 @@ class Search(ABC):
     def __init__(self, instance: Instance, options: Options, start: Schedule) -> None:
         """Begin with a feasible decision."""
         self.instance = instance
-        self.clock = Course(options, maximise=True)
+        self.clock = SearchProgress(options, maximise=True)
         self.options = replace(options, stop=self.clock.stop, on_progress=None)
         self.rng = np.random.default_rng(options.seed)
         self.summary = ""

@@ -37,7 +37,7 @@ from formulations.drp.schedule import Schedule
 from optsched.model import Model
 from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.solve import solve
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
@@ -148,9 +148,9 @@ def _started(
     instance: Instance, options: Options, services: bool, start: Schedule | None
 ) -> tuple[Schedule, Options]:
     """The better of a start and of what one pass over the jobs admits, and the limits then."""
-    clock = Clock(options.time_limit, options.stop)
+    clock = Deadline(options.time_limit, options.stop)
     judge = check_dsrp if services else check
-    part = Clock(clock.within(START_SHARE), options.stop)
+    part = Deadline(clock.within(START_SHARE), options.stop)
     assoc = first_association(instance, part.over, services=services)
     built = schedule_of(instance, assoc, services=services)
     known = [one for one in (start, built) if one is not None and not judge(instance, one)]

@@ -29,7 +29,7 @@ from formulations.okita.horizon import least_slots, slots_needed
 from formulations.okita.instance import Floats, Instance
 from formulations.okita.schedule import Schedule
 from optsched.jit import limit_left, limited
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 
 GUIDED = 0.5
 """Part of the jobs that take a schedule which a relaxation chooses in part, if one fits."""
@@ -112,7 +112,7 @@ class Neighbourhoods:
     def _jobs(self) -> QuickJobs:
         return QuickJobs.of(self.planner.searches)
 
-    def search(self, clock: Clock, rounds: int) -> None:
+    def search(self, clock: Deadline, rounds: int) -> None:
         """Take out and plan anew until time is over, or in vain for so many rounds."""
         vain, most, warmth = 0, 1, 0.0 if self.planner.beyond else WARMTH
         with suppress(TimeoutError):
@@ -125,7 +125,7 @@ class Neighbourhoods:
                     vain, self.best, self.best_cost = 0, self.paths, self.cost
                     self.heard(self.schedule)
 
-    def _rounds(self, warmth: float, most: int, clock: Clock) -> int:
+    def _rounds(self, warmth: float, most: int, clock: Deadline) -> int:
         """Some neighbourhoods, at most as many as asked for; how many they were.
 
         Args:
@@ -152,7 +152,7 @@ class Neighbourhoods:
             self._finish(rest - 1, rest, count, limit, clock)
         return made
 
-    def _finish(self, planned: int, rest: int, count: int, limit: float, clock: Clock) -> None:
+    def _finish(self, planned: int, rest: int, count: int, limit: float, clock: Deadline) -> None:
         """Plan what a round leaves to be planned, and keep it if that costs less than a limit.
 
         Args:
@@ -196,7 +196,7 @@ def beside(near: Neighbourhoods, seconds: float | None, rounds: int) -> Iterator
         rounds: so many in vain, and they begin anew from the best, or end if they did so in vain.
     """
     done, left = Event(), limit_left()
-    clock = Clock(seconds, done)
+    clock = Deadline(seconds, done)
 
     def search() -> None:
         vain = 0

@@ -15,7 +15,7 @@ from optsched.problem.methods import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 _PATIENCE = 0.5
 """Seconds beyond 1.2 times the limit for making a first schedule; as many again and one are
@@ -35,7 +35,7 @@ class BestKnown:
         self, instance: Instance, options: Options, start: Schedule | None, mode: HorizonMode
     ) -> None:
         self.instance, self.options, self.mode = instance, options, mode
-        self.clock = Course(options)
+        self.clock = SearchProgress(options)
         end = last_slot(instance, mode)  # whatever the mode: it refuses an unknown one
         self.horizon = end if mode == "given" else None
         self.schedule: Schedule | None = None

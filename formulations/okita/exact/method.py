@@ -54,7 +54,7 @@ from optsched.errors import InputError
 from optsched.jit import limited
 from optsched.problem import Bound
 from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
@@ -102,7 +102,7 @@ class _Search(BestKnown):
     def plan(self) -> None:
         """Jobs inserted, and bounds of each alone."""
         with suppress(TimeoutError):
-            part = Clock(self.clock.within(INSERT_SHARE), self.clock.stop)
+            part = Deadline(self.clock.within(INSERT_SHARE), self.clock.stop)
             enough = part.over if self.planner.beyond else self.clock.over
             self.offer(self.planner.best_insertion(enough))
             self.floors = self.planner.floors
@@ -123,7 +123,7 @@ class _Search(BestKnown):
         """Neighbourhoods of the best schedule, for a part of the time."""
         near = self.neighbourhoods() if self.go_on() else None
         if near is not None:
-            part = Clock(self.clock.within(share), self.clock.stop)
+            part = Deadline(self.clock.within(share), self.clock.stop)
             near.search(part, rounds * self.instance.jobs)
 
     @contextmanager
@@ -173,7 +173,7 @@ class _Search(BestKnown):
             uncut: called once the prices are there that are to be cut for the first time.
         """
         pricing = self.pricing()
-        part = Clock(self.clock.within(share), self.clock.stop)
+        part = Deadline(self.clock.within(share), self.clock.stop)
         rounds = CutRounds(self.instance, self.go_on, self.together is not None)
         while self.go_on() and not part.over() and rounds.move(self.cost):
             found = self.generation(pricing).solve_relaxation(

@@ -35,11 +35,11 @@ from formulations.preemptive.sequential import in_turn
 from optsched.jit import limit_left, limited
 from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
 from optsched.solve import solve
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Progress, Solution, Status
-from optsched.solvers.trajectory import Course, Either
+from optsched.solvers.trajectory import Either, SearchProgress
 
 PRICES_SHARE = 0.2
 """Part of the time for prices."""
@@ -154,7 +154,7 @@ class _Search:
 
     def __init__(self, instance: Instance, options: Options, solver: str) -> None:
         self.instance, self.solver = instance, solver
-        self.clock = Course(options)
+        self.clock = SearchProgress(options)
         self.options = replace(options, stop=self.clock.stop, on_progress=None, absolute_gap=0.0)
         self.gap, self.absolute_gap = options.gap, options.absolute_gap
         begin = Fraction(int(whole_slots(instance.release_time).sum()))
@@ -190,7 +190,7 @@ class _Search:
         self.parts = [_Part(self.instance, market, priced) for market, priced in markets]
         self.offer(start)
         self.offer(in_turn(self.instance))
-        time = Clock(self.clock.within(EXCHANGE_SHARE), self.clock.stop)
+        time = Deadline(self.clock.within(EXCHANGE_SHARE), self.clock.stop)
         self.offer(guided_schedule(self.instance, proof, clock=time, seed=self.options.seed))
         self.open = [part for part in self.parts if not part.closed(self.gap)]
         self.workers = max(1, min(self.options.threads, len(self.open)))
@@ -235,7 +235,7 @@ class _Search:
             share = min(1.0, self.workers / (others + 1))
             if part.to_prove:
                 share = max(share, PROOF_SHARE)
-            self.decide(part, Clock(self.clock.within(share), self.halt))
+            self.decide(part, Deadline(self.clock.within(share), self.halt))
             part.visits += 1
             if not (part.closed(self.gap) or part.given_up):
                 with self.lock:
@@ -245,7 +245,7 @@ class _Search:
         """Whether to begin nothing more."""
         return self.clock.over() or self.halt.is_set()
 
-    def decide(self, part: _Part, clock: Clock) -> None:
+    def decide(self, part: _Part, clock: Deadline) -> None:
         """Look for schedules of larger and larger totals, for some time.
 
         A large market whose schedule is near its bound waits for its proof until all are so far.

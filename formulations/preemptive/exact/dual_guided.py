@@ -19,7 +19,7 @@ from formulations.preemptive.instance import CLOUD, Booleans, Floats, Instance
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.parallel.local import Processes
 from optsched.problem.methods import LIMITS, Answer, ExactMethod
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 
@@ -78,7 +78,7 @@ PRICE_GUIDED = ExactMethod(
 
 
 def guided_schedule(
-    instance: Instance, proof: PriceProof, *, clock: Clock | None = None, seed: int = 0
+    instance: Instance, proof: PriceProof, *, clock: Deadline | None = None, seed: int = 0
 ) -> Schedule:
     """The schedule that the prices guide.
 
@@ -95,7 +95,7 @@ def guided_schedule(
         edge = EdgeChoice(instance, market, times)
         served = edge.settle(market.jobs[np.isfinite(priced.age)])
         if clock is not None:
-            share = Clock(clock.left * len(market.jobs) / waiting, clock.stop)
+            share = Deadline(clock.left * len(market.jobs) / waiting, clock.stop)
             served = edge.improved(served, share, rng)
         waiting -= len(market.jobs)
         together[served.jobs], rest[served.jobs] = False, served.rest

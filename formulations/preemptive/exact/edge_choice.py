@@ -16,7 +16,7 @@ from formulations.preemptive.exact.components import Market
 from formulations.preemptive.exact.shortest_first import shortest_first
 from formulations.preemptive.grid import fast_completion
 from formulations.preemptive.instance import ROUNDING, Floats, Instance, Integers
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 
 ROUNDS = 10
 """Runs of shortest remaining work first, at most."""
@@ -103,7 +103,7 @@ class EdgeChoice:
         total = float(end[sooner].sum() + times.fast_end[away].sum())
         return Served(served, rest[sooner], runs, total)
 
-    def improved(self, served: Served, clock: Clock, rng: np.random.Generator) -> Served:
+    def improved(self, served: Served, clock: Deadline, rng: np.random.Generator) -> Served:
         """The best choice met in exchanges from one, while there is time."""
         jobs = self.market.jobs
         order = np.argsort(self.times.begin[jobs], kind="stable")

@@ -15,7 +15,7 @@ from formulations.batch.exact.server_cuts import Runs, saturate
 from formulations.batch.exact.width_cuts import VIOLATED, cover_prices, lift, width_cuts
 from formulations.batch.instance import Instance
 from formulations.batch.prospects import prospects
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 
 NUMBERS = st.integers(1, 5)
 
@@ -176,7 +176,7 @@ def test_a_run_that_would_have_to_change_its_server_is_cut_off() -> None:
     just = (2.0 / 3.0) * (1.0 + MISPLACED)
     assert placement_cuts(runs, np.full(3, just - 1e-6)) == []
     (cut,) = placement_cuts(runs, np.full(3, just + 1e-6))
-    assert placement_cuts(runs, np.full(3, just + 1e-6), Clock(0.0)) == []
+    assert placement_cuts(runs, np.full(3, just + 1e-6), Deadline(0.0)) == []
     at, counts, side = cut.row(runs)
     assert at.tolist() == [0, 1, 2]
     assert counts.tolist() == [0.5] * 3

@@ -313,7 +313,7 @@ def test_time_that_proven_types_leave_goes_to_those_still_open(
         else:
             now += part.clock.left
 
-    monkeypatch.setattr("optsched.solvers.clock.perf_counter", lambda: now)
+    monkeypatch.setattr("optsched.solvers.deadline.perf_counter", lambda: now)
     monkeypatch.setattr(Search, "decide", decide)
     monkeypatch.setattr(Search, "improve", lambda part, share: part.insert())
     monkeypatch.setattr(Search, "relax", lambda part: None)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from formulations.batch.exact.parts import in_turns
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 
 
-class Steps(Clock):
+class Steps(Deadline):
     """A clock that goes on by what is told."""
 
     def __init__(self, seconds: float | None) -> None:
@@ -68,4 +68,4 @@ def test_what_a_step_raises_on_a_thread_is_raised() -> None:
         raise ValueError(part)
 
     with pytest.raises(ValueError, match="0"):
-        in_turns([0, 1], step, Clock(math.inf), threads=2)
+        in_turns([0, 1], step, Deadline(math.inf), threads=2)

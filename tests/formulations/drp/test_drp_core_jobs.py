@@ -14,7 +14,7 @@ from formulations.drp.problem_p3_p5 import soc_bound, tangent_model
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
-from optsched.solvers.trajectory import Course
+from optsched.solvers.trajectory import SearchProgress
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_the_relaxation_over_few_jobs_is_that_over_all(seed, monkeypatch):
     monkeypatch.setattr("formulations.drp.exact.core_jobs.FIRST", 5)
     instance = generate(np.random.default_rng(seed), jobs=60, nodes_per_job=5)
     whole = solve(tangent_model(instance, covers=True).relax(), "highs")
-    found = priced(instance, Course(Options(), maximise=True))
+    found = priced(instance, SearchProgress(Options(), maximise=True))
     assert found.bound == pytest.approx(whole.bound, abs=1e-6)
     assert found.bound <= found.total + 1e-9
 

@@ -22,7 +22,7 @@ from formulations.okita.exact.job_prices import free_terms
 from formulations.okita.exact.job_terms import cheapest_paths, path_cost, path_of, path_schedule
 from formulations.okita.exact.job_units import ByUnits
 from formulations.okita.horizon import last_slot, slots_needed
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 
 SEEDS = st.integers(0, 10_000)
@@ -129,7 +129,7 @@ def test_neighbourhoods_never_make_a_schedule_dearer(monkeypatch, priced, warmth
     if guided:
         near.chosen = half_chosen(instance)
     before = near.best_cost
-    near.search(Clock(None), 40)
+    near.search(Deadline(None), 40)
     assert check(instance, near.schedule) == []
     assert near.best_cost <= before + 1e-9
     assert near.best_cost <= near.cost + 1e-9
@@ -148,7 +148,7 @@ def test_jobs_that_may_follow_an_optimum_come_to_cost_no_more(seed):
     made = planner.greedy()
     near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(4)], planner.floors)
     near.chosen = {i: [(path_of(instance, i, best), 1.0)] for i in range(4)}
-    near.search(Clock(None), 200)
+    near.search(Deadline(None), 200)
     assert near.best_cost == pytest.approx(cost(instance, best))
 
 
@@ -234,7 +234,7 @@ def test_what_all_jobs_take_is_kept_if_it_is_just_cheaper_and_not_if_just_dearer
     near.chosen = {i: [(path, 1.0)] for i, path in enumerate(dearer)}
     monkeypatch.setattr(neighbourhoods, "GUIDED", 1.0)
     before = near.cost
-    near._rounds(0.0, 1, Clock(None))
+    near._rounds(0.0, 1, Deadline(None))
     assert near.cost < before if kept else near.cost == before
     assert near.cost == pytest.approx(sum(path.price for path in near.paths))
 
@@ -247,11 +247,11 @@ def test_only_what_is_kept_is_told_to_the_columns(monkeypatch):
     before = list(near.planned)
     near.chosen = half_chosen(instance)
     monkeypatch.setattr(Planner, "cheaper", lambda *of: asked.append(of))
-    near.search(Clock(None), 60)
+    near.search(Deadline(None), 60)
     assert asked
     assert near.planned == before  # whoever was planned was planned in vain
     monkeypatch.undo()
-    near.search(Clock(None), 60)
+    near.search(Deadline(None), 60)
     more = near.planned[len(before) :]
     assert more
     for i, path in more:
@@ -263,7 +263,7 @@ def test_neighbourhoods_make_nothing_where_there_is_no_time():
     planner = Planner(instance)
     made = planner.insert(range(6))
     near = Neighbourhoods(planner, [path_of(instance, i, made) for i in range(6)], planner.floors)
-    near.search(Clock(0.0), 40)
+    near.search(Deadline(0.0), 40)
     assert near.best_cost == pytest.approx(cost(instance, made))
 
 

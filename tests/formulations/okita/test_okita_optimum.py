@@ -231,7 +231,7 @@ class Turns:
 def test_planning_ends_with_the_time_limit_between_two_jobs(monkeypatch, sites, jobs):
     instance = PROBLEM.generate(np.random.default_rng(1), jobs=jobs, sites=sites, horizon=3)
     clock = Turns()
-    monkeypatch.setattr("optsched.solvers.clock.perf_counter", clock)
+    monkeypatch.setattr("optsched.solvers.deadline.perf_counter", clock)
     answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=2.0))
     assert clock.now <= 8
     assert (answer.solution.status, answer.solution.limit) == (Status.FEASIBLE, Limit.TIME)
@@ -267,7 +267,7 @@ def test_jobs_one_after_another_are_a_schedule(seed):
 def test_a_start_is_what_planning_that_was_cut_short_ends_with(monkeypatch):
     instance = worked_example()
     start = PROBLEM.solve("problem_2_columns", instance).schedule
-    monkeypatch.setattr("optsched.solvers.clock.perf_counter", Turns())
+    monkeypatch.setattr("optsched.solvers.deadline.perf_counter", Turns())
     limits = Options(time_limit=0.1)
     solution = PROBLEM.solve("problem_2_columns", instance, start=start, options=limits).solution
     assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.TIME)

@@ -28,7 +28,7 @@ from formulations.okita.exact.quick_units import (
     quick_bound,
 )
 from formulations.okita.horizon import least_slots, slots_needed
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 
 SEEDS = st.integers(0, 10_000)
 
@@ -148,7 +148,7 @@ def test_jobs_pay_a_part_of_the_prices_or_none(monkeypatch):
     monkeypatch.setattr(neighbourhoods, "rounds", rounds.rounds.py_func)
     near = Neighbourhoods(planner, [own for own, _ in planner.alone], planner.floors)
     near.prices = drawn_prices(instance, np.random.default_rng(2), 9)
-    near.search(Clock(None), 40)
+    near.search(Deadline(None), 40)
     assert asked == set(rounds.PAID)
     assert known == {True}
     for i, (worker, server) in enumerate(near.prices.of_jobs):
@@ -169,7 +169,7 @@ def test_jobs_that_are_planned_by_servers_pay_no_prices(monkeypatch):
         paths = [path_of(instance, i, made) for i in range(4)]
         near = Neighbourhoods(planner, paths, planner.floors)
         near.prices = known
-        near.search(Clock(None), 20)
+        near.search(Deadline(None), 20)
         ends.append((near.best_cost, [path.server.tolist() for path in near.best]))
     assert ends[0] == ends[1]
     assert ends[0][0] < cost(instance, made)

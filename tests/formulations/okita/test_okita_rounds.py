@@ -17,7 +17,7 @@ from formulations.okita.exact.free_capacity import FreeCapacity
 from formulations.okita.exact.improve import LOOK, Neighbourhoods
 from formulations.okita.exact.job_terms import path_of, path_schedule
 from formulations.okita.exact.repair import FLAT, _but_the_last, _plan, settle
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 
 SEEDS = st.integers(0, 10_000)
 
@@ -121,7 +121,7 @@ def test_what_ends_after_all_slots_laid_out_is_not_kept():
     near.planner = SimpleNamespace(cheaper=lambda *of: late, instance=near.instance)
     near._out[0] = 0
     near._then.left[:] = near._now.left
-    near._finish(0, 1, 1, path.price, Clock(None))
+    near._finish(0, 1, 1, path.price, Deadline(None))
     assert near.cost == cost_before
     assert [one.price for one in near.paths] == [one.price for one in before]
 
@@ -153,7 +153,7 @@ def test_jobs_that_are_planned_by_servers_are_kept_only_if_they_cost_less_togeth
         near = greedy_neighbourhoods(instance)
         before = near.cost
         for _ in range(30):
-            near._rounds(0.0, 1, Clock(None))
+            near._rounds(0.0, 1, Deadline(None))
             assert near.cost <= before * (1 + 2 * FLAT)
             before = near.cost
             assert near.cost == pytest.approx(sum(path.price for path in near.paths))

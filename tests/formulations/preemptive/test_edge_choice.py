@@ -11,7 +11,7 @@ from formulations.preemptive.exact.dual_guided import guided_schedule
 from formulations.preemptive.exact.edge_choice import EdgeChoice, Times
 from formulations.preemptive.exact.lagrangian import price
 from formulations.preemptive.generator import generate
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 
 
 @given(instance=instances(fractional=True), seed=st.integers(0, 9))
@@ -19,7 +19,7 @@ from optsched.solvers.clock import Clock
 def test_exchanges_are_schedules_between_the_optimum_and_the_guided_one(instance, seed) -> None:
     proof = price(instance, slotted=True)
     first = guided_schedule(instance, proof)
-    better = guided_schedule(instance, proof, clock=Clock(None), seed=seed)
+    better = guided_schedule(instance, proof, clock=Deadline(None), seed=seed)
     assert check(instance, better, slotted=True) == []
     assert cost(instance, better) <= cost(instance, first) + OPTIMUM
     assert cost(instance, better) >= brute_force.problem_2(instance) - OPTIMUM
@@ -39,5 +39,5 @@ def test_exchanges_help_where_the_edge_is_crowded() -> None:
     instance = generate(np.random.default_rng(0), jobs=90, servers=60, jobs_per_slot=3)
     proof = price(instance, slotted=True)
     first = cost(instance, guided_schedule(instance, proof))
-    best = cost(instance, guided_schedule(instance, proof, clock=Clock(None)))
+    best = cost(instance, guided_schedule(instance, proof, clock=Deadline(None)))
     assert proof.bound(instance) <= best < first

@@ -35,7 +35,7 @@ from optsched.problem import Bound, Heuristic
 from optsched.solvers import isolation
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Moment, Status
+from optsched.solvers.solution import Limit, ProgressPoint, Status
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 EVERYTHING = MethodSpec("heuristic", "everything")
@@ -223,7 +223,7 @@ def test_flow_times_are_kept_in_order_a_hundred_and_one_at_most(times, kept):
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 200, 201, 999])
 def test_two_hundred_moments_of_a_trajectory_are_kept_at_most(steps):
-    course = [Moment(float(k), 0.0, 1.0) for k in range(steps)]
+    course = [ProgressPoint(float(k), 0.0, 1.0) for k in range(steps)]
     kept = runs._thinned(course)
     if steps < 2:
         assert kept is None

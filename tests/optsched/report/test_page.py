@@ -18,7 +18,7 @@ from optsched.report.document import _order
 from optsched.report.drawing import _straight, drawing
 from optsched.report.formulas import mathml
 from optsched.report.plots import gantt
-from optsched.solvers.solution import Moment, Solution, Status
+from optsched.solvers.solution import ProgressPoint, Solution, Status
 from optsched.study import Results, Store, StudyGrid, run_study
 from optsched.study import page as study_page_module
 from optsched.study.page import study_page
@@ -190,7 +190,11 @@ def test_a_heuristic_that_took_long_is_not_run_again_for_the_page(store, monkeyp
 
 def test_flow_times_and_a_solve_on_its_way_are_drawn_where_they_are_known(table, text):
     times = {"greedy": [[1.0, 2.0, 4.0], [2.0]], "best": [[1.0, 1.0, 3.0], [2.0]]}
-    steps = (Moment(0.1, None, 9.0), Moment(0.2, 4.0, 7.0), Moment(0.5, 6.0, 6.0))
+    steps = (
+        ProgressPoint(0.1, None, 9.0),
+        ProgressPoint(0.2, 4.0, 7.0),
+        ProgressPoint(0.5, 6.0, 6.0),
+    )
     solved = Solution(Status.OPTIMAL, 6.0, 6.0, trajectory=steps)
     known = replace(section(table), flow_times=times, longest=("knapsack on one", solved))
     more = page("A study", [known])

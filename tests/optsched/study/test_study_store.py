@@ -11,7 +11,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.evaluation.runs import MOMENTS, _thinned
-from optsched.solvers.solution import Moment
+from optsched.solvers.solution import ProgressPoint
 from optsched.study import Exact, Results, Store, StoreLostError, StudyGrid, run_study
 from optsched.study.export import write
 from optsched.study.plan import Plan
@@ -276,7 +276,7 @@ def test_flow_times_and_the_steps_of_a_solve_are_kept(tmp_path):
 
 
 def test_of_many_flow_times_and_steps_a_part_is_kept_with_both_ends():
-    moments = [Moment(float(i), float(i), 1000.0) for i in range(1000)]
+    moments = [ProgressPoint(float(i), float(i), 1000.0) for i in range(1000)]
     kept = json.loads(_thinned(moments))
     assert len(kept) == MOMENTS
     assert kept[0] == [0.0, 0.0, 1000.0]

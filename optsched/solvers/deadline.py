@@ -1,4 +1,4 @@
-"""The clock of an exact method that looks at its limits between steps."""
+"""The deadline of an exact method that looks at its limits between steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from threading import Event
 from time import perf_counter
 
 
-class Clock:
+class Deadline:
     """What is left of a time limit, on the wall.
 
     Args:
@@ -15,8 +15,8 @@ class Clock:
         stop: set from outside to end.
 
     Example:
-        >>> clock = Clock(None)
-        >>> clock.over(), clock.left, clock.within(0.5)
+        >>> deadline = Deadline(None)
+        >>> deadline.over(), deadline.left, deadline.within(0.5)
         (False, inf, None)
     """
 

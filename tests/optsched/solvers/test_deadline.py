@@ -5,12 +5,12 @@ import time
 from threading import Event
 
 from optsched import jit
-from optsched.solvers.clock import Clock
+from optsched.solvers.deadline import Deadline
 
 
 def test_without_a_limit_only_a_stop_ends_it() -> None:
     stop = Event()
-    clock = Clock(None, stop)
+    clock = Deadline(None, stop)
     assert math.isinf(clock.left)
     assert clock.within(0.5) is None
     assert clock.within(0.5, 3.0) == 3.0
@@ -21,7 +21,7 @@ def test_without_a_limit_only_a_stop_ends_it() -> None:
 
 
 def test_a_passed_limit_leaves_a_part_that_a_solver_takes() -> None:
-    clock = Clock(1e-6)
+    clock = Deadline(1e-6)
     time.sleep(1e-3)
     assert clock.left < 0
     assert clock.over()
@@ -30,7 +30,7 @@ def test_a_passed_limit_leaves_a_part_that_a_solver_takes() -> None:
 
 
 def test_it_goes_on_while_machine_code_is_waited_for() -> None:
-    clock = Clock(100.0)
+    clock = Deadline(100.0)
     with jit._compiling():
         time.sleep(0.05)
     assert clock.spent >= 0.05
