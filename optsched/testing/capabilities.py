@@ -40,7 +40,6 @@ class Capabilities:
 
 CAPABILITIES: dict[str, Capabilities] = {
     "highs": Capabilities(smallest=1e-12),
-    "mathopt-highs": Capabilities(smallest=1e-9),
     "scipy": Capabilities(smallest=1e-9),
     "cpsat": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED})),
     "exact": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED})),

@@ -1,1 +1,1 @@
-"""OR-tools' MathOpt: SCIP, GLOP, PDLP and another HiGHS."""
+"""OR-tools' MathOpt: SCIP, GLOP and PDLP."""

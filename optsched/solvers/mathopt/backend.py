@@ -1,4 +1,4 @@
-"""SCIP, GLOP, PDLP and a second HiGHS, as OR-tools' MathOpt brings them."""
+"""SCIP, GLOP and PDLP, as OR-tools' MathOpt brings them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult, package_version
-from optsched.solvers.isolation import solve_isolated
 from optsched.solvers.listening import run
 from optsched.solvers.mathopt.answer import MathOptResult
-from optsched.solvers.mathopt.call import call, highs_is_mixed_up, quieten_scip
+from optsched.solvers.mathopt.call import call, quieten_scip
 from optsched.solvers.mathopt.parameters import SCIP_DEFAULT, MathOptSolver, parameters
 from optsched.solvers.mathopt.writer import build
 from optsched.solvers.numbers import (
@@ -41,17 +40,10 @@ class MathOpt(MathOptSolver):
     The model goes over as arrays, past MathOpt's Python model, which takes some thirty times longer
     and loses error messages. GLOP and PDLP take no integers and need no warm start.
     SCIP gives no duals; it gets products with a binary factor as linear rows, and its dual
-    reductions of indicators are off, as either has been seen to lose optima. HiGHS takes a seed but
-    neither ``stop`` nor more than one thread, and Ctrl-C leaves it running behind; in a process
-    that imported PuLP before OR-tools it would crash, and so runs in one of its own. PDLP's bound
-    is derived from its duals by us, as its own word holds only up to its tolerances; where that
-    derives none, the status is "feasible".
+    reductions of indicators are off, as either has been seen to lose optima. PDLP's bound is
+    derived from its duals by us, as its own holds only up to its tolerances; if they prove none,
+    the status is "feasible".
     """
-
-    @property
-    def family(self) -> str:
-        """Whose code it runs."""
-        return self.name.removeprefix("mathopt-")
 
     def version(self) -> str:
         """Version of OR-tools, raising ImportError where there is none."""
@@ -71,8 +63,6 @@ class MathOpt(MathOptSolver):
         self._refuse(compiled, options)
         if (result := contradiction(compiled)) is not None:
             return result
-        if self.name == "mathopt-highs" and highs_is_mixed_up():
-            return solve_isolated(self, compiled, options, start)
         quieten_scip()
         session = _Session(self, compiled, options, began)
         result = session.solve(start)
@@ -91,14 +81,10 @@ class MathOpt(MathOptSolver):
                 f"{self.name} takes linear programs only, and {name} is integer: "
                 "relax the model or choose another solver"
             )
-        refuse_options(
-            self.title, options, threads=self.threads, seed=self.seed, stop=self.heeds_stop
-        )
+        refuse_options(self.title, options, threads=self.threads, seed=self.seed, stop=True)
         # GLOP and PDLP keep all numbers
         if self.name == "scip":
             refuse_numbers(self.title, compiled, smallest=1e-9, largest=1e20, infinite=1e20)
-        elif self.name == "mathopt-highs":
-            refuse_numbers(self.title, compiled, smallest=1e-9, largest=1e15, infinite=1e20)
 
 
 def scip() -> MathOpt:
@@ -117,12 +103,6 @@ def pdlp() -> MathOpt:
     """PDLP, a first-order method."""
     summary = "PDLP: very large linear programs, with duals"
     return MathOpt("pdlp", "PDLP", 5, summary, integers=False, threads=True, seed=False)
-
-
-def highs() -> MathOpt:
-    """The HiGHS inside OR-tools."""
-    summary = "HiGHS inside OR-tools: a second witness for mixed-integer linear models; LP duals"
-    return MathOpt("mathopt-highs", "HiGHS inside MathOpt", 10, summary, heeds_stop=False)
 
 
 class _Session:
@@ -155,15 +135,11 @@ class _Session:
     def look_again(self, result: SolverResult) -> SolverResult:
         """Solve again, in the way in which the solver is not known to be mistaken.
 
-        The presolve of GLOP and HiGHS has been seen to fail, HiGHS's to call feasible models
-        infeasible, a heuristic of it to fail, SCIP to fail or to find none feasible at a tolerance
-        as fine as ours, and its presolve to call a feasible model with cones infeasible.
+        The presolve of GLOP has been seen to fail, SCIP to fail or to find none feasible at a
+        tolerance as fine as ours, and its presolve to call a feasible model with cones infeasible.
         """
         infeasible, seconds = result.status is Status.INFEASIBLE, math.inf
-        if self.engine.name == "mathopt-highs":
-            self.parameters.presolve = _OFF
-            self.parameters.highs.bool_options["mip_heuristic_run_feasibility_jump"] = False
-        elif self.engine.name == "scip":
+        if self.engine.name == "scip":
             self.parameters.gscip.real_params["numerics/feastol"] = SCIP_DEFAULT
             if self.compiled.nonlinear or not infeasible:
                 self.parameters.presolve = _OFF
@@ -193,14 +169,12 @@ class _Session:
             self.parameters.time_limit.FromNanoseconds(int(max(seconds, 1e-3) * 1e9))
         else:
             self.parameters.ClearField("time_limit")
-        interrupter = (
-            pybind_solve_interrupter.PySolveInterrupter() if self.engine.heeds_stop else None
-        )
+        interrupter = pybind_solve_interrupter.PySolveInterrupter()
         heard = run(
             lambda: call(
                 self.engine.code, proto, self.parameters, details, interrupter, self.options.log
             ),
-            None if interrupter is None else interrupter.interrupt,
+            interrupter.interrupt,
             self.options.stop,
         )
         return heard.result, heard.stopped

@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-
-def highs_is_mixed_up() -> bool:
-    """Whether HiGHS inside OR-tools would run on another HiGHS's functions, and crash.
-
-    PuLP, when imported, makes highspy's functions global; OR-tools' libraries, if they come
-    later, bind to them.
-    """
-    if "pulp" not in sys.modules or "highspy" not in sys.modules:
-        return False
-    order = list(sys.modules)
-    native = [
-        name
-        for name, module in list(sys.modules.items())
-        if name.startswith("ortools.")
-        and str(getattr(module, "__file__", "")).endswith((".so", ".pyd"))
-    ]
-    return not native or order.index(native[0]) > order.index("pulp")
 
 
 @lru_cache(maxsize=1)

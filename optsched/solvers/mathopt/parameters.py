@@ -11,7 +11,6 @@ import numpy as np
 from optsched.errors import InputError
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.mathopt.call import call
-from optsched.solvers.numbers import PARALLEL_COLUMNS, costs_far_apart, mixes_types
 from optsched.solvers.options import Options
 
 SCIP_TOLERANCE = 1e-9
@@ -44,7 +43,6 @@ class MathOptSolver:
     integers: bool = True
     threads: bool = False
     seed: bool = True
-    heeds_stop: bool = True
 
 
 def parameters(engine: MathOptSolver, compiled: MatrixForm, options: Options) -> Any:
@@ -69,13 +67,6 @@ def parameters(engine: MathOptSolver, compiled: MatrixForm, options: Options) ->
         proto.gscip.real_params["numerics/feastol"] = tolerance
         # they have been seen to lose the optimum where two indicators share a literal
         proto.gscip.bool_params["constraints/indicator/dualreductions"] = False
-    elif engine.name == "mathopt-highs":
-        # a restart of the branch and bound has been seen to lose the optimum
-        proto.highs.bool_options["mip_allow_restart"] = False
-        if mixes_types(compiled):
-            proto.highs.int_options["presolve_rule_off"] = PARALLEL_COLUMNS
-        if costs_far_apart(compiled):
-            proto.presolve = 1  # off
     elif engine.name == "pdlp":
         _set_tolerances(proto.pdlp.termination_criteria, options)
     for key, value in options.extra.items():
@@ -122,11 +113,10 @@ def _set_extra(engine: MathOptSolver, proto: Any, key: str, value: Any) -> None:
 
 
 def _settings(engine: MathOptSolver, key: str, value: Any) -> Iterator[Any]:
-    """Ways to set a parameter: where SCIP and HiGHS keep it depends on its type."""
+    """Ways to set a parameter: where SCIP keeps it depends on its type."""
     if engine.name in ("glop", "pdlp"):
         yield lambda to: _set_field(getattr(to, engine.name), key, value)
         return
-    scip = engine.name == "scip"
     kinds: dict[type, tuple[str, ...]] = {
         bool: ("bool",),
         int: ("long", "int", "real") if key.startswith("limits/") else ("int", "long", "real"),
@@ -134,11 +124,7 @@ def _settings(engine: MathOptSolver, key: str, value: Any) -> Iterator[Any]:
         str: ("char", "string") if len(str(value)) == 1 else ("string",),
     }
     for kind in kinds.get(type(value), ()):
-        if scip:
-            yield lambda to, kind=kind: _put(getattr(to.gscip, f"{kind}_params"), key, value)
-        elif kind not in ("long", "char"):
-            place = f"{'double' if kind == 'real' else kind}_options"
-            yield lambda to, place=place: _put(getattr(to.highs, place), key, value)
+        yield lambda to, kind=kind: _put(getattr(to.gscip, f"{kind}_params"), key, value)
 
 
 def _put(into: Any, key: str, value: Any) -> None:

@@ -63,13 +63,14 @@ class PulpSolver:
     def family(self) -> str:
         """Whose code the solver is."""
         word = self.solver.lower()
-        known = {"highs": "highs", "cbc": "cbc", "coin": "cbc", "scip": "scip"}
+        known = {"cbc": "cbc", "coin": "cbc", "scip": "scip"}
         return next((known[one] for one in known if one in word), word.split("_")[0])
 
     def version(self) -> str:
         """Version of PuLP, raising ImportError where it or the solver is missing."""
         if self.solver not in found():
-            raise ImportError(f"PuLP finds: {', '.join(found()) or 'no solver'}")
+            there = ", ".join(found()) or "no solver"
+            raise ImportError(f'PuLP finds: {there}; HiGHS is the solver "highs"')
         return package_version("pulp")
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
@@ -112,14 +113,15 @@ class PulpSolver:
 
 
 def found() -> list[str]:
-    """Names of the solvers PuLP can drive here.
+    """Names of the solvers PuLP can drive here, but for HiGHS, which needs no PuLP.
 
     Raises:
         ImportError: PuLP is not installed.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return list(load_pulp().listSolvers(onlyAvailable=True))
+        names = load_pulp().listSolvers(onlyAvailable=True)
+    return [name for name in names if not name.startswith("HiGHS")]
 
 
 def _arguments(solver: str) -> set[str]:

@@ -12,7 +12,7 @@ from optsched.model.matrix_form import MatrixForm
 
 
 def load_pulp() -> Any:
-    """The package, imported so that the HiGHS inside OR-tools survives it.
+    """Import PuLP, after OR-tools: the HiGHS inside OR-tools would crash otherwise.
 
     Raises:
         ImportError: PuLP is not installed.

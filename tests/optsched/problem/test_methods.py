@@ -117,7 +117,7 @@ def test_a_model_that_is_built_in_time_is_solved_to_its_optimum(stop):
     assert (solution.status, solution.objective) == (Status.OPTIMAL, 3.0)
 
 
-@pytest.mark.parametrize("solver", ["scipy", "mathopt-highs", "pulp:PULP_CBC_CMD"])
+@pytest.mark.parametrize("solver", ["scipy", "pulp:PULP_CBC_CMD"])
 def test_a_solver_that_cannot_be_stopped_solves_a_formulation(solver):
     def build(instance):
         m = Model()

@@ -9,7 +9,7 @@ from optsched import Model, solve
 from optsched.solvers.digits import TIED, in_digits, large_in_digits
 from optsched.solvers.scaling import with_whole_bounds
 
-SOLVERS = ["highs", "scip", "scipy", "cpsat", "cbc", "mathopt-highs"]
+SOLVERS = ["highs", "scip", "scipy", "cpsat", "cbc"]
 
 
 def knapsack(sizes, side, upper, worth=None):

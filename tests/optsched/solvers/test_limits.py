@@ -139,7 +139,7 @@ def test_a_start_is_the_answer_where_a_solve_is_stopped_before_its_first_point()
     assert not solve(few(), Interrupted()).has_point
 
 
-@pytest.mark.parametrize("solver", ["highs", "cpsat", "scipy", "scip", "cbc", "mathopt-highs"])
+@pytest.mark.parametrize("solver", ["highs", "cpsat", "scipy", "scip", "cbc"])
 def test_every_back_end_keeps_a_limit_on_a_large_model(solver):
     began, m = time.perf_counter(), many()
     solution = solve(m, solver, time_limit=LIMIT)

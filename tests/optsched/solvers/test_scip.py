@@ -74,16 +74,6 @@ def test_the_tolerance_of_scip_is_above_its_zero_beside_quadratic_constraints():
     assert quadratic["numerics/feastol"] == 1e-7
 
 
-@pytest.mark.parametrize("mixed", [False, True])
-def test_parallel_columns_are_left_alone_beside_continuous_variables(mixed):
-    m = Model()
-    m.binary("b", 2)
-    (m.continuous if mixed else m.integer)("c", upper=2)
-    engine = backend("mathopt-highs")
-    options = parameters(engine, m.compile(), Options()).highs.int_options
-    assert dict(options) == ({"presolve_rule_off": 1 << 13} if mixed else {})
-
-
 def test_scip_takes_products_of_two_continuous_variables():
     m = Model()
     x = m.continuous("x", 2, upper=[3, 5])

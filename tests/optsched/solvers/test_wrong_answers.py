@@ -159,7 +159,7 @@ def test_a_second_look_has_the_time_the_user_left_and_no_other_limit(monkeypatch
     assert limits == [pytest.approx(50.0, abs=5.0)]
 
 
-@pytest.mark.parametrize("solver", ["highs", "scip", "mathopt-highs"])
+@pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_infeasible_stands_if_a_second_look_need_not_end(solver):
     """Presolve sees that both sides differ in parity; branch and bound goes on for ever."""
     m = Model()
