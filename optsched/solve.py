@@ -13,7 +13,8 @@ from optsched.decomposition.cuts import solve_with_cuts
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.model import Model
 from optsched.solvers.backend import Backend, Solver
-from optsched.solvers.direct import AGREEMENT, solve_directly
+from optsched.solvers.check import AGREEMENT
+from optsched.solvers.direct import solve_directly
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import available, family, installed
 from optsched.solvers.solution import Solution, Status

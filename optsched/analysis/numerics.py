@@ -12,8 +12,8 @@ from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.model.words import aligned
 from optsched.solvers.registry import backend
+from optsched.solvers.repairs.tightening import LARGE, tightened
 from optsched.solvers.scaling import with_whole_bounds
-from optsched.solvers.tightening import LARGE, tightened
 from optsched.solvers.tolerances import INTEGRALITY, NOTICEABLE, row_tolerances, switches
 
 

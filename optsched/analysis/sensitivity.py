@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from optsched.errors import InputError, UnsupportedError
 from optsched.model import FEASIBILITY, MatrixForm, Model, Rows
 from optsched.model.expression import Floats, Shape
+from optsched.solvers.ask import ask
 from optsched.solvers.backend import Backend, Solver, SolverResult
-from optsched.solvers.direct import answer, checked_solution
+from optsched.solvers.check import checked_solution
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
 from optsched.solvers.scaling import with_whole_bounds
@@ -78,13 +79,13 @@ def fixed_duals(
     whole = np.flatnonzero(form.integer[: model.columns])
     fixed = _fixed(form, whole, model.vector(solution.values)[whole])
     if fixed.integer.sum() > len(whole):  # those that lowering added follow
-        found = answer(engine, fixed, chosen, None)
+        found = ask(engine, fixed, chosen, None)
         if found.x is None:
             return checked_solution(found, fixed, fixed, engine.name, version, began)
         whole = np.flatnonzero(form.integer)
         fixed = _fixed(form, whole, found.x[whole])
     program = replace(fixed, integer=np.zeros_like(fixed.integer))
-    result = answer(engine, program, chosen, None)
+    result = ask(engine, program, chosen, None)
     solved = checked_solution(result, program, program, engine.name, version, began)
     own = {name: value for name, value in solved.values.items() if name in model.variables}
     return replace(solved, values=own)
@@ -184,7 +185,7 @@ def ranging(
     if not form.is_linear_program:
         raise InputError.of("model", model.name, "a linear program; see fixed_duals, Model.relax")
     began = time.perf_counter()
-    result = answer(engine, form, chosen, None)
+    result = ask(engine, form, chosen, None)
     solution = checked_solution(result, form, form, engine.name, version, began)
     if solution.status is not Status.OPTIMAL:
         told = f"one with an optimum {result.message}".rstrip()
@@ -288,7 +289,7 @@ class _Ranges:
         return self._extreme(program, -1.0), self._extreme(replace(program, maximise=True), 1.0)
 
     def _extreme(self, program: MatrixForm, sign: float) -> float:
-        found = answer(self.engine, program, self.options, None)
+        found = ask(self.engine, program, self.options, None)
         if found.status is Status.OPTIMAL and found.x is not None:
             return float(found.x[-1])
         # 0 is feasible

@@ -29,7 +29,7 @@ from optsched.decomposition.outcome import ColumnProblem, ColumnSolution, Genera
 from optsched.decomposition.primal import Incumbent, IntegerMaster, dive
 from optsched.decomposition.rows import CutRounds, CutRow
 from optsched.decomposition.strong_branching import likely, strongest
-from optsched.solvers.direct import AGREEMENT
+from optsched.solvers.check import AGREEMENT
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 

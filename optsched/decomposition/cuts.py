@@ -14,7 +14,8 @@ from optsched.errors import InputError, UnsupportedError
 from optsched.model import Model, VariableType
 from optsched.model.expression import Floats, Relation
 from optsched.solvers.backend import Backend, Solver
-from optsched.solvers.direct import AGREEMENT, solve_directly, start_vector
+from optsched.solvers.check import AGREEMENT
+from optsched.solvers.direct import solve_directly, start_vector
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
 from optsched.solvers.solution import Limit, Listener, Progress, Solution, Status

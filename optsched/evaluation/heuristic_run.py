@@ -175,7 +175,7 @@ def _run_apart(attempt: _Attempt, limits: Options) -> HeuristicRun:
     # the process ends itself where it can; starting it is not the heuristic's time
     patience = None if attempt.seconds is None else attempt.seconds + _TO_START
     with stopwatch() as watch:
-        outcome = run_isolated(attempt, replace(limits, time_limit=patience), heeds_stop=False)
+        outcome = run_isolated(attempt, replace(limits, time_limit=patience), stops=False)
     if isinstance(outcome, HeuristicRun):
         return outcome
     ended = HeuristicRun(attempt.heuristic, time=watch)

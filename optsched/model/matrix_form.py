@@ -113,6 +113,19 @@ class MatrixForm:
         """Whether any column is integer."""
         return bool(self.integer.any())
 
+    @cached_property
+    def mixes_types(self) -> bool:
+        """Whether there are integer and continuous columns."""
+        return self.has_integers and not bool(self.integer.all())
+
+    @cached_property
+    def largest_switch(self) -> float:
+        """The largest coefficient of an integer column if there are continuous ones, or 0."""
+        if not self.mixes_types:
+            return 0.0
+        lines = self.rows.lines
+        return float(np.abs(lines.data[self.integer[lines.indices]]).max(initial=0.0))
+
     @property
     def is_linear_program(self) -> bool:
         """Whether there is nothing but continuous variables and linear rows."""

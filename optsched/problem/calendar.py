@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from optsched.model import Model
 from optsched.problem.methods import Answer
 from optsched.solvers.options import Options
-from optsched.solvers.trajectory import heard, raised
+from optsched.solvers.solution import Progress
+from optsched.solvers.trajectory import rescaled
 
 NEAR = 10_000
 """Slots: releases before it, and gaps shorter than it, are left as they are."""
@@ -93,8 +94,7 @@ class Calendar:
 
             def earlier(value: Any) -> Any:
                 if isinstance(value, Options):
-                    hear = heard(value.on_progress, lambda moment: raised(moment, added))
-                    return replace(value, on_progress=hear)
+                    return _later(value, added)
                 return value.later(-off) if isinstance(value, self.schedule_type) else value
 
             named = {name: earlier(value) for name, value in options.items()}
@@ -121,6 +121,24 @@ class Calendar:
         value = None if one.objective is None else one.objective + added
         bound = None if one.bound is None else one.bound + added
         made = None if found.schedule is None else found.schedule.later(off)
-        moments = tuple(raised(moment, added) for moment in one.trajectory)
-        solution = replace(one, objective=value, bound=bound, trajectory=moments)
+        points = tuple(
+            point._replace(
+                bound=None if point.bound is None else point.bound + added,
+                objective=None if point.objective is None else point.objective + added,
+            )
+            for point in one.trajectory
+        )
+        solution = replace(one, objective=value, bound=bound, trajectory=points)
         return replace(found, solution=solution, schedule=made)
+
+
+def _later(options: Options, added: float) -> Options:
+    """Options whose ``on_progress`` gets costs that are higher by so much."""
+    listener = options.on_progress
+    if listener is None:
+        return options
+
+    def report(progress: Progress) -> object:
+        return listener(rescaled(progress, lambda value: value + added))
+
+    return replace(options, on_progress=report)

@@ -25,8 +25,8 @@ from optsched.problem.calls import call_options, check_values
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
+from optsched.solvers.threads import PATIENCE, ended_by, latest
 from optsched.solvers.trajectory import Either
-from optsched.solvers.watchdog import PATIENCE, ended_by, latest
 
 T = TypeVar("T")
 
@@ -195,7 +195,7 @@ class _Solvable(ABC):
 
         call = _Call(self, instance, asked, here(options))
         try:
-            answer = run_isolated(call, options, heeds_stop="stop" in self.honours)
+            answer = run_isolated(call, options, stops="stop" in self.honours)
         except pickle.PicklingError as failure:
             return Answer(Solution(Status.ERROR, message=f"PicklingError: {failure}"))
         if isinstance(answer, Answer):

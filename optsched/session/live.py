@@ -34,12 +34,15 @@ from optsched.session.numbers import (
     own,
     spread,
 )
+from optsched.solvers.ask import ask
 from optsched.solvers.backend import Solver, SolverResult
-from optsched.solvers.direct import answer, checked_solution, cost_scale, solve_form
+from optsched.solvers.check import checked_solution
+from optsched.solvers.direct import solve_form
 from optsched.solvers.highs.backend import Highs
 from optsched.solvers.highs.session import HighsSession
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import installed
+from optsched.solvers.repairs.cost_scaling import cost_scale
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Solution, Status
 from optsched.solvers.tolerances import with_warning
@@ -250,7 +253,7 @@ class Session:
         if session is None or not len(compiled.cost) or cost_scale(compiled.cost) != 1.0:
             if session is not None:
                 session.forget()
-            return answer(self._engine, compiled, self._options, start)
+            return ask(self._engine, compiled, self._options, start)
         changed, self._changed = self._changed, set()
         origin, self._origin = self._origin, np.arange(rows.count)
         try:

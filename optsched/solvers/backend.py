@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Protocol, TypeAlias
@@ -35,24 +36,48 @@ class SolverResult:
     """The steps it told of on the way, by ``time.time()``; kept by the caller."""
 
 
-class Backend(Protocol):
-    """One solver.
+class Feature(StrEnum):
+    """What a back end supports. It refuses the rest with ``UnsupportedError`` before it solves."""
 
-    Whatever it cannot honour it refuses with ``UnsupportedError`` before solving; by a method
-    ``refuse(compiled)``, if it has one, before a process is started for it. An attribute
-    ``family`` names whose code it runs, where that is not its own; ``tells_progress``, if true,
-    that it calls ``options.on_progress`` with each better point or bound while it solves. A method
-    ``careful(options)`` gives the options under which a linear program is solved again whose point
-    breaks a row.
-    """
+    INTEGERS = "integer variables"
+    """Stated as such, or brought in by lowering a block."""
+    CONTINUOUS = "continuous variables"
+    UNBOUNDED = "variables without a finite bound"
+    PROOF = "proof"
+    """Without a limit a solve ends with a proof. Without this feature it may end earlier."""
+    STOP = "stop"
+    """A solve ends soon after ``options.stop`` is set, and after Ctrl-C."""
+    PROGRESS = "on_progress"
+    """``options.on_progress`` is called with each better point or bound."""
+    EXACT_COSTS = "exact costs"
+    """Costs that nearly tie are told apart, so that they are handed over as they are."""
+    CAREFUL = "careful"
+    """The profile "careful" solves a linear program again whose point breaks a row."""
+
+
+MIXED_INTEGER = frozenset({Feature.INTEGERS, Feature.CONTINUOUS, Feature.UNBOUNDED, Feature.PROOF})
+"""What a solver of mixed-integer linear models supports."""
+
+
+class Backend(Protocol):
+    """One solver. A class that derives from this one is its own ``family``."""
 
     @property
     def name(self) -> str:
         """The word users say."""
 
     @property
+    def features(self) -> frozenset[Feature]:
+        """What it supports."""
+
+    @property
     def native(self) -> frozenset[str]:
         """Kinds of nonlinear block it takes as they are."""
+
+    @property
+    def family(self) -> str:
+        """Whose code it runs. Back ends of one family are no witnesses for each other."""
+        return self.name
 
     def version(self) -> str:
         """Version of the solver found, raising ImportError where there is none."""

@@ -31,7 +31,8 @@ def inventory() -> list[Entry]:
         driven = [PulpSolver(name) for name in found()]
     except ImportError:
         return entries
-    return entries + [Entry(s.name, s.version(), (), _summary(s)) for s in driven]
+    said = "as PuLP drives it: linear and mixed-integer linear models"
+    return entries + [Entry(s.name, s.version(), (), f"{s.solver} {said}") for s in driven]
 
 
 def _entry(name: str) -> Entry:
@@ -39,14 +40,10 @@ def _entry(name: str) -> Entry:
         engine = backend(name)
     except (ImportError, InputError) as failure:
         return Entry(name, None, (), "", str(failure))
-    native, summary = tuple(sorted(engine.native)), _summary(engine)
+    native = tuple(sorted(engine.native))
+    words = inspect.getdoc(announced()[name].load()) or ""
+    summary = words.partition("\n")[0].rstrip(".")
     try:
         return Entry(name, engine.version(), native, summary)
     except ImportError as failure:  # includes a distribution that is not there
         return Entry(name, None, native, summary, str(failure))
-
-
-def _summary(engine: object) -> str:
-    """The engine's own words, or the first line of its class's."""
-    words = getattr(engine, "summary", "") or inspect.getdoc(type(engine)) or ""
-    return words.splitlines()[0].rstrip(".") if words else ""

@@ -1,13 +1,17 @@
 """Work in a process of its own, where a crash, a hang or a full memory harms nothing.
 
-The process runs :mod:`optsched.solvers.worker` and nothing of the caller's program, so it works
-from a notebook, a prompt and a script without ``if __name__ == "__main__"``. It is a session of
-its own: Ctrl-C reaches the caller, who passes it on, and an end takes the solver's own child
-processes with it.
+The process runs ``main`` of this module and nothing of the caller's program, so it works from
+a notebook, a prompt and a script without ``if __name__ == "__main__"``. Ctrl-C reaches the caller
+only, who passes it on, and an end takes the solver's own child processes with it.
+
+The process reads one request from standard input, its length first, and afterwards the word "stop",
+or nothing more: if standard input ends, the caller has gone, and so does the process. The answer
+goes to standard output; all that solvers print goes to standard error.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import pickle
@@ -21,18 +25,15 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar
 
 import cloudpickle
 
-from optsched.errors import UnsupportedError
-from optsched.model.expression import Floats
-from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import Backend, SolverResult
+from optsched.errors import InputError, ModelError, UnsupportedError, words
+from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
-from optsched.solvers.trajectory import recorded
-from optsched.solvers.watchdog import latest
+from optsched.solvers.threads import latest
 
 T = TypeVar("T")
 
@@ -46,11 +47,12 @@ _NO_MEMORY = (
     *("MemoryError", "bad_alloc", "out of memory", "insufficient memory"),
     *("failed to map segment", "cannot allocate memory", "can't start new thread"),
 )
+_PROGRAM = "from optsched.solvers.isolation import main; main()"
 _TAIL = 20  # last lines of what the worker printed, for the message
 
 
 Task = Callable[[threading.Event | None, float | None], T]
-"""(stop, time_limit) -> what is to be sent back; ``stop`` is None where it would not be heeded."""
+"""(stop, time_limit) -> what is to be sent back; ``stop`` is None if the task ignores it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Request(Generic[T]):
     """What the worker reads."""
 
     task: Task[T]
-    heeds_stop: bool
+    stops: bool
     memory_limit: float | None
     """GiB."""
     time_limit: float | None
@@ -67,46 +69,18 @@ class Request(Generic[T]):
     """``time.time()`` at which the task should have ended, before it is killed."""
 
 
-@dataclass(frozen=True)
-class _Solve:
-    """One solve as a task."""
-
-    engine: Backend
-    compiled: MatrixForm
-    options: Options
-    start: Floats | None
-
-    def __call__(self, stop: threading.Event | None, time_limit: float | None) -> SolverResult:
-        options = replace(self.options, stop=stop, time_limit=time_limit)
-        return recorded(self.engine, self.compiled, options, self.start)
-
-
-def solve_isolated(
-    engine: Backend, compiled: MatrixForm, options: Options, start: Floats | None
-) -> SolverResult:
-    """``engine.solve`` in a process of its own.
-
-    Raises:
-        UnsupportedError: a memory limit on a system that has none, or what ``engine`` raises.
-        InputError: what ``engine`` raises.
-    """
-    plain = here(replace(options, warm_start=None))  # start has the values
-    heeds_stop = bool(getattr(engine, "heeds_stop", True))
-    return run_isolated(_Solve(engine, compiled, plain, start), options, heeds_stop=heeds_stop)
-
-
 def here(options: Options) -> Options:
     """The options as the process is told them."""
     return replace(options, stop=None, isolate=False, memory_limit=None)
 
 
-def run_isolated(task: Task[T], options: Options, *, heeds_stop: bool) -> T | SolverResult:
+def run_isolated(task: Task[T], options: Options, *, stops: bool) -> T | SolverResult:
     """What a task returns, or how it was ended.
 
     Args:
         task: what cloudpickle takes.
         options: limits; a task that overruns its time limit is killed.
-        heeds_stop: whether it ends by itself when the stop event is set.
+        stops: whether it ends by itself when the stop event is set.
 
     Raises:
         UnsupportedError: a memory limit on a system that has none, or what the task raises.
@@ -117,14 +91,14 @@ def run_isolated(task: Task[T], options: Options, *, heeds_stop: bool) -> T | So
         raise UnsupportedError(f"memory_limit is held by Linux only, not by {sys.platform}")
     seconds = options.time_limit
     end_by = math.inf if seconds is None else time.time() + latest(seconds) - _TO_ANSWER
-    request = Request(task, heeds_stop, options.memory_limit, seconds, end_by)
+    request = Request(task, stops, options.memory_limit, seconds, end_by)
     try:
         data = cloudpickle.dumps(request)
     except TypeError as failure:  # of a lock, for one
         raise pickle.PicklingError(str(failure)) from failure
     worker = _Worker(options)
     try:
-        return worker.work(data, heeds_stop)  # type: ignore[no-any-return]
+        return worker.work(data, stops)  # type: ignore[no-any-return]
     finally:
         worker.end()
 
@@ -137,7 +111,7 @@ class _Worker:
         self.began = time.perf_counter()
         paths = [path for path in sys.path if path] + [os.getcwd()] * ("" in sys.path)
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "optsched.solvers.worker"],
+            [sys.executable, "-P", "-c", _PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -148,7 +122,7 @@ class _Worker:
         self.answers: queue.Queue[bytes | None] = queue.Queue()
         self.readers = [self._thread(self._read_answers), self._thread(self._read_log)]
 
-    def work(self, request: bytes, heeds_stop: bool) -> Any:
+    def work(self, request: bytes, stops: bool) -> Any:
         """Send the request, wait within the limits."""
         self._thread(lambda: self._send(len(request).to_bytes(8, "little") + request))
         stop_by: float | None = None
@@ -157,7 +131,7 @@ class _Worker:
         while True:
             try:
                 if stop_by is None and self.options.stop is not None and self.options.stop.is_set():
-                    stop_by = self._ask_to_stop(heeds_stop)
+                    stop_by = self._ask_to_stop(stops)
                 now = time.perf_counter()
                 if stop_by is not None and now > stop_by:
                     return SolverResult(
@@ -172,7 +146,7 @@ class _Worker:
             except KeyboardInterrupt:
                 if stop_by is not None:
                     return SolverResult(Status.INTERRUPTED, message="killed")
-                stop_by = self._ask_to_stop(heeds_stop)
+                stop_by = self._ask_to_stop(stops)
                 continue
             if answer is None:
                 return self._crashed(stopped=stop_by is not None)
@@ -195,9 +169,9 @@ class _Worker:
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
 
-    def _ask_to_stop(self, heeds_stop: bool) -> float:
+    def _ask_to_stop(self, stops: bool) -> float:
         """Pass the wish on; until when to wait."""
-        if not heeds_stop:
+        if not stops:
             return time.perf_counter()
         self._send(b"stop\n")
         return time.perf_counter() + GRACE
@@ -267,3 +241,74 @@ def _unpacked(answer: bytes) -> Any:
     if kind == "result":
         return value
     raise value
+
+
+# the process itself
+
+
+def main() -> None:
+    """Do one request."""
+    source = sys.stdin.buffer
+    target = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # solvers write to descriptor 1 themselves
+    size = int.from_bytes(source.read(8), "little")
+    data = source.read(size)
+    answer = _answer(data, source)
+    _flush()
+    target.write(len(answer).to_bytes(8, "little") + answer)
+    target.flush()
+    os._exit(0)  # whatever a solver has left running
+
+
+def _answer(data: bytes, source: IO[bytes]) -> bytes:
+    try:
+        request = pickle.loads(data)
+    except Exception as failure:
+        return pickle.dumps(("failure", pickle.PicklingError(f"where it was sent: {failure}")))
+    try:
+        stop = threading.Event()
+        threading.Thread(target=_listen, args=(source, stop), daemon=True).start()
+        _limit_memory(request.memory_limit)
+        told = stop if request.stops else None
+        return pickle.dumps(("result", request.task(told, _seconds(request))))
+    except (InputError, ModelError) as failure:
+        return pickle.dumps(("failure", failure))
+    except BaseException as failure:  # this process does nothing else, so no more is to be ended
+        said = words(failure)
+        limit = Limit.MEMORY if lacks_memory(said) else None
+        result = SolverResult(Status.ERROR, limit=limit, message=said)
+        return pickle.dumps(("result", result))
+
+
+def _seconds(request: Request[Any]) -> float | None:
+    """The time limit, or what the start of this process has left of it and of its reserve."""
+    if request.time_limit is None:
+        return None
+    return max(min(request.time_limit, request.end_by - time.time()), 0.25 * request.time_limit)
+
+
+def _listen(source: IO[bytes], stop: threading.Event) -> None:
+    for _ in source:
+        stop.set()
+    if hasattr(os, "killpg"):
+        with suppress(PermissionError):
+            os.killpg(0, signal.SIGKILL)  # this process and those it has started
+    os._exit(1)
+
+
+def _flush() -> None:
+    """Send off what Python and the solver's C library have not printed yet."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).fflush(None)
+
+
+def _limit_memory(limit: float | None) -> None:
+    """Limit what the process may write to, in GiB, not what it merely reserves or maps."""
+    if limit is None:
+        return
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (int(limit * 2**30), most))

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import EVERY_PART, MatrixForm, Rows
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import Backend, Feature, SolverResult
 from optsched.solvers.dual_bound import derived_bounds
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
@@ -24,6 +24,48 @@ PARALLEL_COLUMNS = 1 << 13
 
 Where columns were substituted out before, it has been seen (1.12, 1.15.1) to lose the optimum and
 to call a feasible model infeasible, only ever with continuous columns beside integer ones."""
+
+
+COLUMNS = frozenset({Feature.INTEGERS, Feature.CONTINUOUS, Feature.UNBOUNDED})
+"""Features that concern single columns."""
+LARGEST_INTEGER = 2.0**53
+"""Integers of greater magnitude are not doubles."""
+
+
+def refuse_columns(engine: Backend, compiled: MatrixForm) -> None:
+    """Refuse columns that a back end does not support.
+
+    Raises:
+        UnsupportedError: naming one.
+    """
+    if Feature.INTEGERS not in engine.features and compiled.has_integers:
+        name = compiled.column_name(int(np.argmax(compiled.integer)))
+        raise UnsupportedError(
+            f"{engine.name} takes linear programs only, and {name} is integer: "
+            "relax the model or choose another solver"
+        )
+    if Feature.CONTINUOUS not in engine.features and not compiled.integer.all():
+        column = int(np.argmin(compiled.integer))
+        remedy = "declare it integer, in units fine enough"
+        for block in compiled.nonlinear:  # the value of a block is a variable of the block's name
+            first, _ = compiled.column_blocks.get(block.name, (column + 1, ()))
+            if first <= column < first + max(1, int(np.prod(block.shape))):
+                remedy = f"give the {block.kind} whole numbers only, in units fine enough"
+        raise UnsupportedError(
+            f"{engine.name} takes integer variables only, and {compiled.column_name(column)} is "
+            f"continuous: {remedy}, or choose another solver"
+        )
+    if Feature.UNBOUNDED in engine.features:
+        return
+    for side in (compiled.lower, compiled.upper):
+        fits = np.abs(side) <= LARGEST_INTEGER
+        if not fits.all():
+            column = int(np.argmin(fits))
+            raise UnsupportedError(
+                f"{engine.name} needs finite bounds, of magnitude at most 2^53: "
+                f"{compiled.column_name(column)} lies in "
+                f"[{compiled.lower[column]:g}, {compiled.upper[column]:g}]"
+            )
 
 
 def refuse_numbers(
@@ -145,29 +187,16 @@ def may_be_unbounded(compiled: MatrixForm) -> bool:
     return bool(compiled.cost.any() and not finite)
 
 
-def mixes_types(compiled: MatrixForm) -> bool:
-    """Whether there are integer and continuous columns."""
-    return bool(compiled.has_integers and not compiled.integer.all())
-
-
 def costs_far_apart(compiled: MatrixForm) -> bool:
     """Whether small costs stand beside large ones in a model of integer and continuous columns.
 
     HiGHS's presolve (1.12 and later) has been seen to lose the optimum where they do.
     """
-    if not mixes_types(compiled):
+    if not compiled.mixes_types:
         return False
     size = np.abs(compiled.cost)
     least = size.min(initial=math.inf, where=size > 0)
     return bool(size.max(initial=0.0) >= _FAR_APART * least)
-
-
-def largest_switch(compiled: MatrixForm) -> float:
-    """The largest coefficient of an integer column where there are continuous ones, or 0."""
-    if not mixes_types(compiled):
-        return 0.0
-    matrix = compiled.rows.matrix
-    return float(np.abs(matrix.data[compiled.integer[matrix.indices]]).max(initial=0.0))
 
 
 def has_endless_column(compiled: MatrixForm, cost: Floats) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from optsched.errors import FieldProblem, InputError
 from optsched.solvers.solution import Listener
 
-Profile = Literal["default", "tiny"]
+Profile = Literal["default", "tiny", "careful"]
 PROFILES: tuple[str, ...] = get_args(Profile)
 
 
@@ -53,8 +53,9 @@ class Options:
     solver's; what it returns, if true, ends the solve as ``stop`` does. A solver that tells nothing
     on the way refuses it."""
     profile: Profile = "default"
-    """"tiny" is for many models of a few dozen variables: a back end that knows how leaves out
-    what takes longer than they do, such as listening to Ctrl-C while it solves."""
+    """"tiny" is for many models of a few dozen variables: a back end that supports it leaves out
+    what takes longer than they do, such as listening to Ctrl-C while it solves. "careful" is for
+    models whose numbers lie far apart: HiGHS leaves out the scaling of linear programs."""
     log: bool = False
     """Show the solver's own log."""
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -43,12 +43,15 @@ def backend(solver: Solver) -> Backend:
         ImportError: it needs a package that is not installed.
     """
     if not isinstance(solver, str):
+        if not hasattr(solver, "features"):
+            said = "must declare its features, see optsched.solvers.backend.Feature"
+            raise InputError.of("solver", solver.name, said)
         return solver
     if solver.startswith("pulp:"):
         from optsched.solvers.pulp.backend import PulpSolver
 
         return PulpSolver(solver.removeprefix("pulp:"))
-    entry = announced().get(solver)
+    entry = _announced(tuple(sys.path)).get(solver)
     if entry is None:
         known = ", ".join([*announced(), "pulp:NAME"])
         hint = "" if "highs" in announced() else " (optsched must be installed again)"
@@ -68,12 +71,8 @@ def _factory(entry: EntryPoint) -> Callable[[], Backend]:
 
 
 def family(solver: Solver) -> str:
-    """Whose code a back end runs: no witness for another of the same family.
-
-    A back end says it by an attribute ``family``; without one it is of its own.
-    """
-    engine = backend(solver)
-    return str(getattr(engine, "family", engine.name))
+    """Return whose code a back end runs; it is no witness for another of the same family."""
+    return backend(solver).family
 
 
 def available() -> dict[str, str]:

@@ -15,7 +15,6 @@ from optsched.model import FEASIBILITY
 from optsched.model.evaluate import movable, row_weight
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.numbers import largest_switch
 from optsched.solvers.solution import Solution
 
 INTEGRALITY = 1e-6
@@ -83,7 +82,7 @@ def with_warning(solution: Solution, form: MatrixForm, x: Floats | None) -> Solu
 def _owed(form: MatrixForm, x: Floats) -> list[str]:
     """In words, the block that is kept least well, and the one whose switch leaks most."""
     rows = form.rows
-    large = largest_switch(form) * INTEGRALITY >= NOTICEABLE
+    large = form.largest_switch * INTEGRALITY >= NOTICEABLE
     sides = (rows.lower, rows.upper)
     wide = any(
         np.abs(s[np.isfinite(s)]).max(initial=0.0) * FEASIBILITY >= NOTICEABLE for s in sides

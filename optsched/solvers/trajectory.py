@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, SolverResult
@@ -17,51 +16,47 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Listener, Progress, ProgressPoint, Solution, Status
 
 
-def recorded(
-    engine: Backend, compiled: MatrixForm, options: Options, start: Floats | None
-) -> SolverResult:
-    """What the solver says, and the steps by which it came there, where it tells them.
+class Recorder:
+    """Keeps what a solver reports, passes it on, and asks the solver to stop if that is the answer.
 
-    Raises:
-        UnsupportedError: ``on_progress`` is asked of a solver that tells nothing on the way.
+    Args:
+        options: ``on_progress`` and ``stop``.
+        scale: what the solver's objective is a multiple of.
     """
-    tells = getattr(engine, "tells_progress", False)
-    if options.on_progress is not None and not tells:
-        said = f"{engine.name} does not tell how far it is, so that on_progress is never called"
-        raise UnsupportedError(said)
-    if options.profile == "tiny" or not tells:
-        return engine.solve(compiled, options, start)
-    recorder = _Recorder(options)
-    told = replace(options, on_progress=recorder, stop=recorder.stop)
-    result = engine.solve(compiled, told, start)
-    if recorder.complaint:
-        return SolverResult(Status.ERROR, message=recorder.complaint)
-    return replace(result, trajectory=(*recorder.moments, *result.trajectory))
 
-
-class _Recorder:
-    """Keeps what a solver tells, passes it on, and asks it to stop where that is the answer."""
-
-    def __init__(self, options: Options) -> None:
-        self.moments: list[ProgressPoint] = []
+    def __init__(self, options: Options, scale: float = 1.0) -> None:
+        self.points: list[ProgressPoint] = []
         self.complaint = ""
         """What the listener raised, if anything."""
         self.stop = Either(options.stop)
-        self._listener = options.on_progress
+        self._options, self._scale = options, scale
+
+    def solve(self, engine: Backend, form: MatrixForm, start: Floats | None) -> SolverResult:
+        """Return the solver's answer and the steps that led to it."""
+        options = replace(self._options, on_progress=self, stop=self.stop)
+        result = engine.solve(form, options, start)
+        if self.complaint:
+            return SolverResult(Status.ERROR, message=self.complaint)
+        if not self.points:
+            return result
+        return replace(result, trajectory=(*self.points, *result.trajectory))
 
     def __call__(self, progress: Progress, at: float | None = None) -> None:
         """Hear how far the solver is; called on its thread, which no error must cross.
 
         Args:
             progress: what to keep and to pass on.
-            at: the moment, seconds of the recorder's owner; None: now, of ``time.time``.
+            at: the time, seconds of the recorder's owner; None: now, of ``time.time``.
         """
+        if self._scale != 1.0:
+            progress = rescaled(progress, lambda value: value / self._scale)
         now = time.time() if at is None else at
-        self.moments.append(ProgressPoint(now, progress.bound, progress.objective))
-        if self._listener is None or self.stop.is_set():
+        self.points.append(ProgressPoint(now, progress.bound, progress.objective))
+        listener = self._options.on_progress
+        if listener is None or self.stop.is_set():
             return
         try:
-            if self._listener(progress):
+            if listener(progress):
                 self.stop.set()
         except BaseException as failure:
             self.complaint = f"on_progress raised {type(failure).__name__}: {failure}"
@@ -93,7 +88,7 @@ class SearchProgress(Deadline):
     """
 
     def __init__(self, options: Options, *, maximise: bool = False) -> None:
-        self._recorder = _Recorder(options)
+        self._recorder = Recorder(options)
         self._heard = options.on_progress is not None
         super().__init__(options.time_limit, self._recorder.stop if self._heard else options.stop)
         self._sign = -1.0 if maximise else 1.0
@@ -152,7 +147,7 @@ class SearchProgress(Deadline):
                 None if low is None or bound is None else worse(low, bound),
                 None if high is None or value is None else better(high, value),
             )
-            for seconds, low, high in self._recorder.moments
+            for seconds, low, high in self._recorder.points
         ]
         solution = replace(solution, trajectory=(*steps, ProgressPoint(self.spent, bound, value)))
         if said := self._recorder.complaint:
@@ -173,60 +168,36 @@ class Either(threading.Event):
 
 
 def in_terms_of(form: MatrixForm, options: Options, began: float) -> Options:
-    """The options, ``on_progress`` told the time since ``began`` and values by variable name.
+    """Return options whose ``on_progress`` gets the time since ``began`` and values by name.
 
     Args:
         form: the model as written; what a solver was given may have more columns.
-        options: as given by the user.
+        options: with ``on_progress``.
         began: ``time.perf_counter()`` when work on the model started.
     """
     listener = options.on_progress
-    if listener is None:
-        return options
+    assert listener is not None
 
-    def hear(progress: Progress) -> object:
+    def report(progress: Progress) -> object:
         x = progress.x
         values = {} if x is None else form.split(x[: len(form.cost)])
         seconds = time.perf_counter() - began
         return listener(replace(progress, seconds=seconds, values=values))
 
-    return replace(options, on_progress=hear)
+    return replace(options, on_progress=report)
 
 
-def heard(
-    listener: Listener | None, change: Callable[[ProgressPoint], ProgressPoint]
-) -> Listener | None:
-    """A listener to a solver that was given another objective, whose moments are changed back."""
-    if listener is None:
-        return None
-
-    def hear(progress: Progress) -> object:
-        _, bound, objective = change(ProgressPoint(0.0, progress.bound, progress.objective))
-        return listener(replace(progress, bound=bound, objective=objective))
-
-    return hear
-
-
-def raised(moment: ProgressPoint, added: float) -> ProgressPoint:
-    """A moment of a solve that was given an objective smaller by so much."""
-    _, bound, objective = moment
-    return moment._replace(
-        bound=None if bound is None else bound + added,
-        objective=None if objective is None else objective + added,
+def rescaled(progress: Progress, change: Callable[[float], float]) -> Progress:
+    """Return the progress with another objective."""
+    bound, objective = progress.bound, progress.objective
+    return replace(
+        progress,
+        bound=None if bound is None else change(bound),
+        objective=None if objective is None else change(objective),
     )
 
 
-def unscaled(moment: ProgressPoint, scale: float) -> ProgressPoint:
-    """A moment of a solver that was given ``scale`` times the objective."""
-    _, bound, objective = moment
-    return moment._replace(
-        bound=None if bound is None else bound / scale,
-        objective=None if objective is None else objective / scale,
-    )
-
-
-def trajectory(result: SolverResult, end: ProgressPoint, began: float) -> tuple[ProgressPoint, ...]:
-    """The moments of a solve in seconds since ``began``, and its end."""
+def trajectory(result: SolverResult, began: float) -> list[ProgressPoint]:
+    """Return the steps of a solve in seconds since ``began``."""
     zero = time.time() - (time.perf_counter() - began)
-    told = [moment._replace(seconds=moment.seconds - zero) for moment in result.trajectory]
-    return (*told, end)
+    return [point._replace(seconds=point.seconds - zero) for point in result.trajectory]

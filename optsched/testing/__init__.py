@@ -7,7 +7,7 @@ and solves that are cut short, and reports what came of each. In pytest, paramet
 """
 
 from optsched.evaluation.check_online import check_online
-from optsched.testing.capabilities import CAPABILITIES, Capabilities, Feature
+from optsched.solvers.backend import Feature
 from optsched.testing.case import ConformanceCase, complaint
 from optsched.testing.catalogue import conformance_cases
 from optsched.testing.conformance import (
@@ -25,10 +25,8 @@ from optsched.testing.results import ConformanceReport, ConformanceResult, Word
 from optsched.testing.shrink import shrink
 
 __all__ = [
-    "CAPABILITIES",
     "ENDINGS",
     "RANDOM_KINDS",
-    "Capabilities",
     "ConformanceCase",
     "ConformanceReport",
     "ConformanceResult",

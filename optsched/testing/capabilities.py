@@ -1,66 +1,35 @@
-"""What a model asks of a back end, and what a back end says it does not take."""
+"""What a model asks of a back end, and why the back end must or may refuse it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
+from fnmatch import fnmatchcase
 
 import numpy as np
 
 from optsched.errors import ModelError
 from optsched.model import MatrixForm, Model
-from optsched.solvers.backend import Backend
+from optsched.solvers.backend import Backend, Feature
+
+_SMALLEST = 1e-9
+"""Solvers drop coefficients up to here, so they may refuse them. Decimals that cancel leave some."""
+_TOLERANCE, _UNPROVEN_TOLERANCE = 1e-5, 1e-4
+"""Relative differences at which an objective value counts as right: solvers satisfy rows over
+continuous variables to some 1e-6, and coefficients multiply that."""
 
 
-class Feature(StrEnum):
-    """What a back end may refuse."""
-
-    INTEGER = "integer variables"
-    """Stated as such, or brought in by lowering a block that is not taken natively."""
-    CONTINUOUS = "continuous variables"
-    UNBOUNDED = "variables without a finite bound"
+def tolerance(engine: Backend) -> float:
+    """Return the relative difference at which the solver's objective value counts as right."""
+    return _TOLERANCE if Feature.PROOF in engine.features else _UNPROVEN_TOLERANCE
 
 
-@dataclass(frozen=True)
-class Capabilities:
-    """What to expect of a back end beyond ``Backend.native``."""
-
-    refuses: frozenset[Feature] = frozenset()
-    """Refused with ``UnsupportedError`` before solving; everything else is solved."""
-    smallest: float = 0.0
-    """Coefficients up to here are refused rather than dropped in silence; they are left over
-    where decimals cancel."""
-    proves: bool = True
-    """Whether it ends with a proof where no limit is set; if not, what it says is still true."""
-    tolerance: float = 1e-5
-    """Relative difference at which an objective value counts as right: solvers satisfy rows over
-    continuous variables to some 1e-6, and coefficients multiply that."""
-
-
-CAPABILITIES: dict[str, Capabilities] = {
-    "highs": Capabilities(smallest=1e-12),
-    "scipy": Capabilities(smallest=1e-9),
-    "cpsat": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED})),
-    "exact": Capabilities(frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED})),
-    "gurobi": Capabilities(smallest=1e-13),
-    "glop": Capabilities(frozenset({Feature.INTEGER})),
-    "pdlp": Capabilities(frozenset({Feature.INTEGER}), proves=False, tolerance=1e-4),
-}
-"""Of the back ends that come with the package and do not take everything."""
-
-
-def known_capabilities(engine: Backend, given: Capabilities | None = None) -> Capabilities:
-    """What was said of a back end, else what is known of it, else that it refuses nothing."""
-    return CAPABILITIES.get(engine.name, Capabilities()) if given is None else given
-
-
-def features(model: Model, compiled: MatrixForm | None) -> frozenset[Feature]:
-    """What solving a model asks for.
+def asks_for(model: Model, compiled: MatrixForm | None) -> frozenset[Feature]:
+    """Return what solving a model asks for.
 
     Args:
         model: as stated.
-        compiled: as handed to the solver; None where it cannot be compiled.
+        compiled: as handed to the solver; None if it cannot be compiled.
     """
     found = set()
     lower, upper, integer = model.domains()
@@ -69,32 +38,55 @@ def features(model: Model, compiled: MatrixForm | None) -> frozenset[Feature]:
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         found.add(Feature.UNBOUNDED)
     if compiled is not None and compiled.has_integers:
-        found.add(Feature.INTEGER)
+        found.add(Feature.INTEGERS)
     return frozenset(found)
 
 
-def refusal(
-    model: Model, needs: frozenset[str], engine: Backend, capabilities: Capabilities
-) -> str:
-    """Why the back end must refuse a model, in words; empty: it must solve it.
+def refusal(model: Model, needs: frozenset[str], engine: Backend) -> str:
+    """Return why the back end must refuse a model, in words; empty: it must solve it.
 
     Args:
         model: the model.
         needs: kinds of block in it that cannot be lowered, so have to be taken natively.
         engine: the back end.
-        capabilities: of the back end.
     """
-    missing = needs - engine.native
-    if missing:
+    if missing := needs - engine.native:
         return f"{', '.join(sorted(missing))} without the bounds that linear rows need"
-    if not (capabilities.refuses or capabilities.smallest):
-        return ""
-    compiled: MatrixForm | None = None
+    return ", ".join(sorted(asks_for(model, _compiled(model, engine)) - engine.features))
+
+
+def may_refuse(model: Model, engine: Backend) -> bool:
+    """Return whether a coefficient is so small that a back end may refuse the model."""
+    compiled = _compiled(model, engine)
+    if compiled is None:
+        return False
+    size = np.abs(compiled.rows.matrix.data)
+    return bool(((size > 0) & (size <= _SMALLEST)).any())
+
+
+def _compiled(model: Model, engine: Backend) -> MatrixForm | None:
     with suppress(ModelError):
-        compiled = model.compile(engine.native | {"rotated_cone"})
-    refused = features(model, compiled) & capabilities.refuses
-    if not refused and compiled is not None and capabilities.smallest:
-        size = np.abs(compiled.rows.matrix.data)
-        if ((size > 0) & (size <= capabilities.smallest)).any():
-            return f"coefficients up to {capabilities.smallest:g}"
-    return ", ".join(sorted(refused))
+        return model.compile(engine.native | {"rotated_cone"})
+    return None
+
+
+def excluded(case: str, engine: Backend, exclude: Iterable[str]) -> bool:
+    """Return whether a pattern names the case, for every version of the solver or for this one.
+
+    Args:
+        case: name of the case.
+        engine: the back end.
+        exclude: patterns such as "circuit*", or "circuit*@1.2.*" for some versions of the solver.
+
+    Example:
+        >>> from optsched.solvers.registry import backend
+        >>> excluded("circuit of three", backend("highs"), ["circuit*@0.*"])
+        False
+    """
+    for pattern in exclude:
+        name, at, version = pattern.rpartition("@")
+        if fnmatchcase(case, name if at else pattern) and (
+            not at or fnmatchcase(engine.version(), version)
+        ):
+            return True
+    return False

@@ -12,7 +12,7 @@ class Word(StrEnum):
 
     RIGHT = "right"
     REFUSED = "refused"
-    """As its capabilities say, in words, before solving."""
+    """As its features say, in words, before solving."""
     UNPROVEN = "unproven"
     """Everything it said is true, but it did not say all."""
     WRONG = "wrong"

@@ -18,7 +18,7 @@ sys.path[:0] = [PLUGIN, str(Path(__file__).parent)]
 @pytest.fixture(scope="session")
 def plugin_environment() -> dict[str, str]:
     """Environment in which a child process finds the third-party problem."""
-    return {**os.environ, "PYTHONPATH": PLUGIN}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([PLUGIN, *filter(None, sys.path)])}
 
 
 @pytest.fixture

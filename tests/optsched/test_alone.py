@@ -7,7 +7,7 @@ import pytest
 
 from optsched import jit
 from optsched.alone import alone
-from optsched.solvers import listening
+from optsched.solvers import threads
 
 
 class InterruptedLock:
@@ -31,7 +31,7 @@ def free(lock: threading.RLock) -> bool:
 
 
 def start_a_call() -> None:
-    listening.Call(lambda: None)
+    threads.Call(lambda: None)
 
 
 def ask_for_machine_code() -> None:
@@ -41,7 +41,7 @@ def ask_for_machine_code() -> None:
 @pytest.mark.parametrize("taken", [False, True])
 @pytest.mark.parametrize(
     ("room", "name", "act"),
-    [(listening, "_starting", start_a_call), (jit, "_building", ask_for_machine_code)],
+    [(threads, "_starting", start_a_call), (jit, "_building", ask_for_machine_code)],
 )
 def test_an_interrupt_around_a_lock_of_all_solves_leaves_it_free(
     monkeypatch, taken: bool, room, name: str, act

@@ -9,7 +9,7 @@ import pytest
 
 from optsched import InputError, Model, ModelError, UnsupportedError, solve
 from optsched.solvers import registry
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import MIXED_INTEGER, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.registry import GROUP, announced, available, backend, family
 from optsched.solvers.solution import Limit, Status
@@ -29,10 +29,10 @@ BEST = np.array([0.0, 1.0, 1.0])
 class Fake:
     """A back end that answers what it is told to."""
 
-    native = frozenset[str]()
+    native, features = frozenset[str](), MIXED_INTEGER
 
     def __init__(self, name: str, answer: SolverResult | BaseException) -> None:
-        self.name = name
+        self.name = self.family = name
         self.answer = answer
         self.options: Options | None = None
 

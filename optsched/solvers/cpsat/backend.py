@@ -15,14 +15,14 @@ from optsched.errors import InputError
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult, package_version
+from optsched.solvers.backend import Backend, Feature, SolverResult, package_version
 from optsched.solvers.cpsat.blocks import NATIVE
-from optsched.solvers.cpsat.integer import IntegerModel, integer_model, refuse_columns
+from optsched.solvers.cpsat.integer import IntegerModel, integer_model
 from optsched.solvers.cpsat.proto import build
-from optsched.solvers.listening import Heard, run
 from optsched.solvers.options import Options
 from optsched.solvers.scaling import SIDE_NOISE, ScaledObjective
 from optsched.solvers.solution import Limit, Listener, Progress, Status
+from optsched.solvers.threads import Ended, run
 
 OPTIMALITY = 1e-9
 """Largest loss, relative to the objective, at which a rounded objective's proof is one."""
@@ -36,7 +36,7 @@ _LIMITS = {  # parameters that end a search, and what we call it
 }
 
 
-class CpSat:
+class CpSat(Backend):
     """OR-tools' CP-SAT.
 
     Continuous variables and variables without finite bounds are refused. Rows and objectives with
@@ -47,10 +47,9 @@ class CpSat:
     """
 
     name = "cpsat"
+    features = frozenset({Feature.INTEGERS, Feature.PROOF, Feature.STOP, Feature.PROGRESS,
+                          Feature.EXACT_COSTS})  # fmt: skip
     native = NATIVE
-    tells_progress = True
-    exact_costs = True
-    """Costs are scaled here, at a certified error."""
 
     def version(self) -> str:
         """Version of OR-tools, raising ImportError where there is none."""
@@ -58,14 +57,6 @@ class CpSat:
             return package_version("ortools")
         except PackageNotFoundError as missing:
             raise ImportError("cpsat needs the package ortools") from missing
-
-    def refuse(self, compiled: MatrixForm) -> None:
-        """Refuse at once what takes no counting.
-
-        Raises:
-            UnsupportedError: a variable is continuous or lacks a finite bound.
-        """
-        refuse_columns(compiled, self.name)
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` holds a value per column, NaN where there is none.
@@ -78,14 +69,16 @@ class CpSat:
             InputError: a parameter in ``options.extra`` is unknown or cannot take its value.
         """
         try:
-            return _solve(compiled, options, start)
+            return _solve(self, compiled, options, start)
         except KeyboardInterrupt:  # before the search, or again while it was being ended
             return SolverResult(Status.INTERRUPTED)
 
 
-def _solve(compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
+def _solve(
+    engine: CpSat, compiled: MatrixForm, options: Options, start: Floats | None
+) -> SolverResult:
     began = time.perf_counter()
-    model = integer_model(compiled)
+    model = integer_model(compiled, engine)
     if (model.lower > model.upper).any():
         name = compiled.column_name(int(np.argmax(model.lower > model.upper)))
         return SolverResult(
@@ -138,7 +131,7 @@ def _set(parameters: Any, name: str, value: Any) -> None:
         raise InputError.of(field, value, allowed) from error
 
 
-def _run(model: IntegerModel, proto: Any, parameters: Any, options: Options) -> Heard[Any]:
+def _run(model: IntegerModel, proto: Any, parameters: Any, options: Options) -> Ended[Any]:
     """The CpSolverResponse of a search on a thread of its own."""
     from ortools.sat.python import cp_model_helper
 
@@ -204,9 +197,9 @@ def _proven(model: IntegerModel, shown: float) -> float | None:
 
 
 def _read(
-    model: IntegerModel, heard: Heard[Any], options: Options, start: Floats | None
+    model: IntegerModel, ended: Ended[Any], options: Options, start: Floats | None
 ) -> SolverResult:
-    response = heard.result
+    response = ended.result
     if response is None:
         return SolverResult(Status.INTERRUPTED)
     code = int(response.status)
@@ -222,7 +215,7 @@ def _read(
         x = np.array(list(response.solution), dtype=np.float64)[: len(model.lower)]
     proven = None if model.objective is None else _integer_bound(model, model.objective, response)
     x = _better(model, x, _usable(model, start, proven))
-    status, limit, message = _status(model, x, proven, response, heard.stopped, options)
+    status, limit, message = _status(model, x, proven, response, ended.stopped, options)
     if model.objective is None or proven is None:
         return SolverResult(status, x, model.compiled.offset, limit, nodes=nodes, message=message)
     return SolverResult(

@@ -9,10 +9,9 @@ import numpy as np
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.backend import Backend
+from optsched.solvers.numbers import refuse_columns
 from optsched.solvers.scaling import LARGEST, ScaledObjective, integer_bounds, scale_objective
-
-LARGEST_VALUE = 2.0**53
-"""Integers of greater magnitude are not doubles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,48 +46,16 @@ class IntegerModel:
         return self.sign * float(self.compiled.cost @ x) + self.offset
 
 
-def integer_model(compiled: MatrixForm, solver: str = "cpsat") -> IntegerModel:
-    """Round bounds and objective; ``solver`` is for messages.
+def integer_model(compiled: MatrixForm, engine: Backend) -> IntegerModel:
+    """Round bounds and objective for a back end.
 
     Raises:
         UnsupportedError: a variable is continuous or lacks a finite bound, or the objective does
             not fit 64-bit integers.
     """
-    refuse_columns(compiled, solver)
+    refuse_columns(engine, compiled)
     lower, upper = integer_bounds(compiled.lower, compiled.upper)
-    return IntegerModel(compiled, lower, upper, _objective(compiled, lower, upper, solver))
-
-
-def refuse_columns(compiled: MatrixForm, solver: str) -> None:
-    """Refuse columns that are no bounded integers.
-
-    Raises:
-        UnsupportedError: naming one.
-    """
-    if not compiled.integer.all():
-        _refuse_continuous(compiled, int(np.argmin(compiled.integer)), solver)
-    for side in (compiled.lower, compiled.upper):
-        fits = np.abs(side) <= LARGEST_VALUE
-        if not fits.all():
-            column = int(np.argmin(fits))
-            raise UnsupportedError(
-                f"{solver} needs finite bounds, of magnitude at most 2^53: "
-                f"{compiled.column_name(column)} lies in "
-                f"[{compiled.lower[column]:g}, {compiled.upper[column]:g}]"
-            )
-
-
-def _refuse_continuous(compiled: MatrixForm, column: int, solver: str) -> None:
-    name = compiled.column_name(column)
-    remedy = "declare it integer, in units fine enough"
-    for block in compiled.nonlinear:  # the value of a block is a variable of the block's name
-        first, _ = compiled.column_blocks.get(block.name, (column + 1, ()))
-        if first <= column < first + max(1, int(np.prod(block.shape))):
-            remedy = f"give the {block.kind} whole numbers only, in units fine enough"
-    raise UnsupportedError(
-        f"{solver} takes integer variables only, and {name} is continuous: {remedy}, "
-        "or choose another solver"
-    )
+    return IntegerModel(compiled, lower, upper, _objective(compiled, lower, upper, engine.name))
 
 
 def _objective(

@@ -22,7 +22,8 @@ from optsched.solvers.cpsat.implications import (
     implications,
     rows_over_two_binaries,
 )
-from optsched.solvers.cpsat.integer import LARGEST_VALUE, IntegerModel
+from optsched.solvers.cpsat.integer import IntegerModel
+from optsched.solvers.numbers import LARGEST_INTEGER
 from optsched.solvers.scaling import LARGEST, Integers, ScaledRows, scale_rows
 
 _MANY_ROWS = 50  # with fewer, looking for implications takes longer than writing the rows
@@ -81,7 +82,7 @@ class ProtoWriter:
         if not (offset.is_integer() and all(map(float.is_integer, weights))):
             raise UnsupportedError(f"cpsat takes whole numbers only, not those of block {block!r}")
         reach = sum([abs(weight) * self._reach[column] for column, weight in line.items()])
-        if reach + abs(offset) > LARGEST_VALUE:
+        if reach + abs(offset) > LARGEST_INTEGER:
             raise UnsupportedError(
                 f"cpsat needs values of magnitude at most 2^53 in block {block!r}: use tighter "
                 "bounds, other units, or another solver"

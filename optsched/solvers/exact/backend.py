@@ -17,15 +17,15 @@ import numpy as np
 from optsched.errors import InputError, UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult, package_version
-from optsched.solvers.cpsat.integer import IntegerModel, integer_model, refuse_columns
+from optsched.solvers.backend import Backend, Feature, SolverResult, package_version
+from optsched.solvers.cpsat.integer import IntegerModel, integer_model
 from optsched.solvers.cpsat.writer import scaled_rows
 from optsched.solvers.numbers import refuse_options
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
 
-class ExactSearch:
+class ExactSearch(Backend):
     """The back end "exact": linear models whose columns are all integer and bounded.
 
     ``options.extra`` holds its options, such as ``{"lp": 0}``. The time limit is counted by the
@@ -33,10 +33,8 @@ class ExactSearch:
     """
 
     name = "exact"
+    features = frozenset({Feature.INTEGERS, Feature.PROOF, Feature.EXACT_COSTS})
     native: frozenset[str] = frozenset()
-    heeds_stop = False
-    exact_costs = True
-    """Costs are scaled here, at a certified error."""
 
     def version(self) -> str:
         """Version of the package, raising ImportError where there is none."""
@@ -44,14 +42,6 @@ class ExactSearch:
             return package_version("exact")
         except PackageNotFoundError as missing:
             raise ImportError("exact needs the package exact (extra: exact, AGPL)") from missing
-
-    def refuse(self, compiled: MatrixForm) -> None:
-        """Refuse at once what takes no counting.
-
-        Raises:
-            UnsupportedError: a variable is continuous or lacks a finite bound.
-        """
-        refuse_columns(compiled, self.name)
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` holds a value per column, NaN where there is none.
@@ -65,7 +55,7 @@ class ExactSearch:
         if options.gap:
             raise UnsupportedError("exact does not honour the option gap: it searches to the end")
         began = time.perf_counter()
-        model = integer_model(compiled, self.name)
+        model = integer_model(compiled, self)
         if (model.lower > model.upper).any():
             return SolverResult(Status.INFEASIBLE)
         engine = _engine(model, options, start)

@@ -22,8 +22,7 @@ from optsched.model.blocks import Product, RotatedCone, SpecialOrdered
 from optsched.model.expression import Expression, Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.model.ranges import affine
-from optsched.solvers.backend import SolverResult, package_version
-from optsched.solvers.listening import run
+from optsched.solvers.backend import MIXED_INTEGER, Backend, Feature, SolverResult, package_version
 from optsched.solvers.numbers import (
     contradiction,
     refuse_numbers,
@@ -32,6 +31,7 @@ from optsched.solvers.numbers import (
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Progress, Status
+from optsched.solvers.threads import run
 
 _TOLERANCES = {
     "FeasibilityTol": 1e-9,
@@ -46,7 +46,7 @@ _CLAIMS = {3: Status.INFEASIBLE, 4: Status.INFEASIBLE_OR_UNBOUNDED, 5: Status.UN
 _LIMITS = {7: Limit.NODES, 8: Limit.NODES, 9: Limit.TIME, 16: Limit.NODES, 17: Limit.MEMORY}
 
 
-class Gurobi:
+class Gurobi(Backend):
     """Gurobi: mixed-integer models, linear or quadratic; LP duals.
 
     Without a licence of one's own the one in its wheel is used, which ends at 2,000 columns and
@@ -57,7 +57,7 @@ class Gurobi:
 
     name = "gurobi"
     native: frozenset[str] = frozenset({"product", "rotated_cone", "special_ordered"})
-    tells_progress = True
+    features = MIXED_INTEGER | {Feature.STOP, Feature.PROGRESS}
 
     def version(self) -> str:
         """Version of gurobipy, raising ImportError where there is none."""
@@ -161,8 +161,8 @@ class _Session:
             built.columns.Start = np.where(np.isnan(start), gurobipy.GRB.UNDEFINED, start)
         try:
             hear = None if self.options.on_progress is None else self._hear
-            heard = run(lambda: model.optimize(hear), model.terminate, self.options.stop)
-            return _read(self.compiled, built, heard.stopped)
+            ended = run(lambda: model.optimize(hear), model.terminate, self.options.stop)
+            return _read(self.compiled, built, ended.stopped)
         except gurobipy.GurobiError as failure:
             if failure.errno == _TOO_LARGE:
                 said = "gurobi: its licence is for 2,000 columns and rows, 200 beside products"

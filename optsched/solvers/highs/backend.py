@@ -15,12 +15,11 @@ import numpy as np
 from optsched.errors import InputError, UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import EVERY_PART, MatrixForm
-from optsched.solvers import listening
-from optsched.solvers.backend import SolverResult, package_version
+from optsched.solvers import threads
+from optsched.solvers.backend import MIXED_INTEGER, Backend, Feature, SolverResult, package_version
 from optsched.solvers.numbers import (
     PARALLEL_COLUMNS,
     costs_far_apart,
-    mixes_types,
     refuse_numbers,
     second_look,
     second_look_seconds,
@@ -37,7 +36,7 @@ _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the 
 _SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve models of their own
 
 
-class Highs:
+class Highs(Backend):
     """The back end "highs": linear and mixed-integer linear models, LP duals.
 
     What has been seen to lose optima is off unless ``extra`` switches it on: restarts of the
@@ -48,15 +47,11 @@ class Highs:
 
     name = "highs"
     native: frozenset[str] = frozenset()
-    tells_progress = True
+    features = MIXED_INTEGER | {Feature.STOP, Feature.PROGRESS, Feature.CAREFUL}
 
     def version(self) -> str:
         """Version of highspy."""
         return package_version("highspy")
-
-    def careful(self, options: Options) -> Options:
-        """Options without scaling, in which a row broken by 3e-6 has been seen to count as met."""
-        return replace(options, extra={"simplex_scale_strategy": 0, **options.extra})
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve to zero gap unless told otherwise.
@@ -167,7 +162,9 @@ def load(compiled: MatrixForm, options: Options) -> Any:
         settings["mip_heuristic_run_feasibility_jump"] = False
     if integer and options.profile == "tiny":
         settings |= {f"mip_heuristic_run_{name}": False for name in _SUBMODELS}
-    if mixes_types(compiled):
+    if options.profile == "careful":
+        settings["simplex_scale_strategy"] = 0  # scaled, a row broken by 3e-6 has counted as met
+    if compiled.mixes_types:
         settings["presolve_rule_off"] = PARALLEL_COLUMNS
         if costs_far_apart(compiled):
             settings["presolve"] = "off"
@@ -262,10 +259,10 @@ def _run(engine: Any, stop: threading.Event | None, told: Listener | None = None
     engine.setCallback(hear, None)
     if told is not None:
         engine.startCallback(better)
-    heard = listening.run(work, lambda: _ask_to_stop(engine), stop)
-    if heard.result is None:  # the engine is still at work, so nothing can be read from it
+    ended = threads.run(work, lambda: _ask_to_stop(engine), stop)
+    if ended.result is None:  # the engine is still at work, so nothing can be read from it
         raise KeyboardInterrupt
-    return heard.stopped
+    return ended.stopped
 
 
 def _progress(out: Any) -> Progress:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import numpy as np
 
-from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult, package_version
-from optsched.solvers.listening import run
+from optsched.solvers.backend import MIXED_INTEGER, Feature, SolverResult, package_version
 from optsched.solvers.mathopt.answer import MathOptResult
 from optsched.solvers.mathopt.call import call, quieten_scip
 from optsched.solvers.mathopt.parameters import SCIP_DEFAULT, MathOptSolver, parameters
 from optsched.solvers.mathopt.writer import build
 from optsched.solvers.numbers import (
     contradiction,
+    refuse_columns,
     refuse_numbers,
     refuse_options,
     second_look,
@@ -28,12 +27,12 @@ from optsched.solvers.numbers import (
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
+from optsched.solvers.threads import run
 
 _OFF = 1  # EmphasisProto
 _INFINITE_OBJECTIVE = "PrimalSolutionProto.objective_value"  # in what MathOpt says of a ray of SCIP
 
 
-@dataclass(frozen=True)
 class MathOpt(MathOptSolver):
     """A back end: one solver behind MathOpt.
 
@@ -60,7 +59,10 @@ class MathOpt(MathOptSolver):
             InputError: a parameter in ``options.extra`` is unknown or cannot take its value.
         """
         began = time.perf_counter()
-        self._refuse(compiled, options)
+        refuse_columns(self, compiled)
+        refuse_options(self.title, options, threads=self.threads, seed=self.seed, stop=True)
+        if self.name == "scip":  # GLOP and PDLP keep all numbers
+            refuse_numbers(self.title, compiled, smallest=1e-9, largest=1e20, infinite=1e20)
         if (result := contradiction(compiled)) is not None:
             return result
         quieten_scip()
@@ -74,35 +76,32 @@ class MathOpt(MathOptSolver):
             return session.tell_apart(result)
         return result
 
-    def _refuse(self, compiled: MatrixForm, options: Options) -> None:
-        if not self.integers and compiled.has_integers:
-            name = compiled.column_name(int(np.argmax(compiled.integer)))
-            raise UnsupportedError(
-                f"{self.name} takes linear programs only, and {name} is integer: "
-                "relax the model or choose another solver"
-            )
-        refuse_options(self.title, options, threads=self.threads, seed=self.seed, stop=True)
-        # GLOP and PDLP keep all numbers
-        if self.name == "scip":
-            refuse_numbers(self.title, compiled, smallest=1e-9, largest=1e20, infinite=1e20)
 
+class Scip(MathOpt):
+    """SCIP: mixed-integer models, linear or quadratic; no LP duals."""
 
-def scip() -> MathOpt:
-    """SCIP, whose wheel from OR-tools runs several threads at random: one only."""
-    summary = "SCIP: mixed-integer models, linear or quadratic; no LP duals"
+    name, title, code = "scip", "SCIP", 1  # its wheel runs several threads at random: one only
+    features = MIXED_INTEGER | {Feature.STOP}
     native = frozenset({"indicator", "product", "rotated_cone", "special_ordered"})
-    return MathOpt("scip", "SCIP", 1, summary, native)
 
 
-def glop() -> MathOpt:
-    """GLOP, a simplex."""
-    return MathOpt("glop", "GLOP", 3, "GLOP: linear programs, with duals", integers=False)
+class Glop(MathOpt):
+    """GLOP: linear programs, with duals."""
+
+    name, title, code = "glop", "GLOP", 3
+    features = MIXED_INTEGER - {Feature.INTEGERS} | {Feature.STOP}
 
 
-def pdlp() -> MathOpt:
-    """PDLP, a first-order method."""
-    summary = "PDLP: very large linear programs, with duals"
-    return MathOpt("pdlp", "PDLP", 5, summary, integers=False, threads=True, seed=False)
+class Pdlp(MathOpt):
+    """PDLP: very large linear programs, with duals."""
+
+    name, title, code = "pdlp", "PDLP", 5
+    features = frozenset({Feature.CONTINUOUS, Feature.UNBOUNDED, Feature.STOP})
+    threads, seed = True, False
+
+
+scip, glop, pdlp = Scip, Glop, Pdlp
+"""What the entry points name."""
 
 
 class _Session:
@@ -158,7 +157,7 @@ class _Session:
         from ortools.util.python import pybind_solve_interrupter
 
         details = model_parameters_pb2.ModelSolveParametersProto()
-        if start is not None and self.engine.integers:
+        if start is not None and Feature.INTEGERS in self.engine.features:
             known = np.flatnonzero(~np.isnan(start))
             hint = details.solution_hints.add()
             hint.variable_values.ids.extend(known.tolist())
@@ -170,14 +169,14 @@ class _Session:
         else:
             self.parameters.ClearField("time_limit")
         interrupter = pybind_solve_interrupter.PySolveInterrupter()
-        heard = run(
+        ended = run(
             lambda: call(
                 self.engine.code, proto, self.parameters, details, interrupter, self.options.log
             ),
             interrupter.interrupt,
             self.options.stop,
         )
-        return heard.result, heard.stopped
+        return ended.result, ended.stopped
 
     def _read(self, answer: Any, stopped: bool) -> SolverResult:
         if answer is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from optsched.errors import InputError
 from optsched.model.matrix_form import MatrixForm
+from optsched.solvers.backend import Backend, Feature
 from optsched.solvers.mathopt.call import call
 from optsched.solvers.options import Options
 
@@ -29,20 +29,16 @@ PDLP_TOLERANCE = 1e-8
 """PDLP's tolerances on residuals and gap, relative, entry by entry."""
 
 
-@dataclass(frozen=True)
-class MathOptSolver:
-    """A solver behind MathOpt, and what it honours."""
+class MathOptSolver(Backend):
+    """A solver behind MathOpt, and the options that it supports."""
 
-    name: str
     title: str
     """The solver, for messages."""
     code: int
     """SolverTypeProto."""
-    summary: str
     native: frozenset[str] = frozenset()
-    integers: bool = True
-    threads: bool = False
-    seed: bool = True
+    threads = False
+    seed = True
 
 
 def parameters(engine: MathOptSolver, compiled: MatrixForm, options: Options) -> Any:
@@ -58,7 +54,9 @@ def parameters(engine: MathOptSolver, compiled: MatrixForm, options: Options) ->
         proto.random_seed = options.seed
     if engine.threads:
         proto.threads = options.threads
-    if engine.integers and not compiled.is_linear_program:  # a simplex ends at the optimum anyway
+    if (
+        Feature.INTEGERS in engine.features and not compiled.is_linear_program
+    ):  # a simplex ends at the optimum anyway
         proto.relative_gap_tolerance = options.gap
         proto.absolute_gap_tolerance = options.absolute_gap
     if engine.name == "scip":

@@ -13,8 +13,7 @@ import numpy as np
 from optsched.errors import InputError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult, package_version
-from optsched.solvers.listening import run
+from optsched.solvers.backend import MIXED_INTEGER, Backend, SolverResult, package_version
 from optsched.solvers.numbers import (
     contradiction,
     gap_needs_constant,
@@ -27,12 +26,13 @@ from optsched.solvers.numbers import (
 from optsched.solvers.options import Options
 from optsched.solvers.pulp.writer import load_pulp, pulp_problem
 from optsched.solvers.solution import Limit, Status
+from optsched.solvers.threads import run
 
 _NEAR = 0.9  # a proof claimed this near to the time limit is not believed
 _OPTIMAL, _INTEGER_FEASIBLE, _INFEASIBLE, _UNBOUNDED = 1, 2, -1, -2  # LpSolution
 
 
-class PulpSolver:
+class PulpSolver(Backend):
     """A solver by PuLP's name for it: linear and mixed-integer linear models.
 
     PuLP calls a solve that ran into its time limit "Optimal", and an unbounded model
@@ -44,15 +44,10 @@ class PulpSolver:
     """
 
     native: frozenset[str] = frozenset()
-    heeds_stop = False
+    features = MIXED_INTEGER
 
     def __init__(self, solver: str) -> None:
         self.solver = solver
-
-    @property
-    def summary(self) -> str:
-        """What it is."""
-        return f"{self.solver} as PuLP drives it: linear and mixed-integer linear models"
 
     @property
     def name(self) -> str:
@@ -163,8 +158,8 @@ class _Session:
             rows = [f"R{i}" for i in range(compiled.rows.count)]
             problem, variables = pulp_problem(compiled, columns, rows, "model")
             asked = time.perf_counter()
-            heard = run(lambda: problem.solve(engine) is not None, None, None)
-        if heard.result is None:
+            ended = run(lambda: problem.solve(engine) is not None, None, None)
+        if ended.result is None:
             said = f"pulp:{self.solver} cannot be stopped and runs on; isolate=True ends it"
             return SolverResult(Status.INTERRUPTED, message=said)
         limit = getattr(engine, "timeLimit", None)

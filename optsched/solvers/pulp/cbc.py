@@ -29,9 +29,8 @@ from optsched.files.mps import mps_text
 from optsched.files.names import Names
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import MIXED_INTEGER, Backend, Feature, SolverResult
 from optsched.solvers.dual_bound import claimed_bound
-from optsched.solvers.listening import Heard, run
 from optsched.solvers.numbers import (
     contradiction,
     gap_needs_constant,
@@ -44,6 +43,7 @@ from optsched.solvers.numbers import (
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
+from optsched.solvers.threads import Ended, run
 
 _PATIENCE = 5.0  # seconds CBC has to end after Ctrl-C before it is killed
 _TOLERANCE = 1e-9  # its default of 1e-7 is on rows it has scaled, where it may hide 1e-6 and more
@@ -52,7 +52,7 @@ _PRINTED = 6e-4  # the log's "Lower bound" is rounded to three digits behind the
 _NEAR = 0.9  # a claim of infeasibility this near to the time limit is not believed
 
 
-class Cbc:
+class Cbc(Backend):
     """CBC: linear and mixed-integer linear models, LP duals; the binary that PuLP bundles.
 
     It can be trusted with an optimum, and with infeasibility said twice: it has been seen (2.10.3)
@@ -68,6 +68,7 @@ class Cbc:
     """
 
     name = "cbc"
+    features = MIXED_INTEGER | {Feature.STOP}
     native: frozenset[str] = frozenset()
 
     def version(self) -> str:
@@ -293,16 +294,16 @@ class _Run:
             kept = np.flatnonzero(np.isfinite(sides.lower) | np.isfinite(sides.upper))
             files.model.write_text(_mps(self.compiled, self.cost))
             began = time.perf_counter()
-            heard = self._listen(self._command(files, start) + _summary(files))
-            if not files.words and not heard.stopped:
+            ended = self._listen(self._command(files, start) + _summary(files))
+            if not files.words and not ended.stopped:
                 # it crashes (2.10.3) on summing up some models infeasible at sight
-                heard = self._listen(self._command(files, start))
+                ended = self._listen(self._command(files, start))
             near = self.options.time_limit is not None and (
                 time.perf_counter() - began >= _NEAR * self.options.time_limit
             )
-            return self._read(files, kept, heard.result or "", heard.stopped, near)
+            return self._read(files, kept, ended.result or "", ended.stopped, near)
 
-    def _listen(self, command: list[str]) -> Heard[str]:
+    def _listen(self, command: list[str]) -> Ended[str]:
         """Run the program: all it prints."""
         process = subprocess.Popen(
             command,

@@ -13,12 +13,10 @@ import scipy.sparse as sp
 from optsched.errors import InputError
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import SolverResult, package_version
-from optsched.solvers.listening import run
+from optsched.solvers.backend import MIXED_INTEGER, Backend, SolverResult, package_version
 from optsched.solvers.numbers import (
     contradiction,
     gap_needs_constant,
-    mixes_types,
     refuse_numbers,
     refuse_options,
     second_look,
@@ -28,6 +26,7 @@ from optsched.solvers.numbers import (
 )
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
+from optsched.solvers.threads import run
 
 _INFINITE = 1e20
 _EXTRA = {  # what scipy hands on to HiGHS
@@ -44,7 +43,7 @@ _OPTIMAL, _INFEASIBLE, _EITHER, _UNBOUNDED = 7, 8, 9, 10  # HighsModelStatus
 _ENDED = {13: Limit.TIME, 14: Limit.NODES, 16: Limit.NODES}
 
 
-class Scipy:
+class Scipy(Backend):
     """HiGHS inside scipy: linear and mixed-integer linear models, LP duals.
 
     scipy cannot switch off HiGHS's restarts, which have been seen to lose an optimum, and leaves
@@ -56,8 +55,8 @@ class Scipy:
 
     name = "scipy"
     family = "highs"
+    features = MIXED_INTEGER
     native: frozenset[str] = frozenset()
-    heeds_stop = False
 
     def version(self) -> str:
         """Version of scipy."""
@@ -86,7 +85,7 @@ class Scipy:
         session = _Session(compiled, options)
         result = session.solve(sign * compiled.cost)
         if result.status is Status.ERROR:  # presolve has been seen to end in one
-            result = session.solve(sign * compiled.cost, presolve=mixes_types(compiled))
+            result = session.solve(sign * compiled.cost, presolve=compiled.mixes_types)
         elif result.status is Status.INFEASIBLE:  # and to call feasible models infeasible
             seconds = second_look_seconds(compiled, session.spent)
             again = session.solve(sign * compiled.cost, presolve=False, time_limit=seconds)
@@ -117,18 +116,18 @@ class _Session:
     def solve(self, cost: Floats, **settings: Any) -> SolverResult:
         """Minimise ``cost``."""
         options: dict[str, Any] = {"disp": self.options.log, **self.options.extra, **settings}
-        if mixes_types(self.compiled):
+        if self.compiled.mixes_types:
             options.setdefault("presolve", False)
         if self.options.time_limit is not None:
             left = self.options.time_limit - self.spent
             options["time_limit"] = max(1e-3, min(left, options.get("time_limit", left)))
         mixed = self.compiled.has_integers
         call = self._milp if mixed else self._linprog
-        heard = run(lambda: call(cost, options), None, None)
-        if heard.result is None:
+        ended = run(lambda: call(cost, options), None, None)
+        if ended.result is None:
             said = "scipy cannot be stopped and runs on behind; isolate=True ends it"
             return SolverResult(Status.INTERRUPTED, message=said)
-        return heard.result
+        return ended.result
 
     def _milp(self, cost: Floats, options: dict[str, Any]) -> SolverResult:
         from scipy.optimize import Bounds, LinearConstraint, milp

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from optsched import InputError, Model, Session, conditioning, solve
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import MIXED_INTEGER, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 from optsched.solvers.tolerances import row_tolerances, switches, with_warning
@@ -180,7 +180,7 @@ def test_a_point_that_had_to_be_mended_is_what_the_warning_is_of():
     class Rounding:
         """Says at first what breaks the row once it is rounded, then, all whole, what does not."""
 
-        name, native = "rounding", frozenset()
+        name, native, features = "rounding", frozenset(), MIXED_INTEGER
 
         def version(self):
             return "1"

@@ -350,8 +350,8 @@ def test_a_schedule_that_passes_and_costs_no_number_is_an_error(value):
 def test_a_run_of_its_own_process_says_what_ended_it(monkeypatch, outcome, status, message):
     asked = []
 
-    def apart(attempt, options, *, heeds_stop):
-        assert not heeds_stop
+    def apart(attempt, options, *, stops):
+        assert not stops
         asked.append(options.time_limit)
         return outcome
 

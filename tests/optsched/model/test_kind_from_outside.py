@@ -13,20 +13,15 @@ from optsched import Model, ModelError, UnsupportedError, explain, explain_lower
 from optsched.model import Block
 from optsched.model.blocks import Linear, Product, RotatedCone
 from optsched.model.blocks.product import product
-from optsched.solvers.registry import available
-from optsched.testing import counted_case, enumerate_optimum, project
-from optsched.testing.capabilities import CAPABILITIES, Capabilities, Feature
+from optsched.solvers.registry import available, backend
+from optsched.testing import Feature, counted_case, enumerate_optimum, project
 
 sys.path.insert(0, str(Path(__file__).parent))
 from exactly_k import ExactlyK, exactly
 
 sys.path.pop(0)
 
-WHOLE = [
-    name
-    for name in sorted(available())
-    if Feature.INTEGER not in CAPABILITIES.get(name, Capabilities()).refuses
-]
+WHOLE = [name for name in sorted(available()) if Feature.INTEGERS in backend(name).features]
 """Back ends that take integers."""
 
 

@@ -9,15 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import MIXED_INTEGER, Backend, Feature, SolverResult
 from optsched.solvers.numbers import contradiction, refuse_numbers, refuse_options
 from optsched.solvers.solution import Limit, Status
 
 
-class TreeSearch:
+class TreeSearch(Backend):
     """Depth first, best child first: for small models."""
 
     name = "tree-search"
+    features = MIXED_INTEGER | {Feature.STOP}
     native = frozenset()
 
     def version(self):

@@ -273,7 +273,7 @@ def test_a_wrong_or_partial_start_does_no_harm():
 
 
 def test_only_known_values_of_a_start_become_hints():
-    proto = build(integer_model(knapsack().compile()), np.array([np.nan, 1.0, 0.0]))
+    proto = build(integer_model(knapsack().compile(), CpSat()), np.array([np.nan, 1.0, 0.0]))
     assert list(proto.solution_hint.vars) == [1, 2]
     assert list(proto.solution_hint.values) == [1, 0]
 
@@ -281,7 +281,7 @@ def test_only_known_values_of_a_start_become_hints():
 def test_rows_without_sides_are_left_out():
     m = knapsack()
     m.add("free", m["take"] <= np.array([np.inf, 1.0, np.inf]))
-    assert len(build(integer_model(m.compile())).constraints) == 2
+    assert len(build(integer_model(m.compile(), CpSat())).constraints) == 2
 
 
 def test_rows_alike_and_rows_each_their_own_give_the_same_model():
@@ -290,7 +290,7 @@ def test_rows_alike_and_rows_each_their_own_give_the_same_model():
         m = Model()
         x = m.binary("x", 6)
         m.add("rows", matrix.astype(float) @ x <= 4)
-        proto = build(integer_model(m.compile()))
+        proto = build(integer_model(m.compile(), CpSat()))
         for row, constraint in zip(matrix, proto.constraints, strict=True):
             dense = np.zeros(6, dtype=int)
             dense[list(constraint.linear.vars)] = list(constraint.linear.coeffs)

@@ -214,7 +214,7 @@ def test_a_feasible_start_is_known_to_the_solver_down_to_the_last_added_column(k
         return
     start = feasible[int(rng.integers(len(feasible)))]
     compiled = m.compile(CpSat.native)
-    proto = build(integer_model(compiled), start)
+    proto = build(integer_model(compiled, CpSat()), start)
     assert len(proto.solution_hint.vars) == len(proto.variables)
     fixed = {"fix_variables_to_their_hinted_value": True}
     raw = CpSat().solve(compiled, Options(extra=fixed), start)
@@ -292,7 +292,7 @@ def test_added_columns_stay_inside():
     m.add("least", x.sum() >= 3)
     m.minimize(z)
     compiled = m.compile(CpSat.native)
-    assert len(build(integer_model(compiled)).variables) > len(compiled.cost)
+    assert len(build(integer_model(compiled, CpSat())).variables) > len(compiled.cost)
     raw: SolverResult = CpSat().solve(compiled, Options(), None)
     assert raw.x is not None
     assert raw.x.shape == (m.columns,)
@@ -306,7 +306,7 @@ def test_an_extremum_gets_a_choice_only_where_something_presses_against_it(sign,
     x = m.integer("x", (4, 3), upper=9)
     z = m.maximum(x) if sign > 0 else m.minimum(x)
     m.minimize(sense * z.sum())
-    proto = build(integer_model(m.compile(CpSat.native)))
+    proto = build(integer_model(m.compile(CpSat.native), CpSat()))
     assert len(proto.variables) - m.columns == (x.size if choice else 0)
 
 
@@ -322,7 +322,7 @@ def test_rows_indicators_and_blocks_press_too(push):
     else:
         m.table([0.0, 4.0], z)
     m.minimize(z)
-    assert len(build(integer_model(m.compile(CpSat.native))).variables) > m.columns
+    assert len(build(integer_model(m.compile(CpSat.native), CpSat())).variables) > m.columns
 
 
 def test_empty_blocks_are_no_constraints():
@@ -342,7 +342,7 @@ def test_a_sum_gets_a_column_of_its_own_where_the_solver_takes_single_ones():
     m = Model()
     x = m.integer("x", (2, 2), lower=-4, upper=[2, 3])
     m.all_different((x * [2, -1] + [0, 5]).sum(axis=1))
-    proto = build(integer_model(m.compile(CpSat.native)))
+    proto = build(integer_model(m.compile(CpSat.native), CpSat()))
     assert [list(v.domain) for v in proto.variables][4:] == [[-6, 13], [-6, 13]]
     rows = [c.linear for c in proto.constraints][:2]
     assert [list(r.vars) for r in rows] == [[0, 1, 4], [2, 3, 5]]

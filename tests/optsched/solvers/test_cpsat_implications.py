@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched import Model, solve
+from optsched.solvers.cpsat.backend import CpSat
 from optsched.solvers.cpsat.implications import implications, rows_over_two_binaries
 from optsched.solvers.cpsat.integer import integer_model
 from optsched.solvers.cpsat.proto import build
@@ -54,7 +55,7 @@ def test_rows_that_share_a_variable_are_one_implication():
     m = Model()
     x, y = m.binary("x", 100), m.binary("y", 2)
     m.add("placed", x <= y[np.arange(100) % 2])
-    proto = build(integer_model(m.compile()))
+    proto = build(integer_model(m.compile(), CpSat()))
     assert len(proto.constraints) == 2
     assert sorted(list(c.enforcement_literal) for c in proto.constraints) == [[-102], [-101]]
     assert all(len(c.bool_and.literals) == 50 for c in proto.constraints)
@@ -64,7 +65,7 @@ def test_rows_that_hold_anyway_say_nothing():
     m = Model()
     x = m.binary("x", 100)
     m.add("loose", x[:-1] + x[1:] <= 2)
-    assert len(build(integer_model(m.compile())).constraints) == 0
+    assert len(build(integer_model(m.compile(), CpSat())).constraints) == 0
 
 
 def test_rows_that_nothing_satisfies_leave_no_point():

@@ -69,7 +69,7 @@ def test_tasks_on_several_machines_share_their_intervals():
     tasks = m.interval(start, 2.0, start + 2)
     for _ in range(3):
         m.cumulative(tasks, 1.0, 2.0)
-    proto = build(integer_model(m.compile(CpSat.native)))
+    proto = build(integer_model(m.compile(CpSat.native), CpSat()))
     assert sum(c.has_interval() for c in proto.constraints) == 4
     assert sum(c.has_cumulative() for c in proto.constraints) == 3
 
@@ -79,7 +79,7 @@ def test_tasks_whose_end_is_written_as_start_and_duration_need_no_row(late, rows
     m = Model()
     start, length = m.integer("start", 2, upper=9), m.integer("length", 2, upper=3)
     m.interval(start, length, length + start + late)
-    assert len(build(integer_model(m.compile(CpSat.native))).constraints) == rows
+    assert len(build(integer_model(m.compile(CpSat.native), CpSat())).constraints) == rows
 
 
 # how a solve ends

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optsched import Model, solve
-from optsched.solvers.digits import TIED, in_digits, large_in_digits
+from optsched.solvers.repairs.digits import TIED, in_digits, large_in_digits
 from optsched.solvers.scaling import with_whole_bounds
 
 SOLVERS = ["highs", "scip", "scipy", "cpsat", "cbc"]

@@ -6,18 +6,20 @@ import numpy as np
 import pytest
 
 from optsched import Model, solve
-from optsched.solvers.backend import SolverResult
-from optsched.solvers.direct import cost_scale, solve_directly
+from optsched.solvers.backend import MIXED_INTEGER, Backend, Feature, SolverResult
+from optsched.solvers.direct import solve_directly
 from optsched.solvers.options import Options
+from optsched.solvers.repairs.cost_scaling import cost_scale
 from optsched.solvers.solution import Limit, Status
 
 SIGNS = {"minimise": 1.0, "maximise": -1.0}
 
 
-class Scripted:
+class Scripted(Backend):
     """A back end that says what it is told to."""
 
     name = "scripted"
+    features = MIXED_INTEGER
     native = frozenset[str]()
 
     def __init__(self, answer: SolverResult) -> None:
@@ -353,7 +355,7 @@ def test_costs_that_are_only_doubled_are_doubled():
 
 def test_an_engine_with_exact_costs_sees_them_as_they_are():
     class Exact(Scripted):
-        exact_costs = True
+        features = MIXED_INTEGER | {Feature.EXACT_COSTS}
 
     m = Model()
     m.minimize(2.0**-12 * m.continuous("x", upper=9))

@@ -22,11 +22,12 @@ ENGINES = """
 import ctypes, os, signal, subprocess, sys, time
 import numpy as np
 from optsched.errors import InputError
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import MIXED_INTEGER, Backend, Feature, SolverResult
 from optsched.solvers.solution import Status
 
-class Engine:
+class Engine(Backend):
     name = "engine"
+    features = MIXED_INTEGER | {Feature.STOP}
     native = frozenset()
     def version(self):
         return "0"

@@ -15,8 +15,8 @@ import pytest
 from optsched import InputError, Model, solve
 from optsched.problem import problem
 from optsched.problem.methods import Answer, ExactMethod, Formulation
-from optsched.solvers import watchdog
-from optsched.solvers.backend import SolverResult
+from optsched.solvers import threads
+from optsched.solvers.backend import MIXED_INTEGER, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
 
@@ -26,11 +26,12 @@ ENGINES = """
 import os, time
 import numpy as np
 from optsched.problem import ExactMethod
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import MIXED_INTEGER, SolverResult
 from optsched.solvers.solution import Status
 
 class Sleeps:
     name = "sleeps"
+    features = MIXED_INTEGER
     native = frozenset()
     def version(self):
         return "0"
@@ -103,7 +104,7 @@ def test_a_solver_that_ignores_its_limit_is_left_or_killed_in_time(model):
 
 
 def test_a_solver_of_a_large_model_does_not_run_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(watchdog, "RESERVE", 5.0)  # the process may be slow to start
+    monkeypatch.setattr(threads, "RESERVE", 5.0)  # the process may be slow to start
     solve(many(), sleeps(), time_limit=LIMIT)
     process = (tmp_path / "process").read_text()
     with pytest.raises(FileNotFoundError):
@@ -122,7 +123,7 @@ def test_a_start_is_the_answer_where_the_solver_gives_none():
 class Interrupted:
     """A solver that is stopped before it has a point."""
 
-    name, native = "interrupted", frozenset()
+    name, native, features = "interrupted", frozenset(), MIXED_INTEGER
 
     def version(self):
         return "0"
@@ -153,6 +154,7 @@ def test_a_back_end_that_cannot_be_sent_to_another_process_is_left_behind():
     class Local:
         lock = threading.Lock()
         name = "local"
+        features = MIXED_INTEGER
         native = frozenset()
 
         def version(self):
@@ -180,7 +182,7 @@ def test_what_a_solver_raises_under_a_limit_is_raised():
 
 def test_a_watched_call_within_its_limit_gives_its_result():
     result = SolverResult(Status.INFEASIBLE, message="mine")
-    assert watchdog.watched(lambda: result, 5.0) is result
+    assert threads.watched(lambda: result, 5.0) is result
 
 
 def test_a_second_solve_for_the_same_point_has_only_the_time_that_is_left():
@@ -190,6 +192,7 @@ def test_a_second_solve_for_the_same_point_has_only_the_time_that_is_left():
         """Its first point breaks a row once its integers are whole."""
 
         name = "slow"
+        features = MIXED_INTEGER
         native = frozenset()
 
         def version(self):
@@ -238,6 +241,7 @@ def test_building_counts_for_the_limit():
 
     class Tells:
         name = "tells"
+        features = MIXED_INTEGER
         native = frozenset()
 
         def version(self):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from optsched.solvers.listening import Call
+from optsched.solvers.threads import Call
 
 
 def nested() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optsched import Model, solve
-from optsched.solvers.row_scaling import SMALL, with_scaled_rows
+from optsched.solvers.repairs.row_scaling import SMALL, with_scaled_rows
 
 SOLVERS = ["highs", "scip", "scipy", "cbc"]
 

@@ -1,19 +1,16 @@
 """What is made of an answer that may be had better: starts, further questions, limits."""
 
-import pickle
 import threading
-from dataclasses import replace
-from types import SimpleNamespace
+import time
 
 import numpy as np
 import pytest
 
 from optsched import Model, solve
-from optsched.solvers import direct, isolation
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import MIXED_INTEGER, Feature, SolverResult
 from optsched.solvers.direct import solve_directly
-from optsched.solvers.highs.backend import Highs
 from optsched.solvers.options import Options
+from optsched.solvers.repairs.attempt import left
 from optsched.solvers.solution import Limit, Progress, Status
 
 SIGNS = {"minimise": 1.0, "maximise": -1.0}
@@ -23,6 +20,7 @@ class Series:
     """A back end that says one thing after the other, the last again and again."""
 
     name = "series"
+    features = MIXED_INTEGER
     native = frozenset[str]()
 
     def __init__(self, *answers: SolverResult) -> None:
@@ -43,11 +41,9 @@ class Series:
 
 
 class Careful(Series):
-    """One that knows options under which it is less hasty."""
+    """One that supports a profile in which it is less hasty."""
 
-    def careful(self, options):
-        self.asked = replace(options, seed=options.seed + 1)
-        return self.asked
+    features = MIXED_INTEGER | {Feature.CAREFUL}
 
 
 @pytest.mark.parametrize(
@@ -65,12 +61,6 @@ def test_a_point_of_a_linear_program_that_breaks_a_row_is_asked_for_again(off, s
     assert solution.objective == pytest.approx(1.0, abs=1e-6)
     assert solve_directly(m, Series(first), Options()).status is (
         Status.OPTIMAL if looks == 1 else Status.ERROR)  # fmt: skip
-
-
-def test_highs_leaves_scaling_out_then_unless_told_otherwise():
-    assert Highs().careful(Options()).extra == {"simplex_scale_strategy": 0}
-    given = Options(extra={"simplex_scale_strategy": 2})
-    assert Highs().careful(given).extra == {"simplex_scale_strategy": 2}
 
 
 # what a limit left without a point: the start
@@ -228,7 +218,7 @@ def test_a_second_look_is_warned_of_its_own_point_and_not_of_the_first():
 
 def test_only_the_first_look_is_listened_to():
     class Telling(Series):
-        tells_progress = True
+        features = MIXED_INTEGER | {Feature.PROGRESS}
 
         def solve(self, compiled, options, start) -> SolverResult:
             options.on_progress(Progress(0.0, None))
@@ -305,68 +295,32 @@ def test_a_point_between_whole_numbers_is_split_until_the_optimum_is_whole(limit
 # limits
 
 
-@pytest.mark.parametrize(
-    ("spent", "left"), [(0.09, None), (0.1, 9.9), (4.0, 6.0), (9.9985, 0.0015), (20.0, 1e-3)]
-)
-def test_what_is_left_of_a_limit_is_told_after_a_hundredth_of_it(monkeypatch, spent, left):
-    monkeypatch.setattr(direct, "time", SimpleNamespace(perf_counter=lambda: spent))
-    options = Options(time_limit=10.0)
-    told = direct._left(options, 0.0)
-    assert told is options if left is None else told.time_limit == pytest.approx(left)
-    assert direct._left(Options(), 0.0).time_limit is None
-    assert direct._left(options, spent - 4.0).time_limit == pytest.approx(6.0)
-
-
-@pytest.fixture
-def asked(monkeypatch):
-    """Where a solve under these options takes place: "here", "beside", "apart" or "nowhere"."""
-
-    def ask(large=False, failure=None, **options):
-        m = Model()
-        m.minimize(m.continuous("x", upper=1))
-        engine = Series(SolverResult(Status.OPTIMAL, np.zeros(1), 0.0))
-        apart = []
-
-        def elsewhere(*arguments):
-            apart.append(arguments)
-            if failure:
-                raise failure
-            return SolverResult(Status.OPTIMAL, np.zeros(1), 0.0)
-
-        monkeypatch.setattr(isolation, "solve_isolated", elsewhere)
-        monkeypatch.setattr(direct, "is_large", lambda _: large)
-        result = direct._asked(engine, m.compile(), Options(**options), None)
-        if engine.threads:
-            return "here" if engine.threads == [threading.get_ident()] else "beside"
-        assert apart or (result.status, result.limit) == (Status.NO_SOLUTION, Limit.TIME)
-        return "apart" if apart else "nowhere"
-
-    return ask
+@pytest.mark.parametrize(("spent", "there"), [(0.5, None), (4.0, 96.0), (200.0, 1e-3)])
+def test_what_is_left_of_a_limit_counts_after_a_hundredth_of_it(spent, there):
+    options = Options(time_limit=100.0)
+    found = left(options, time.perf_counter() - spent)
+    assert found is options if there is None else found.time_limit == pytest.approx(there, abs=0.5)
+    assert left(Options(), -spent).time_limit is None
 
 
 @pytest.mark.parametrize(
-    ("where", "options"),
-    [
-        ("here", {}),
-        ("here", {"large": True}),
-        ("here", {"time_limit": 1.0, "profile": "tiny"}),
-        ("beside", {"time_limit": 1.0}),
-        ("beside", {"time_limit": 0.04}),
-        ("apart", {"isolate": True}),
-        ("apart", {"large": True, "time_limit": 0.05}),
-        ("apart", {"large": True, "time_limit": 0.5}),
-        ("nowhere", {"large": True, "time_limit": 0.04}),
-    ],
+    ("here", "options"),
+    [(True, {}), (True, {"time_limit": 9.0, "profile": "tiny"}), (False, {"time_limit": 9.0})],
 )
-def test_large_models_under_a_limit_are_solved_where_they_can_be_ended(asked, where, options):
-    assert asked(**options) == where
+def test_a_solve_under_a_limit_is_watched_from_another_thread(here, options):
+    m = Model()
+    m.minimize(m.continuous("x", upper=1))
+    engine = Series(SolverResult(Status.OPTIMAL, np.zeros(1), 0.0))
+    assert solve(m, engine, **options).status is Status.OPTIMAL
+    assert (engine.threads == [threading.get_ident()]) is here
 
 
-def test_what_cannot_be_handed_over_is_solved_here_unless_a_process_was_asked_for(asked):
-    failure = pickle.PicklingError("no")
-    assert asked(large=True, time_limit=1.0, failure=failure) == "beside"
-    with pytest.raises(pickle.PicklingError):
-        asked(isolate=True, failure=failure)
+def test_what_cannot_be_sent_to_the_process_that_was_asked_for_is_an_error():
+    m = Model()
+    m.minimize(m.continuous("x", upper=1))
+    engine = Series(SolverResult(Status.OPTIMAL, np.zeros(1), 0.0))
+    engine.lock = threading.Lock()
+    assert "pickle" in solve(m, engine, isolate=True).message
 
 
 def test_what_scips_presolve_calls_infeasible_is_found_without_it():

@@ -7,9 +7,9 @@ import pytest
 
 from optsched import Model, solve
 from optsched.solvers.registry import available
+from optsched.solvers.repairs.tightening import tightened
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Status
-from optsched.solvers.tightening import tightened
 from optsched.testing import Word, build
 from optsched.testing.campaign import examine, structured_recipe_of
 from optsched.testing.structured_models import FAMILIES, structured_recipe

@@ -10,7 +10,7 @@ from solver_models import knapsack, market_split
 from optsched import InputError, Model, Session, UnsupportedError, solve
 from optsched.decomposition import solve_with_cuts
 from optsched.report.plots import gap_over_time
-from optsched.solvers.backend import SolverResult
+from optsched.solvers.backend import MIXED_INTEGER, Feature, SolverResult
 from optsched.solvers.registry import available
 from optsched.solvers.solution import Progress, Status
 
@@ -91,7 +91,7 @@ def test_the_caller_s_own_stop_event_is_heeded_and_not_touched(solver):
 
 
 def test_a_solver_that_tells_nothing_refuses_a_listener_and_has_its_end_alone():
-    with pytest.raises(UnsupportedError, match="scipy does not tell"):
+    with pytest.raises(UnsupportedError, match="scipy reports no progress"):
         solve(knapsack(), "scipy", on_progress=print)
     solution = solve(knapsack(), "scipy")
     assert [(m.bound, m.objective) for m in solution.trajectory] == [(9.5, 9.5)]
@@ -107,7 +107,8 @@ def test_a_second_solver_that_confirms_is_not_listened_to():
 
 def test_what_mends_an_answer_tells_nothing_of_its_part_of_the_model():
     class Coarse:
-        name, native, tells_progress, solves = "coarse", frozenset[str](), True, 0
+        name, native, solves = "coarse", frozenset[str](), 0
+        features = MIXED_INTEGER | {Feature.PROGRESS}
 
         def version(self):
             return "0.1"

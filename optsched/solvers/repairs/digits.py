@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from optsched.model.matrix_form import MatrixForm, Rows
 from optsched.solvers.dual_bound import derived_bounds
+from optsched.solvers.repairs.attempt import Attempt
 from optsched.solvers.scaling import Flags, scale_rows
+from optsched.solvers.solution import Status
 
 LARGE = 1e8
 """Solvers have been seen to lose optima by larger coefficients of whole numbers."""
@@ -45,6 +47,18 @@ def large_in_digits(form: MatrixForm) -> MatrixForm:
     chosen = alone & np.where(decimal, False, size >= LARGE)
     chosen[np.flatnonzero(alone & decimal)] |= _nearly_tied(form.rows, alone & decimal)
     return (_in_digits(form, np.flatnonzero(chosen)) if chosen.any() else None) or form
+
+
+def solve_in_digits(attempt: Attempt) -> None:
+    """Solve again with all rows of integer columns in digits if the point breaks a row."""
+    x = attempt.x
+    if x is None or attempt.solution.status is not Status.ERROR:
+        return
+    if (digits := in_digits(attempt.given)) is None:
+        return
+    exact = attempt.ask(digits, start=x)
+    columns = len(attempt.given.cost)
+    attempt.mend(exact if exact.x is None else replace(exact, x=exact.x[:columns]))
 
 
 def _nearly_tied(rows: Rows, chosen: Flags) -> Flags:

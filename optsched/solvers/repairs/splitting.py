@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from optsched.model import FEASIBILITY
 from optsched.model.evaluate import movable, row_excess
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
+from optsched.solvers.check import checked
+from optsched.solvers.repairs.attempt import Attempt
 from optsched.solvers.solution import Status
 
 _MOST = 200  # solves
@@ -33,6 +36,28 @@ class JudgedPoint:
     """Objective of the point once its integers are rounded; None: it then breaks a row."""
     closed: bool
     """Whether it is as good as the solver's bound."""
+
+
+def split_on_integers(attempt: Attempt) -> None:
+    """Split if a point called optimal is none once its integers are whole."""
+    first, form, limit = attempt.first, attempt.given, attempt.options.time_limit
+    if first.status is not Status.OPTIMAL or first.x is None or not form.mixes_types:
+        return
+    if attempt.solution.status is Status.OPTIMAL:
+        return
+
+    def ask(child: MatrixForm) -> SolverResult | None:
+        if limit is not None and time.perf_counter() - attempt.began >= limit:
+            return None
+        return attempt.ask(child)
+
+    def judge(result: SolverResult) -> JudgedPoint:
+        judged, value = checked(attempt.original, result)
+        return JudgedPoint(value, judged.status is Status.OPTIMAL)
+
+    result = split_solve(form, first, ask, judge)
+    if result is not None and (result.x is not None or not attempt.solution.checked):
+        attempt.take(result, attempt.judged(result))
 
 
 def split_solve(

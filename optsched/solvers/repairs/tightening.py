@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm, Rows
 from optsched.solvers.dual_bound import derived_bounds
-from optsched.solvers.numbers import largest_switch
 
 LARGE = 1e3
 """Coefficients of integer columns from here on are made smaller."""
@@ -29,7 +28,7 @@ _NEAR = 1e-8  # of a column's range, at most; ten times what derived bounds are 
 
 def tightened(compiled: MatrixForm) -> MatrixForm:
     """The model with smaller constants in rows that have large ones and a single side."""
-    if largest_switch(compiled) < LARGE:
+    if compiled.largest_switch < LARGE:
         return compiled
     matrix = compiled.rows.matrix
     row = np.repeat(np.arange(compiled.rows.count), compiled.rows.lengths)

@@ -1,4 +1,7 @@
-"""Claims of infeasibility, tested against points that are known."""
+"""Points that are known: they refute a claim of infeasibility, and a start may be the answer.
+
+Shown by tests/data/regressions/cpsat_infeasible_for_absent_tasks.json.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from optsched.model import FEASIBILITY
 from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
@@ -19,7 +23,7 @@ _SURE = 1e-9
 def unless_refuted(
     result: SolverResult, original: MatrixForm, start: Floats | None
 ) -> SolverResult:
-    """The answer; an error if it says infeasible and a known point satisfies the model.
+    """Return the answer; an error if it says infeasible and a known point satisfies the model.
 
     Args:
         result: the answer.
@@ -38,3 +42,14 @@ def unless_refuted(
                 said = f"{result.message}; {said}"
             return replace(result, status=Status.ERROR, message=said)
     return result
+
+
+def or_the_start(result: SolverResult, original: MatrixForm, start: Floats | None) -> SolverResult:
+    """Return the answer; the start if a limit or a wish to stop left no point and it is one."""
+    stopped = result.status is Status.INTERRUPTED
+    early = result.limit is not None and result.status is Status.NO_SOLUTION
+    if result.x is not None or start is None or not (stopped or early):
+        return result
+    if np.isnan(start).any() or evaluate(original, start, FEASIBILITY):
+        return result
+    return replace(result, status=result.status if stopped else Status.FEASIBLE, x=start)

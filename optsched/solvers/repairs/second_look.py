@@ -1,0 +1,34 @@
+"""Optima behind large constants, confirmed by a second look around them.
+
+A solver takes 1e-6 for zero in an integer column. A constant of 1e5 times that lets 0.1 through a
+row that should be switched off, and optima have been seen to be lost. No better point has columns
+as large as the constants allow; among the points that are left the constants are small.
+"""
+
+from __future__ import annotations
+
+from optsched.solvers.repairs.attempt import Attempt
+from optsched.solvers.repairs.tightening import bounded_by
+from optsched.solvers.solution import Status
+
+_LARGE = 1e5  # constants from here on have been seen to lose optima
+
+
+def look_around(attempt: Attempt) -> None:
+    """Solve again for a better point if an optimum rests on large constants."""
+    solution, form = attempt.solution, attempt.given
+    if attempt.x is None or solution.status is not Status.OPTIMAL or not form.mixes_types:
+        return
+    if form.largest_switch < _LARGE or solution.objective is None:
+        return
+    around = bounded_by(form, solution.objective)
+    if around is form:
+        return
+    result = attempt.ask(around)
+    again = attempt.judged(result)
+    if again.status is not Status.OPTIMAL or again.objective is None:
+        return
+    attempt.given = around
+    over = again.objective - solution.objective
+    if over > 0 if form.maximise else over < 0:
+        attempt.take(result, again)
