@@ -13,8 +13,7 @@ from optsched.model.evaluate import evaluate
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
-from optsched.solvers.dual_bound import claimed_bound, dual_bound
-from optsched.solvers.repairs.tightening import is_bounded
+from optsched.solvers.dual_bound import claimed_bound, dual_bound, is_bounded
 from optsched.solvers.solution import Limit, ProgressPoint, Solution, Status
 from optsched.solvers.trajectory import trajectory
 

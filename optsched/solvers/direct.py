@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from optsched.model.expression import Floats
 from optsched.model.labels import numbers
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.ask import ask
-from optsched.solvers.backend import Backend, Feature, Solver
+from optsched.solvers.backend import Backend, Feature, Solver, SolverResult
 from optsched.solvers.check import checked_solution
 from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
@@ -83,14 +84,17 @@ def solve_form(
         if Feature.EXACT_COSTS not in engine.features:
             given = large_in_digits(given)
         scaled = given is scaled_form
+
+    def judge(result: SolverResult) -> Solution:
+        return checked_solution(result, compiled, original, engine.name, version, began)
+
     result = ask(engine, given, left(options, began), start, scaled=scaled)
     result = or_the_start(unless_refuted(result, original, start), original, start)
-    solution = checked_solution(result, compiled, original, engine.name, version, began)
     if options.on_progress is not None:  # what follows may be of a part of the model
         options = replace(options, on_progress=None)
     attempt = Attempt(
-        engine, version, compiled, original, options, start, began,
-        given, result, result.x, solution,
+        partial(ask, engine), judge, engine.features, original, options, start, began,
+        given, result, result.x, judge(result),
     )  # fmt: skip
     for mend in MENDS:
         mend(attempt)

@@ -124,6 +124,14 @@ def derived_bounds(
     return lower, upper
 
 
+def is_bounded(compiled: MatrixForm) -> bool:
+    """Whether bounds, those that the rows imply included, bound the objective."""
+    lower, upper = derived_bounds(compiled.rows, compiled.lower, compiled.upper)
+    cost = -compiled.cost if compiled.maximise else compiled.cost
+    end = np.where(cost < 0, upper, np.where(cost > 0, lower, 0.0))
+    return bool(np.isfinite(end).all())
+
+
 def _room(row: np.ndarray, least: Floats, side: Floats) -> Floats:
     """What each row leaves to each of its terms, loosened; infinite where it leaves anything."""
     count = len(side)

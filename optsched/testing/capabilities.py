@@ -13,7 +13,7 @@ from optsched.model import MatrixForm, Model
 from optsched.solvers.backend import Backend, Feature
 
 _SMALLEST = 1e-9
-"""Solvers drop coefficients up to here, so they may refuse them. Decimals that cancel leave some."""
+"""Solvers drop coefficients up to here, so they may refuse them; cancelled decimals leave some."""
 _TOLERANCE, _UNPROVEN_TOLERANCE = 1e-5, 1e-4
 """Relative differences at which an objective value counts as right: solvers satisfy rows over
 continuous variables to some 1e-6, and coefficients multiply that."""

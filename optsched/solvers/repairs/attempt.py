@@ -1,15 +1,14 @@
-"""A solve under way: what the repairs read and change."""
+"""A solve under way: what the mends read and change."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.ask import ask
-from optsched.solvers.backend import Backend, SolverResult
-from optsched.solvers.check import checked_solution
+from optsched.solvers.backend import Feature, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.repairs.known_points import unless_refuted
 from optsched.solvers.solution import Solution, Status
@@ -17,38 +16,32 @@ from optsched.solvers.solution import Solution, Status
 
 @dataclass
 class Attempt:
-    """One model on one back end, and the best answer so far."""
+    """One model on one solver, and the best answer so far."""
 
-    engine: Backend
-    version: str
-    compiled: MatrixForm
-    """What the solver takes."""
+    solver: Callable[[MatrixForm, Options, Floats | None], SolverResult]
+    """Return what the solver says of a form."""
+    judge: Callable[[SolverResult], Solution]
+    """Return an answer as the model accepts it."""
+    features: frozenset[Feature]
     original: MatrixForm
-    """The model as written. Its columns come first in ``compiled``."""
+    """The model as written. Its columns come first in ``given``."""
     options: Options
     start: Floats | None
     """A value per column of ``original``, NaN where there is none."""
     began: float
     """``time.perf_counter()`` when work on the model started."""
     given: MatrixForm
-    """What the solver was given: ``compiled``, restated."""
+    """What the solver was given."""
     first: SolverResult
     """What the solver said of it."""
     x: Floats | None
     """The point of ``solution`` in the columns of ``given``."""
     solution: Solution
 
-    def ask(
-        self, form: MatrixForm, options: Options | None = None, start: Floats | None = None
-    ) -> SolverResult:
+    def ask(self, form: MatrixForm, start: Floats | None = None, **changes: str) -> SolverResult:
         """Return what the solver says of another form, within what is left of the time."""
-        return ask(self.engine, form, left(options or self.options, self.began), start)
-
-    def judged(self, result: SolverResult) -> Solution:
-        """Return an answer as the model accepts it."""
-        return checked_solution(
-            result, self.compiled, self.original, self.engine.name, self.version, self.began
-        )
+        options = replace(self.options, **changes) if changes else self.options
+        return self.solver(form, left(options, self.began), start)
 
     def take(self, result: SolverResult, solution: Solution) -> None:
         """Put an answer in the place of the one so far."""
@@ -57,7 +50,7 @@ class Attempt:
     def mend(self, result: SolverResult) -> None:
         """Take an answer if it has a checked point or proves that there is none."""
         result = unless_refuted(result, self.original, self.start)
-        solution = self.judged(result)
+        solution = self.judge(result)
         if solution.checked or solution.status is Status.INFEASIBLE:
             self.take(result, solution)
 

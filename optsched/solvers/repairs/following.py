@@ -34,7 +34,7 @@ def round_integers(attempt: Attempt) -> None:
 
 def solve_carefully(attempt: Attempt) -> None:
     """Solve a linear program again whose point breaks a row."""
-    broken = attempt.x is not None and attempt.solution.status is Status.ERROR
-    if broken and Feature.CAREFUL in attempt.engine.features and not attempt.given.has_integers:
-        careful = replace(attempt.options, profile="careful")
-        attempt.mend(attempt.ask(attempt.given, careful))
+    if attempt.x is None or attempt.solution.status is not Status.ERROR:
+        return
+    if Feature.CAREFUL in attempt.features and not attempt.given.has_integers:
+        attempt.mend(attempt.ask(attempt.given, profile="careful"))

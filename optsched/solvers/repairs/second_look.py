@@ -25,7 +25,7 @@ def look_around(attempt: Attempt) -> None:
     if around is form:
         return
     result = attempt.ask(around)
-    again = attempt.judged(result)
+    again = attempt.judge(result)
     if again.status is not Status.OPTIMAL or again.objective is None:
         return
     attempt.given = around

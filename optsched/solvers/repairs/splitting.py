@@ -12,7 +12,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,22 +20,11 @@ from optsched.model import FEASIBILITY
 from optsched.model.evaluate import movable, row_excess
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
-from optsched.solvers.check import checked
 from optsched.solvers.repairs.attempt import Attempt
-from optsched.solvers.solution import Status
+from optsched.solvers.solution import Solution, Status
 
 _MOST = 200  # solves
 _FRACTION = 1e-12  # distance to a whole number that no solver means
-
-
-@dataclass(frozen=True)
-class JudgedPoint:
-    """What the model says of a solver's point."""
-
-    value: float | None
-    """Objective of the point once its integers are rounded; None: it then breaks a row."""
-    closed: bool
-    """Whether it is as good as the solver's bound."""
 
 
 def split_on_integers(attempt: Attempt) -> None:
@@ -51,20 +40,16 @@ def split_on_integers(attempt: Attempt) -> None:
             return None
         return attempt.ask(child)
 
-    def judge(result: SolverResult) -> JudgedPoint:
-        judged, value = checked(attempt.original, result)
-        return JudgedPoint(value, judged.status is Status.OPTIMAL)
-
-    result = split_solve(form, first, ask, judge)
+    result = split_solve(form, first, ask, attempt.judge)
     if result is not None and (result.x is not None or not attempt.solution.checked):
-        attempt.take(result, attempt.judged(result))
+        attempt.take(result, attempt.judge(result))
 
 
 def split_solve(
     form: MatrixForm,
     first: SolverResult,
     ask: Callable[[MatrixForm], SolverResult | None],
-    judge: Callable[[SolverResult], JudgedPoint],
+    judge: Callable[[SolverResult], Solution],
 ) -> SolverResult | None:
     """The optimum, by splitting on columns that were rounded; None: it was not to be had.
 
@@ -72,7 +57,7 @@ def split_solve(
         form: the model.
         first: what the solver says of it.
         ask: what it says of the model with other bounds; None where there is no time left.
-        judge: of an answer with a point.
+        judge: an answer with a point, its integers rounded, as the model accepts it.
     """
     sign = -1.0 if form.maximise else 1.0
     order = itertools.count()
@@ -86,9 +71,9 @@ def split_solve(
             least = min(least, bound)
             break  # as are all others that wait
         found = judge(result)
-        if found.value is not None and sign * found.value < reached:
-            best, reached = result, sign * found.value
-        if found.closed:
+        if found.objective is not None and sign * found.objective < reached:
+            best, reached = result, sign * found.objective
+        if found.status is Status.OPTIMAL:
             least = min(least, reached if result.bound is None else sign * result.bound)
             continue
         column = _guilty(here, result)

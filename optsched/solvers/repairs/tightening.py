@@ -115,14 +115,6 @@ def _coarser(value: Floats) -> Floats:
     return np.asarray(np.ldexp(np.ceil(part * _DIGITS) / _DIGITS, exponent))
 
 
-def is_bounded(compiled: MatrixForm) -> bool:
-    """Whether bounds, those that the rows imply included, bound the objective."""
-    lower, upper = derived_bounds(compiled.rows, compiled.lower, compiled.upper)
-    cost = -compiled.cost if compiled.maximise else compiled.cost
-    end = np.where(cost < 0, upper, np.where(cost > 0, lower, 0.0))
-    return bool(np.isfinite(end).all())
-
-
 def _largest(size: Floats, row: np.ndarray) -> np.ndarray:
     """The entry of the greatest size in each row that has any but nought."""
     order = np.lexsort((size, row))
