@@ -14,11 +14,12 @@ from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.model import Model
 from optsched.solvers.backend import Backend, Solver
 from optsched.solvers.check import AGREEMENT
-from optsched.solvers.direct import solve_directly
+from optsched.solvers.direct import solve_on
 from optsched.solvers.options import Options, merged
 from optsched.solvers.registry import available, family, installed
 from optsched.solvers.solution import Solution, Status
 
+_DEFAULTS = Options()
 _PARTNERS = ("cpsat", "scip", "glop", "highs", "cbc")
 """Who confirms where nobody is named, in this order."""
 
@@ -76,15 +77,17 @@ def solve(
         >>> solution["fast"].item(), solution["slow"].item()
         (2.0, 4.0)
     """
-    options = merged(options, settings)
-    engine, _ = installed(solver)
-    others = [] if not confirm else _witnesses(engine) if confirm is True else [confirm]
-    seconds = [installed(other)[0] for other in others]
-    solution = _solve_once(model, engine, options)
-    if seconds:
-        second, witness = _witnessed(model, seconds, replace(options, extra={}, on_progress=None))
-        shared = family(engine) if family(engine) == family(second) else ""
-        solution = _confirmed(solution, witness, model.maximise, shared)
+    if settings or options is None:
+        options = merged(options, settings) if settings else _DEFAULTS
+    engine, version = installed(solver)
+    if not confirm:
+        solution = _solve_once(model, engine, version, options)
+        return _proven(model, solution, options) if proof else solution
+    others = [installed(one) for one in (_witnesses(engine) if confirm is True else [confirm])]
+    solution = _solve_once(model, engine, version, options)
+    second, witness = _witnessed(model, others, replace(options, extra={}, on_progress=None))
+    shared = engine.family if engine.family == second.family else ""
+    solution = _confirmed(solution, witness, model.maximise, shared)
     return _proven(model, solution, options) if proof else solution
 
 
@@ -95,30 +98,33 @@ def _witnesses(engine: Backend) -> list[str]:
         InputError: there is none.
     """
     there = available()
-    others = [name for name in _PARTNERS if name in there and family(name) != family(engine)]
+    others = [name for name in _PARTNERS if name in there and family(name) != engine.family]
     if not others:
         raise InputError.of("confirm", True, "a back end of another family, which is not installed")
     return others
 
 
-def _witnessed(model: Model, engines: list[Backend], options: Options) -> tuple[Backend, Solution]:
+def _witnessed(
+    model: Model, others: list[tuple[Backend, str]], options: Options
+) -> tuple[Backend, Solution]:
     """The first of some back ends that takes the model, and what it says.
 
     Raises:
         UnsupportedError: none of them does.
     """
-    for engine in engines[:-1]:
+    for engine, version in others[:-1]:
         with suppress(UnsupportedError):
-            return engine, _solve_once(model, engine, options)
-    return engines[-1], _solve_once(model, engines[-1], options)
+            return engine, _solve_once(model, engine, version, options)
+    engine, version = others[-1]
+    return engine, _solve_once(model, engine, version, options)
 
 
-def _solve_once(model: Model, engine: Backend, options: Options) -> Solution:
+def _solve_once(model: Model, engine: Backend, version: str, options: Options) -> Solution:
     if foreign_cones(model, engine.native):
         solution = solve_with_cuts(model, solver=engine, options=options).solution
         own = {name: x for name, x in solution.values.items() if name in model.variables}
         return replace(solution, values=own)
-    return solve_directly(model, engine, options)
+    return solve_on(engine, version, model, options)
 
 
 def _proven(model: Model, solution: Solution, options: Options) -> Solution:

@@ -52,11 +52,13 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
         fraction = np.abs(x - nearest) * compiled.integer
     outside[~finite] = np.inf  # what is not a number is outside everything
     for kind, amount in (("bound", outside), ("integrality", fraction)):
-        broken += _report(kind, amount, amount > tolerance, compiled.column_blocks)
+        if (wrong := amount > tolerance).any():
+            broken += _report(kind, amount, wrong, compiled.column_blocks)
     meant = np.where(compiled.integer & (fraction <= tolerance), nearest, x)
-    room = movable(compiled)
+    room = compiled.movable
     excess = row_excess(compiled.rows, meant, tolerance, room)
-    broken += _report("row", excess, excess > 0, compiled.row_blocks)
+    if excess.any():
+        broken += _report("row", excess, excess > 0, compiled.row_blocks)
     for indicator in compiled.indicators:
         active = (np.round(x[indicator.literals]) == indicator.active).all(axis=1)
         excess = row_excess(indicator.rows, meant, tolerance, room)
@@ -67,12 +69,6 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
         excess = block.excess(x).ravel() if finite.all() else np.full(math.prod(shape), np.inf)
         broken += _report(block.kind, excess, excess > tolerance, {block.name: (0, shape)})
     return broken
-
-
-def movable(compiled: MatrixForm) -> Floats:
-    """By how much each column can move while integers stay: its range; 0 of an integer column."""
-    with np.errstate(invalid="ignore"):  # infinite less infinite
-        return np.where(compiled.integer, 0.0, compiled.upper - compiled.lower)
 
 
 def row_excess(rows: Rows, x: Floats, tolerance: float, room: Floats | None = None) -> Floats:
@@ -103,13 +99,13 @@ def row_excess(rows: Rows, x: Floats, tolerance: float, room: Floats | None = No
     reach = np.maximum(1.0, np.abs(x))
     if room is not None:
         reach = np.minimum(room, reach)
-    excess = np.zeros(rows.count)
+    excess = np.zeros(len(rows.lower))
     with np.errstate(over="ignore", invalid="ignore"):  # rows that overflow stay open
         terms = matrix.data * x[matrix.indices]
-        activity, size = _row_sums(rows, terms), _row_sums(rows, np.abs(terms))
+        activity, size = _row_sums(rows, np.array([terms, np.abs(terms)]))
         # standard bound on a rounded dot product; tiny products lose more than their share
         error = rows.lengths * _ROUNDING * (size + _TINY)
-        whole = _are_whole(rows, x)
+        whole = _are_whole(rows, matrix.data, x[matrix.indices])
         error[whole & (size < _EXACT)] = 0.0
         weight = row_weight(rows, reach)
         nearest = np.maximum(rows.lower - activity, activity - rows.upper)
@@ -142,30 +138,33 @@ def row_weight(rows: Rows, reach: Floats) -> Floats:
     """
     matrix = rows.lines
     size = np.abs(matrix.data)
-    weight = np.zeros(rows.count)
-    starts = matrix.indptr[rows.filled]
-    if len(starts):
-        weight[rows.filled] = np.maximum.reduceat(size * reach[matrix.indices], starts)
-    if not weight.all():
-        weight[_row_sums(rows, size) == 0] = 1.0
+    weight, most = np.zeros((2, len(rows.lower)))
+    if len(rows.filled):
+        change = np.array([size * reach[matrix.indices], size])
+        weight[rows.filled], most[rows.filled] = np.maximum.reduceat(change, rows.starts, axis=1)
+    weight[most == 0] = 1.0
     return weight
 
 
-def _are_whole(rows: Rows, x: Floats) -> NDArray[np.bool_]:
-    """Whether all coefficients of each row and their columns are whole numbers, shape (rows,)."""
-    data = rows.lines.data
-    broken = (x != np.rint(x))[rows.lines.indices] | (data != np.rint(data))
+def _are_whole(rows: Rows, data: Floats, x: Floats) -> NDArray[np.bool_]:
+    """Whether all coefficients of each row and their columns are whole numbers, shape (rows,).
+
+    Args:
+        rows: the rows.
+        data: coefficients, entry by entry.
+        x: values of their columns, entry by entry.
+    """
+    broken = (x != np.rint(x)) | (data != np.rint(data))
     if not broken.any():  # the usual case of integer columns
-        return np.ones(rows.count, dtype=bool)
+        return np.ones(len(rows.lower), dtype=bool)
     return np.asarray(_row_sums(rows, broken) == 0)
 
 
 def _row_sums(rows: Rows, terms: NDArray[Any]) -> Floats:
-    """Sum of a value per entry over each row; for small models much faster than scipy."""
-    sums = np.zeros(rows.count)
+    """Sum of values per entry, shape (..., entries), over each row; faster than scipy if small."""
+    sums = np.zeros((*terms.shape[:-1], len(rows.lower)))
     if len(rows.filled):
-        starts = rows.lines.indptr[rows.filled]
-        sums[rows.filled] = np.add.reduceat(terms, starts, dtype=np.float64)
+        sums[..., rows.filled] = np.add.reduceat(terms, rows.starts, axis=-1, dtype=np.float64)
     return sums
 
 
@@ -200,8 +199,6 @@ def _report(
     wrong: NDArray[np.bool_],
     blocks: dict[str, tuple[int, Shape]],
 ) -> Iterator[BlockViolation]:
-    if not wrong.any():
-        return
     for name, (first, shape) in blocks.items():
         part = slice(first, first + math.prod(shape))
         if wrong[part].any():

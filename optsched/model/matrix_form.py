@@ -58,12 +58,18 @@ class Rows:
     @cached_property
     def lengths(self) -> NDArray[np.integer[Any]]:
         """Number of terms in each row, shape (rows,)."""
-        return np.diff(self.lines.indptr)
+        pointer = self.lines.indptr
+        return pointer[1:] - pointer[:-1]
 
     @cached_property
     def filled(self) -> NDArray[np.intp]:
         """Rows that have terms, in order."""
-        return np.flatnonzero(self.lengths)
+        return self.lengths.nonzero()[0]
+
+    @cached_property
+    def starts(self) -> NDArray[np.integer[Any]]:
+        """First entry of each row that has terms, in order."""
+        return (self.lengths.cumsum() - self.lengths)[self.filled]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +125,12 @@ class MatrixForm:
         return self.has_integers and not bool(self.integer.all())
 
     @cached_property
+    def movable(self) -> Floats:
+        """By how much each column can move while integers stay: its range; 0 of an integer."""
+        with np.errstate(invalid="ignore"):  # infinite less infinite
+            return np.where(self.integer, 0.0, self.upper - self.lower)
+
+    @cached_property
     def largest_switch(self) -> float:
         """The largest coefficient of an integer column if there are continuous ones, or 0."""
         if not self.mixes_types:
@@ -137,22 +149,21 @@ class MatrixForm:
 
     def split(self, x: Floats) -> dict[str, Floats]:
         """A vector over all columns as arrays by variable name."""
-        return _split(x, self.column_blocks)
+        return {
+            name: x[first : first + math.prod(shape)].reshape(shape)
+            for name, (first, shape) in self.column_blocks.items()
+        }
 
     def split_rows(self, y: Floats) -> dict[str, Floats]:
         """A vector over all rows as arrays by block name."""
-        return _split(y, self.row_blocks)
+        return {
+            name: y[first : first + math.prod(shape)].reshape(shape)
+            for name, (first, shape) in self.row_blocks.items()
+        }
 
     def column_name(self, column: int) -> str:
         """Name and index of one column, for messages."""
         return column_name(self.column_blocks, column)
-
-
-def _split(vector: Floats, blocks: dict[str, tuple[int, Shape]]) -> dict[str, Floats]:
-    return {
-        name: vector[first : first + math.prod(shape)].reshape(shape)
-        for name, (first, shape) in blocks.items()
-    }
 
 
 def assemble(relations: list[Relation], columns: int) -> Rows:
@@ -225,14 +236,15 @@ def check_finite(compiled: MatrixForm, parts: Collection[str] = EVERY_PART) -> N
         )
     if "rows" not in parts and "matrix" not in parts:
         return
-    _check_rows(compiled.rows, compiled.row_blocks)
-    for indicator in compiled.indicators:
-        _check_rows(indicator.rows, {indicator.name: (0, indicator.shape)})
+    for rows, blocks in (
+        (compiled.rows, compiled.row_blocks),
+        *((block.rows, {block.name: (0, block.shape)}) for block in compiled.indicators),
+    ):
+        if not (_finite(rows.held.data) and _sides_fit(rows.lower, rows.upper)):
+            _check_rows(rows, blocks)
 
 
 def _check_rows(rows: Rows, blocks: dict[str, tuple[int, Shape]]) -> None:
-    if _finite(rows.held.data) and _sides_fit(rows.lower, rows.upper):
-        return
     pointer = rows.matrix.indptr
     for name, (first, shape) in blocks.items():
         last = first + math.prod(shape)

@@ -63,8 +63,12 @@ def ask(
     if scale != 1.0:
         form = replace(form, cost=scale * form.cost, offset=scale * form.offset)
         options = replace(options, absolute_gap=options.absolute_gap * scale)
+    question = _Question(engine, form, options, start, scale)
     try:
-        result = _within_limits(_Question(engine, form, options, start, scale))
+        if options.time_limit is None and options.on_progress is None and not options.isolate:
+            result = question(options.stop, None)
+        else:
+            result = _within_limits(question)
     except (InputError, ModelError):  # ModelError includes what a solver does not support
         raise
     except Exception as failure:

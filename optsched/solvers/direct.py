@@ -16,7 +16,7 @@ from optsched.model.expression import Floats
 from optsched.model.labels import numbers
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.ask import ask
-from optsched.solvers.backend import Backend, Feature, Solver, SolverResult
+from optsched.solvers.backend import Backend, Feature, Solver
 from optsched.solvers.check import checked_solution
 from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
@@ -29,7 +29,7 @@ from optsched.solvers.repairs.second_look import look_around
 from optsched.solvers.repairs.splitting import split_on_integers
 from optsched.solvers.repairs.tightening import tightened
 from optsched.solvers.scaling import with_whole_bounds
-from optsched.solvers.solution import Solution
+from optsched.solvers.solution import Solution, Status
 from optsched.solvers.tolerances import with_warning
 from optsched.solvers.trajectory import in_terms_of
 
@@ -45,7 +45,11 @@ def solve_directly(model: Model, solver: Solver, options: Options) -> Solution:
         UnsupportedError: the solver cannot take what the model contains.
         ModelError: the model cannot be compiled.
     """
-    engine, version = installed(solver)
+    return solve_on(*installed(solver), model, options)
+
+
+def solve_on(engine: Backend, version: str, model: Model, options: Options) -> Solution:
+    """Do as ``solve_directly`` with a back end that is known to be installed."""
     began = time.perf_counter()
     start = None if options.warm_start is None else start_vector(model, options.warm_start)
     compiled = with_whole_bounds(model.compile(engine.native))
@@ -80,21 +84,26 @@ def solve_form(
     given, scaled = compiled, False
     if compiled.has_integers:
         scaled_form, _ = with_scaled_rows(compiled)
-        given = tightened(scaled_form)
+        given = tightened(scaled_form) if compiled.mixes_types else scaled_form
         if Feature.EXACT_COSTS not in engine.features:
             given = large_in_digits(given)
         scaled = given is scaled_form
-
-    def judge(result: SolverResult) -> Solution:
-        return checked_solution(result, compiled, original, engine.name, version, began)
-
-    result = ask(engine, given, left(options, began), start, scaled=scaled)
-    result = or_the_start(unless_refuted(result, original, start), original, start)
+    told = options if options.time_limit is None else left(options, began)
+    result = ask(engine, given, told, start, scaled=scaled)
+    if result.x is None:
+        result = or_the_start(unless_refuted(result, original, start), original, start)
+    judge = partial(
+        checked_solution, compiled=compiled, original=original, solver=engine.name,
+        version=version, began=began,
+    )  # fmt: skip
+    solution = judge(result)
+    if solution.status is not Status.ERROR and not given.mixes_types:  # nothing was rounded
+        return with_warning(solution, given, result.x)
     if options.on_progress is not None:  # what follows may be of a part of the model
         options = replace(options, on_progress=None)
     attempt = Attempt(
         partial(ask, engine), judge, engine.features, original, options, start, began,
-        given, result, result.x, judge(result),
+        given, result, result.x, solution,
     )  # fmt: skip
     for mend in MENDS:
         mend(attempt)

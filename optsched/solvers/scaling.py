@@ -118,10 +118,10 @@ def with_whole_bounds(compiled: MatrixForm) -> MatrixForm:
     if not compiled.has_integers:
         return compiled
     chosen = compiled.integer
-    given = compiled.lower[chosen], compiled.upper[chosen]
-    rounded = integer_bounds(*given)
-    if rounded[0] is given[0]:
+    given = np.array([compiled.lower[chosen], compiled.upper[chosen]])
+    if (given == np.rint(given)).all():
         return compiled  # the usual case
+    rounded = integer_bounds(*given)
     lower, upper = compiled.lower.copy(), compiled.upper.copy()
     some = rounded[0] <= rounded[1]
     lower[chosen], upper[chosen] = (

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.model import FEASIBILITY
-from optsched.model.evaluate import movable, row_weight
+from optsched.model.evaluate import row_weight
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.solution import Solution
@@ -47,7 +47,7 @@ def row_tolerances(form: MatrixForm) -> Floats:
     As in ``row_excess``, at the point of the columns' bounds that makes it most.
     """
     rows, data, column = form.rows, form.rows.matrix.data, form.rows.matrix.indices
-    room = movable(form)
+    room = form.movable
     row, stuck = np.repeat(np.arange(rows.count), rows.lengths), (room == 0)[column]
     with np.errstate(invalid="ignore"):  # nought times infinite
         ends = [np.where(stuck & (data != 0), data * end[column], 0.0)
@@ -74,6 +74,10 @@ def with_warning(solution: Solution, form: MatrixForm, x: Floats | None) -> Solu
     """
     if x is None or len(x) < len(form.cost) or not solution.checked:
         return solution  # a start knows nothing of columns that lowering added
+    size = np.abs(np.concatenate([form.rows.lower, form.rows.upper]))
+    wide = size.max(initial=0.0, where=size < np.inf) * FEASIBILITY >= NOTICEABLE
+    if not wide and form.largest_switch * INTEGRALITY < NOTICEABLE:
+        return solution
     said = _owed(form, np.where(form.integer, np.rint(x), x))
     message = "; ".join(part for part in (solution.message, *said) if part)
     return replace(solution, message=message) if said else solution
@@ -82,13 +86,6 @@ def with_warning(solution: Solution, form: MatrixForm, x: Floats | None) -> Solu
 def _owed(form: MatrixForm, x: Floats) -> list[str]:
     """In words, the block that is kept least well, and the one whose switch leaks most."""
     rows = form.rows
-    large = form.largest_switch * INTEGRALITY >= NOTICEABLE
-    sides = (rows.lower, rows.upper)
-    wide = any(
-        np.abs(s[np.isfinite(s)]).max(initial=0.0) * FEASIBILITY >= NOTICEABLE for s in sides
-    )
-    if not (large or wide):
-        return []
     with np.errstate(over="ignore", invalid="ignore"):
         activity = rows.matrix @ x
         over = np.maximum(rows.lower - activity, activity - rows.upper)

@@ -2,11 +2,13 @@
 
 import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
+import optsched
 from optsched import InputError, Model, ModelError, UnsupportedError, solve
 from optsched.solvers import registry
 from optsched.solvers.backend import MIXED_INTEGER, SolverResult
@@ -382,3 +384,23 @@ def test_what_a_witness_may_be_beyond_a_point_is_relative_to_values_above_one(
         bound = value - beyond if maximise else value + beyond
         fake(SolverResult(Status.NO_SOLUTION, bound=bound), "witness")
         assert solve(m, "fake", confirm="witness").status is status
+
+
+@pytest.mark.parametrize(("settings", "most"), [({"profile": "tiny"}, 60), ({}, 80)])
+def test_a_tiny_solve_takes_few_calls(settings, most):
+    """Functions of this package that are entered; a thread's polling adds a few by default."""
+    solve(knapsack(), **settings)  # what only the first solve does
+    model, here, entered = knapsack(), str(Path(optsched.__file__).parent), []
+
+    def count(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(here) and "<" not in code.co_name:
+            entered.append(code.co_name)
+
+    sys.setprofile(count)
+    try:
+        solution = solve(model, **settings)
+    finally:
+        sys.setprofile(None)
+    assert solution.status is Status.OPTIMAL
+    assert len(entered) <= most, entered

@@ -28,8 +28,11 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Progress, Status
 
 _SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
-_LARGEST = 1e15  # HiGHS refuses matrix entries from here on
-_INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
+_LIMITS = {
+    "smallest": _SMALLEST,
+    "largest": 1e15,  # HiGHS refuses matrix entries from here on
+    "infinite": 1e20,  # HiGHS takes finite bounds and costs from here on for infinite
+}
 _FINER = 1e-9  # tolerance at which models have been seen to be solved that failed at 1e-6
 _TURNED = 10_000  # nonzeros; with more, scipy turns rows into columns faster than HiGHS does
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
@@ -61,7 +64,8 @@ class Highs(Backend):
                 known to answer wrongly.
             InputError: an unknown option in ``options.extra``.
         """
-        refuse(compiled)
+        _refuse_bad_version()
+        refuse_numbers("HiGHS", compiled, **_LIMITS)
         engine = load(compiled, options)
         if start is not None and compiled.has_integers:
             given = np.flatnonzero(~np.isnan(start)).astype(np.int32)
@@ -131,9 +135,7 @@ def refuse(compiled: MatrixForm, changed: Collection[str] = EVERY_PART) -> None:
         UnsupportedError: either of them.
     """
     _refuse_bad_version()
-    refuse_numbers(
-        "HiGHS", compiled, smallest=_SMALLEST, largest=_LARGEST, infinite=_INFINITE, parts=changed
-    )
+    refuse_numbers("HiGHS", compiled, **_LIMITS, parts=changed)
 
 
 def load(compiled: MatrixForm, options: Options) -> Any:
@@ -188,13 +190,13 @@ def hand_over(engine: Any, compiled: MatrixForm) -> None:
     import highspy
 
     matrix = compiled.rows.held
-    if matrix.format == "csr" and len(matrix.data) > _TURNED:
-        matrix = compiled.rows.matrix.tocsc()
-    forms = highspy.MatrixFormat
-    form = forms.kRowwise if matrix.format == "csr" else forms.kColwise
+    by_rows = matrix.format == "csr"
+    if by_rows and len(matrix.data) > _TURNED:
+        matrix, by_rows = compiled.rows.matrix.tocsc(), False
+    form = highspy.MatrixFormat.kRowwise if by_rows else highspy.MatrixFormat.kColwise
     status = engine.passModel(
         len(compiled.cost),
-        compiled.rows.count,
+        len(compiled.rows.lower),
         len(matrix.data),
         int(form),
         -1 if compiled.maximise else 1,
@@ -306,7 +308,7 @@ def read(engine: Any, compiled: MatrixForm, interrupted: bool) -> SolverResult:
     nodes = int(info.mip_node_count) if integer else None
     if status == facts.kOptimal:
         duals: dict[str, Any] = {}
-        if compiled.is_linear_program and solution.dual_valid:
+        if not integer and solution.dual_valid and compiled.is_linear_program:
             duals = {
                 "row_duals": np.array(solution.row_dual),
                 "reduced_costs": np.array(solution.col_dual),

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.model.evaluate import movable, row_weight
+from optsched.model.evaluate import row_weight
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm, Rows
 
@@ -29,11 +29,12 @@ def _scales(rows: Rows, reach: Floats) -> Floats | None:
         rows: over all columns.
         reach: a move of each column that matters, shape (columns,), 0 of an integer column.
     """
-    size = np.abs(rows.lines.data)
-    if (size * np.where(reach > 0, reach, 1.0)[rows.lines.indices]).min(initial=1.0) >= SMALL:
+    lines = rows.lines
+    size = np.abs(lines.data)
+    if (size * np.where(reach > 0, reach, 1.0)[lines.indices]).min(initial=1.0) >= SMALL:
         return None  # the usual case
     weight = row_weight(rows, reach)
-    starts = rows.lines.indptr[rows.filled]
+    starts = rows.starts
     least = np.minimum.reduceat(np.where(size > 0, size, np.inf), starts)
     weight[rows.filled] = np.where(weight[rows.filled] > 0, weight[rows.filled], least)
     small = (weight > 0) & (weight < SMALL)
@@ -49,7 +50,7 @@ def with_scaled_rows(compiled: MatrixForm) -> tuple[MatrixForm, Floats | None]:
 
     The multipliers are None if no linear row changed.
     """
-    reach = np.minimum(movable(compiled), 1.0)
+    reach = np.minimum(compiled.movable, 1.0)
     scale = _scales(compiled.rows, reach)
     blocks = [(block, _scales(block.rows, reach)) for block in compiled.indicators]
     if scale is None and all(factor is None for _, factor in blocks):

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.model import FEASIBILITY
-from optsched.model.evaluate import movable, row_excess
+from optsched.model.evaluate import row_excess
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.repairs.attempt import Attempt
@@ -101,7 +101,7 @@ def _guilty(form: MatrixForm, result: SolverResult) -> int | None:
     x = result.x
     matrix = form.rows.matrix
     whole = np.where(form.integer, np.rint(x), x)
-    excess = row_excess(form.rows, whole, FEASIBILITY, movable(form))
+    excess = row_excess(form.rows, whole, FEASIBILITY, form.movable)
     row = np.repeat(np.arange(form.rows.count), form.rows.lengths)
     free = form.integer & (form.lower < form.upper)
     size = np.zeros(len(x))
