@@ -69,7 +69,8 @@ class Rows:
     @cached_property
     def starts(self) -> NDArray[np.integer[Any]]:
         """First entry of each row that has terms, in order."""
-        return (self.lengths.cumsum() - self.lengths)[self.filled]
+        ends: NDArray[np.integer[Any]] = self.lengths.cumsum()
+        return np.asarray(ends - self.lengths)[self.filled]
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Progress, Status
 
 _SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
-_LIMITS = {
+_LIMITS: dict[str, Any] = {
     "smallest": _SMALLEST,
     "largest": 1e15,  # HiGHS refuses matrix entries from here on
     "infinite": 1e20,  # HiGHS takes finite bounds and costs from here on for infinite

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Feature, SolverResult
-from optsched.solvers.options import Options
+from optsched.solvers.options import Options, Profile
 from optsched.solvers.repairs.known_points import unless_refuted
 from optsched.solvers.solution import Solution, Status
 
@@ -38,9 +38,11 @@ class Attempt:
     """The point of ``solution`` in the columns of ``given``."""
     solution: Solution
 
-    def ask(self, form: MatrixForm, start: Floats | None = None, **changes: str) -> SolverResult:
+    def ask(
+        self, form: MatrixForm, start: Floats | None = None, profile: Profile | None = None
+    ) -> SolverResult:
         """Return what the solver says of another form, within what is left of the time."""
-        options = replace(self.options, **changes) if changes else self.options
+        options = replace(self.options, profile=profile) if profile else self.options
         return self.solver(form, left(options, self.began), start)
 
     def take(self, result: SolverResult, solution: Solution) -> None:
