@@ -36,7 +36,7 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.operators.number_replacer import NumberReplacer
 from cosmic_ray.plugins import get_operator, operator_names
 
-from optsched import jit
+from optsched.jit import dispatcher as jit
 
 PLAN = Path(__file__).with_name("mutation.toml")
 MEMORY = 8 << 30  # bytes a mutant may map

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optsched.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.decomposition.branching import (
     INTEGRAL,
     Branching,
@@ -257,9 +257,9 @@ class TreeSearch:
         """Rows that a point violates; None if separation could not tell."""
         if self.problem.separate is None:
             return []
-        clock = Clock(self.generator.budget.seconds, self.options.stop)
+        deadline = Deadline(self.generator.budget.seconds, self.options.stop)
         try:
-            rows = self.problem.separate(solution, clock)
+            rows = self.problem.separate(solution, deadline)
         except TimeoutError:
             return None
         return [row for row in rows if _violates(solution.chosen, row)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from optsched.clock import Clock
+from optsched.solvers.deadline import Deadline
 from optsched.decomposition.branching import INTEGRAL
 from optsched.decomposition.columns import Column, ColumnBlock, Duals, Price, Rank
 from optsched.decomposition.limits import Finish
@@ -173,7 +173,7 @@ class ColumnSolution:
         )
 
 
-Separate: TypeAlias = Callable[[ColumnSolution, Clock], Sequence[CutRow]]
+Separate: TypeAlias = Callable[[ColumnSolution, Deadline], Sequence[CutRow]]
 """Rows that a point violates; exact at whole points. See ``ColumnGeneration``."""
 
 Splits: TypeAlias = Callable[[ColumnSolution], Sequence[Split]]

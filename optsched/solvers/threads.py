@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from optsched.alone import alone
+from optsched.jit.alone import alone
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.solution import Limit, Status

@@ -46,11 +46,11 @@ from formulations.okita.exact.joint_states import JointStates
 from formulations.okita.exact.pricing import Pricing, SiteLimits
 from formulations.okita.horizon import windows
 from heuristics.common.count_placement import POLICIES, simulate
-from optsched import jit
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.runs import InstanceRunner, MethodSpec, instance_rng
 from optsched.instances.document import dumps
-from optsched.interpreting import copied, put_back
+from optsched.jit import dispatcher as jit
+from optsched.jit.interpreting import copied, put_back
 from optsched.problem import problem
 from optsched.solvers.deadline import Deadline
 from optsched.traces import TraceJobs

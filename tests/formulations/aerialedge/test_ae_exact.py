@@ -27,8 +27,8 @@ from formulations.aerialedge.problem_ae2 import (
 )
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_bins, to_schedule, total_weight
-from optsched import jit
 from optsched.errors import InputError, ModelError
+from optsched.jit import dispatcher as jit
 from optsched.solve import solve
 from optsched.solvers.solution import Limit, Status
 

@@ -4,7 +4,7 @@ import math
 import time
 from threading import Event
 
-from optsched import jit
+from optsched.jit import dispatcher as jit
 from optsched.solvers.deadline import Deadline
 
 

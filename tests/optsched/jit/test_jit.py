@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optsched import jit
+from optsched.jit import dispatcher as jit
 from optsched.jit import stopwatch
 
 INNER = (

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from optsched import jit
-from optsched.alone import alone
+from optsched.jit import dispatcher as jit
+from optsched.jit.alone import alone
 from optsched.solvers import threads
 
 

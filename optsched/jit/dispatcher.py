@@ -26,8 +26,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from optsched.alone import alone
-from optsched.interpreting import copied, interruptible, plain, put_back, source
+from optsched.jit.alone import alone
+from optsched.jit.interpreting import copied, interruptible, plain, put_back, source
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
