@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optsched.solvers.deadline import Deadline
 from optsched.decomposition.branching import (
     INTEGRAL,
     Branching,
@@ -30,6 +29,7 @@ from optsched.decomposition.primal import Incumbent, IntegerMaster, dive
 from optsched.decomposition.rows import CutRounds, CutRow
 from optsched.decomposition.strong_branching import likely, strongest
 from optsched.solvers.check import AGREEMENT
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 

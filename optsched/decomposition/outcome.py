@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from optsched.solvers.deadline import Deadline
 from optsched.decomposition.branching import INTEGRAL
 from optsched.decomposition.columns import Column, ColumnBlock, Duals, Price, Rank
 from optsched.decomposition.limits import Finish
@@ -17,6 +16,7 @@ from optsched.decomposition.primal import Incumbent
 from optsched.decomposition.rows import CutRow, Split
 from optsched.errors import FieldProblem, InputError
 from optsched.model.expression import Floats
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status, relative_gap
 

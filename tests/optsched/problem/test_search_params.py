@@ -40,7 +40,7 @@ def test_a_search_is_given_its_parameters_with_their_defaults():
 
 
 def test_a_call_in_text_sets_parameters_and_other_options_alike():
-    chosen, own = PROBLEM.formulation("annealed(temperature=0.5, horizon=short)")
+    _, own = PROBLEM.formulation("annealed(temperature=0.5, horizon=short)")
     ExactMethod.solve(METHOD, None, **own)
     assert SEEN.pop() == (SearchParams(temperature=0.5, steps=5), "short")
 
