@@ -21,7 +21,7 @@ from formulations.aerialedge.vector_packing import weights
 from optsched.instances.arrays import ranges
 from optsched.online import State as Base
 from optsched.problem.arrivals import Arrivals
-from optsched.problem.methods import Answer
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 
 

@@ -27,8 +27,8 @@ from optsched.errors import InputError
 from optsched.model import Model
 from optsched.online import State as Base
 from optsched.problem.arrivals import Arrivals
-from optsched.problem.methods import Answer
 from optsched.solve import solve
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

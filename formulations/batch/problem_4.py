@@ -27,7 +27,8 @@ from optsched.errors import InputError
 from optsched.instances.arrays import ranges
 from optsched.jit import limited
 from optsched.model import Model
-from optsched.problem.methods import LIMITS, Answer, ExactMethod, Formulation
+from optsched.problem.methods import LIMITS, ExactMethod, Formulation
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.trajectory import SearchProgress

@@ -26,7 +26,8 @@ from optsched.decomposition.cuts import Cut
 from optsched.errors import InputError, ModelError
 from optsched.model import Model
 from optsched.problem import Bound
-from optsched.problem.methods import Answer, ExactMethod
+from optsched.problem.methods import ExactMethod
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

@@ -21,7 +21,7 @@ from formulations.okita.schedule import Schedule
 from optsched.errors import InputError
 from optsched.online import State as Base
 from optsched.problem.arrivals import Arrivals
-from optsched.problem.methods import Answer
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

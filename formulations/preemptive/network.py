@@ -18,7 +18,8 @@ from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.problem_4 import Rates, refuse_unknown, work_units
 from optsched.errors import ModelError
-from optsched.problem.methods import Answer, ExactMethod
+from optsched.problem.methods import ExactMethod
+from optsched.solvers.answer import Answer
 from optsched.solvers.solution import Solution, Status
 
 

@@ -30,7 +30,7 @@ from formulations.preemptive.sweep import Spans, count_open
 from formulations.preemptive.unfolding import unfold
 from optsched.online import State as Base
 from optsched.problem.arrivals import Arrivals
-from optsched.problem.methods import Answer
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

@@ -36,8 +36,8 @@ from optsched.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from optsched.problem import Problem
-    from optsched.problem.methods import Answer
     from optsched.problem.violation import Violation
+    from optsched.solvers.answer import Answer
 
 SHOWN = 20
 """Violations listed for people."""

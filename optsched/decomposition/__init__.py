@@ -1,5 +1,6 @@
 """Exact methods for models too large to write down: columns by pricing, cuts by separation."""
 
+from optsched.decomposition.annealing import Moves, anneal, beside
 from optsched.decomposition.column_generation import ColumnGeneration
 from optsched.decomposition.columns import (
     Column,
@@ -11,16 +12,20 @@ from optsched.decomposition.columns import (
     Term,
 )
 from optsched.decomposition.cuts import CutResult, solve_with_cuts
+from optsched.decomposition.incumbent import Incumbent
 from optsched.decomposition.lagrangian import PriceSearch, maximise_dual
 from optsched.decomposition.limits import Limits
 from optsched.decomposition.listed import ListedColumns
 from optsched.decomposition.outcome import ColumnSolution, GenerationOptions
-from optsched.decomposition.primal import Incumbent
+from optsched.decomposition.parts import in_parts
+from optsched.decomposition.polar_cuts import violated_row
+from optsched.decomposition.primal import ColumnChoice
 from optsched.decomposition.rows import CutRow, Split
 
 __all__ = [
     "Column",
     "ColumnBlock",
+    "ColumnChoice",
     "ColumnGeneration",
     "ColumnSolution",
     "Condition",
@@ -31,11 +36,16 @@ __all__ = [
     "Incumbent",
     "Limits",
     "ListedColumns",
+    "Moves",
     "PriceSearch",
     "Priced",
     "PricingError",
     "Split",
     "Term",
+    "anneal",
+    "beside",
+    "in_parts",
     "maximise_dual",
     "solve_with_cuts",
+    "violated_row",
 ]

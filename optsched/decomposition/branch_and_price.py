@@ -25,7 +25,7 @@ from optsched.decomposition.listed import ListedColumns
 from optsched.decomposition.master import RestrictedMaster
 from optsched.decomposition.nodes import Budget, NodeResult, Outcome
 from optsched.decomposition.outcome import ColumnProblem, ColumnSolution, GenerationOptions
-from optsched.decomposition.primal import Incumbent, IntegerMaster, dive
+from optsched.decomposition.primal import ColumnChoice, IntegerMaster, dive
 from optsched.decomposition.rows import CutRounds, CutRow
 from optsched.decomposition.strong_branching import likely, strongest
 from optsched.solvers.check import AGREEMENT
@@ -80,7 +80,7 @@ class TreeSearch:
             None if options.on_progress is None else self._hear,
         )
         self.integer = IntegerMaster(problem.lower, problem.upper, problem.blocks)
-        self.incumbent: Incumbent | None = None
+        self.incumbent: ColumnChoice | None = None
         self.open: list[Node] = []
         self.closed_bound = math.inf
         """Least bound among nodes put aside for being no better than the incumbent."""
@@ -123,7 +123,7 @@ class TreeSearch:
             status,
             min(result.bound, value),
             None if met else limit,
-            Incumbent(tuple(chosen), value),
+            ColumnChoice(tuple(chosen), value),
         )
 
     def _limit(self, result: NodeResult) -> Limit | None:
@@ -264,7 +264,7 @@ class TreeSearch:
             return None
         return [row for row in rows if _violates(solution.chosen, row)]
 
-    def _solution(self, candidate: Incumbent | None) -> Incumbent | None:
+    def _solution(self, candidate: ColumnChoice | None) -> ColumnChoice | None:
         """A choice of columns, if no row cuts it off; otherwise the rows are taken."""
         if candidate is None or self.problem.separate is None:
             return candidate
@@ -374,7 +374,7 @@ class TreeSearch:
 
     # incumbents
 
-    def _offer(self, candidate: Incumbent | None) -> None:
+    def _offer(self, candidate: ColumnChoice | None) -> None:
         cost = self.options.cutoff if self.incumbent is None else self.incumbent.cost
         if candidate is not None and candidate.cost < cost:
             self.incumbent = candidate
@@ -469,7 +469,7 @@ class TreeSearch:
         status: Status,
         bound: float | None,
         limit: Limit | None = None,
-        incumbent: Incumbent | None = None,
+        incumbent: ColumnChoice | None = None,
         message: str = "",
     ) -> ColumnSolution:
         def finite(value: float | None) -> float | None:

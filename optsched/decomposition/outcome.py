@@ -12,7 +12,7 @@ from optsched.decomposition.branching import INTEGRAL
 from optsched.decomposition.columns import Column, ColumnBlock, Duals, Price, Rank
 from optsched.decomposition.limits import Finish
 from optsched.decomposition.nodes import Iteration
-from optsched.decomposition.primal import Incumbent
+from optsched.decomposition.primal import ColumnChoice
 from optsched.decomposition.rows import CutRow, Split
 from optsched.errors import FieldProblem, InputError
 from optsched.model.expression import Floats
@@ -79,7 +79,7 @@ class GenerationOptions:
     left between the relaxation's value and the incumbent (or, without one, of the value)."""
     stop: threading.Event | None = None
     """Set it from another thread to end with what is known so far."""
-    on_progress: Callable[[float, Incumbent | None], object] | None = None
+    on_progress: Callable[[float, ColumnChoice | None], object] | None = None
     """Told a proven lower bound, once there is one, and the best solution at each step, new or not;
     what it returns does not count."""
 
@@ -146,9 +146,9 @@ class ColumnSolution:
         return all(abs(number - round(number)) <= INTEGRAL for _, number in self.chosen)
 
     @property
-    def incumbent(self) -> Incumbent | None:
+    def incumbent(self) -> ColumnChoice | None:
         """The columns chosen, with what they cost; None where there are none."""
-        return None if self.objective is None else Incumbent(self.chosen, self.objective)
+        return None if self.objective is None else ColumnChoice(self.chosen, self.objective)
 
     def solution(self, *, scale: float = 1.0, constant: float = 0.0) -> Solution:
         """The outcome as of a solve, values ``scale * value + constant``; columns are left out.

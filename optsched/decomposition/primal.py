@@ -28,7 +28,7 @@ _ROUNDS = 20  # most rounds of pricing after each step of a dive
 
 
 @dataclass(frozen=True, eq=False)
-class Incumbent:
+class ColumnChoice:
     """Columns, how often each is used, and what they cost in all."""
 
     chosen: tuple[tuple[Column, float], ...]
@@ -43,7 +43,7 @@ class IntegerMaster:
     upper: Floats
     blocks: Sequence[ColumnBlock]
 
-    def accept(self, pool: ColumnPool, numbers: Floats) -> Incumbent | None:
+    def accept(self, pool: ColumnPool, numbers: Floats) -> ColumnChoice | None:
         """A whole number of each column as a solution, if it satisfies the problem."""
         counts = np.round(numbers)
         if (np.abs(numbers - counts) > INTEGRAL).any() or (counts < 0).any():
@@ -59,15 +59,15 @@ class IntegerMaster:
             if row_excess(rows, counts, SATISFIED).any():
                 return None
         chosen = tuple((pool.columns[k], float(counts[k])) for k in np.flatnonzero(counts))
-        return Incumbent(chosen, math.fsum(column.cost * n for column, n in chosen))
+        return ColumnChoice(chosen, math.fsum(column.cost * n for column, n in chosen))
 
     def best_of(
         self,
         pool: ColumnPool,
         candidates: NDArray[np.int64],
-        start: Incumbent | None,
+        start: ColumnChoice | None,
         options: Options,
-    ) -> Incumbent | None:
+    ) -> ColumnChoice | None:
         """The best choice among some of the columns known, as far as the time allows."""
         model = Model("master over known columns")
         owner = pool.block[candidates]
@@ -102,7 +102,7 @@ class IntegerMaster:
 
 def dive(
     generator: Generator, problem: IntegerMaster, limits: Limits, seconds: float
-) -> Incumbent | None:
+) -> ColumnChoice | None:
     """Round up the fractional column nearest to one, re-optimise, and so on.
 
     Few columns are generated on the way, so that what is left to serve can be served.
@@ -116,7 +116,7 @@ def dive(
         generator.budget = overall
 
 
-def _dive(generator: Generator, problem: IntegerMaster) -> Incumbent | None:
+def _dive(generator: Generator, problem: IntegerMaster) -> ColumnChoice | None:
     master = generator.master
     least = np.zeros(0)
     while not generator.budget.spent:

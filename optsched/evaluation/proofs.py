@@ -15,9 +15,10 @@ from optsched.errors import InputError
 from optsched.instances.document import dumps, parse
 from optsched.model import Model
 from optsched.problem import COST_TOLERANCE, Problem
-from optsched.problem.methods import Answer, Formulation
+from optsched.problem.methods import Formulation
 from optsched.problem.violation import Violation
 from optsched.proof import NotProvenError, find, verify
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 

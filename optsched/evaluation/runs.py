@@ -30,7 +30,7 @@ from optsched.instances.document import dumps
 from optsched.jit import stopwatch
 from optsched.problem import Problem
 from optsched.problem.calls import pick
-from optsched.problem.methods import Answer
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.registry import available, backend
 from optsched.solvers.solution import ProgressPoint, Solution, Status

@@ -15,8 +15,9 @@ from optsched.problem.definition import (
     problem,
     problems,
 )
-from optsched.problem.methods import Answer, ExactMethod, Formulation
+from optsched.problem.methods import ExactMethod, Formulation
 from optsched.problem.violation import Violation
+from optsched.solvers.answer import Answer
 
 __all__ = [
     "COST_TOLERANCE",

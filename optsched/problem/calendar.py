@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.model import Model
-from optsched.problem.methods import Answer
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Progress
 from optsched.solvers.trajectory import rescaled

@@ -27,8 +27,9 @@ from optsched.problem.arrivals import Arrivals
 from optsched.problem.calendar import Calendar
 from optsched.problem.calls import accept, call_options, check_values, parse_call, pick, read_list
 from optsched.problem.certificate import Certificate
-from optsched.problem.methods import Answer, ExactMethod, Formulation
+from optsched.problem.methods import ExactMethod, Formulation
 from optsched.problem.violation import Violation, no_options
+from optsched.solvers.answer import Answer
 from optsched.solvers.solution import Solution, Status
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import pickle
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -23,6 +22,7 @@ from optsched.jit import continued, stopwatch
 from optsched.model import Model
 from optsched.problem.calls import call_options, check_values
 from optsched.solve import solve
+from optsched.solvers.answer import Answer, Question, asked_by
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.threads import PATIENCE, ended_by, latest
@@ -32,40 +32,6 @@ T = TypeVar("T")
 
 _TO_ANSWER = 0.5
 """Seconds that are left to what watches over a solver by itself."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What an exact method found on one instance."""
-
-    solution: Solution
-    schedule: Any | None = None
-    """The decoded schedule; None without a point, or where the problem is only a relaxation."""
-    check: Mapping[str, Any] | None = None
-    """Options of ``check`` under which the schedule counts; None: the problem's own."""
-    interpretation: str = ""
-    """How the instance was taken to have this answer, in words: see ``Problem.interpretation``."""
-
-    def completed(
-        self, whole: Callable[[Any], Any], cost: Callable[[Any], float], *, unit: float = 1.0
-    ) -> Answer:
-        """The answer to a problem of which this one answers what is left, the rest being decided.
-
-        Without a schedule nothing is known of the whole, its bound included.
-
-        Args:
-            whole: (schedule of what is left) -> the schedule of all.
-            cost: (schedule of all) -> its objective, a constant more than that of what is left.
-            unit: what 1 of the objective of what is left counts in that of all.
-        """
-        found = self.solution
-        if self.schedule is None or found.objective is None:
-            return Answer(replace(found, objective=None, bound=None, trajectory=()))
-        schedule = whole(self.schedule)
-        value = cost(schedule)
-        bound = None if found.bound is None else value + (found.bound - found.objective) * unit
-        whole_solution = replace(found, objective=value, bound=bound, trajectory=())
-        return Answer(whole_solution, schedule, self.check)
 
 
 Function = Callable[..., Any]
@@ -84,38 +50,6 @@ ALWAYS = frozenset({"isolate", "memory_limit", "stop"})
 """What is heeded whatever the work makes of it, which is ended from outside if need be."""
 LIMITS = frozenset({"time_limit", "stop"})
 GAPS = frozenset({"gap", "absolute_gap"})
-
-
-@dataclass
-class _Search:
-    """A search that may be asked for its answer while it is at work."""
-
-    so_far: Callable[[], Answer] | None = None
-    under_way: bool = False
-
-
-class _Own(threading.local):
-    search: _Search | None = None
-
-
-_own = _Own()
-
-
-@contextmanager
-def answering(so_far: Callable[[], Answer]) -> Iterator[None]:
-    """Say how a search may be asked for its answer, if it does not end when it should.
-
-    Args:
-        so_far: what is known at any moment, as it would be answered if the search ended then; it
-            is called on another thread. A search within another one is not asked.
-    """
-    search = _own.search
-    if search is None or search.under_way:
-        yield
-        return
-    search.so_far, search.under_way = so_far, True
-    yield
-    search.under_way = False
 
 
 def _left_open(function: Function, given: int) -> dict[str, Any] | None:
@@ -426,17 +360,14 @@ class ExactMethod(_Solvable):
         asked = {"solver": solver, "start": start}
         told = {name: value for name, value in asked.items() if name in self.honours}
         own = self._with_params(own, self.name)
-        asked_for = _Search()
+        question = Question()
 
         def search() -> Answer:
-            _own.search = asked_for
-            try:
+            with asked_by(question):
                 return self.search(instance, options, **told, **own)
-            finally:
-                _own.search = None
 
         limit = options.time_limit
         answer = _ended(search, options, None if limit is None else latest(limit))
-        if answer is None and asked_for.so_far is not None:
-            return asked_for.so_far()
+        if answer is None and question.so_far is not None:
+            return question.so_far()
         return answer or self._nothing(options, solver, "the search was cut short")

@@ -13,8 +13,8 @@ from optsched.evaluation.heuristic_run import HeuristicRun, heuristic_rng, run_h
 from optsched.evaluation.ratios import ratio
 from optsched.instances.document import parse, validated
 from optsched.problem import Heuristic, Problem, granted_check_options
-from optsched.problem.methods import Answer
 from optsched.problem.violation import describe
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 from optsched.worst.space import Space

@@ -30,7 +30,8 @@ from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_bins
 from optsched.errors import InputError
-from optsched.problem.methods import LIMITS, Answer, ExactMethod, answering
+from optsched.problem.methods import LIMITS, ExactMethod
+from optsched.solvers.answer import Answer, answering
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Solution, Status
 from optsched.solvers.trajectory import SearchProgress

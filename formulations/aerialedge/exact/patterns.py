@@ -15,10 +15,10 @@ from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_wei
 from optsched.decomposition import (
     Column,
     ColumnBlock,
+    ColumnChoice,
     ColumnGeneration,
     ColumnSolution,
     Duals,
-    Incumbent,
     Priced,
 )
 from optsched.decomposition.columns import Feature
@@ -145,7 +145,7 @@ def solve_patterns(
         heuristic_seconds: longest time of the master problem as an integer program.
     """
 
-    def hear(bound: float, incumbent: Incumbent | None) -> None:
+    def hear(bound: float, incumbent: ColumnChoice | None) -> None:
         if on_progress is not None:
             on_progress(bound, _bins(packing, incumbent))
 
@@ -164,7 +164,7 @@ def solve_patterns(
     return PatternOutcome(_bins(packing, solution.incumbent), solution)
 
 
-def _bins(packing: VectorPacking, incumbent: Incumbent | None) -> list[Bin] | None:
+def _bins(packing: VectorPacking, incumbent: ColumnChoice | None) -> list[Bin] | None:
     """The patterns chosen as nodes; None where there are none, or more than may be used."""
     if incumbent is None:
         return None

@@ -27,7 +27,8 @@ from optsched.decomposition import (
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
 from optsched.problem import Bound
-from optsched.problem.methods import LIMITS, Answer, ExactMethod, Formulation
+from optsched.problem.methods import LIMITS, ExactMethod, Formulation
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.trajectory import SearchProgress
 

@@ -19,13 +19,14 @@ import numpy as np
 
 from formulations.batch.check import check
 from formulations.batch.exact.insertion import Occupancy, inserted, placed_jobs
-from formulations.batch.exact.parts import in_turns
 from formulations.batch.exact.search import WHOLE, Search
 from formulations.batch.instance import Instance, Integers
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
+from optsched.decomposition.parts import in_parts
 from optsched.jit import limited
-from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
+from optsched.problem.methods import GAPS, LIMITS, ExactMethod
+from optsched.solvers.answer import Answer, answering
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Progress, Solution, Status
@@ -111,7 +112,7 @@ class _Offline(Search):
             still = [part for part in still if not part.closed()]
             still.sort(key=lambda part: part.value - part.bound, reverse=step is Search.decide)
             gaps = [p.value - p.bound for p in still] if all(p.best for p in still) else []
-            in_turns(still, partial(begun, step), self.clock, share, self.options.threads, gaps)
+            in_parts(still, partial(begun, step), self.clock, share, self.options.threads, gaps)
             if all(part.best for part in parts):
                 self.offer_merged([(j, p.best) for j, p in zip(jobs, parts, strict=True) if p.best])
                 if self.value > sum(part.value for part in parts) + WHOLE:

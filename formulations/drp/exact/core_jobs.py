@@ -27,8 +27,8 @@ from formulations.drp.problem_p3_p5 import (
     whole_jobs,
 )
 from formulations.drp.schedule import Schedule
-from optsched.problem.methods import Answer, answering
 from optsched.solve import solve
+from optsched.solvers.answer import Answer, answering
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Progress, Solution, Status

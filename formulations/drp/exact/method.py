@@ -35,8 +35,9 @@ from formulations.drp.problem_p3_p5 import (
 )
 from formulations.drp.schedule import Schedule
 from optsched.model import Model
-from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
+from optsched.problem.methods import GAPS, LIMITS, ExactMethod
 from optsched.solve import solve
+from optsched.solvers.answer import Answer, answering
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend

@@ -11,7 +11,7 @@ from formulations.okita.exact.construct import known_cost
 from formulations.okita.horizon import HorizonMode, last_slot, site_bounds
 from formulations.okita.instance import Instance
 from formulations.okita.schedule import Schedule
-from optsched.problem.methods import Answer
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status

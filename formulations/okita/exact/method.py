@@ -44,16 +44,17 @@ from formulations.okita.volume import volume_bound
 from optsched.decomposition import (
     Column,
     ColumnBlock,
+    ColumnChoice,
     ColumnGeneration,
     ColumnSolution,
     GenerationOptions,
-    Incumbent,
     Limits,
 )
 from optsched.errors import InputError
 from optsched.jit import limited
 from optsched.problem import Bound
-from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
+from optsched.problem.methods import GAPS, LIMITS, ExactMethod
+from optsched.solvers.answer import Answer, answering
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
@@ -92,7 +93,7 @@ class _Search(BestKnown):
         self.planner = Planner(instance, self.late)
         self.floors = site_bounds(instance)
         self.near: Neighbourhoods | None = None
-        self.heard: Incumbent | None = None
+        self.heard: ColumnChoice | None = None
         """The choice of columns that was offered last."""
         self.priced: tuple[Pricing, Floats] | None = None
         """The last relaxation's pricing, and its prices of rows."""
@@ -288,7 +289,7 @@ class _Search(BestKnown):
         )
         self.learn(found)
 
-    def hear(self, bound: float | None, incumbent: Incumbent | None) -> None:
+    def hear(self, bound: float | None, incumbent: ColumnChoice | None) -> None:
         """Take what columns prove and the best choice of them, on the way and in the end."""
         self.raise_bound(bound)
         if incumbent is not None and incumbent is not self.heard:

@@ -33,8 +33,9 @@ from formulations.preemptive.problem_2 import (
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.sequential import in_turn
 from optsched.jit import limit_left, limited
-from optsched.problem.methods import GAPS, LIMITS, Answer, ExactMethod, answering
+from optsched.problem.methods import GAPS, LIMITS, ExactMethod
 from optsched.solve import solve
+from optsched.solvers.answer import Answer, answering
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend

@@ -18,7 +18,8 @@ from formulations.preemptive.exact.lagrangian import STEPS, PriceProof, price
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Instance
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.parallel.local import Processes
-from optsched.problem.methods import LIMITS, Answer, ExactMethod
+from optsched.problem.methods import LIMITS, ExactMethod
+from optsched.solvers.answer import Answer
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status

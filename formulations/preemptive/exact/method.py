@@ -12,7 +12,8 @@ from formulations.preemptive.problem_2 import (
     problem_2_compact,
 )
 from formulations.preemptive.schedule import Schedule
-from optsched.problem.methods import HONOURED_BY_MODELS, Answer, ExactMethod, Formulation
+from optsched.problem.methods import HONOURED_BY_MODELS, ExactMethod, Formulation
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 
 SMALLEST = 1_500

@@ -18,7 +18,8 @@ from formulations.preemptive.problem_2 import last_windows
 from formulations.preemptive.problem_7 import completed, problem_7_compact, shelves_of
 from formulations.preemptive.schedule import Schedule
 from optsched.model import Model
-from optsched.problem.methods import Answer, Formulation
+from optsched.problem.methods import Formulation
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution
 

@@ -21,7 +21,8 @@ from optsched.evaluation.ratios import FIELDS, ComparisonSpec, ratio, ratio_rows
 from optsched.evaluation.runs import MethodRun, instance_rng
 from optsched.evaluation.tables import frame, in_words, interval_cell, span, summarise
 from optsched.problem import Bound, Heuristic, granted_check_options, problem
-from optsched.problem.methods import Answer, Formulation
+from optsched.problem.methods import Formulation
+from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 from optsched.study import ratio_study

@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from optsched.instances.document import PlainDocument
 from optsched.model import Model
 from optsched.problem import Bound, Heuristic, Problem
-from optsched.problem.methods import Answer, ExactMethod, Formulation
+from optsched.problem.methods import ExactMethod, Formulation
 from optsched.problem.violation import Violation
+from optsched.solvers.answer import Answer
 from optsched.solvers.solution import Solution, Status
 
 

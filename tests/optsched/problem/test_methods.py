@@ -6,7 +6,8 @@ import time
 import pytest
 
 from optsched import Model
-from optsched.problem.methods import Answer, ExactMethod, Formulation, answering
+from optsched.problem.methods import ExactMethod, Formulation
+from optsched.solvers.answer import Answer, answering
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
 

@@ -9,7 +9,8 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.problem import problem, problems
-from optsched.problem.methods import Answer, ExactMethod
+from optsched.problem.methods import ExactMethod
+from optsched.solvers.answer import Answer
 from optsched.solvers.solution import Solution, Status
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7

@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 from optsched.cli.names import method_options
 from optsched.errors import InputError
 from optsched.problem import later, problem
-from optsched.problem.methods import Answer, ExactMethod
+from optsched.problem.methods import ExactMethod
+from optsched.solvers.answer import Answer
 from optsched.solvers.solution import Solution, Status
 
 

@@ -14,8 +14,9 @@ import pytest
 
 from optsched import InputError, Model, solve
 from optsched.problem import problem
-from optsched.problem.methods import Answer, ExactMethod, Formulation
+from optsched.problem.methods import ExactMethod, Formulation
 from optsched.solvers import threads
+from optsched.solvers.answer import Answer
 from optsched.solvers.backend import MIXED_INTEGER, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from formulations.batch.exact.parts import in_turns
+from optsched.decomposition.parts import in_parts
 from optsched.solvers.deadline import Deadline
 
 
@@ -30,7 +30,7 @@ def limits_of(parts: list[float], seconds: float | None, **options: Any) -> list
         found.append(limit)
         clock.now += part * (0.0 if limit is None else limit)
 
-    in_turns(parts, step, clock, **options)
+    in_parts(parts, step, clock, **options)
     return found
 
 
@@ -59,7 +59,7 @@ def test_several_threads_take_steps_at_a_time_and_share_what_nobody_was_promised
         found.append(limit)
         both.wait()  # nobody passes alone
 
-    in_turns(range(4), step, clock, threads=2)
+    in_parts(range(4), step, clock, threads=2)
     assert found == pytest.approx([6.0, 6.0, 6.0, 6.0])
 
 
@@ -68,4 +68,4 @@ def test_what_a_step_raises_on_a_thread_is_raised() -> None:
         raise ValueError(part)
 
     with pytest.raises(ValueError, match="0"):
-        in_turns([0, 1], step, Deadline(math.inf), threads=2)
+        in_parts([0, 1], step, Deadline(math.inf), threads=2)

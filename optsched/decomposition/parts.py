@@ -15,7 +15,7 @@ from optsched.solvers.deadline import Deadline
 Part = TypeVar("Part")
 
 
-def in_turns(
+def in_parts(
     parts: Sequence[Part],
     step: Callable[[Part, float | None], None],
     clock: Deadline,
