@@ -13,6 +13,7 @@ from optsched.decomposition.columns import (
 )
 from optsched.decomposition.cuts import CutResult, solve_with_cuts
 from optsched.decomposition.incumbent import Incumbent
+from optsched.decomposition.knapsack import Knapsack, Patterns, ThresholdValue
 from optsched.decomposition.lagrangian import PriceSearch, maximise_dual
 from optsched.decomposition.limits import Limits
 from optsched.decomposition.listed import ListedColumns
@@ -34,14 +35,17 @@ __all__ = [
     "Duals",
     "GenerationOptions",
     "Incumbent",
+    "Knapsack",
     "Limits",
     "ListedColumns",
     "Moves",
+    "Patterns",
     "PriceSearch",
     "Priced",
     "PricingError",
     "Split",
     "Term",
+    "ThresholdValue",
     "anneal",
     "beside",
     "in_parts",

@@ -12,8 +12,6 @@ import pytest
 import formulations
 import heuristics
 from formulations.aerialedge.exact.exchange import pack_into
-from formulations.aerialedge.exact.knapsack import Knapsack, ThresholdValue
-from formulations.aerialedge.exact.pattern_search import tabulated
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.vector_packing import aggregate
 from formulations.batch.exact.columns import PooledColumns
@@ -46,6 +44,8 @@ from formulations.okita.exact.joint_states import JointStates
 from formulations.okita.exact.pricing import Pricing, SiteLimits
 from formulations.okita.horizon import windows
 from heuristics.common.count_placement import POLICIES, simulate
+from optsched.decomposition.knapsack import Knapsack, ThresholdValue
+from optsched.decomposition.knapsack_search import tabulated
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.runs import InstanceRunner, MethodSpec, instance_rng
 from optsched.instances.document import dumps

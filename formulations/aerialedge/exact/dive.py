@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from formulations.aerialedge.exact.construct import lighten
-from formulations.aerialedge.exact.knapsack import NODES
 from formulations.aerialedge.exact.listing import DualPrices, dual_prices, size_prices
 from formulations.aerialedge.exact.patterns import PatternModel
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition.columns import Column
+from optsched.decomposition.knapsack import NODES
 from optsched.decomposition.master import MasterPoint, MasterStatus, RestrictedMaster
 
 _ROUNDS, _LATER = 300, 4  # of pricing: for the whole, and after each step

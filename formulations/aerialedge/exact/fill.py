@@ -10,9 +10,9 @@ from itertools import chain
 import numpy as np
 
 from formulations.aerialedge.exact.construct import lighten, node_orders
-from formulations.aerialedge.exact.knapsack import Knapsack
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
+from optsched.decomposition.knapsack import Knapsack
 
 EXPONENTS = (1.15, 1.3, 1.0, 1.6)
 """Above one, a large item is worth more than two small ones of the same size together, so that

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from formulations.aerialedge.exact.knapsack import Knapsack
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
+from optsched.decomposition.knapsack import Knapsack
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.solution import Status

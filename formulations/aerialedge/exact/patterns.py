@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.aerialedge.exact.construct import shuffled
-from formulations.aerialedge.exact.knapsack import NODES, Knapsack, ThresholdValue
 from formulations.aerialedge.instance import Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition import (
@@ -22,6 +21,7 @@ from optsched.decomposition import (
     Priced,
 )
 from optsched.decomposition.columns import Feature
+from optsched.decomposition.knapsack import NODES, Knapsack, ThresholdValue
 
 _FEW = 500  # items up to which so many packings take little time
 _QUICK = 10_000  # partial patterns bounded, as long as that finds good ones

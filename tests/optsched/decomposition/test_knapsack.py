@@ -1,4 +1,4 @@
-"""The pricing problem against enumeration."""
+"""The knapsack against enumeration, and as the pricer of cutting stock."""
 
 from itertools import product
 
@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.aerialedge.exact.knapsack import Knapsack, ThresholdValue
+from optsched import Status
+from optsched.decomposition import Column, ColumnBlock, ColumnGeneration, Duals, Priced
+from optsched.decomposition.knapsack import Knapsack, ThresholdValue
 
 
 def enumerated(knapsack: Knapsack, value: np.ndarray, terms: list[ThresholdValue]) -> float:
@@ -85,3 +87,33 @@ def test_a_pattern_may_hold_many_units_of_one_option() -> None:
     listed = knapsack.listed(value, least=1.0, most=10)
     assert listed is not None
     assert listed.toarray().tolist() == [[40]]
+
+
+def test_cutting_stock_priced_by_the_knapsack_needs_73_rolls() -> None:
+    """The textbook's paper mill, whose optimum is 73 rolls; its relaxation rounds up to 73 too."""
+    width = np.array([1380, 1520, 1560, 1710, 1820, 1880, 1930, 2000, 2050, 2100, 2140, 2150, 2200])
+    ordered = np.array([22, 25, 12, 14, 18, 18, 20, 10, 12, 14, 16, 18, 20])
+    roll = Knapsack(width[:, None], np.arange(13), ordered, np.array([5600]))
+
+    def price(block: int, duals: Duals) -> Priced:
+        terms = []
+        for term in duals.terms:
+            least = {int(c.feature): c.at_least for c in term.conditions}  # type: ignore[call-overload]
+            terms.append(ThresholdValue(least, term.price))
+        found = roll.solve(duals.rows, beat=0.0, terms=terms, keep=4)
+        columns = [
+            Column(
+                0,
+                1.0,
+                k := np.flatnonzero(u),
+                u[k].astype(float),
+                dict(zip(k.tolist(), u[k].tolist(), strict=True)),
+            )
+            for u in found.units
+        ]
+        return Priced(columns, bound=1.0 - found.most)
+
+    rolls = ColumnBlock(lower=0, upper=np.inf, least_cost=1.0)
+    problem = ColumnGeneration(ordered.astype(float), np.full(13, np.inf), [rolls], price)
+    found = problem.solve(integral_objective=True)
+    assert (found.status, found.objective) == (Status.OPTIMAL, pytest.approx(73))

@@ -1,4 +1,4 @@
-"""The search of the pricing problem of [AE3]: depth first over the patterns of one node.
+"""The depth-first search of ``knapsack``: over the patterns that fit one knapsack.
 
 Options come by decreasing value for what they take at resource prices u >= 0, and a pattern is
 made by adding options in that order, so that each is met once. Whatever is still to come is worth
@@ -19,16 +19,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.aerialedge.instance import Floats, Integers
+from optsched.decomposition.listed import Integers
 from optsched.jit import njit_cached
+from optsched.model.expression import Floats
 
 _STEPS = 120  # of the descent to resource prices
 _LEVELS = 8  # of a pattern, for which there is room from the beginning
 _SLACK = 1e-9  # relative error, at most, of what is ahead
 
 
-class Offer(NamedTuple):
-    """What may go into a node, in the order of the search."""
+class Items(NamedTuple):
+    """What may go into the knapsack, in the order of the search."""
 
     size: Integers
     """Shape (options, resources)."""
@@ -37,9 +38,9 @@ class Offer(NamedTuple):
     priced: Floats
     """u . size, shape (options,)."""
     kind: Integers
-    """Task type, shape (options,)."""
+    """Type of item, shape (options,)."""
     number: Integers
-    """Items left of each task type, shape (task types,)."""
+    """Items left of each type, shape (types,)."""
     capacity: Integers
     """Shape (resources,)."""
     room: float
@@ -80,7 +81,7 @@ def resource_prices(size: Floats, value: Floats, number: Integers) -> Floats:
     options, resources = size.shape
     price = np.zeros(resources)
     scale, worth = 0.0, 0.0
-    for k in range(options):  # the value of a full node, spread over what is scarce
+    for k in range(options):  # the value of a full knapsack, spread over what is scarce
         worth += value[k]
         for r in range(resources):
             price[r] += size[k, r] * number[k]
@@ -151,22 +152,22 @@ def tabulated(size: Integers, value: Floats, number: Integers, cells: Integers) 
 
 
 @njit_cached
-def fits(offer: Offer, k: int, free: Integers, left: Integers) -> bool:
+def fits(items: Items, k: int, free: Integers, left: Integers) -> bool:
     """Whether a pattern has room for another unit of an option, and there is one."""
-    room = left[offer.kind[k]] > 0
+    room = left[items.kind[k]] > 0
     for r in range(len(free)):
-        room = room and offer.size[k, r] <= free[r]
+        room = room and items.size[k, r] <= free[r]
     return bool(room)
 
 
 @njit_cached
 def narrow(
-    offer: Offer, stack: Integers, first: int, last: int, free: Integers, left: Integers
+    items: Items, stack: Integers, first: int, last: int, free: Integers, left: Integers
 ) -> int:
     """Put those options of a part of the stack that still fit on top of it; where they end."""
     top = last
     for place in range(first, last):
-        if fits(offer, stack[place], free, left):
+        if fits(items, stack[place], free, left):
             stack[top] = stack[place]
             top += 1
     return top
@@ -174,7 +175,7 @@ def narrow(
 
 @njit_cached
 def _below(
-    offer: Offer,
+    items: Items,
     stack: Integers,
     tops: Integers,
     depth: int,
@@ -185,7 +186,7 @@ def _below(
     """Begin a level with what still fits of the one above it; the stack, longer if need be.
 
     Args:
-        offer: the options.
+        items: the options.
         stack: of them, level upon level.
         tops: where levels end, written at ``depth``.
         depth: of the level.
@@ -196,22 +197,22 @@ def _below(
     last = tops[depth - 1]
     if 2 * last - first > len(stack):
         stack = np.concatenate((stack, stack))
-    tops[depth] = narrow(offer, stack, first, last, free, left)
+    tops[depth] = narrow(items, stack, first, last, free, left)
     return stack
 
 
 @njit_cached
-def ahead(offer: Offer, options: Integers, left: Integers, room: float) -> float:
+def ahead(items: Items, options: Integers, left: Integers, room: float) -> float:
     """The surrogate relaxation of options that fit: the most they add to a pattern."""
     worth = 0.0
     for k in options:
-        if offer.value[k] <= 0:
+        if items.value[k] <= 0:
             break
-        units = left[offer.kind[k]]
-        if offer.priced[k] > 0 and units * offer.priced[k] > room:
-            return float(worth + offer.value[k] * max(room, 0.0) / offer.priced[k])
-        worth += units * offer.value[k]
-        room -= units * offer.priced[k]
+        units = left[items.kind[k]]
+        if items.priced[k] > 0 and units * items.priced[k] > room:
+            return float(worth + items.value[k] * max(room, 0.0) / items.priced[k])
+        worth += units * items.value[k]
+        room -= units * items.priced[k]
     return worth
 
 
@@ -233,7 +234,7 @@ def reward(terms: Conditions, short: Integers, units: Integers, first: int) -> f
 
 @njit_cached
 def best_patterns(
-    offer: Offer, terms: Conditions, table: Table, beat: float, keep: int, nodes: int
+    items: Items, terms: Conditions, table: Table, beat: float, keep: int, nodes: int
 ) -> tuple[Integers, Floats, float]:
     """The most valuable patterns worth more than ``beat``, and what none exceeds.
 
@@ -242,11 +243,11 @@ def best_patterns(
         value of every pattern: the greatest of ``beat``, the best one found, and what was left
         when so many bounds had been computed.
     """
-    options, resources = offer.size.shape
+    options, resources = items.size.shape
     found = np.zeros((keep, options), dtype=np.int64)
     value = np.full(keep, beat)
     count, worst = 0, 0
-    free, left = offer.capacity.copy(), offer.number.copy()
+    free, left = items.capacity.copy(), items.number.copy()
     units = np.zeros(options, dtype=np.int64)
     short = np.zeros(len(terms.worth), dtype=np.int64)
     for c in range(len(terms.term)):
@@ -255,8 +256,8 @@ def best_patterns(
     worths, rooms = np.zeros(len(chosen)), np.zeros(len(chosen))  # so that no rounding adds up
     stack = np.arange(_LEVELS * options)
     tops = np.zeros(len(chosen), dtype=np.int64)
-    tops[0] = narrow(offer, stack, 0, options, free, left)
-    worth, room, dropped = 0.0, offer.room, beat
+    tops[0] = narrow(items, stack, 0, options, free, left)
+    worth, room, dropped = 0.0, items.room, beat
     depth, place, visited, new = 0, options, 0, True
     while True:
         if new and worth > value[worst]:
@@ -270,14 +271,14 @@ def best_patterns(
             visited += 1
             extra = reward(terms, short, units, k) if len(terms.worth) else 0.0
             most = worth + extra
-            if offer.value[k] > 0:
-                most += ahead(offer, stack[place : tops[depth]], left, room)
+            if items.value[k] > 0:
+                most += ahead(items, stack[place : tops[depth]], left, room)
             elif extra == 0:
                 most = value[worst]
             if len(table.most) and most > value[worst]:
                 a, b = table.axes[0], table.axes[1]
-                x = free[a] * table.cells[0] // max(1, offer.capacity[a])
-                y = free[b] * table.cells[1] // max(1, offer.capacity[b])
+                x = free[a] * table.cells[0] // max(1, items.capacity[a])
+                y = free[b] * table.cells[1] // max(1, items.capacity[b])
                 most = min(most, worth + extra + table.most[k, x, y])
             if most > value[worst]:
                 new = visited <= nodes
@@ -285,8 +286,8 @@ def best_patterns(
         if new:  # down, with one more unit
             chosen[depth] = place
             worths[depth], rooms[depth] = worth, room
-            worth += offer.value[k]
-            room -= offer.priced[k]
+            worth += items.value[k]
+            room -= items.priced[k]
             step = 1
         elif depth == 0:
             break
@@ -297,9 +298,9 @@ def best_patterns(
             worth, room = worths[depth], rooms[depth]
             step = -1
         units[k] += step
-        left[offer.kind[k]] -= step
+        left[items.kind[k]] -= step
         for r in range(resources):
-            free[r] -= step * offer.size[k, r]
+            free[r] -= step * items.size[k, r]
         for c in range(len(terms.term)):
             if terms.option[c] == k and units[k] == terms.least[c] - (1 - step) // 2:
                 t = terms.term[c]
@@ -310,7 +311,7 @@ def best_patterns(
             place += 1
             continue
         depth += 1
-        stack = _below(offer, stack, tops, depth, place, free, left)
+        stack = _below(items, stack, tops, depth, place, free, left)
         place = tops[depth - 1]
     best = value[:count].max() if count else beat
     return found[:count], value[:count], max(best, dropped)
@@ -318,38 +319,38 @@ def best_patterns(
 
 @njit_cached
 def maximal_patterns(
-    offer: Offer, least: float, most: int, nodes: int
+    items: Items, least: float, most: int, nodes: int
 ) -> tuple[Integers, Integers, bool]:
     """Every pattern worth at least so much that has no room for another unit of any option.
 
     Values are whole numbers, and so small that sums of them are exact.
 
     Args:
-        offer: values must not be negative.
+        items: values must not be negative.
         least: worth from which on a pattern counts.
-        most: patterns after which the list is given up.
-        nodes: bounds computed after which it is given up.
+        most: patterns after which the list is abandoned.
+        nodes: bounds computed after which it is abandoned.
 
     Returns:
         Options held, pattern after pattern, each ascending; where each pattern ends; whether
         the list is complete.
     """
-    options, resources = offer.size.shape
+    options, resources = items.size.shape
     held, ends, count = np.zeros(4096, dtype=np.int64), np.zeros(most, dtype=np.int64), 0
-    free, left = offer.capacity.copy(), offer.number.copy()
+    free, left = items.capacity.copy(), items.number.copy()
     chosen = np.zeros(left.sum() + 1, dtype=np.int64)
     rooms = np.zeros(len(chosen))
     stack = np.arange(_LEVELS * options)
     tops = np.zeros(len(chosen), dtype=np.int64)
-    tops[0] = narrow(offer, stack, 0, options, free, left)
-    worth, room, depth, place, visited, written = 0.0, offer.room, 0, options, 0, 0
+    tops[0] = narrow(items, stack, 0, options, free, left)
+    worth, room, depth, place, visited, written = 0.0, items.room, 0, options, 0, 0
     enough = least - 0.5 - _SLACK * abs(least)  # what is ahead is not computed exactly
     while True:
         down = False
         if place < tops[depth]:
             visited += 1
-            down = worth + ahead(offer, stack[place : tops[depth]], left, room) >= enough
-        if not down and worth >= least and _full(offer, free, left):
+            down = worth + ahead(items, stack[place : tops[depth]], left, room) >= enough
+        if not down and worth >= least and _full(items, free, left):
             if count == most:
                 return held[:written], ends[:count], False
             while written + depth > len(held):
@@ -363,7 +364,7 @@ def maximal_patterns(
         if down:
             k = int(stack[place])
             chosen[depth], rooms[depth] = place, room
-            room -= offer.priced[k]
+            room -= items.priced[k]
             step = 1
         elif depth == 0:
             return held[:written], ends[:count], True
@@ -372,22 +373,22 @@ def maximal_patterns(
             place, room = chosen[depth], rooms[depth]
             k = int(stack[place])
             step = -1
-        worth += step * offer.value[k]
-        left[offer.kind[k]] -= step
+        worth += step * items.value[k]
+        left[items.kind[k]] -= step
         for r in range(resources):
-            free[r] -= step * offer.size[k, r]
+            free[r] -= step * items.size[k, r]
         if not down:
             place += 1
             continue
         depth += 1
-        stack = _below(offer, stack, tops, depth, place, free, left)
+        stack = _below(items, stack, tops, depth, place, free, left)
         place = tops[depth - 1]
 
 
 @njit_cached
-def _full(offer: Offer, free: Integers, left: Integers) -> bool:
+def _full(items: Items, free: Integers, left: Integers) -> bool:
     """Whether no further unit of any option fits."""
     k = 0
-    while k < len(offer.value) and not fits(offer, k, free, left):
+    while k < len(items.value) and not fits(items, k, free, left):
         k += 1
-    return k == len(offer.value)
+    return k == len(items.value)

@@ -1,8 +1,8 @@
-"""The pricing problem of [AE3]: the most valuable pattern that fits one node.
+"""The bounded knapsack with several capacities, alternatives and values on combinations (terms).
 
-A bounded knapsack with several capacities, alternatives and prices on combinations (terms),
-searched depth first by ``pattern_search``; where that is long, a table of what can be added on a
-coarse grid of two resources helps.
+It is the pricing problem of cutting stock and vector packing: its solutions are their patterns.
+The search is depth first, by ``knapsack_search``; if it is long, a table of what can be added on
+a coarse grid of two resources bounds it better.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from formulations.aerialedge.exact.pattern_search import (
+from optsched.decomposition.knapsack_search import (
     Conditions,
-    Offer,
+    Items,
     Table,
     best_patterns,
     maximal_patterns,
     resource_prices,
     tabulated,
 )
-from formulations.aerialedge.instance import Floats, Integers
+from optsched.decomposition.listed import Integers
+from optsched.model.expression import Floats
 
 NODES = 2_000_000
 """Partial patterns bounded, at most, where a proof is asked for."""
@@ -45,7 +46,7 @@ class ThresholdValue:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The outcome: good patterns, and what no pattern exceeds."""
+    """Good patterns, and a bound on the value of every pattern."""
 
     units: Integers
     """How often each option is packed, shape (patterns, options), most valuable first."""
@@ -57,7 +58,17 @@ class Patterns:
 
 @dataclass
 class Knapsack:
-    """Patterns of one node type."""
+    """One knapsack: items of several types, each packed in one of its type's options.
+
+    Example:
+        Of three items of size 4, 3, 3 and value 5, 3, 3 the first two fill a capacity of 7.
+
+        >>> three = np.arange(3)
+        >>> bag = Knapsack(np.array([[4], [3], [3]]), three, np.array([1, 1, 1]), np.array([7]))
+        >>> best = bag.solve(np.array([5.0, 3.0, 3.0]), beat=0.0, keep=1)
+        >>> best.units.tolist(), best.most
+        ([[1, 1, 0]], 8.0)
+    """
 
     size: Integers
     """Shape (options, resources)."""
@@ -67,7 +78,7 @@ class Knapsack:
     capacity: Integers
     """Shape (resources,)."""
     room_for: Integers = field(init=False, repr=False)
-    """Units of each option that fit an empty node, the number of its type at most."""
+    """Units of each option that fit the empty knapsack, the number of its type at most."""
 
     def __post_init__(self) -> None:
         most = self.number[self.type_of_option]
@@ -84,7 +95,7 @@ class Knapsack:
         nodes: int = NODES,
         left: Integers | None = None,
     ) -> Patterns:
-        """The most valuable patterns.
+        """Return the most valuable patterns.
 
         Args:
             value: of one unit of each option, shape (options,); may be negative.
@@ -99,15 +110,15 @@ class Knapsack:
         named[[k for term in terms for k in term.least]] = True
         useful = (left[self.type_of_option] > 0) & (self.room_for > 0) & (named | (value > 0))
         options = np.flatnonzero(useful)
-        offer, order = self._offer(options, value, left)
+        items, order = self._items(options, value, left)
         conditions = _conditions(terms, order, len(value))
         number = np.minimum(self.room_for, left[self.type_of_option])[order]
         exact = float(np.prod(1.0 + self.capacity)) * len(order) <= _SMALL
-        table, first = (self._table(offer, number), nodes) if exact else (_NO_TABLE, _UNAIDED)
-        units, found, most = best_patterns(offer, conditions, table, beat, keep, min(nodes, first))
+        table, first = (self._table(items, number), nodes) if exact else (_NO_TABLE, _UNAIDED)
+        units, found, most = best_patterns(items, conditions, table, beat, keep, min(nodes, first))
         if nodes > first and most > float(found.max(initial=beat)):
-            table = self._table(offer, number)
-            units, found, most = best_patterns(offer, conditions, table, beat, keep, nodes)
+            table = self._table(items, number)
+            units, found, most = best_patterns(items, conditions, table, beat, keep, nodes)
         rank = np.argsort(-found, kind="stable")
         whole = np.zeros((len(rank), len(value)), dtype=np.int64)
         whole[:, order] = units[rank]
@@ -116,7 +127,7 @@ class Knapsack:
     def listed(
         self, value: Floats, *, least: float, most: int, nodes: int = NODES
     ) -> sparse.csr_array | None:
-        """Every pattern worth at least so much that has no room for another item.
+        """Return every pattern worth at least so much that has no room for another item.
 
         Args:
             value: whole numbers, not negative, of which sums are exact, shape (options,).
@@ -125,19 +136,19 @@ class Knapsack:
             nodes: partial patterns bounded beyond which it is given up.
 
         Returns:
-            Units of each option, shape (patterns, options); None where it was given up.
+            Units of each option, shape (patterns, options); None: it was given up.
         """
         options = np.flatnonzero(self.room_for > 0)
-        offer, order = self._offer(options, value, self.number)
-        held, ends, complete = maximal_patterns(offer, least, most, nodes)
+        items, order = self._items(options, value, self.number)
+        held, ends, complete = maximal_patterns(items, least, most, nodes)
         if not complete:
             return None
         rows = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         entries = np.ones(len(held), dtype=np.int64), (rows, order[held])
         return sparse.csr_array(entries, shape=(len(ends), len(value)))
 
-    def _offer(self, options: Integers, value: Floats, left: Integers) -> tuple[Offer, Integers]:
-        """The options in the order of the search."""
+    def _items(self, options: Integers, value: Floats, left: Integers) -> tuple[Items, Integers]:
+        """Return the options in the order of the search."""
         scale = np.maximum(self.capacity, 1)
         share, worth = self.size[options] / scale, value[options].astype(np.float64)
         good = worth > 0
@@ -149,7 +160,7 @@ class Knapsack:
         priced = share @ price
         ratio = np.where(good, worth / np.maximum(priced, 1e-200), -1.0)
         rank = np.argsort(-ratio, kind="stable")
-        offer = Offer(
+        items = Items(
             np.ascontiguousarray(self.size[options[rank]], dtype=np.int64),
             worth[rank],
             priced[rank],
@@ -158,14 +169,14 @@ class Knapsack:
             np.ascontiguousarray(self.capacity),
             float(price.sum()) * (1 + _ROUNDING),
         )
-        return offer, options[rank]
+        return items, options[rank]
 
-    def _table(self, offer: Offer, number: Integers) -> Table:
-        """The grid over the two resources whose capacity is dearest, on the whole."""
-        demand = (offer.size * np.minimum(number, 1)[:, None]).sum(axis=0)
+    def _table(self, items: Items, number: Integers) -> Table:
+        """Return the grid over the two resources whose capacity is dearest, on the whole."""
+        demand = (items.size * np.minimum(number, 1)[:, None]).sum(axis=0)
         axes = np.argsort(-demand / np.maximum(self.capacity, 1), kind="stable")[:2]
         extent = np.maximum(self.capacity[axes], 1)
-        most = max(64, min(_CELLS, _TABLE // (1 + len(offer.value))))
+        most = max(64, min(_CELLS, _TABLE // (1 + len(items.value))))
         if len(axes) == 1:
             axes, extent = np.repeat(axes, 2), np.repeat(extent, 2)
             cells = np.array([min(int(extent[0]), most), 0])
@@ -174,12 +185,12 @@ class Knapsack:
             cells = np.minimum(extent, int(np.sqrt(most)))
             # what one resource leaves, the other may use
             cells[large] = min(int(extent[large]), most // int(cells[small]))
-        size = np.ascontiguousarray(offer.size[:, axes] * cells // extent)
-        return Table(axes, cells, tabulated(size, offer.value, number, cells))
+        size = np.ascontiguousarray(items.size[:, axes] * cells // extent)
+        return Table(axes, cells, tabulated(size, items.value, number, cells))
 
 
 def _conditions(terms: Sequence[ThresholdValue], order: Integers, options: int) -> Conditions:
-    """The terms, their options by their places; a term on an option left out is never met."""
+    """Return the terms, with options by place; a term on an option left out is never met."""
     place = np.full(options, -1)
     place[order] = np.arange(len(order))
     kept = [t for t in terms if all(place[k] >= 0 for k in t.least)]
