@@ -12,6 +12,7 @@ import numpy as np
 
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import VectorPacking
+from optsched.decomposition.dual_feasible import stepped
 
 INFEASIBLE = math.inf
 _ROUNDING = 1e-9  # relative; quotients of whole numbers are as close as that to theirs
@@ -87,17 +88,13 @@ def conflict_bound(packing: VectorPacking) -> float:
 
 
 def step_bound(packing: VectorPacking) -> float:
-    """Per resource, the dual feasible function of Martello and Toth's L_2 (identical nodes only).
-
-    At a threshold q, items larger than C - q count whole, those smaller than q not at all.
-    """
+    """Return Martello and Toth's L_2 of the resource that bounds best (identical nodes only)."""
     if packing.node_types > 1:
         return 0.0
     best = 0.0
     for r in range(packing.resources):
         size, capacity = packing.least_size[:, r], int(packing.capacity[:, r].item())
         for q in np.unique(size[size <= capacity // 2]):
-            value = np.where(size > capacity - q, capacity, np.where(size < q, 0, size))
-            demand = float(packing.number @ value)
+            demand = float(packing.number @ stepped(size, capacity, int(q)))
             best = max(best, covering(demand, packing.capacity[:, r], packing))
     return best

@@ -15,7 +15,7 @@ from formulations.okita.exact.job_lattice import build_lattice
 from formulations.okita.exact.job_prices import free_terms
 from formulations.okita.exact.job_terms import cheapest_paths, path_cost
 from formulations.okita.exact.pricing import ENDS, Pricing, SiteLimits
-from formulations.okita.exact.site_rounding import dual_feasible, rounded_limits
+from formulations.okita.exact.site_rounding import rounded_limits
 from formulations.okita.horizon import windows
 from optsched.decomposition import Duals
 
@@ -34,26 +34,6 @@ def test_no_packing_of_a_site_breaks_a_rounded_row(seed):
             if (np.array(v) @ demand <= capacity).all():
                 used = np.array(v) @ np.vstack([rows.worker, rows.server])[:, own]
                 assert (used <= rows.room[own]).all()
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(SEEDS, st.integers(1, 8))
-def test_what_a_capacity_holds_counts_no_more_than_it_rounded(seed, q):
-    rng = np.random.default_rng(seed)
-    demand, capacity = rng.integers(1, 8, 3), int(rng.integers(1, 13))
-    rounded = dual_feasible(demand, capacity, q)
-    for v in itertools.product(*(range(capacity // d + 1) for d in demand)):
-        if demand @ v <= capacity:
-            assert rounded @ v <= 1 + 1e-12
-
-
-@pytest.mark.parametrize(
-    ("demand", "capacity", "q", "value"),
-    [(2, 4, 1, 0.5), (3, 5, 1, 1.0), (2, 5, 1, 0.0), (1, 3, 2, 1 / 3), (1, 4, 2, 0.0),
-     (3, 8, 2, 0.5), (5, 5, 3, 1.0), (0, 5, 3, 0.0)],
-)  # fmt: skip
-def test_a_demand_is_rounded_on_either_side_of_its_share(demand, capacity, q, value):
-    assert dual_feasible(np.array([demand]), capacity, q)[0] == pytest.approx(value, abs=0)
 
 
 def test_workers_of_more_than_half_a_site_keep_each_other_out():
