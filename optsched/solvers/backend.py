@@ -51,8 +51,6 @@ class Feature(StrEnum):
     """``options.on_progress`` is called with each better point or bound."""
     EXACT_COSTS = "exact costs"
     """Costs that nearly tie are told apart, so that they are handed over as they are."""
-    CAREFUL = "careful"
-    """The profile "careful" solves a linear program again whose point breaks a row."""
 
 
 MIXED_INTEGER = frozenset({Feature.INTEGERS, Feature.CONTINUOUS, Feature.UNBOUNDED, Feature.PROOF})

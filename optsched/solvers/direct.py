@@ -22,8 +22,8 @@ from optsched.solvers.options import Options
 from optsched.solvers.registry import installed
 from optsched.solvers.repairs.attempt import Attempt, left
 from optsched.solvers.repairs.digits import large_in_digits, solve_in_digits
-from optsched.solvers.repairs.following import round_integers, solve_carefully
 from optsched.solvers.repairs.known_points import or_the_start, unless_refuted
+from optsched.solvers.repairs.rounding import round_integers
 from optsched.solvers.repairs.row_scaling import with_scaled_rows
 from optsched.solvers.repairs.second_look import look_around
 from optsched.solvers.repairs.splitting import split_on_integers
@@ -33,7 +33,7 @@ from optsched.solvers.solution import Solution, Status
 from optsched.solvers.tolerances import with_warning
 from optsched.solvers.trajectory import in_terms_of
 
-MENDS = (solve_in_digits, round_integers, solve_carefully, split_on_integers, look_around)
+MENDS = (solve_in_digits, round_integers, split_on_integers, look_around)
 """Repairs of an answer, in this order. Each returns at once unless the answer calls for it."""
 
 
@@ -102,7 +102,7 @@ def solve_form(
     if options.on_progress is not None:  # what follows may be of a part of the model
         options = replace(options, on_progress=None)
     attempt = Attempt(
-        partial(ask, engine), judge, engine.features, original, options, start, began,
+        partial(ask, engine), judge, original, options, start, began,
         given, result, result.x, solution,
     )  # fmt: skip
     for mend in MENDS:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from optsched.errors import FieldProblem, InputError
 from optsched.solvers.solution import Listener
 
-Profile = Literal["default", "tiny", "careful"]
+Profile = Literal["default", "tiny"]
 PROFILES: tuple[str, ...] = get_args(Profile)
 
 
@@ -54,8 +54,7 @@ class Options:
     on the way refuses it."""
     profile: Profile = "default"
     """"tiny" is for many models of a few dozen variables: a back end that supports it leaves out
-    what takes longer than they do, such as listening to Ctrl-C while it solves. "careful" is for
-    models whose numbers lie far apart: HiGHS leaves out the scaling of linear programs."""
+    what takes longer than they do, such as listening to Ctrl-C while it solves."""
     log: bool = False
     """Show the solver's own log."""
     extra: Mapping[str, Any] = field(default_factory=dict)

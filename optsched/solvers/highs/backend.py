@@ -50,7 +50,7 @@ class Highs(Backend):
 
     name = "highs"
     native: frozenset[str] = frozenset()
-    features = MIXED_INTEGER | {Feature.STOP, Feature.PROGRESS, Feature.CAREFUL}
+    features = MIXED_INTEGER | {Feature.STOP, Feature.PROGRESS}
 
     def version(self) -> str:
         """Version of highspy."""
@@ -164,8 +164,6 @@ def load(compiled: MatrixForm, options: Options) -> Any:
         settings["mip_heuristic_run_feasibility_jump"] = False
     if integer and options.profile == "tiny":
         settings |= {f"mip_heuristic_run_{name}": False for name in _SUBMODELS}
-    if options.profile == "careful":
-        settings["simplex_scale_strategy"] = 0  # scaled, a row broken by 3e-6 has counted as met
     if compiled.mixes_types:
         settings["presolve_rule_off"] = PARALLEL_COLUMNS
         if costs_far_apart(compiled):

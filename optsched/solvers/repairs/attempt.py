@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
-from optsched.solvers.backend import Feature, SolverResult
-from optsched.solvers.options import Options, Profile
+from optsched.solvers.backend import SolverResult
+from optsched.solvers.options import Options
 from optsched.solvers.repairs.known_points import unless_refuted
 from optsched.solvers.solution import Solution, Status
 
@@ -22,7 +22,6 @@ class Attempt:
     """Return what the solver says of a form."""
     judge: Callable[[SolverResult], Solution]
     """Return an answer as the model accepts it."""
-    features: frozenset[Feature]
     original: MatrixForm
     """The model as written. Its columns come first in ``given``."""
     options: Options
@@ -38,12 +37,9 @@ class Attempt:
     """The point of ``solution`` in the columns of ``given``."""
     solution: Solution
 
-    def ask(
-        self, form: MatrixForm, start: Floats | None = None, profile: Profile | None = None
-    ) -> SolverResult:
+    def ask(self, form: MatrixForm, start: Floats | None = None) -> SolverResult:
         """Return what the solver says of another form, within what is left of the time."""
-        options = replace(self.options, profile=profile) if profile else self.options
-        return self.solver(form, left(options, self.began), start)
+        return self.solver(form, left(self.options, self.began), start)
 
     def take(self, result: SolverResult, solution: Solution) -> None:
         """Put an answer in the place of the one so far."""

@@ -1,6 +1,7 @@
 """Points that are known: they refute a claim of infeasibility, and a start may be the answer.
 
-Shown by tests/data/regressions/cpsat_infeasible_for_absent_tasks.json.
+Shown by ``test_what_has_a_point_is_not_called_infeasible``: CBC calls small sequencing models
+infeasible.
 """
 
 from __future__ import annotations

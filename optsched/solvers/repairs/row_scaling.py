@@ -3,7 +3,8 @@
 Tolerances of solvers are absolute: a row ``x / 1e8 <= 0`` broken by 5e-7 counts as kept, though x
 is 50. A row is handed over so that a move of a continuous column by 1 (or by its range, if that is
 less) changes it by about 1, or, if it has no such column, a step of any integer column does.
-A power of two rounds nothing.
+A power of two rounds nothing. Shown by
+``test_dividing_by_a_capacity_does_not_change_the_optimum``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A solver takes 1e-7 for nought in an integer column; a row with a constant of 1e8 lets 10 through.
 Rounded, such a point breaks the row, and its value is no optimum. Where the column is held to one
-side of the fraction or the other by its bounds, nothing is left to round.
+side of the fraction or the other by its bounds, nothing is left to round. Shown by
+``test_an_optimum_is_found_where_no_bound_makes_the_constant_small``.
 """
 
 from __future__ import annotations

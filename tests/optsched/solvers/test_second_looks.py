@@ -37,32 +37,6 @@ class Series:
         return self.answers[min(len(self.forms), len(self.answers)) - 1]
 
 
-# a linear program's point that breaks a row
-
-
-class Careful(Series):
-    """One that supports a profile in which it is less hasty."""
-
-    features = MIXED_INTEGER | {Feature.CAREFUL}
-
-
-@pytest.mark.parametrize(
-    ("off", "status", "looks"), [(0.5e-6, Status.OPTIMAL, 1), (2e-6, Status.OPTIMAL, 2)]
-)
-def test_a_point_of_a_linear_program_that_breaks_a_row_is_asked_for_again(off, status, looks):
-    m = Model()
-    x = m.continuous("x", upper=9)
-    m.add("enough", x >= 1)
-    m.minimize(x)
-    first = SolverResult(Status.OPTIMAL, np.array([1 - off]), 1 - off)
-    engine = Careful(first, SolverResult(Status.OPTIMAL, np.array([1.0]), 1.0))
-    solution = solve_directly(m, engine, Options())
-    assert (solution.status, len(engine.forms)) == (status, looks)
-    assert solution.objective == pytest.approx(1.0, abs=1e-6)
-    assert solve_directly(m, Series(first), Options()).status is (
-        Status.OPTIMAL if looks == 1 else Status.ERROR)  # fmt: skip
-
-
 # what a limit left without a point: the start
 
 

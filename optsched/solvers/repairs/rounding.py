@@ -1,8 +1,9 @@
 """Points whose integers are rounded, everything else made to follow them.
 
 A solver's integers are whole to within its tolerance only, and a row with a large constant may
-hold for 0.999999 and not for 1. A linear program, which has no integers, is solved once more under
-the profile "careful" if the solver has one: HiGHS's scaling lets a row be broken by 3e-6.
+hold for 0.999999 and not for 1. Splitting mends an optimum too, by two searches instead of one
+linear program; a point that a limit left is mended here only. Shown by
+``test_a_point_that_had_to_be_mended_is_what_the_warning_is_of`` in tests/optsched.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.solvers.backend import Feature
 from optsched.solvers.repairs.attempt import Attempt
 from optsched.solvers.solution import Status
 
@@ -30,11 +30,3 @@ def round_integers(attempt: Attempt) -> None:
     )
     rest = attempt.ask(fixed)
     attempt.mend(attempt.first if rest.x is None else replace(attempt.first, x=rest.x))
-
-
-def solve_carefully(attempt: Attempt) -> None:
-    """Solve a linear program again whose point breaks a row."""
-    if attempt.x is None or attempt.solution.status is not Status.ERROR:
-        return
-    if Feature.CAREFUL in attempt.features and not attempt.given.has_integers:
-        attempt.mend(attempt.ask(attempt.given, profile="careful"))
