@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
-from optsched.model.matrix_form import EVERY_PART, MatrixForm, Rows
+from optsched.model.matrix_form import MatrixForm, Rows
 from optsched.solvers.backend import Backend, Feature, SolverResult
 from optsched.solvers.dual_bound import derived_bounds
 from optsched.solvers.options import Options
@@ -75,7 +74,6 @@ def refuse_numbers(
     smallest: float,
     largest: float,
     infinite: float,
-    parts: Collection[str] = EVERY_PART,
 ) -> None:
     """Refuse what a solver drops or takes for infinite.
 
@@ -85,13 +83,12 @@ def refuse_numbers(
         smallest: coefficients other than 0 up to here are dropped.
         largest: coefficients from here on are not taken.
         infinite: finite bounds, sides and costs from here on count as infinite.
-        parts: which of "cost", "rows", "columns" and "matrix" are to be looked at.
 
     Raises:
         UnsupportedError: there is such a number.
     """
     blocks = (compiled.rows, *(block.rows for block in compiled.indicators))
-    for rows in blocks if "matrix" in parts else ():
+    for rows in blocks:
         size = np.abs(rows.held.data)
         if size.min(initial=1.0) <= smallest and ((size <= smallest) & (size > 0)).any():
             raise UnsupportedError(
@@ -101,13 +98,8 @@ def refuse_numbers(
             raise UnsupportedError(
                 f"{solver} takes no coefficient from {largest:g} on; rescale the model"
             )
-    vectors = {
-        "cost": [compiled.cost],
-        "rows": [side for rows in blocks for side in (rows.lower, rows.upper)],
-        "columns": [compiled.lower, compiled.upper],
-    }
-    seen = [vector for part in vectors if part in parts for vector in vectors[part]]
-    size = np.abs(np.concatenate([np.zeros(0), *seen]))
+    sides = [side for rows in blocks for side in (rows.lower, rows.upper)]
+    size = np.abs(np.concatenate([compiled.cost, compiled.lower, compiled.upper, *sides]))
     if (size[size >= infinite] < math.inf).any():
         raise UnsupportedError(
             f"{solver} takes finite bounds and costs from {infinite:g} on for infinite; "

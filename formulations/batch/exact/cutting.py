@@ -36,7 +36,7 @@ class Cutting:
             rows: as ``take`` has them.
         """
         self._runs = runs
-        self._session = Session(columns.model().relax(), "highs", options=options)
+        self._session = Session(columns.model().relax(), options=options)
         self._loose: dict[str, Row] = {}
         self._taken = 0
         self.take(rows)

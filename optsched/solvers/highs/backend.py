@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 
 from optsched.errors import InputError, UnsupportedError
 from optsched.model.expression import Floats
-from optsched.model.matrix_form import EVERY_PART, MatrixForm
+from optsched.model.matrix_form import MatrixForm
 from optsched.solvers import threads
 from optsched.solvers.backend import MIXED_INTEGER, Backend, Feature, SolverResult, package_version
 from optsched.solvers.numbers import (
@@ -28,11 +27,8 @@ from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Progress, Status
 
 _SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
-_LIMITS: dict[str, Any] = {
-    "smallest": _SMALLEST,
-    "largest": 1e15,  # HiGHS refuses matrix entries from here on
-    "infinite": 1e20,  # HiGHS takes finite bounds and costs from here on for infinite
-}
+_LARGEST = 1e15  # HiGHS refuses matrix entries from here on
+_INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
 _FINER = 1e-9  # tolerance at which models have been seen to be solved that failed at 1e-6
 _TURNED = 10_000  # nonzeros; with more, scipy turns rows into columns faster than HiGHS does
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
@@ -64,8 +60,7 @@ class Highs(Backend):
                 known to answer wrongly.
             InputError: an unknown option in ``options.extra``.
         """
-        _refuse_bad_version()
-        refuse_numbers("HiGHS", compiled, **_LIMITS)
+        refuse(compiled)
         engine = load(compiled, options)
         if start is not None and compiled.has_integers:
             given = np.flatnonzero(~np.isnan(start)).astype(np.int32)
@@ -124,18 +119,14 @@ def _self_check() -> float:
     return float(engine.getInfo().objective_function_value)
 
 
-def refuse(compiled: MatrixForm, changed: Collection[str] = EVERY_PART) -> None:
+def refuse(compiled: MatrixForm) -> None:
     """Refuse a bad version and numbers that HiGHS would change without a word.
-
-    Args:
-        compiled: the model.
-        changed: which of "cost", "rows", "columns" and "matrix" are to be looked at.
 
     Raises:
         UnsupportedError: either of them.
     """
     _refuse_bad_version()
-    refuse_numbers("HiGHS", compiled, **_LIMITS, parts=changed)
+    refuse_numbers("HiGHS", compiled, smallest=_SMALLEST, largest=_LARGEST, infinite=_INFINITE)
 
 
 def load(compiled: MatrixForm, options: Options) -> Any:

@@ -40,7 +40,7 @@ def large_in_digits(form: MatrixForm) -> MatrixForm:
 
     These are rows of whole numbers of ``LARGE`` or more, and rows of decimals that nearly tie.
     """
-    data = form.rows.lines.data
+    data = form.rows.held.data
     large = np.abs(data).max(initial=0.0) >= LARGE
     if not form.has_integers or not (large or (data != np.rint(data)).any()):
         return form

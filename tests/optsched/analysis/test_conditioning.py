@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from optsched import InputError, Model, Session, conditioning, solve
+from optsched import InputError, Model, conditioning, solve
 from optsched.solvers.backend import MIXED_INTEGER, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
@@ -132,7 +132,7 @@ def test_a_tenth_of_a_unit_is_in_doubt(big, doubtful):
 @pytest.mark.parametrize(("big", "warned"), [(0.99e5, False), (1.01e5, True), (1e7, True)])
 def test_an_answer_behind_a_large_constant_says_so(big, warned):
     m = idle(big)
-    for answer in (solve(m, "cbc"), solve(m), Session(m).solve()):
+    for answer in (solve(m, "cbc"), solve(m)):
         assert answer.status is Status.OPTIMAL
         assert ("tolerance for whole numbers" in answer.message) is warned
         assert (f"lets {big / 1e6:.3g} through 'open'" in answer.message) is warned

@@ -8,6 +8,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import highspy
 import numpy as np
 import pytest
 import solver_models
@@ -481,3 +482,24 @@ def test_a_coefficient_changed_in_a_matrix_kept_by_columns_reaches_the_engine():
     form.rows.matrix.data[1000] = 7.0
     after = highs.load(form, Options()).getLp().a_matrix_.value_
     assert (before[1000], after[1000], sum(after) - sum(before)) == (1.0, 7.0, 6.0)
+
+
+def test_the_tiny_profile_gets_on_with_a_thread_that_used_more_threads():
+    found = []
+
+    def work() -> None:
+        engine = highspy.Highs()
+        engine.setOptionValue("output_flag", False)
+        engine.setOptionValue("threads", 2)
+        engine.addVar(0.0, 1.0)
+        engine.run()
+        m = Model()
+        x = m.binary("x", 3)
+        m.maximize(x.sum())
+        m.add("room", x.sum() <= 2)
+        found.append(solve(m, profile="tiny").objective)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [2]

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from solver_models import knapsack, market_split
 
-from optsched import InputError, Model, Session, UnsupportedError, solve
+from optsched import InputError, Model, UnsupportedError, solve
 from optsched.decomposition import solve_with_cuts
 from optsched.report.plots import gap_over_time
 from optsched.solvers.backend import MIXED_INTEGER, Feature, SolverResult
@@ -127,11 +127,6 @@ def test_what_mends_an_answer_tells_nothing_of_its_part_of_the_model():
     assert engine.solves > 1
     assert [one.bound for one in heard] == [0.0]
     assert [moment.bound for moment in solution.trajectory] == [0.0, solution.bound]
-
-
-def test_a_session_refuses_a_listener():
-    with pytest.raises(InputError, match="on_progress"):
-        Session(knapsack(), profile="default", on_progress=print)
 
 
 @pytest.mark.parametrize("settings", [{"isolate": True}, {"profile": "tiny"}])
