@@ -1,8 +1,10 @@
 """What a proof that holds comes to: sums over parts, nodes, and how near a cost must be to it."""
 
 import math
+import time
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
-from types import SimpleNamespace
 
 import covering
 import pytest
@@ -10,9 +12,13 @@ import pytest
 from optsched.errors import InputError
 from optsched.evaluation import proofs
 from optsched.evaluation.proofs import ProofVerdict, nodes
+from optsched.problem.methods import Answer, ExactMethod
 from optsched.problem.violation import Violation
-from optsched.proof import NotProvenError
+from optsched.proof import NotProvenError, find
 from optsched.solvers.solution import Solution, Status
+
+WHOLE = covering.Cover(price=[5, 4, 12], size=[2, 3, 5], demand=5)
+"""Its optimum is 9."""
 
 
 def verdict(cost, bound, *violations, of_the_problem=True):
@@ -63,132 +69,138 @@ def test_nodes_of_parts_count_wherever_they_are():
 # parts
 
 
-def problem(parts=(1, 2), optima=(3.0, 4.0), status=Status.OPTIMAL):
-    """Falls into parts of these optima; keeps the time each may take."""
-    asked = []
-
-    def solve(call, part, options):
-        asked.append(options.time_limit)
-        return SimpleNamespace(solution=Solution(status, optima[parts.index(part)]))
-
-    return SimpleNamespace(
-        proof_parts=None if parts is None else lambda _: list(parts), solve=solve, asked=asked
-    )
+def buying(price, size=1.0):
+    """An instance of one item, whose optimum is its price; none if the item is too small."""
+    return covering.Cover(price=[price], size=[size], demand=1.0)
 
 
-@pytest.fixture
-def proven(monkeypatch):
-    """What is proven of a problem: the claim, or those of its parts."""
+def in_parts(*parts, **changes):
+    """The covering problem, whose instances fall into these parts, solved by a search."""
+    limits = []
 
-    def one(problem, models, instance, claim, deadline):
-        return {"nodes": [], "claim": (instance, claim)}
+    def search(instance, options):
+        limits.append(options.time_limit)
+        time.sleep(0.02)
+        return covering.PROBLEM.solve("knapsack", instance)
 
-    def prove(problem, claim, *, models=("m",), seconds=None):
-        monkeypatch.setattr(proofs, "proven_by", lambda *_: list(models))
-        found = proofs._found(problem, "call", 0, claim, seconds)
-        return [part["claim"] for part in found.get("parts", [found])]
-
-    monkeypatch.setattr(proofs, "_one", one)
-    return prove
-
-
-def test_parts_are_proven_one_by_one_where_their_optima_add_up_to_the_claim(proven):
-    assert proven(problem(), 7.0) == [(1, 3.0), (2, 4.0)]
-    assert proven(problem(), 7 * (1 + 0.9e-6)) == [(1, 3.0), (2, 4.0)]
-    for claim in (7 * (1 + 1.1e-6), 7 * (1 - 1.1e-6), None):
-        assert proven(problem(), claim) == [(0, claim)]
-    assert proven(problem(optima=(0.25, 0.25)), 0.5 + 0.9e-6) == [(1, 0.25), (2, 0.25)]
-    assert proven(problem(optima=(0.25, 0.25)), 0.5 + 1.1e-6) == [(0, 0.5 + 1.1e-6)]
-    assert proven(problem(optima=(0.0, 7.0)), 7.0) == [(1, 0.0), (2, 7.0)]
-    assert proven(problem(optima=(0.0, 0.0)), 1e-6) == [(1, 0.0), (2, 0.0)]
+    method = ExactMethod("search", search, "", "", frozenset({"time_limit"}))
+    formulations = {**covering.PROBLEM.formulations, "search": method}
+    given = {"proof_model": "knapsack", "proof_parts": lambda _: list(parts), **changes}
+    return replace(covering.PROBLEM, formulations=formulations, **given), limits
 
 
-def test_what_is_whole_or_has_a_part_without_an_optimum_is_proven_as_one(proven):
-    assert proven(problem(status=Status.FEASIBLE), 7.0) == [(0, 7.0)]
-    assert proven(problem(status=Status.FEASIBLE), 0.0) == [(0, 0.0)]
-    assert proven(problem(parts=(1,), optima=(7.0,)), 7.0) == [(0, 7.0)]
-    assert proven(problem(parts=None), 7.0) == [(0, 7.0)]
-    assert proven(problem(), 7.0, models=["call"]) == [(0, 7.0)]
+def document(problem, claim, *, call="search", instance=WHOLE, seconds=None):
+    """What proves a claim; None if nothing does."""
+    answer = Answer(Solution(Status.OPTIMAL, claim), covering.Choice(taken=[0]))
+    with suppress(NotProvenError):
+        return proofs.prove(problem, call, instance, answer, seconds)
+    return None
 
 
-def test_parts_have_the_time_that_is_left(proven, monkeypatch):
-    clock = iter([10.0, 12.0, 25.0])
-    monkeypatch.setattr(proofs, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    timed = problem()
-    proven(timed, 7.0, seconds=9.0)
-    assert timed.asked == [7.0, 1e-3]  # a limit of nothing is refused
-    untimed = problem()
-    monkeypatch.setattr(proofs, "time", SimpleNamespace(perf_counter=lambda: 0.0))
-    proven(untimed, 7.0)
-    assert untimed.asked == [None, None]
+@pytest.mark.parametrize(
+    ("optima", "claim", "by_parts"),
+    [
+        ((3.0, 4.0), 7.0, True),
+        ((3.0, 4.0), 7 * (1 + 0.9e-6), True),
+        ((3.0, 4.0), 7 * (1 - 0.9e-6), True),
+        ((3.0, 4.0), 7 * (1 + 1.1e-6), False),
+        ((3.0, 4.0), 7 * (1 - 1.1e-6), False),
+        ((0.25, 0.25), 0.5 + 0.9e-6, True),
+        ((0.25, 0.25), 0.5 + 1.1e-6, False),
+        ((0.0, 7.0), 7.0, True),
+        ((0.0, 0.0), 1e-6, True),
+    ],
+)
+def test_parts_are_proven_one_by_one_where_their_optima_add_up_to_the_claim(
+    optima, claim, by_parts
+):
+    problem, _ = in_parts(*map(buying, optima))
+    found = document(problem, claim)
+    assert ("parts" in found) == by_parts
+    verdict = proofs.check_proof(problem, WHOLE, found)
+    assert verdict.formulation == ("knapsack and knapsack" if by_parts else "knapsack")
+    if by_parts:  # as one it is 9, and what proves less of it may prove more than was asked
+        assert float(verdict.bound) == pytest.approx(claim, abs=1e-5)
 
 
-def test_the_last_model_is_asked_where_the_others_have_no_proof(monkeypatch):
-    def by(problem, call, instance, claim, deadline):
-        if call == "hard":
-            raise NotProvenError("no")
-        return {"formulation": call}
-
-    monkeypatch.setattr(proofs, "_by", by)
-    assert proofs._one(None, ["hard", "easy", "other"], 0, 7.0, 1.0) == {"formulation": "easy"}
-    with pytest.raises(NotProvenError):
-        proofs._one(None, ["hard", "hard"], 0, 7.0, 1.0)
-
-
-@pytest.fixture
-def verified(monkeypatch):
-    """The bound of a document whose proofs say what theirs is, and the formulations."""
-
-    def verify(form, proof):
-        assert form == proof["formulation"]
-        return proof["bound"]
-
-    monkeypatch.setattr(proofs, "_form", lambda problem, call, instance: call)
-    monkeypatch.setattr(proofs, "verify", verify)
-    return lambda document, **of: proofs._verified(problem(**of), 0, document)
+@pytest.mark.parametrize(
+    ("parts", "call"),
+    [
+        ([buying(3.0), buying(6.0, size=0.5)], "search"),  # a part without an optimum
+        ([buying(9.0)], "search"),
+        ([buying(3.0), buying(6.0)], "knapsack"),  # whose own model is at hand
+    ],
+)
+def test_what_is_whole_or_has_a_part_without_an_optimum_is_proven_as_one(parts, call):
+    found = document(in_parts(*parts)[0], 9.0, call=call)
+    assert (found["formulation"], "parts" in found) == ("knapsack", False)
+    assert document(in_parts(*parts, proof_parts=None)[0], 9.0)["formulation"] == "knapsack"
 
 
-def test_bounds_of_all_parts_add_up(verified):
-    one, two = {"formulation": "a", "bound": Fraction(3)}, {"formulation": "b", "bound": 4}
-    assert verified(one) == (3, ["a"])
-    assert verified({"parts": [one, two]}) == (7, ["a", "b"])
-    assert verified({"parts": [two]}, parts=(1,)) == (4, ["b"])
+def test_parts_have_the_time_that_is_left():
+    parts = [buying(3.0), buying(4.0)]
+    problem, limits = in_parts(*parts)
+    assert document(problem, 7.0, seconds=60.0)
+    assert 60.0 > limits[0] > limits[1] + 0.015
+    problem, limits = in_parts(*parts)
+    document(problem, 7.0, seconds=0.01)
+    assert limits[1] == 1e-3  # a limit of nothing is refused
+    problem, limits = in_parts(*parts)
+    assert document(problem, 7.0)
+    assert limits == [None, None]
+
+
+def test_the_last_model_is_asked_where_the_others_have_no_proof():
+    problem, _ = in_parts(proof_relaxation="relaxed")
+    assert document(problem, 3.0, instance=buying(3.0))["formulation"] == "relaxed"
+    assert document(problem, 9.0)["formulation"] == "knapsack"  # 8.4, if items are cut
+    assert document(problem, 9.5) is None
+
+
+def part_of(call, price=3.0):
+    """What proves the optimum of one item by a formulation."""
+    return document(covering.PROBLEM, price, call=call, instance=buying(price))
 
 
 @pytest.mark.parametrize(
     ("calls", "of_the_problem"),
-    [(["a"], True), (["b"], True), (["a", "b"], True), (["c"], False), (["a", "c"], False)],
+    [
+        (["relaxed"], True),
+        (["knapsack"], True),
+        (["relaxed", "knapsack"], True),
+        (["knapsack(spare=0)"], False),
+        (["relaxed", "knapsack(spare=0)"], False),
+    ],
 )
-def test_a_proof_is_of_the_problem_by_its_reference_or_a_relaxation(
-    monkeypatch, calls, of_the_problem
-):
-    of = SimpleNamespace(
-        proof_relaxation="a", proof_model=None, reference="b", schedule_type=None,
-        reference_check={}, interpretation=lambda _: "", cost=lambda *_: 7.0, check=lambda *_: [],
-    )  # fmt: skip
-    monkeypatch.setattr(proofs, "_verified", lambda *_: (Fraction(7), calls))
-    monkeypatch.setattr(proofs, "parse", lambda *_: None)
-    found = proofs.check_proof(of, 0, {})
-    assert (found.of_the_problem, found.closed) == (of_the_problem, True)
+def test_a_proof_is_of_the_problem_by_its_reference_or_a_relaxation(calls, of_the_problem):
+    parts = {"proof_relaxation": "relaxed", "proof_model": None}
+    problem, _ = in_parts(*[buying(3.0)] * len(calls), **parts)
+    whole = {"parts": [part_of(call) for call in calls], "schedule": {"taken": [0]}}
+    found = proofs.check_proof(problem, buying(3.0 * len(calls)), whole)
+    assert float(found.bound) == pytest.approx(3 * len(calls))
+    assert (found.formulation, found.closed) == (" and ".join(calls), True)
+    assert found.of_the_problem == of_the_problem
 
 
-def test_a_proof_of_fewer_or_more_parts_than_there_are_is_none(verified):
-    one = {"formulation": "a", "bound": Fraction(3)}
+def test_a_proof_of_fewer_or_more_parts_than_there_are_is_none():
+    one = part_of("knapsack")
     for parts in ([one], [one] * 3, [], "12", [one, 3], {"a": one, "b": one}):
         with pytest.raises(InputError, match="a proof of each of 2 parts"):
-            verified({"parts": parts})
-    for of in ({"parts": None}, {"parts": ()}):
+            proofs.check_proof(in_parts(buying(3.0), buying(4.0))[0], WHOLE, {"parts": parts})
+    for of in ({"proof_parts": None}, {}):
         with pytest.raises(InputError, match="a proof of each of 0 parts"):
-            verified({"parts": []}, **of)
+            proofs.check_proof(in_parts(**of)[0], WHOLE, {"parts": []})
 
 
-def test_a_proof_that_there_is_no_point_is_contradicted_by_a_schedule(verified):
+def test_a_proof_that_there_is_no_point_is_contradicted_by_a_schedule():
+    never = buying(3.0, size=0.5)
+    empty = find(covering.knapsack(never).compile(), None)
     with pytest.raises(InputError, match="bound"):
-        verified({"formulation": "a", "bound": None})
+        proofs.check_proof(covering.PROBLEM, never, {"formulation": "knapsack", **empty})
 
 
 def test_only_an_optimal_schedule_is_proven():
     for status, schedule in ((Status.FEASIBLE, 1), (Status.OPTIMAL, None)):
-        answer = SimpleNamespace(solution=Solution(status, 7.0), schedule=schedule)
+        answer = Answer(Solution(status, 7.0), schedule)
         with pytest.raises(NotProvenError, match=f"the solve ended {status}"):
             proofs.prove(covering.PROBLEM, "knapsack", None, answer)

@@ -4,14 +4,13 @@ import json
 import math
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import covering
 import numpy as np
 import pytest
 
 from optsched.errors import InputError
-from optsched.evaluation import heuristic_run, proofs, runs
+from optsched.evaluation import heuristic_run, runs
 from optsched.evaluation.heuristic_run import (
     heuristic_limits,
     heuristic_rng,
@@ -19,7 +18,6 @@ from optsched.evaluation.heuristic_run import (
     with_heuristics,
 )
 from optsched.evaluation.measure import measure
-from optsched.evaluation.proofs import Proven
 from optsched.evaluation.ratios import _may_beat
 from optsched.evaluation.runs import (
     DONE,
@@ -32,10 +30,8 @@ from optsched.evaluation.runs import (
 )
 from optsched.jit import Stopwatch
 from optsched.problem import Bound, Heuristic
-from optsched.solvers import isolation
-from optsched.solvers.backend import SolverResult
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, ProgressPoint, Status
+from optsched.solvers.solution import ProgressPoint
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 EVERYTHING = MethodSpec("heuristic", "everything")
@@ -109,43 +105,23 @@ def test_a_bound_that_is_no_number_is_an_error(value):
 # proofs
 
 
-def proven_by(monkeypatch, bound=7.0):
-    """What a proof was asked, one for each."""
-    asked = []
-
-    def proven(*arguments):
-        asked.append(arguments[1:])
-        if isinstance(bound, Exception):
-            raise bound
-        return Proven(bound, 5)
-
-    monkeypatch.setattr(proofs, "proven_bound", proven)
-    return asked
-
-
-def test_a_proof_is_of_a_claim_and_has_the_time_it_was_given(monkeypatch):
-    asked = proven_by(monkeypatch)
-    limited = MethodSpec("proof", "knapsack", options=Options(time_limit=3.0))
-    found = run(limited, claim=7.0)
-    assert asked == [("knapsack", INSTANCE, 7.0, 3.0)]
-    assert (found.status, found.bound, found.nodes) == ("proven", 7.0, 5)
+def test_a_proof_is_of_a_claim_and_has_the_time_it_was_given():
+    found = run(MethodSpec("proof", "knapsack", options=Options(time_limit=30.0)), claim=7.0)
+    assert (found.status, found.bound) == ("proven", pytest.approx(7.0))
+    assert found.nodes >= 1
     assert 0 <= found.seconds < 60
     assert run(MethodSpec("proof", "knapsack"), claim=7.0).status == "proven"
-    assert asked[1] == ("knapsack", INSTANCE, 7.0, None)
+    hurried = run(MethodSpec("proof", "knapsack", options=Options(time_limit=1e-9)), claim=7.0)
+    assert (hurried.status, hurried.bound) == ("not proven", None)
 
 
-def test_without_a_claim_there_is_nothing_to_prove(monkeypatch):
-    asked = proven_by(monkeypatch)
-    found = run(MethodSpec("proof", "knapsack"))
-    assert (found.status, found.message) == ("not proven", "no optimum to prove")
-    assert not asked
-
-
-def test_a_proof_that_fails_says_why_and_how_long_it_took(monkeypatch):
-    proven_by(monkeypatch, ValueError("no"))
-    found = run(MethodSpec("proof", "knapsack"), claim=7.0)
+@pytest.mark.parametrize(
+    ("claim", "said"), [(None, "no optimum to prove"), (8.0, "seems to be better")]
+)
+def test_a_proof_that_fails_says_why_and_how_long_it_took(claim, said):
+    found = run(MethodSpec("proof", "knapsack"), claim=claim)
     assert (found.status, found.bound) == ("not proven", None)
-    assert "no" in found.message
+    assert said in found.message
     assert 0 <= found.seconds < 60
 
 
@@ -332,57 +308,6 @@ def test_a_schedule_that_passes_and_costs_no_number_is_an_error(value):
     found = run_heuristic(problem, INSTANCE, "everything", 0)
     assert (found.status, found.cost, found.offline) == ("error", None, False)
     assert found.message == f"the schedule passes the checker and costs {value}"
-
-
-@pytest.mark.parametrize(
-    ("outcome", "status", "message"),
-    [
-        (SolverResult(Status.NO_SOLUTION, limit=Limit.TIME), "timeout",
-         "ended at its time limit of 2 s"),
-        (SolverResult(Status.ERROR, message="the solver's process died: Timeout (0:00:02)!\nx"),
-         "timeout", "ended at its time limit of 2 s"),
-        (SolverResult(Status.ERROR, limit=Limit.MEMORY, message="the solver's process grew: y"),
-         "out of memory", "its process grew"),
-        (SolverResult(Status.ERROR, message="the solver's process died: y"), "error",
-         "its process died"),
-    ],
-)  # fmt: skip
-def test_a_run_of_its_own_process_says_what_ended_it(monkeypatch, outcome, status, message):
-    asked = []
-
-    def apart(attempt, options, *, stops):
-        assert not stops
-        asked.append(options.time_limit)
-        return outcome
-
-    monkeypatch.setattr(isolation, "run_isolated", apart)
-    limits = heuristic_limits(time_limit=2.0)
-    found = run_heuristic(covering.PROBLEM, INSTANCE, "everything", 0, limits)
-    assert (found.status, found.message) == (status, message)
-    assert asked == [62.0]  # a process may take a minute to start
-
-
-def test_what_a_process_brings_back_is_the_run_without_its_exception(monkeypatch):
-    def here(attempt, options, **_):
-        assert options.time_limit is None
-        return attempt(None, None)
-
-    monkeypatch.setattr(isolation, "run_isolated", here)
-    problem, limits = with_heuristic(covering.crashing), heuristic_limits(memory_limit=9.0)
-    found = run_heuristic(problem, INSTANCE, "mine", 0, limits)
-    assert (found.status, found.error) == ("error", None)
-    assert run_heuristic(problem, INSTANCE, "mine", 0).error is not None
-
-
-@pytest.mark.parametrize(("limits", "told"), [({"time_limit": 2.0}, [(2.0, True)]), ({}, [])])
-def test_a_process_ends_itself_at_its_time_and_tells_where_it_was(monkeypatch, limits, told):
-    heard = []
-    later = SimpleNamespace(dump_traceback_later=lambda after, exit: heard.append((after, exit)))
-    monkeypatch.setattr(heuristic_run, "faulthandler", later)
-    monkeypatch.setattr(isolation, "run_isolated", lambda attempt, *_, **__: attempt(None, None))
-    limits = heuristic_limits(memory_limit=9.0, **limits)
-    assert run_heuristic(covering.PROBLEM, INSTANCE, "everything", 0, limits).cost == 17
-    assert heard == told
 
 
 def test_heuristics_of_the_callers_go_by_their_names():

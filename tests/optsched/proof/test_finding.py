@@ -12,7 +12,6 @@ from proof_cases import accepted
 from optsched import solve
 from optsched.model import MatrixForm, Model
 from optsched.proof import NotProvenError, ProofError, find, tree, verify
-from optsched.proof.relaxation import Relaxation
 from optsched.solvers.solution import Status
 from optsched.testing.enumeration import enumerate_optimum
 from optsched.testing.random_models import random_model
@@ -114,27 +113,6 @@ def test_a_tree_grows_where_the_relaxation_is_weak() -> None:
         find(form, 6.0, most_nodes=3)
     with pytest.raises(NotProvenError, match="time"):
         find(form, 6.0, seconds=0.0)
-
-
-def test_a_column_tried_often_is_judged_by_what_it_gained(monkeypatch) -> None:
-    form = odd_cycles(6).compile()
-    solves = []
-    solved = Relaxation.solve
-
-    def counted(self, *arguments):
-        solves[-1] += 1
-        return solved(self, *arguments)
-
-    monkeypatch.setattr(Relaxation, "solve", counted)
-    for known in (10**9, tree._KNOWN):
-        monkeypatch.setattr(tree, "_KNOWN", known)
-        solves.append(0)
-        proof = find(form, 12.0)
-        assert float(verify(form, proof) or 0) == pytest.approx(12.0, abs=1e-9)
-        with pytest.raises(NotProvenError, match="seems to be better"):
-            find(form, 12.5)
-    always, seldom = solves
-    assert seldom < 0.75 * always
 
 
 def one_of_each(seed: int) -> tuple[MatrixForm, float]:

@@ -37,8 +37,8 @@ def hanging():
 def test_a_heuristic_that_hangs_is_ended(instance, hanging):
     problem, (name,) = with_heuristics(covering.PROBLEM, [hanging])
     run = run_heuristic(problem, instance, name, 0, LIMITS)
-    assert (run.status, run.schedule) == ("timeout", None)
-    assert "time limit of 2 s" in run.message
+    assert (run.status, run.schedule, run.error) == ("timeout", None, None)
+    assert run.message == "ended at its time limit of 2 s"
     assert "in hang" in run.trace
 
 
@@ -50,6 +50,7 @@ def test_a_heuristic_that_dies_takes_nobody_with_it(instance):
     run = run_heuristic(problem, instance, name, 0, LIMITS)
     assert run.status == "error"
     assert "its process ended by exit code 3" in run.message
+    assert run_heuristic(problem, instance, "everything", 0, LIMITS).cost == sum(instance.price)
 
 
 @pytest.mark.parametrize("ending", [SystemExit, GeneratorExit])
@@ -61,6 +62,7 @@ def test_a_heuristic_that_ends_the_program_is_an_error_of_its_own(instance, endi
     problem, (name,) = with_heuristics(covering.PROBLEM, [quits])
     run = run_heuristic(problem, instance, name, 0, limits)
     assert (run.status, run.message) == ("error", f"{ending.__name__}: enough")
+    assert (run.error is None) == (limits is not None)  # not every exception survives the way
     assert "in quits" in run.trace
 
 

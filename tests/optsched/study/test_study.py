@@ -3,27 +3,24 @@
 import gc
 import itertools
 import math
-import multiprocessing
 import os
 import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 
 import covering
 import pytest
 from untimed import untimed
 
 from optsched.errors import InputError
-from optsched.evaluation import runs
-from optsched.evaluation.heuristic_run import run_heuristic
+from optsched.evaluation.heuristic_run import heuristic_rng
 from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import instance_rng
 from optsched.parallel.local import ExecutorLostError, Processes
 from optsched.problem import Bound, Heuristic, problem
+from optsched.problem.methods import ExactMethod
 from optsched.solvers.options import Options
 from optsched.study import Exact, Store, StudyGrid, engine, run_study
-from optsched.study.worker import work
 
 SMALL = StudyGrid(
     "covering",
@@ -61,13 +58,6 @@ def content(rows):
 def ends(results):
     """How each method's runs ended."""
     return {(step.kind, step.method): dict(step.statuses) for step in results.steps()}
-
-
-def killing_once(problem, instance, heuristic, seed, limits):
-    """Kills its process on one instance."""
-    if (heuristic, seed) == ("everything", 35):
-        os._exit(3)
-    return run_heuristic(problem, instance, heuristic, seed, limits)
 
 
 # what is computed
@@ -115,19 +105,7 @@ def test_a_method_added_later_is_all_that_is_computed(studied):
     assert len(results.rows) == 18
 
 
-def test_runs_known_to_be_short_go_along_with_the_making_of_their_instance(studied, monkeypatch):
-    monkeypatch.setattr(engine, "SHORT", math.inf)
-    tasks = []
-    monkeypatch.setattr(engine, "work", lambda task: tasks.append(task) or work(task))
-    grid = replace(SMALL, generator={"items": [4]}, seeds=range(100), exact=[])
-    computed, results = studied(grid)
-    assert computed == results.progress.finished == 300
-    assert 100 < len(tasks) < 130
-    assert studied(replace(grid, heuristics=["everything", "shuffled"]))[0] == 100
-
-
-def test_two_recipes_of_one_instance_have_one_run(studied, monkeypatch):
-    monkeypatch.setattr(engine, "SHORT", math.inf)
+def test_two_recipes_of_one_instance_have_one_run(studied):
     twins = {"items": [4], "prices": [None, (1, 19)]}
     computed, results = studied(replace(SMALL, generator=twins, seeds=range(30)))
     assert computed == 30 * 4
@@ -182,19 +160,19 @@ def test_several_solves_of_the_reference_prove_together(studied):
     assert ("exact", "knapsack by scipy") in ends(results)
 
 
-def test_a_solve_starts_from_the_best_schedule_of_the_heuristics_it_names(monkeypatch, studied):
+def test_a_solve_starts_from_the_best_schedule_of_the_heuristics_it_names(studied):
     seen = []
-    solve = covering.PROBLEM.formulations["knapsack"].solve
 
-    def watched(self, instance, **options):
-        seen.append((options["start"], instance))
-        options["start"] = None
-        return solve(instance, **options)
+    def started(instance, options, start):
+        seen.append((start, instance))
+        return covering.PROBLEM.solve("knapsack", instance)
 
-    monkeypatch.setattr(type(covering.PROBLEM.formulations["knapsack"]), "solve", watched)
-    grid = replace(SMALL, heuristics=["everything", "greedy", "crashing"], bounds=[])
+    method = ExactMethod("started", started, "", "", frozenset({"start"}))
+    formulations = {**covering.PROBLEM.formulations, "started": method}
+    starting = replace(problem("covering"), formulations=formulations)
     start = ("everything", "greedy", "crashing")
-    studied(replace(grid, exact=[Exact("knapsack", start=start)]))
+    grid = replace(SMALL, problem=starting, heuristics=start, bounds=[])
+    studied(replace(grid, exact=[Exact("started", start=start)], reference="started"))
     assert len(seen) == 6
     for schedule, instance in seen:
         costs = [covering.cost(instance, run(instance, None)) for run in _CHEAP]
@@ -277,16 +255,20 @@ def test_a_process_that_dies_loses_only_its_own_run(path):
     assert "died" in step.complaint
 
 
-def test_a_short_run_that_once_kills_its_process_beside_others_loses_only_itself(path, monkeypatch):
-    monkeypatch.setattr(engine, "SHORT", math.inf)
-    monkeypatch.setattr(runs, "run_heuristic", killing_once)
-    grid = replace(SMALL, generator={"items": [4]}, heuristics=["greedy", "everything"], exact=[])
+def test_a_short_run_that_once_kills_its_process_beside_others_loses_only_itself(path):
+    deadly = heuristic_rng(35).random()
+
+    def killing_once(instance, rng):
+        if rng.random() == deadly:
+            os._exit(3)
+        return covering.everything(instance, rng)
+
+    grid = replace(SMALL, generator={"items": [4]}, heuristics=["greedy", killing_once], exact=[])
     grid = replace(grid, seeds=range(40), bounds=[])
-    forked = partial(ProcessPoolExecutor, 1, multiprocessing.get_context("fork"))  # patched as here
-    results = run_study([grid], path, executor=forked, workers=1)
+    results = run_study([grid], path, executor=Processes(1))
     assert ends(results) == {
         ("heuristic", "greedy"): {"done": 40},
-        ("heuristic", "everything"): {"done": 39, "error": 1},
+        ("heuristic", "killing_once"): {"done": 39, "error": 1},
     }
     with Store.reading(path) as store:
         (failed,) = results.failures(store)

@@ -1,6 +1,5 @@
 """Tasks run over any executor, each has one outcome, and a crash takes nobody with it."""
 
-import math
 import os
 import signal
 import subprocess
@@ -22,7 +21,6 @@ from functools import partial
 import pytest
 
 from optsched.parallel.local import ExecutorLostError, External, Processes, Serial, drain
-from optsched.parallel.local import local as parallel
 
 
 def square(number):
@@ -172,24 +170,18 @@ class Counting(ThreadPoolExecutor):
         return super().submit(fn, *args, **kwargs)
 
 
-def test_short_tasks_go_together_and_long_ones_alone(monkeypatch):
-    numbers = list(range(2000))
+@pytest.mark.parametrize(
+    ("task", "numbers", "fewer"), [(float, range(2000), 4), (time.sleep, [0.7] * 4, 1)]
+)
+def test_short_tasks_go_together_and_long_ones_alone(task, numbers, fewer):
     Counting.handed = 0
     executor = External(partial(Counting, 2), 2)
-    monkeypatch.setattr(parallel, "AT_A_TIME", math.inf)
-    found = [one for batch in drain(float, deque(numbers), executor) for one in batch]
-    assert sorted(one.value for one in found) == numbers
-    assert len(found) == 2000 > 4 * Counting.handed
-
-    Counting.handed = 0
-    monkeypatch.setattr(parallel, "AT_A_TIME", -1.0)  # every task takes longer
-    found = [one for batch in drain(float, deque(numbers), executor) for one in batch]
-    assert sorted(one.value for one in found) == numbers
-    assert Counting.handed == 2000
+    found = [one for batch in drain(task, deque(numbers), executor) for one in batch]
+    assert sorted(one.task for one in found) == sorted(numbers)
+    assert len(numbers) >= fewer * Counting.handed
 
 
-def test_one_of_a_bundle_that_cannot_be_sent_back_leaves_the_others(monkeypatch):
-    monkeypatch.setattr(parallel, "AT_A_TIME", math.inf)
+def test_one_of_a_bundle_that_cannot_be_sent_back_leaves_the_others():
     tasks = deque(range(300))
     found = [one for batch in drain(some_locked, tasks, Processes(2)) for one in batch]
     assert sorted(one.task for one in found) == list(range(300))

@@ -1,6 +1,5 @@
 """The store of a study is one file, read by many and written by one."""
 
-import json
 import os
 import sqlite3
 from contextlib import closing, suppress
@@ -10,8 +9,6 @@ import pandas as pd
 import pytest
 
 from optsched.errors import InputError
-from optsched.evaluation.runs import MOMENTS, _thinned
-from optsched.solvers.solution import ProgressPoint
 from optsched.study import Exact, Results, Store, StoreLostError, StudyGrid, run_study
 from optsched.study.export import write
 from optsched.study.plan import Plan
@@ -273,12 +270,3 @@ def test_flow_times_and_the_steps_of_a_solve_are_kept(tmp_path):
                 assert [step.seconds for step in steps] == sorted(step.seconds for step in steps)
             else:
                 assert store.trajectory(key) == ()
-
-
-def test_of_many_flow_times_and_steps_a_part_is_kept_with_both_ends():
-    moments = [ProgressPoint(float(i), float(i), 1000.0) for i in range(1000)]
-    kept = json.loads(_thinned(moments))
-    assert len(kept) == MOMENTS
-    assert kept[0] == [0.0, 0.0, 1000.0]
-    assert kept[-1] == [999.0, 999.0, 1000.0]
-    assert _thinned(moments[:1]) is None
