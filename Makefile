@@ -1,5 +1,6 @@
 # make ratios   how far the papers' algorithms are from the optimum: table, CSV, page
-# make test     lint, types, tests
+# make test     what a change can break, in minutes: lint, types, imports, the quick tests
+# make test-all the same with all tests and all their examples: what a change must pass
 # make docs     guide, reference and executed notebooks in out/docs
 # make bench    every benchmark but mutation.py, with its own sizes: hours
 # make picture  the README's picture of a study's page (needs Chromium)
@@ -8,7 +9,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ratios test docs picture bench clean
+.PHONY: ratios lint test test-all docs picture bench clean
 
 ratios: .venv/.run
 	@mkdir -p out
@@ -16,12 +17,17 @@ ratios: .venv/.run
 	$(BIN)/optsched study export out/ratios.sqlite -o out/ratios.csv
 	$(BIN)/optsched study report studies/ratios.toml --store out/ratios.sqlite -o out/ratios.html
 
-test: .venv/.test
+lint: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest -n auto
+
+test: lint
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --hypothesis-profile quick
+
+test-all: lint
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 docs: .venv/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -27,7 +27,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -162,7 +162,7 @@ def solved(task: Task) -> dict[str, Any]:
         part: Part = declared(task.paper).PARTS[task.part]
         for place, new in part.replaced.items():
             put(place, new)
-        own = asked(chosen, part)
+        own = dict(part.search)
     if task.seed == WARM_SEED:
         once(chosen, task, own, WARM_SEED, LONG_SECONDS)
         return {}
@@ -180,17 +180,6 @@ def put(place: str, new: Any) -> None:
     if not hasattr(owner, name):
         raise SystemExit(f"benchmarks/parts: there is no {place}")
     setattr(owner, name, new)
-
-
-def asked(chosen: Problem, part: Part) -> dict[str, Any]:
-    """Return the options of the method that switch a part off."""
-    if not part.search:
-        return {}
-    usual = chosen.formulations[part.method].takes() or {}
-    for name, value in usual.items():
-        if is_dataclass(value) and not isinstance(value, type):
-            return {name: replace(value, **part.search)}
-    return dict(part.search)
 
 
 def once(

@@ -4,6 +4,16 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
+
+QUICK, FEWEST = 5, 4
+"""The profile "quick", which ``make test`` asks for, tries one in so many of the examples that a
+test asks for, and these at least."""
+
+SLOW = Path(__file__).with_name("slow.txt")
+"""Tests that take two seconds or more: beginnings of their names, a line each."""
+
+settings.register_profile("quick")
 
 # a run that was started in the background would hand ignored interrupts on to what it tests
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -21,3 +31,20 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real traces (shared/data) are not beside this checkout")
     return folder
+
+
+def pytest_collection_modifyitems(config, items):
+    """Mark slow tests; leave the others fewer examples in the profile "quick".
+
+    A profile cannot do that by itself where a test asks for a number of examples.
+    """
+    slow = tuple(SLOW.read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid.startswith(slow):
+            item.add_marker("slow")
+    if config.getoption("hypothesis_profile", None) != "quick":
+        return
+    for test in {item.function for item in items if is_hypothesis_test(item.function)}:
+        asked = test._hypothesis_internal_use_settings
+        few = min(asked.max_examples, max(FEWEST, asked.max_examples // QUICK))
+        test._hypothesis_internal_use_settings = settings(asked, max_examples=few)

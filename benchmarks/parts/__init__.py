@@ -25,8 +25,7 @@ class Part:
     method: str
     """Its name among the problem's formulations."""
     search: Mapping[str, Any] = field(default_factory=dict)
-    """Values of the method's search parameters that switch the part off; of its own options, if it
-    has no such parameters."""
+    """Values of the method's options, such as its search parameters, that switch the part off."""
     replaced: Mapping[str, Any] = field(default_factory=dict)
     """What stands in place of functions, methods and constants, by "module:name" or
     "module:class.name". A compiled function goes on calling the one it was compiled with."""
