@@ -11,7 +11,7 @@ QUICK, FEWEST = 5, 4
 test asks for, and these at least."""
 
 SLOW = Path(__file__).with_name("slow.txt")
-"""Tests that take two seconds or more: beginnings of their names, a line each."""
+"""Names of tests that take two seconds or more, a line each; with its parameters if not all do."""
 
 settings.register_profile("quick")
 
@@ -38,9 +38,9 @@ def pytest_collection_modifyitems(config, items):
 
     A profile cannot do that by itself where a test asks for a number of examples.
     """
-    slow = tuple(SLOW.read_text(encoding="utf-8").splitlines())
+    slow = set(SLOW.read_text(encoding="utf-8").splitlines())
     for item in items:
-        if item.nodeid.startswith(slow):
+        if not slow.isdisjoint((item.name, getattr(item, "originalname", None))):
             item.add_marker("slow")
     if config.getoption("hypothesis_profile", None) != "quick":
         return

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
@@ -88,12 +89,13 @@ def start(study, plugin_environment):
 def kept(path):
     """Everything in a store about its runs, the clock's times included, by run."""
     try:
-        with Store.reading(path) as store:
-            names = [row[1] for row in store._sql.execute("PRAGMA table_info(runs)")]
-            lines = store._sql.execute("SELECT * FROM runs").fetchall()
+        Store.reading(path).close()
     except InputError:
         return {}  # killed before there was a store
-    return {line[:3]: dict(zip(names, line, strict=True)) for line in lines}
+    with closing(sqlite3.connect(path)) as sql:
+        told = sql.execute("SELECT * FROM runs")
+        names = [column[0] for column in told.description]
+        return {line[:3]: dict(zip(names, line, strict=True)) for line in told}
 
 
 def timeless(runs):
