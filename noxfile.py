@@ -1,6 +1,6 @@
-"""What a release must pass beyond ``make test``: ``nox -s tests-3.12``, ``package``, ``lowest``.
+"""What a release must pass beyond ``make test-all``: nox's ``package``, ``lowest`` and ``tests``.
 
-Tried so far: ``package`` and the tests on 3.11 to 3.14, the latter by ``make test
+Tried so far: ``package`` and the tests on 3.11 to 3.14, the latter by ``make test-all
 PYTHON=python3.14``, and ``lowest`` on 3.11. A session without its interpreter is skipped.
 """
 

@@ -182,6 +182,21 @@ def test_a_proof_is_of_the_problem_by_its_reference_or_a_relaxation(calls, of_th
     assert found.of_the_problem == of_the_problem
 
 
+def test_each_part_is_verified_by_the_model_of_its_own_proof():
+    whole = covering.Cover(price=[3], size=[2], demand=1)  # by relaxation 1.5
+    problem, _ = in_parts(buying(3.0), whole, proof_relaxation="relaxed")
+    proof = document(covering.PROBLEM, 3.0, call="knapsack", instance=whole)
+    both = {"parts": [part_of("relaxed"), proof], "schedule": {"taken": [0]}}
+    assert float(proofs.check_proof(problem, WHOLE, both).bound) == pytest.approx(6.0)
+
+
+def test_of_a_method_there_is_a_proof_only_where_a_model_has_the_same_optimum():
+    assert proofs.proven_by(in_parts()[0], "search") == ["knapsack"]
+    for changes, call in (({}, "cutting"), ({"proof_model": None}, "search")):
+        with pytest.raises(InputError, match="has a model to prove"):
+            proofs.proven_by(in_parts(**changes)[0], call)
+
+
 def test_a_proof_of_fewer_or_more_parts_than_there_are_is_none():
     one = part_of("knapsack")
     for parts in ([one], [one] * 3, [], "12", [one, 3], {"a": one, "b": one}):

@@ -7,7 +7,7 @@ import pytest
 
 from optsched import Model, solve
 from optsched.errors import InputError
-from optsched.evaluation.proofs import check_proof, nodes, prove, proven_by
+from optsched.evaluation.proofs import check_proof, nodes, prove
 from optsched.problem import problem
 from optsched.proof import NotProvenError, ProofError, verify
 from optsched.solvers.options import Options
@@ -103,11 +103,6 @@ def test_what_is_no_proof_is_bad_input(cli, knapsack, tmp_path):
         proof.write_text(text)
         assert cli("verify", str(knapsack), str(proof)).exit_code == 2
     assert cli("verify", str(knapsack), str(tmp_path / "none.json")).exit_code == 2
-
-
-def test_a_relaxation_by_a_method_of_its_own_has_no_proof():
-    with pytest.raises(InputError, match="has a model to prove"):
-        proven_by(problem("covering"), "cutting")
 
 
 def test_what_was_not_solved_to_optimality_is_not_proven():
