@@ -29,7 +29,7 @@ from optsched.evaluation.runs import (
     starts,
 )
 from optsched.jit import Stopwatch
-from optsched.problem import Bound, Heuristic
+from optsched.problem import Bound, Heuristic, problem
 from optsched.solvers.options import Options
 from optsched.solvers.solution import ProgressPoint
 
@@ -348,26 +348,31 @@ def test_limits_ask_for_a_process_and_none_asks_for_nothing():
             asked.get("time_limit"), asked.get("memory_limit"))  # fmt: skip
 
 
-def looked_ahead(monkeypatch, *, online=True, seconds=0.1, found="it knew", arrivals="by release"):
+PACKING = problem("aerialedge")
+TASKS = PACKING.generate(np.random.default_rng(0), kind="hard", tasks=10, jobs=4)
+
+
+def looked_ahead(run, *, online=True, seconds=0.1, **changes):
     """What the spot check says of a heuristic's run."""
-
-    def check(*_, **__):
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    monkeypatch.setattr(heuristic_run, "anticipation", check)
-    problem = replace(with_heuristic(covering.everything, online=online), arrivals=arrivals)
-    trial = run_heuristic(problem, INSTANCE, "mine", 0)
+    mine = Heuristic("mine", run, source="", summary="", online=online)
+    chosen = replace(PACKING, heuristics={"mine": mine}, **changes)
+    trial = run_heuristic(chosen, TASKS, "mine", 0)
     trial = replace(trial, time=Stopwatch(seconds=seconds))
-    return heuristic_run.foresight(problem, INSTANCE, trial, 0)
+    return heuristic_run.foresight(chosen, TASKS, trial, 0)
 
 
-def test_a_quick_online_run_is_spot_checked_and_no_other(monkeypatch):
-    assert looked_ahead(monkeypatch) == "it knew"
-    assert looked_ahead(monkeypatch, seconds=0.5) == "it knew"
-    assert looked_ahead(monkeypatch, seconds=0.51) == ""
-    assert looked_ahead(monkeypatch, online=False) == ""
-    assert looked_ahead(monkeypatch, arrivals=None) == ""
-    assert looked_ahead(monkeypatch, found=None) == ""
-    assert looked_ahead(monkeypatch, found=ValueError("no")) == ""
+def test_a_quick_online_run_is_spot_checked_and_no_other():
+    sorting = PACKING.heuristics["first_fit_decreasing"].run  # of all tasks, whenever they arrive
+
+    def failing(instance, rng):
+        if instance.tasks < TASKS.tasks:
+            raise ValueError("too few")
+        return sorting(instance, rng)
+
+    assert looked_ahead(sorting).startswith("sees the future")
+    assert looked_ahead(sorting, seconds=0.5).startswith("sees the future")
+    assert looked_ahead(sorting, seconds=0.51) == ""
+    assert looked_ahead(sorting, online=False) == ""
+    assert looked_ahead(sorting, arrivals=None) == ""
+    assert looked_ahead(PACKING.heuristics["first_fit"].run) == ""
+    assert looked_ahead(failing) == ""

@@ -1,6 +1,5 @@
 """A study file says what to run, or is told what is wrong with it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -148,22 +147,14 @@ def test_a_mistake_is_named_with_its_value_and_what_is_allowed(file, text, named
         assert word in str(caught.value)
 
 
-def test_limits_of_a_preset_give_way_to_the_studys_and_those_to_the_grids(tmp_path, monkeypatch):
-    own = tmp_path / "own.toml"
-    own.write_text(
-        '[[grid]]\nproblem = "covering"\nname = "slow"\nseeds = 3\n'
-        "generator = { items = [4, 5], tightness = 0.3 }\n"
-        "limits = { time_limit = 7, gap = 0.5, seed = 4 }\n"
-    )
-    covering = replace(problem("covering"), presets=own)
-    monkeypatch.setattr("optsched.study.spec.found", lambda name: covering)
+def test_limits_of_a_preset_give_way_to_the_studys_and_those_to_the_grids():
     (grid,) = parse(
         {
             "limits": {"gap": 0.25, "seed": 5},
             "grid": [
                 {
                     "problem": "covering",
-                    "preset": "slow",
+                    "preset": "limited",
                     "generator": {"items": 9},
                     "limits": {"seed": 6},
                 }

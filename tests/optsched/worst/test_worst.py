@@ -260,10 +260,12 @@ def test_an_interrupted_search_writes_what_it_has_found(cli, tmp_path, monkeypat
     assert cli("worst", "check", path).exit_code == 0
 
 
-def test_a_search_interrupted_before_it_has_found_anything_is_an_interrupt(monkeypatch):
-    monkeypatch.setattr("optsched.worst.search._anneal", interrupting(None))
+def test_a_search_interrupted_before_it_has_found_anything_is_an_interrupt():
+    def interrupted(instance, rng):
+        raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        worst("covering", "greedy", {"items": 4}, evaluations=60)
+        worst("covering", interrupted, {"items": 4}, evaluations=60)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
