@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import covering
 import numpy as np
@@ -30,6 +31,7 @@ from optsched.evaluation.runs import (
 )
 from optsched.jit import Stopwatch
 from optsched.problem import Bound, Heuristic, problem
+from optsched.solvers import isolation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import ProgressPoint
 
@@ -294,6 +296,21 @@ def test_a_violated_schedule_is_no_incumbent_and_beats_nothing():
     assert len(found.violations) == 1
 
 
+def test_how_an_instance_is_taken_is_said_where_it_matters():
+    def made(taken, speed):
+        problem = with_heuristic(lambda *_: covering.Choice(taken=taken, speed=speed))
+        problem = replace(problem, interpretation=lambda _: "in slots")
+        return run_heuristic(problem, INSTANCE, "mine", 0).offline_message
+
+    said = "checked as schedules of the exact models are (in slots), it breaks (1) by 2"
+    assert made([1], 2.0).startswith(said)
+    assert made([1], 1.0) == made([2], 1.0) == ""  # it breaks the problem, or nothing
+    for as_given, said in ((True, ""), (False, "in slots")):
+        bound = Bound("b", lambda _: 1.0, source="", summary="", as_given=as_given)
+        method, taken = MethodSpec("bound", "b"), {"interpretation": lambda _: "in slots"}
+        assert run(method, bounds={"b": bound}, **taken).interpretation == said
+
+
 def test_memory_that_runs_out_is_told_from_other_failures():
     def greedy_of_memory(instance, rng):
         raise MemoryError
@@ -308,6 +325,25 @@ def test_a_schedule_that_passes_and_costs_no_number_is_an_error(value):
     found = run_heuristic(problem, INSTANCE, "everything", 0)
     assert (found.status, found.cost, found.offline) == ("error", None, False)
     assert found.message == f"the schedule passes the checker and costs {value}"
+
+
+@pytest.mark.parametrize(("limits", "told"), [({"time_limit": 2.0}, [(2.0, True)]), ({}, [])])
+def test_a_process_ends_itself_at_its_time_and_tells_where_it_was(monkeypatch, limits, told):
+    """In this process, where changes of the code are seen; ``study/test_limits.py`` has the real
+    one."""
+    heard = []
+    later = SimpleNamespace(dump_traceback_later=lambda after, exit: heard.append((after, exit)))
+    monkeypatch.setattr(heuristic_run, "faulthandler", later)
+
+    def here(attempt, options, *, stops):
+        assert not stops
+        assert options.time_limit == (62.0 if told else None)  # it may take a minute to start
+        return attempt(None, None)
+
+    monkeypatch.setattr(isolation, "run_isolated", here)
+    limits = heuristic_limits(memory_limit=9.0, **limits)
+    assert run_heuristic(covering.PROBLEM, INSTANCE, "everything", 0, limits).cost == 17
+    assert heard == told
 
 
 def test_heuristics_of_the_callers_go_by_their_names():
@@ -374,5 +410,12 @@ def test_a_quick_online_run_is_spot_checked_and_no_other():
     assert looked_ahead(sorting, seconds=0.51) == ""
     assert looked_ahead(sorting, online=False) == ""
     assert looked_ahead(sorting, arrivals=None) == ""
-    assert looked_ahead(PACKING.heuristics["first_fit"].run) == ""
     assert looked_ahead(failing) == ""
+    runs = []
+
+    def honest(instance, rng):
+        runs.append(instance.tasks)
+        return PACKING.heuristics["first_fit"].run(instance, rng)
+
+    assert looked_ahead(honest) == ""
+    assert len(runs) == 1 + 2 * 2  # two moments, each without the later tasks and with others

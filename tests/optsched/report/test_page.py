@@ -3,6 +3,9 @@
 import base64
 import io
 import re
+import shutil
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -20,7 +23,6 @@ from optsched.report.formulas import mathml
 from optsched.report.plots import gantt
 from optsched.solvers.solution import ProgressPoint, Solution, Status
 from optsched.study import Results, Store, StudyGrid, run_study
-from optsched.study import page as study_page_module
 from optsched.study.page import study_page
 
 GRID = StudyGrid("covering", {"items": [3, 6]}, seeds=range(3), heuristics=["greedy", "everything"])
@@ -182,10 +184,14 @@ def test_a_point_of_a_run_that_is_shown_leads_there_and_others_do_not(table, tex
     assert len(leading) < text.count("<use")
 
 
-def test_a_heuristic_that_took_long_is_not_run_again_for_the_page(store, monkeypatch):
-    monkeypatch.setattr(study_page_module, "MADE_AGAIN", -1.0)
-    with Store.reading(store) as kept:
-        assert "Runs to look at" not in study_page(kept, "A study")
+def test_a_heuristic_that_took_long_is_not_run_again_for_the_page(store, tmp_path):
+    late = shutil.copy(store, tmp_path / "late.sqlite")
+    with closing(sqlite3.connect(late)) as sql:
+        sql.execute("UPDATE runs SET seconds = 3600")
+        sql.commit()
+    for path, shown in ((store, True), (late, False)):
+        with Store.reading(path) as kept:
+            assert ("Runs to look at" in study_page(kept, "A study")) == shown
 
 
 def test_flow_times_and_a_solve_on_its_way_are_drawn_where_they_are_known(table, text):

@@ -74,6 +74,13 @@ def test_the_command_needs_one_word_and_an_address(cluster, study):
     assert "ZeroDivisionError" in crashing["complaint"]
 
 
+def test_workers_are_the_clusters_own(cluster, study):
+    arguments = ["--executor", "dask", "--address", cluster, "--workers", "3"]
+    result = CliRunner().invoke(app, ["study", "run", str(study), *arguments])
+    assert result.exit_code == 2
+    assert "the cluster says how many" in result.stderr
+
+
 def test_a_cluster_is_as_large_as_its_workers_threads(cluster):
     executor = DaskCluster(cluster)
     assert executor.size() == 2

@@ -13,7 +13,6 @@ import pytest
 
 from optsched.cli.names import complete_formulation, complete_heuristic, complete_problem
 from optsched.evaluation.ratios import FIELDS
-from optsched.parallel.cluster import DaskCluster
 from optsched.study import Store
 
 STUDY = """
@@ -138,14 +137,6 @@ def test_bad_input_is_named_and_exits_2(cli, study, tmp_path, arguments, named):
     assert result.stdout == ""
     for word in named:
         assert word in result.stderr.replace("\n", " ")
-
-
-def test_workers_are_the_clusters_own(cli, study, monkeypatch):
-    monkeypatch.setattr(DaskCluster, "__init__", lambda self, address: None)
-    arguments = ["--executor", "dask", "--address", "tcp://a:1", "--workers", "3"]
-    result = cli("study", "run", study, *arguments)
-    assert result.exit_code == 2
-    assert "the cluster says how many" in result.stderr
 
 
 def test_help_teaches_the_format_by_an_example(cli):
