@@ -11,17 +11,16 @@ from formulations import STUDIES
 from formulations.batch import problem_2, problem_3, problem_4
 from formulations.batch import problem_2_intervals as intervals
 from formulations.batch.check import check, cost, flow_times, weighted_completion
-from formulations.batch.choices import lb_alone, longest, weighted_alone
+from formulations.batch.domain_reduction import lb_alone, longest, weighted_alone
 from formulations.batch.exact import columns as pooled_columns
 from formulations.batch.exact import method as offline
 from formulations.batch.generator import GeneratorOptions, generate
+from formulations.batch.insertion import in_turn
 from formulations.batch.instance import Instance, by_worker_type
 from formulations.batch.metrics import MEASURES
-from formulations.batch.online import ARRIVALS, replan
+from formulations.batch.online import ARRIVALS, replan, unfold
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
-from formulations.batch.sequential import in_turn
-from formulations.batch.unfolding import unfold
 from optsched.problem import Bound, Problem, later
 from optsched.problem.calendar import Calendar
 from optsched.problem.methods import ExactMethod, Formulation

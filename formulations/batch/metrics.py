@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.batch.check import completion_slots
-from formulations.batch.choices import alone_bounds
+from formulations.batch.domain_reduction import alone_bounds
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
 from formulations.batch.schedule import Schedule
 

@@ -1,4 +1,5 @@
-"""Jobs that arrive one by one: what a policy sees and decides, and how (2) is planned anew.
+"""Jobs that arrive one by one: what a policy sees and decides, how (2) is planned anew, and the
+model of all online algorithms.
 
 Runs are not interrupted: what has begun takes its part of the servers until it ends, and what is
 left is (2) for the jobs that wait, which may start now at the earliest.
@@ -14,19 +15,18 @@ from typing import Any
 import numpy as np
 
 from formulations.batch.check import check, completion_slots
-from formulations.batch.exact.insertion import Occupancy, PlacedJob, inserted, rows_of
-from formulations.batch.exact.method import problem_2_offline
+from formulations.batch.domain_reduction import prospects
+from formulations.batch.insertion import Occupancy, PlacedJob, inserted, rows_of
 from formulations.batch.instance import Booleans, Floats, Instance, Integers, Job
-from formulations.batch.problem_2 import Objective, objective_terms
+from formulations.batch.problem_2 import Objective, layout, objective_terms
 from formulations.batch.problem_2_intervals import with_cloud
-from formulations.batch.prospects import prospects
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import SlotIndex, build, decode, encode
-from formulations.batch.unfolding import unfold
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.online import State as Base
-from optsched.problem.arrivals import Arrivals
+from optsched.problem import problem
+from optsched.problem.arrivals import Arrivals, Copy, Decisions
 from optsched.solve import solve
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
@@ -36,6 +36,8 @@ MOVED = 20
 """Jobs that insertion tries at the front."""
 ROUNDING = 1e-6
 """Difference of objectives that counts for nothing."""
+PROBLEMS: Mapping[Objective, str] = {"flow": "batch", "completion": "batch_completion"}
+"""The problem of each objective; its reference method plans what nothing has begun of."""
 
 
 def nothing(instance: Instance) -> Schedule:
@@ -211,7 +213,8 @@ class _Rest:
             return Answer(Solution(Status.OPTIMAL, value, bound, checked=True), known)
         if not self.past.runs:
             instance, begin = self.chosen.instance, known if np.isfinite(value) else None
-            return problem_2_offline(instance, options, start=begin, objective=self._objective)
+            whole = problem(PROBLEMS[self._objective])
+            return whole.solve(whole.reference, instance, options=options, start=begin)
         if np.isfinite(value):
             self.reduce(value)
         layout = self.layout
@@ -302,6 +305,52 @@ class State(Base):
         end = slot + job.duration(sum(workers.values()), together) - 1
         places = [(0, s, n) for s, n in workers.items()]
         return Schedule.build(runs=[(job.id, slot, end, together, ps)], placements=places)
+
+
+def unfold(
+    model: Model, name: str, instance: Instance, known: float, *, objective: Objective = "flow"
+) -> Copy:
+    """Add one scenario's part of the model of all online algorithms: (2) with room for waiting.
+
+    A job may wait to see whether others come, and so end later than it would have in the cloud at
+    once. Once no other future is left, waiting is of no more use: from then on windows are those of
+    (2).
+
+    Args:
+        model: what to add to.
+        name: of the scenario.
+        instance: the jobs and the system.
+        known: slot from which on no other jobs may come than the instance's.
+        objective: what is minimised.
+    """
+    index = layout(instance, known=int(max(0.0, np.ceil(known))))
+    prefix = f"{name}."
+    cells = build(model, index, 1.0, prefix=prefix)
+    choice, start = index.starts
+    b = model[f"{prefix}b"]
+    chosen = index.choices
+    end = start + chosen.duration[choice] - 1
+    decisions = {
+        "b": Decisions(
+            b,
+            start.astype(float),
+            np.column_stack(
+                [index.start_job, chosen.workers[choice], chosen.fast[choice], start]
+            ).astype(np.int64),
+        )
+    }
+    for label, (of, slot), pair in (
+        ("y_t", cells.worker_cell, index.worker_pair),
+        ("z_t", cells.ps_cell, index.ps_pair),
+    ):
+        what = np.column_stack([pair[0][of], pair[1][of], slot])
+        decisions[label] = Decisions(model[f"{prefix}{label}"], slot.astype(float), what)
+
+    def decoded(solution: Solution) -> Schedule:
+        return decode(index, {part: solution[f"{prefix}{part}"] for part in ("b", "y", "z")})
+
+    weight, constant = objective_terms(instance, objective)
+    return Copy(b @ (weight[index.start_job] * end) + constant, decisions, decoded)
 
 
 def _done(instance: Instance, schedule: Schedule) -> Floats:

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from formulations.batch.choices import last_slots, windows
+from formulations.batch.domain_reduction import last_slots, windows
 from formulations.batch.instance import Floats, Instance
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import SlotIndex, build, decode, encode

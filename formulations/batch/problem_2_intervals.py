@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
+from formulations.batch.domain_reduction import Prospects, prospects, round_prospects
 from formulations.batch.instance import Floats, Instance, Integers
 from formulations.batch.problem_2 import Objective, objective_terms
-from formulations.batch.prospects import Prospects, prospects, round_prospects
 from formulations.batch.schedule import Schedule
 from optsched.instances.arrays import rank_within
 from optsched.model import Model

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.batch.choices import windows
+from formulations.batch.domain_reduction import windows
 from formulations.batch.instance import Instance
 from formulations.batch.schedule import Schedule
 from formulations.batch.time_indexed import SlotIndex, build, decode

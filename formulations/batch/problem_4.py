@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.batch.choices import job_choices
+from formulations.batch.domain_reduction import job_choices
 from formulations.batch.instance import Floats, Instance, Integers
 from formulations.batch.problem_9 import ServerView, best_offer
 from optsched.decomposition import (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.batch.choices import Choices, choices, earliest_starts
+from formulations.batch.domain_reduction import Choices, choices, earliest_starts
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
 from formulations.batch.time_indexed import SlotIndex, build
 from optsched.jit import njit_cached

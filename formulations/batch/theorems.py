@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from formulations.batch.check import check, completion_slots, cost, weighted_completion
-from formulations.batch.choices import cloud_ends, lb_alone, weighted_alone
+from formulations.batch.domain_reduction import cloud_ends, lb_alone, weighted_alone
 from formulations.batch.instance import Floats, Instance
 from formulations.batch.schedule import Schedule
 from optsched.problem.certificate import Certificate, at_most, feasibility

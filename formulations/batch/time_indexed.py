@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.batch.choices import Choices
+from formulations.batch.domain_reduction import Choices
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
 from formulations.batch.schedule import Schedule
 from optsched.instances.arrays import compress, ranges

@@ -16,7 +16,7 @@ import pandas as pd
 
 from formulations.batch import PROBLEM
 from formulations.batch.check import check, cost, weighted_completion
-from formulations.batch.choices import lb_alone
+from formulations.batch.domain_reduction import lb_alone
 from formulations.batch.metrics import completion, makespan, utilisation
 from heuristics.batch import HEURISTICS
 from optsched.solvers.options import Options

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.batch.choices import Choices, job_choices
+from formulations.batch.domain_reduction import Choices, job_choices
 from formulations.batch.instance import Instance, Integers, Job, System
 from formulations.batch.problem_9 import Pick, ServerView, best_offer
 from formulations.batch.schedule import Schedule

@@ -14,13 +14,13 @@ import heuristics
 from formulations.aerialedge.exact.exchange import pack_into
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.vector_packing import aggregate
+from formulations.batch.domain_reduction import prospects
 from formulations.batch.exact.columns import PooledColumns
 from formulations.batch.exact.improve import Neighbourhoods
-from formulations.batch.exact.insertion import Occupancy, inserted
 from formulations.batch.exact.placement_cuts import placement_cuts
 from formulations.batch.exact.server_cuts import Runs
 from formulations.batch.exact.width_cuts import width_cuts
-from formulations.batch.prospects import prospects
+from formulations.batch.insertion import Occupancy, inserted
 from formulations.drp.exact.annealing import SetExchange
 from formulations.drp.exact.configuration_prices import ConfigurationPrices
 from formulations.drp.exact.configuration_rows import configuration_row

@@ -12,9 +12,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from formulations.batch.domain_reduction import Prospects, prospects
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
 from formulations.batch.problem_2 import Objective, objective_terms
-from formulations.batch.prospects import Prospects, prospects
 from optsched.decomposition import (
     Column,
     ColumnBlock,

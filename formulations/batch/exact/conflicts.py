@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from formulations.batch.domain_reduction import Prospects
 from formulations.batch.exact.server_cuts import Runs
 from formulations.batch.exact.split import Timetable, split
 from formulations.batch.instance import Integers
-from formulations.batch.prospects import Prospects
 from optsched.solvers.options import Options
 
 

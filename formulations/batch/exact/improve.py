@@ -8,10 +8,10 @@ from contextlib import suppress
 
 import numpy as np
 
-from formulations.batch.exact.insertion import PlacedJob
+from formulations.batch.domain_reduction import Prospects
 from formulations.batch.exact.moves import PRIME, Crowd, Standing, wander
+from formulations.batch.insertion import PlacedJob
 from formulations.batch.instance import Floats, Integers
-from formulations.batch.prospects import Prospects
 
 PATIENCE = 30
 """Neighbourhoods in vain, for each triple of jobs of a type, after which the search ends."""

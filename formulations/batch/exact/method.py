@@ -18,8 +18,8 @@ from threading import Lock
 import numpy as np
 
 from formulations.batch.check import check
-from formulations.batch.exact.insertion import Occupancy, inserted, placed_jobs
 from formulations.batch.exact.search import WHOLE, Search
+from formulations.batch.insertion import Occupancy, inserted, placed_jobs
 from formulations.batch.instance import Instance, Integers
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule

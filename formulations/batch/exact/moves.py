@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.batch.exact.insertion import NEAR
+from formulations.batch.insertion import NEAR
 from formulations.batch.instance import Floats, Integers
 from optsched.jit import njit_cached
 

@@ -22,25 +22,24 @@ from functools import cached_property
 import numpy as np
 
 from formulations.batch.check import check, completion_slots
+from formulations.batch.domain_reduction import Prospects, prospects
 from formulations.batch.exact.columns import PooledColumns
 from formulations.batch.exact.conflicts import conflict, harder
 from formulations.batch.exact.cutting import Cutting
 from formulations.batch.exact.improve import Neighbourhoods
-from formulations.batch.exact.insertion import (
+from formulations.batch.exact.server_cuts import Row, Runs
+from formulations.batch.exact.split import Split, Timetable, complete, split
+from formulations.batch.exact.splits import CompletionTree
+from formulations.batch.insertion import (
     Occupancy,
     PlacedJob,
-    complete,
     inserted,
     placed_jobs,
     rows_of,
 )
-from formulations.batch.exact.server_cuts import Row, Runs
-from formulations.batch.exact.split import Split, Timetable, split
-from formulations.batch.exact.splits import CompletionTree
 from formulations.batch.instance import Instance, Integers
 from formulations.batch.problem_2 import Objective, objective_terms
 from formulations.batch.problem_2_intervals import decode, encode, problem_2_model, with_cloud
-from formulations.batch.prospects import Prospects, prospects
 from formulations.batch.schedule import Schedule
 from optsched.decomposition import GenerationOptions
 from optsched.model import Model

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.batch.domain_reduction import Prospects
 from formulations.batch.instance import Booleans, Floats, Integers
-from formulations.batch.prospects import Prospects
 from optsched.jit import njit_cached
 from optsched.model import Expression, Relation
 

@@ -13,12 +13,14 @@ that is tried first.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.batch.domain_reduction import Prospects
+from formulations.batch.insertion import Occupancy, PlacedJob, inserted
 from formulations.batch.instance import Booleans, Floats, Integers
-from formulations.batch.prospects import Prospects
 from optsched.instances.arrays import ranges
 from optsched.model import Model
 from optsched.solve import solve
@@ -190,3 +192,33 @@ def peaks(
     entry = order[position]
     busy = (start[entry] <= when[peak]) & (when[peak] < end[entry])
     return peak[busy], entry[busy], capacity.reshape(-1)[at]
+
+
+def complete(
+    chosen: Prospects,
+    table: Timetable,
+    given: Split,
+    order: Sequence[int],
+    go_on: Callable[[], bool],
+) -> list[PlacedJob]:
+    """The runs of a split, and of the other contested jobs where they complete earliest.
+
+    Args:
+        chosen: the choices.
+        table: what was split.
+        given: where its runs go.
+        order: contested jobs in the order in which those without a place look for one.
+        go_on: asked before each of them; once it says no, the rest find none.
+    """
+    k = chosen.choices.take(table.choice)
+    servers = chosen.instance.servers
+    y = np.zeros((len(table.job), servers), dtype=np.int64)
+    y[given.placed[:, 0], given.placed[:, 1]] = given.placed[:, 2]
+    runs = []
+    for r in np.flatnonzero(given.kept).tolist():
+        start = int(table.start[r])
+        end = start + int(k.duration[r]) - 1
+        runs.append(
+            PlacedJob(int(table.job[r]), start, end, bool(k.fast[r]), int(given.ps[r]), y[r])
+        )
+    return inserted(Occupancy(chosen), runs, order, go_on)

@@ -8,13 +8,13 @@ import pytest
 from batch_cases import tiny_instances
 from hypothesis import given, settings
 
+from formulations.batch.domain_reduction import prospects
 from formulations.batch.exact.columns import PooledColumns, problem_2_pooled_slots
 from formulations.batch.exact.server_cuts import Runs
 from formulations.batch.exact.splits import ROUNDING, CompletionTree
 from formulations.batch.generator import generate
 from formulations.batch.instance import Instance
 from formulations.batch.problem_2 import problem_2
-from formulations.batch.prospects import prospects
 from optsched.solve import solve
 from optsched.solvers.options import Options
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from formulations.batch.domain_reduction import prospects
 from formulations.batch.exact.columns import PooledColumns
 from formulations.batch.exact.placement_cuts import VIOLATED as MISPLACED
 from formulations.batch.exact.placement_cuts import cheapest, placement_cuts
 from formulations.batch.exact.server_cuts import Runs, saturate
 from formulations.batch.exact.width_cuts import VIOLATED, cover_prices, lift, width_cuts
 from formulations.batch.instance import Instance
-from formulations.batch.prospects import prospects
 from optsched.solvers.deadline import Deadline
 
 NUMBERS = st.integers(1, 5)

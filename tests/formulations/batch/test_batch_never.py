@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from formulations.batch import PROBLEM
-from formulations.batch.choices import last_slots, limited_end
+from formulations.batch.domain_reduction import last_slots, limited_end
 from formulations.batch.instance import Instance
 
 

@@ -11,21 +11,20 @@ from batch_cases import tiny_instances, worked_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.batch import PROBLEM
+from formulations.batch import PROBLEM, insertion
 from formulations.batch.check import check, cost
+from formulations.batch.domain_reduction import prospects
 from formulations.batch.exact import improve as neighbourhoods
-from formulations.batch.exact import insertion, search, server_cuts
 from formulations.batch.exact import method as offline
+from formulations.batch.exact import search, server_cuts
 from formulations.batch.exact.columns import lb_columns, problem_2_pooled_slots
-from formulations.batch.exact.insertion import Occupancy, PlacedJob
 from formulations.batch.exact.search import Search
 from formulations.batch.exact.split import Timetable, split
 from formulations.batch.generator import generate, tiny
+from formulations.batch.insertion import Occupancy, PlacedJob, in_turn
 from formulations.batch.instance import Instance
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.problem_2_intervals import problem_2_pooled
-from formulations.batch.prospects import prospects
-from formulations.batch.sequential import in_turn
 from optsched.errors import InputError
 from optsched.evaluation.proofs import check_proof, nodes, prove
 from optsched.proof import ProofError

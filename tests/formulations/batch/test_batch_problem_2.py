@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from formulations.batch import COMPLETION, PROBLEM
 from formulations.batch.check import check, cost
-from formulations.batch.choices import (
+from formulations.batch.domain_reduction import (
     alone_bounds,
     cloud_ends,
     efficient,

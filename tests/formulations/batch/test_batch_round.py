@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from formulations.batch import PROBLEM
 from formulations.batch.check import check
-from formulations.batch.choices import job_choices
+from formulations.batch.domain_reduction import job_choices
 from formulations.batch.generator import tiny
 from formulations.batch.instance import Instance
 from formulations.batch.problem_2_intervals import problem_3_intervals, problem_3_pooled

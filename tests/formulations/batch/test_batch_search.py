@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from formulations.batch import PROBLEM
 from formulations.batch.check import check, cost
+from formulations.batch.domain_reduction import prospects
 from formulations.batch.exact.columns import PooledColumns
 from formulations.batch.exact.improve import Neighbourhoods
-from formulations.batch.exact.insertion import Occupancy, inserted, placed_jobs, rows_of, take
 from formulations.batch.exact.placement_cuts import placement_cuts
 from formulations.batch.exact.search import Search
 from formulations.batch.exact.server_cuts import Row, Runs
 from formulations.batch.exact.split import Timetable, split
 from formulations.batch.exact.width_cuts import width_cuts
 from formulations.batch.generator import generate
+from formulations.batch.insertion import Occupancy, inserted, placed_jobs, rows_of, take
 from formulations.batch.instance import Instance
 from formulations.batch.problem_2 import problem_2
 from formulations.batch.problem_2_intervals import with_cloud
-from formulations.batch.prospects import prospects
 from optsched.solve import solve
 from optsched.solvers.options import Options
 

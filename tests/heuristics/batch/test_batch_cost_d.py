@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from formulations.batch.check import check
-from formulations.batch.choices import Choices
+from formulations.batch.domain_reduction import Choices
 from formulations.batch.generator import tiny
 from formulations.batch.problem_9 import ServerView, offers
 from heuristics.batch import HEURISTICS

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from formulations.batch import COMPLETION, PROBLEM
 from formulations.batch.check import check, completion_slots, cost
-from formulations.batch.choices import lb_alone
+from formulations.batch.domain_reduction import lb_alone
 from formulations.batch.instance import Instance
 from heuristics.batch import HEURISTICS
 from heuristics.batch.shortest_first import shortest_first

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from formulations.batch.exact.split import Split, Timetable
-from formulations.batch.instance import Booleans, Floats, Integers
-from formulations.batch.prospects import Prospects
+from formulations.batch.domain_reduction import Prospects, prospects
+from formulations.batch.instance import Booleans, Floats, Instance, Integers
+from formulations.batch.problem_2_intervals import with_cloud
 from formulations.batch.schedule import Schedule
 from optsched.jit import njit_cached
 
@@ -201,36 +201,6 @@ def placed_jobs(chosen: Prospects, schedule: Schedule) -> list[PlacedJob]:
     ]  # fmt: skip
 
 
-def complete(
-    chosen: Prospects,
-    table: Timetable,
-    given: Split,
-    order: Sequence[int],
-    go_on: Callable[[], bool],
-) -> list[PlacedJob]:
-    """The runs of a split, and of the other contested jobs where they complete earliest.
-
-    Args:
-        chosen: the choices.
-        table: what was split.
-        given: where its runs go.
-        order: contested jobs in the order in which those without a place look for one.
-        go_on: asked before each of them; once it says no, the rest find none.
-    """
-    k = chosen.choices.take(table.choice)
-    servers = chosen.instance.servers
-    y = np.zeros((len(table.job), servers), dtype=np.int64)
-    y[given.placed[:, 0], given.placed[:, 1]] = given.placed[:, 2]
-    runs = []
-    for r in np.flatnonzero(given.kept).tolist():
-        start = int(table.start[r])
-        end = start + int(k.duration[r]) - 1
-        runs.append(
-            PlacedJob(int(table.job[r]), start, end, bool(k.fast[r]), int(given.ps[r]), y[r])
-        )
-    return inserted(Occupancy(chosen), runs, order, go_on)
-
-
 def inserted(
     occupancy: Occupancy,
     given: Sequence[PlacedJob],
@@ -259,6 +229,30 @@ def rows_of(runs: Sequence[PlacedJob]) -> tuple[Integers, Integers]:
         for s in np.flatnonzero(run.workers).tolist()
     ]
     return (
+        np.array(rows, dtype=np.int64).reshape(-1, 5),
+        np.array(placed, dtype=np.int64).reshape(-1, 3),
+    )
+
+
+def in_turn(instance: Instance) -> Schedule:
+    """Run jobs without an unlimited server one at a time, in order of arrival, on one worker each.
+
+    A job uses the servers that its data reach first.
+    """
+    chosen, now = prospects(instance), 0
+    rows: list[tuple[int, ...]] = []
+    placed: list[tuple[int, ...]] = []
+    for j in instance.arrival_order[chosen.cloud_end[instance.arrival_order] < 0].tolist():
+        s, p = (
+            int(np.where(room[j] >= 1, chosen.reached[j], np.iinfo(np.int64).max).argmin())
+            for room in (instance.worker_room, instance.ps_room)
+        )
+        start = max(now, int(chosen.reached[j, [s, p]].max()))
+        now = start + int(instance.work_slow[j])
+        placed.append((len(rows), s, 1))
+        rows.append((j, start, now - 1, 0, p))
+    return with_cloud(
+        chosen,
         np.array(rows, dtype=np.int64).reshape(-1, 5),
         np.array(placed, dtype=np.int64).reshape(-1, 3),
     )
