@@ -75,9 +75,9 @@ def rounded_rows(size: Integers, capacity: Integers, *, orders: int = LARGEST_OR
     """
     rows = np.array(list(_rows(size, capacity, orders))).reshape(-1, len(size))
     rows = np.unique(rows, axis=0)
-    larger = (rows[:, None] <= rows[None]).all(axis=2)
+    larger = np.asarray((rows[:, None] <= rows[None]).all(axis=2))
     np.fill_diagonal(larger, False)
-    return np.asarray(rows[~larger.any(axis=1)])
+    return np.asarray(rows[~np.any(larger, axis=1)])
 
 
 def _rows(size: Integers, capacity: Integers, orders: int) -> Iterator[Floats]:
