@@ -33,7 +33,7 @@ from formulations.preemptive.exact.method import COMPACT, OFFLINE
 from formulations.preemptive.grid import longest
 from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.metrics import MEASURES
-from formulations.preemptive.online import ARRIVALS
+from formulations.preemptive.online import ARRIVALS, replan
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.sequential import in_turn
 from formulations.preemptive.storage import online as storage_online
@@ -103,7 +103,7 @@ PROBLEM = Problem(
     presets=STUDIES / "preemptive.toml",
     calendar=_CALENDAR,
     certify=later("formulations.preemptive.theorems", "certify"),
-    arrivals=ARRIVALS,
+    arrivals=replace(ARRIVALS, replan=partial(replan, OFFLINE, PRICE_GUIDED)),
     repair=repair,
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -16,6 +16,16 @@ from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.errors import InputError
 from optsched.instances.arrays import ranges, rank_within, refuse_too_many
 
+SLOTS_ADD = 1.1
+"""Factor by which whole slots may raise the work of half of the jobs. If they raise it more, slots
+are too long for the jobs, and time is continuous."""
+
+
+def fits_slots(instance: Instance) -> bool:
+    """Tell whether whole slots are a fair measure of the jobs."""
+    work = instance.num_chunks * instance.chunk_time_slow
+    return bool(np.median(instance.work_slow / work) <= SLOTS_ADD)
+
 
 def refuse_too_many_chunks(instance: Instance) -> None:
     """Refuse an instance whose schedules memory does not hold: in the cloud, each chunk is a run.

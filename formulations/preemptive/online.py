@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from formulations.preemptive.check import completion_times, cost
-from formulations.preemptive.decode import cloud_services
-from formulations.preemptive.exact.dual_guided import PRICE_GUIDED, fits_slots
-from formulations.preemptive.exact.method import OFFLINE
+from formulations.preemptive.decode import cloud_services, fits_slots
 from formulations.preemptive.instance import (
     CLOUD,
     ROUNDING,
@@ -30,6 +28,7 @@ from formulations.preemptive.sweep import Spans, count_open
 from formulations.preemptive.unfolding import unfold
 from optsched.online import State as Base
 from optsched.problem.arrivals import Arrivals
+from optsched.problem.methods import ExactMethod
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
@@ -132,11 +131,26 @@ def rest(
     return part, left
 
 
-def replan(instance: Instance, schedule: Schedule, now: float, options: Options) -> Answer:
-    """(2) with what was done before ``now`` (slots) as it is.
+def replan(
+    in_slots: ExactMethod,
+    in_time: ExactMethod,
+    instance: Instance,
+    schedule: Schedule,
+    now: float,
+    options: Options,
+) -> Answer:
+    """Solve (2) with what was done before ``now`` (slots) as it is.
 
-    Where slots are too long for the jobs, time is continuous from then on: ``price_guided`` plans.
-    In slots, one that has begun is done.
+    If slots are too long for the jobs, time is continuous from then on. In slots, one that has
+    begun is done.
+
+    Args:
+        in_slots: solves problem (2) as it stands.
+        in_time: solves it in continuous time, if ``slotted=False``.
+        instance: the jobs known by now.
+        schedule: what was planned.
+        now: slots.
+        options: limits and tolerances.
     """
     slotted = fits_slots(instance) and _in_slots(before(schedule, now))
     moment = float(whole_slots(now)) if slotted else now
@@ -147,9 +161,9 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
         found = Solution(Status.OPTIMAL, objective=value, bound=value, checked=True)
         return Answer(found, past, {"slotted": slotted})
     if slotted:
-        answer = OFFLINE.solve(part, options=options)
+        answer = in_slots.solve(part, options=options)
     else:
-        answer = PRICE_GUIDED.solve(part, options=options, slotted=False)
+        answer = in_time.solve(part, options=options, slotted=False)
     return answer.completed(
         lambda made: _joined(past, relabel(instance, made, left), left), partial(cost, instance)
     )
@@ -236,6 +250,5 @@ ARRIVALS = Arrivals(
     done=completion_times,
     unfinished=frozenset({"2b", "2j", "4a"}),
     state=State,
-    replan=replan,
     unfold=unfold,
 )

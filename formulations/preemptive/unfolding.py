@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.preemptive.decode import slot_schedule, whole_units
-from formulations.preemptive.exact.dual_guided import fits_slots
+from formulations.preemptive.decode import fits_slots, slot_schedule, whole_units
 from formulations.preemptive.grid import add_capacity, build_grid
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.schedule import Schedule

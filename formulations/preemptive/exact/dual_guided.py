@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.preemptive.check import cost
-from formulations.preemptive.decode import cloud_services, refuse_too_many_chunks
+from formulations.preemptive.decode import cloud_services, fits_slots, refuse_too_many_chunks
 from formulations.preemptive.exact.edge_choice import EdgeChoice, Times
 from formulations.preemptive.exact.lagrangian import STEPS, PriceProof, price
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Instance
@@ -23,16 +23,6 @@ from optsched.solvers.answer import Answer
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
-
-SLOTS_ADD = 1.1
-"""Factor by which whole slots may raise the work of half of the jobs; where they raise it more,
-they are too long for the jobs, and time is continuous."""
-
-
-def fits_slots(instance: Instance) -> bool:
-    """Whether whole slots are a fair measure of the jobs."""
-    work = instance.num_chunks * instance.chunk_time_slow
-    return bool(np.median(instance.work_slow / work) <= SLOTS_ADD)
 
 
 def price_guided(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from formulations.preemptive.decode import fits_slots
 from formulations.preemptive.exact.by_component import BY_MARKET
-from formulations.preemptive.exact.dual_guided import PRICE_GUIDED, fits_slots
+from formulations.preemptive.exact.dual_guided import PRICE_GUIDED
 from formulations.preemptive.grid import window_slots
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.problem_2 import (

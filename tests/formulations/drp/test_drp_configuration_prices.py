@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from test_drp_configurations import configurations
 from test_drp_set_tree import OWN, always, drawn_limits, drawn_prices, tree_for
 
+from formulations.drp.exact import set_tree as tree_module
 from formulations.drp.exact.configuration_prices import (
     AT_LEAST,
     MOST_ASKED,
@@ -19,7 +20,6 @@ from formulations.drp.exact.configuration_prices import (
     ConfigurationPrices,
     _promising,
 )
-from formulations.drp.exact.method import set_tree as tree_module
 from formulations.drp.exact.set_nodes import Node
 from formulations.drp.exact.set_relaxation import UnsolvedError
 from formulations.drp.exact.set_tree import End

@@ -11,10 +11,10 @@ from hypothesis import given
 
 from formulations.drp import DSRP, PROBLEM
 from formulations.drp.decode import encode_services, schedule_of
+from formulations.drp.exact import dsrp as service_search
+from formulations.drp.exact import method as exact
 from formulations.drp.exact.dsrp import ServiceSearch, promising
 from formulations.drp.exact.job_insertion import Insertion
-from formulations.drp.exact.method import dsrp as service_search
-from formulations.drp.exact.method import method as exact
 from formulations.drp.exact.packing import Choice, rounded
 from formulations.drp.exact.set_tree import SetTree
 from formulations.drp.generator import generate

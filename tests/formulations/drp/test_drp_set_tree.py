@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from formulations.drp.check import check_dsrp
 from formulations.drp.decode import schedule_of
+from formulations.drp.exact import near_sets as near
+from formulations.drp.exact import set_branching
 from formulations.drp.exact.burden_rows import BurdenRows
 from formulations.drp.exact.configurations import SAFE
-from formulations.drp.exact.method import near_sets as near
-from formulations.drp.exact.method import set_branching
 from formulations.drp.exact.near_sets import near_sets
 from formulations.drp.exact.node_placement import place_nodes
 from formulations.drp.exact.service_columns import ServiceColumns

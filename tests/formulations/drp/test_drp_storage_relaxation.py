@@ -7,7 +7,7 @@ from drp_cases import examples, instances, system
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.drp.exact.method import storage_cuts
+from formulations.drp.exact import storage_cuts
 from formulations.drp.exact.service_columns import ServiceColumns
 from formulations.drp.exact.storage_cuts import StorageRows, storage_cut
 from formulations.drp.exact.storage_relaxation import StorageRelaxation

@@ -11,7 +11,7 @@ from preemptive_cases import examples, instances
 
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.exact.dual_guided import fits_slots
+from formulations.preemptive.decode import fits_slots
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.workload import philly_workload
 from optsched.online import anticipation, reoptimise
