@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from formulations.aerialedge.exact.construct import first_fit_decreasing
+from formulations.aerialedge.construct import first_fit_decreasing
 from formulations.aerialedge.instance import Integers
 from formulations.aerialedge.vector_packing import VectorPacking
 from optsched import Model, solve

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from formulations.aerialedge.exact.construct import first_fit_decreasing
+from formulations.aerialedge.construct import first_fit_decreasing
 from formulations.aerialedge.instance import UNIT, Instance, Integers
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, weights

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formulations.aerialedge.check import order_of_travel, within_reach
-from formulations.aerialedge.exact.construct import first_fit_decreasing
+from formulations.aerialedge.construct import first_fit_decreasing
 from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.problem_ae1 import closest

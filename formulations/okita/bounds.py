@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from formulations.okita.exact.construct import Planner
 from formulations.okita.horizon import site_bounds
 from formulations.okita.instance import Floats, Instance
+from formulations.okita.one_job.planner import Planner
 from optsched.problem import Bound
 
 

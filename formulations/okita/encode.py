@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from formulations.okita.check import check
-from formulations.okita.exact.construct import Planner, in_horizon
 from formulations.okita.horizon import HorizonMode, Windows
 from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.one_job.planner import Planner, in_horizon
 from formulations.okita.problem_2 import decode_problem_2, problem_2
 from formulations.okita.problem_2_aggregated import (
     Exchange,

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.okita.exact.free_capacity import FreeCapacity
 from formulations.okita.instance import Instance
+from formulations.okita.one_job.free_capacity import FreeCapacity
 from formulations.okita.schedule import Schedule
 from heuristics.okita.kernels import split, transport
 from heuristics.okita.online import Job, Recorder, Rules, SiteCosts

@@ -32,17 +32,17 @@ from formulations.drp.exact.set_tree import set_tree
 from formulations.drp.generator import tiny
 from formulations.drp.problem_p3_p5 import ANGLES
 from formulations.okita.check import cost as sites_cost
-from formulations.okita.exact import construct as planning
-from formulations.okita.exact.by_servers import cheapest_by_servers
-from formulations.okita.exact.construct import Planner
-from formulations.okita.exact.free_capacity import FreeCapacity
 from formulations.okita.exact.improve import Neighbourhoods as SitesNeighbourhoods
-from formulations.okita.exact.job_lattice import build_lattice
-from formulations.okita.exact.job_prices import free_terms
-from formulations.okita.exact.job_terms import path_of
 from formulations.okita.exact.joint_states import JointStates
 from formulations.okita.exact.pricing import Pricing, SiteLimits
 from formulations.okita.horizon import windows
+from formulations.okita.one_job import planner as planning
+from formulations.okita.one_job.by_servers import cheapest_by_servers
+from formulations.okita.one_job.free_capacity import FreeCapacity
+from formulations.okita.one_job.lattice import build_lattice
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.prices import free_terms
+from formulations.okita.one_job.terms import path_of
 from heuristics.common.count_placement import POLICIES, simulate
 from optsched.decomposition.knapsack import Knapsack, ThresholdValue
 from optsched.decomposition.knapsack_search import tabulated
@@ -151,7 +151,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
             if (name, seed) == ("okita", 3):  # as where the schedules of a job are too many to list
                 monkeypatch.setattr(planning, "LARGEST_LATTICE", 0)
                 monkeypatch.setattr(planning, "LARGEST_LATTICES", 0)
-                monkeypatch.setattr("formulations.okita.exact.job_labels.MOST_POINTS", 2)
+                monkeypatch.setattr("formulations.okita.one_job.labels.MOST_POINTS", 2)
             runner = InstanceRunner(found, found.generate(instance_rng(seed), **TINY[name]), seed)
             own = [f"heuristic {call}" for call in found.heuristics if call != "reoptimise"]
             for kind, call in map(str.split, [*own, *others]):

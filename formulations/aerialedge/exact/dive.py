@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formulations.aerialedge.exact.construct import lighten
+from formulations.aerialedge.construct import lighten
 from formulations.aerialedge.exact.listing import DualPrices, dual_prices, size_prices
 from formulations.aerialedge.exact.patterns import PatternModel
 from formulations.aerialedge.instance import Floats, Integers

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from formulations.aerialedge.exact.construct import lighten, node_orders
+from formulations.aerialedge.construct import lighten, node_orders
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
 from optsched.decomposition.knapsack import Knapsack

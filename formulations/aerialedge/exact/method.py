@@ -24,7 +24,7 @@ import numpy as np
 
 from formulations.aerialedge.bounds import lower_bound
 from formulations.aerialedge.check import check, order_of_travel, within_reach
-from formulations.aerialedge.exact.construct import best_start
+from formulations.aerialedge.construct import best_start
 from formulations.aerialedge.exact.portfolio import STEPS, Search
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.schedule import Schedule

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.aerialedge.exact.construct import shuffled
+from formulations.aerialedge.construct import shuffled
 from formulations.aerialedge.instance import Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition import (

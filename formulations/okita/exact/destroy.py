@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from formulations.okita.exact.arrays import best_first, copy_into
-from formulations.okita.exact.free_capacity import take
-from formulations.okita.exact.job_terms import Path
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
+from formulations.okita.one_job.arrays import best_first, copy_into
+from formulations.okita.one_job.free_capacity import take
+from formulations.okita.one_job.terms import Path
 from optsched.jit import njit_cached
 
 LARGEST_NEIGHBOURHOOD, LARGEST_GUIDED = 5, 8

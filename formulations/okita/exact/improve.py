@@ -18,15 +18,15 @@ from threading import Event
 
 import numpy as np
 
-from formulations.okita.exact.construct import Planner
 from formulations.okita.exact.destroy import Demands, Offers, Standing, hold, taken_out
-from formulations.okita.exact.free_capacity import FreeCapacity
-from formulations.okita.exact.job_terms import Path, path_schedule
 from formulations.okita.exact.pricing import SitePrices
 from formulations.okita.exact.quick_units import QuickJobs
 from formulations.okita.exact.repair import FLAT, Around, rounds, settle
 from formulations.okita.horizon import least_slots, slots_needed
 from formulations.okita.instance import Floats, Instance
+from formulations.okita.one_job.free_capacity import FreeCapacity
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.terms import Path, path_schedule
 from formulations.okita.schedule import Schedule
 from optsched.jit import limit_left, limited
 from optsched.solvers.deadline import Deadline

@@ -7,9 +7,9 @@ import threading
 import numpy as np
 
 from formulations.okita.check import check
-from formulations.okita.exact.construct import known_cost
 from formulations.okita.horizon import HorizonMode, last_slot, site_bounds
 from formulations.okita.instance import Instance
+from formulations.okita.one_job.planner import known_cost
 from formulations.okita.schedule import Schedule
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formulations.okita.exact.job_lattice import Lattice
 from formulations.okita.exact.joint_moves import TooManyError
 from formulations.okita.exact.joint_states import JointStates
 from formulations.okita.exact.pricing import Pricing
 from formulations.okita.instance import Floats
+from formulations.okita.one_job.lattice import Lattice
 from formulations.okita.schedule import Schedule
 from optsched.decomposition import Limits
 

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.okita.exact.job_lattice import Lattice
-from formulations.okita.exact.job_terms import path_along, path_schedule
 from formulations.okita.exact.joint_expand import FITS, FULL, Slot, System, enter, expand
 from formulations.okita.exact.joint_moves import LimitedJob, PricedJob, TooManyError
 from formulations.okita.exact.pricing import ENDS, Pricing
 from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job.lattice import Lattice
+from formulations.okita.one_job.terms import path_along, path_schedule
 from formulations.okita.schedule import Schedule
 from optsched.decomposition import Limits
 from optsched.decomposition.columns import Feature

@@ -27,11 +27,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from formulations.okita.exact.construct import Planner, in_horizon
 from formulations.okita.exact.cut_rounds import CutRounds
 from formulations.okita.exact.improve import Neighbourhoods, beside
 from formulations.okita.exact.incumbent import BestKnown
-from formulations.okita.exact.job_terms import Path, path_cost, path_of, path_schedule
 from formulations.okita.exact.joint_search import Together
 from formulations.okita.exact.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.exact.relaxed_columns import relaxed_bound
@@ -39,6 +37,8 @@ from formulations.okita.exact.site_rounding import rounded_limits
 from formulations.okita.exact.small_model import take_small
 from formulations.okita.horizon import HorizonMode, Windows, site_bounds, windows
 from formulations.okita.instance import Floats, Instance
+from formulations.okita.one_job.planner import Planner, in_horizon
+from formulations.okita.one_job.terms import Path, path_cost, path_of, path_schedule
 from formulations.okita.schedule import Schedule
 from formulations.okita.volume import volume_bound
 from optsched.decomposition import (

@@ -13,14 +13,14 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.okita.exact.job_labels import cheapest_by_labels
-from formulations.okita.exact.job_prices import free_terms, priced_terms
-from formulations.okita.exact.job_terms import JobTerms, Path, transfer_cost
-from formulations.okita.exact.job_units import ByUnits
 from formulations.okita.exact.slot_cuts import SlotCut
 from formulations.okita.exact.slot_diagram import SlotDiagram
 from formulations.okita.horizon import Windows
 from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.one_job.labels import cheapest_by_labels
+from formulations.okita.one_job.prices import free_terms, priced_terms
+from formulations.okita.one_job.terms import JobTerms, Path, transfer_cost
+from formulations.okita.one_job.units import ByUnits
 from optsched.decomposition import Column, Duals, Priced
 from optsched.decomposition.columns import Feature
 

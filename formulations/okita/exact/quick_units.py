@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.exact.arrays import copy_into
-from formulations.okita.exact.job_terms import SlotTerms
-from formulations.okita.exact.job_units import STEPS, ByUnits
-from formulations.okita.exact.unit_search import Met, UnitWork, least_price
 from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job.arrays import copy_into
+from formulations.okita.one_job.terms import SlotTerms
+from formulations.okita.one_job.unit_search import Met, UnitWork, least_price
+from formulations.okita.one_job.units import STEPS, ByUnits
 from optsched.jit import njit_cached
 
 QUICK_STEPS = 8

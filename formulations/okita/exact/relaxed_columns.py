@@ -20,8 +20,6 @@ from threading import Event
 
 import numpy as np
 
-from formulations.okita.exact.chunk_prices import earnings, subtract
-from formulations.okita.exact.construct import Planner, known_cost
 from formulations.okita.horizon import Windows, site_bounds, windows
 from formulations.okita.instance import (
     Booleans,
@@ -30,6 +28,8 @@ from formulations.okita.instance import (
     Integers,
     workers_beside_server,
 )
+from formulations.okita.one_job.chunk_prices import earnings, subtract
+from formulations.okita.one_job.planner import Planner, known_cost
 from optsched.decomposition import maximise_dual
 from optsched.jit import njit_cached
 from optsched.problem import Bound

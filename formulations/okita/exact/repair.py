@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from formulations.okita.exact.arrays import copy_into
 from formulations.okita.exact.destroy import (
     Demands,
     Offers,
@@ -20,6 +19,7 @@ from formulations.okita.exact.destroy import (
 )
 from formulations.okita.exact.quick_units import QuickJobs, Rent, planned_quickly, quick_bound
 from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job.arrays import copy_into
 from optsched.jit import njit_cached
 
 PAID = (0.0, 0.0, 0.3, 0.6)

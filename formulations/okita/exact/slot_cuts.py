@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.exact.job_terms import Path
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
+from formulations.okita.one_job.terms import Path
 
 MOST_ACTIONS = 62
 """Least actions of a job in one cut; they are counted in the bits of a number."""

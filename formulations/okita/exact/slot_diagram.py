@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.okita.exact.cut_charges import Charges
-from formulations.okita.exact.job_terms import Path
 from formulations.okita.exact.slot_cuts import Actions, SlotCut
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
+from formulations.okita.one_job.cut_charges import Charges
+from formulations.okita.one_job.terms import Path
 
 
 @dataclass(frozen=True, eq=False)

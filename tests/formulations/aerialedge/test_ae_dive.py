@@ -11,7 +11,7 @@ from aerialedge_cases import enumerated_optimum, instances
 from hypothesis import given, settings
 
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.exact.construct import best_start
+from formulations.aerialedge.construct import best_start
 from formulations.aerialedge.exact.dive import Dives
 from formulations.aerialedge.exact.patterns import solve_patterns
 from formulations.aerialedge.instance import Instance

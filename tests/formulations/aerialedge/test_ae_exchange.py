@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.exact.construct import first_fit_decreasing
+from formulations.aerialedge.construct import first_fit_decreasing
 from formulations.aerialedge.exact.exchange import lightened, pack_into
 from formulations.aerialedge.exact.fleets import lighter_fleets, lightest_fleet
 from formulations.aerialedge.exact.method import pack

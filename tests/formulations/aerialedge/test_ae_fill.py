@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from formulations.aerialedge.bounds import volume_bound
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.exact.construct import best_start, first_fit_decreasing, shuffled
+from formulations.aerialedge.construct import best_start, first_fit_decreasing, shuffled
 from formulations.aerialedge.exact.fill import fill_by_knapsack, fillings
 from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.generator import hard

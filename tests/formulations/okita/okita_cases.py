@@ -8,13 +8,13 @@ from scipy.optimize import linear_sum_assignment
 
 from formulations.okita.check import check
 from formulations.okita.check import cost as schedule_cost
-from formulations.okita.exact.job_prices import free_terms, priced_terms
-from formulations.okita.exact.job_terms import Path
 from formulations.okita.exact.pricing import SiteLimits, SitePrices
 from formulations.okita.exact.quick_units import QuickJobs, Rent, planned_quickly
 from formulations.okita.horizon import slots_needed
 from formulations.okita.instance import Instance
 from formulations.okita.latency import Latencies
+from formulations.okita.one_job.prices import free_terms, priced_terms
+from formulations.okita.one_job.terms import Path
 
 
 def worked_example():

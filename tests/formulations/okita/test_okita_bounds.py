@@ -6,8 +6,8 @@ from okita_cases import tiny, worked_example
 
 from formulations.okita import Instance
 from formulations.okita.bounds import job_bounds, lb_alone, lb_sites, site_bounds
-from formulations.okita.exact import construct
 from formulations.okita.latency import Latencies
+from formulations.okita.one_job import planner as construct
 
 
 def three_sites(

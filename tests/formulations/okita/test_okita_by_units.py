@@ -10,18 +10,18 @@ from okita_cases import drawn_prices, fits, quickly, random_terms, tiny
 
 from formulations.okita import PROBLEM
 from formulations.okita.check import check, cost
-from formulations.okita.exact import construct
 from formulations.okita.exact import improve as neighbourhoods
-from formulations.okita.exact.by_servers import cheapest_by_servers
-from formulations.okita.exact.construct import Planner
 from formulations.okita.exact.destroy import led, take_offer, taken_out
-from formulations.okita.exact.free_capacity import FreeCapacity
 from formulations.okita.exact.improve import GUIDED, Neighbourhoods
-from formulations.okita.exact.job_lattice import Levels, build_lattice
-from formulations.okita.exact.job_prices import free_terms
-from formulations.okita.exact.job_terms import cheapest_paths, path_cost, path_of, path_schedule
-from formulations.okita.exact.job_units import ByUnits
 from formulations.okita.horizon import last_slot, slots_needed
+from formulations.okita.one_job import planner as construct
+from formulations.okita.one_job.by_servers import cheapest_by_servers
+from formulations.okita.one_job.free_capacity import FreeCapacity
+from formulations.okita.one_job.lattice import Levels, build_lattice
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.prices import free_terms
+from formulations.okita.one_job.terms import cheapest_paths, path_cost, path_of, path_schedule
+from formulations.okita.one_job.units import ByUnits
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 

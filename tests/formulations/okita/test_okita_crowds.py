@@ -11,7 +11,6 @@ from okita_cases import fits, quickly, tiny
 from formulations.okita import PROBLEM, Instance
 from formulations.okita.bounds import job_bounds
 from formulations.okita.check import check, completion_slots, cost
-from formulations.okita.exact.construct import Planner
 from formulations.okita.exact.destroy import (
     Demands,
     Offers,
@@ -20,10 +19,11 @@ from formulations.okita.exact.destroy import (
     lacking,
     take_offer,
 )
-from formulations.okita.exact.free_capacity import FreeCapacity
-from formulations.okita.exact.job_terms import path_schedule
 from formulations.okita.horizon import LARGEST_COEFFICIENT
 from formulations.okita.latency import Latencies
+from formulations.okita.one_job.free_capacity import FreeCapacity
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.terms import path_schedule
 from formulations.okita.volume import volume_bound
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

@@ -12,16 +12,16 @@ from formulations.okita import PROBLEM
 from formulations.okita.check import check, completion_slots, cost
 from formulations.okita.exact import joint_moves as job_moves
 from formulations.okita.exact import joint_states
-from formulations.okita.exact.construct import Planner
-from formulations.okita.exact.job_lattice import Levels, build_lattice
-from formulations.okita.exact.job_prices import free_terms
-from formulations.okita.exact.job_terms import cheapest_paths, path_cost
 from formulations.okita.exact.joint_moves import PricedJob, TooManyError
 from formulations.okita.exact.joint_search import Together
 from formulations.okita.exact.joint_states import JointStates
 from formulations.okita.exact.method import _Search, problem_2_columns
 from formulations.okita.exact.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.horizon import windows
+from formulations.okita.one_job.lattice import Levels, build_lattice
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.prices import free_terms
+from formulations.okita.one_job.terms import cheapest_paths, path_cost
 from optsched.decomposition import ColumnBlock, Limits
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

@@ -10,20 +10,20 @@ from okita_cases import random_terms, tiny
 
 from formulations.okita import PROBLEM
 from formulations.okita.check import check, cost
-from formulations.okita.exact import construct, label_bounds
-from formulations.okita.exact import job_labels as labels
 from formulations.okita.exact import method as columns
-from formulations.okita.exact.construct import Planner
-from formulations.okita.exact.cut_charges import Charges
-from formulations.okita.exact.free_capacity import FreeCapacity
-from formulations.okita.exact.job_labels import cheapest_by_labels
-from formulations.okita.exact.job_lattice import Levels, build_lattice, lattice_points
-from formulations.okita.exact.job_prices import free_terms, priced_terms
-from formulations.okita.exact.job_terms import cheapest_paths, path_schedule
-from formulations.okita.exact.job_units import ByUnits
 from formulations.okita.exact.joint_search import Together
-from formulations.okita.exact.label_bounds import ANY, completion_bounds, labelled_job
 from formulations.okita.exact.method import _Search
+from formulations.okita.one_job import label_bounds, labels
+from formulations.okita.one_job import planner as construct
+from formulations.okita.one_job.cut_charges import Charges
+from formulations.okita.one_job.free_capacity import FreeCapacity
+from formulations.okita.one_job.label_bounds import ANY, completion_bounds, labelled_job
+from formulations.okita.one_job.labels import cheapest_by_labels
+from formulations.okita.one_job.lattice import Levels, build_lattice, lattice_points
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.prices import free_terms, priced_terms
+from formulations.okita.one_job.terms import cheapest_paths, path_schedule
+from formulations.okita.one_job.units import ByUnits
 from optsched.errors import InputError
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

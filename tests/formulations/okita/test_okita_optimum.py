@@ -11,11 +11,11 @@ from okita_cases import listed_optimum, tiny, worked_example
 from formulations.okita import PROBLEM, Instance
 from formulations.okita.bounds import lb_alone, lb_sites
 from formulations.okita.check import check, completion_slots, cost
-from formulations.okita.exact.construct import Planner
 from formulations.okita.exact.method import _Search, column_bound
 from formulations.okita.exact.relaxed_columns import relaxed_column_bound
 from formulations.okita.horizon import LARGEST_COEFFICIENT, safe_horizon, windows
 from formulations.okita.latency import Latencies
+from formulations.okita.one_job.planner import Planner
 from formulations.okita.problem_2 import problem_2
 from formulations.okita.problem_2_aggregated import problem_2_aggregated, problem_2_logical
 from formulations.okita.sequential import in_turn

@@ -10,16 +10,9 @@ from okita_cases import drawn_prices, fits, quickly, tiny
 
 from formulations.okita import PROBLEM
 from formulations.okita.check import check, cost
-from formulations.okita.exact import construct
 from formulations.okita.exact import improve as neighbourhoods
 from formulations.okita.exact import repair as rounds
-from formulations.okita.exact.construct import Planner
-from formulations.okita.exact.free_capacity import FreeCapacity
 from formulations.okita.exact.improve import Neighbourhoods
-from formulations.okita.exact.job_lattice import Levels, build_lattice
-from formulations.okita.exact.job_prices import free_terms, priced_terms
-from formulations.okita.exact.job_terms import cheapest_paths, path_cost, path_of, path_schedule
-from formulations.okita.exact.job_units import ByUnits
 from formulations.okita.exact.quick_units import (
     QUICK_STEPS,
     QuickJobs,
@@ -28,6 +21,13 @@ from formulations.okita.exact.quick_units import (
     quick_bound,
 )
 from formulations.okita.horizon import least_slots, slots_needed
+from formulations.okita.one_job import planner as construct
+from formulations.okita.one_job.free_capacity import FreeCapacity
+from formulations.okita.one_job.lattice import Levels, build_lattice
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.prices import free_terms, priced_terms
+from formulations.okita.one_job.terms import cheapest_paths, path_cost, path_of, path_schedule
+from formulations.okita.one_job.units import ByUnits
 from optsched.solvers.deadline import Deadline
 
 SEEDS = st.integers(0, 10_000)

@@ -10,13 +10,13 @@ from okita_cases import tiny
 
 from formulations.okita import PROBLEM
 from formulations.okita.check import check, cost
-from formulations.okita.exact import construct
-from formulations.okita.exact.construct import Planner
 from formulations.okita.exact.destroy import CHOSEN, _in_the_way
-from formulations.okita.exact.free_capacity import FreeCapacity
 from formulations.okita.exact.improve import LOOK, Neighbourhoods
-from formulations.okita.exact.job_terms import path_of, path_schedule
 from formulations.okita.exact.repair import FLAT, _but_the_last, _plan, settle
+from formulations.okita.one_job import planner as construct
+from formulations.okita.one_job.free_capacity import FreeCapacity
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.terms import path_of, path_schedule
 from optsched.solvers.deadline import Deadline
 
 SEEDS = st.integers(0, 10_000)

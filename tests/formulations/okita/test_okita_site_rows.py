@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from okita_cases import tiny
 
 from formulations.okita import PROBLEM
-from formulations.okita.exact.construct import Planner
-from formulations.okita.exact.job_lattice import build_lattice
-from formulations.okita.exact.job_prices import free_terms
-from formulations.okita.exact.job_terms import cheapest_paths, path_cost
 from formulations.okita.exact.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.exact.site_rounding import rounded_limits
 from formulations.okita.horizon import windows
+from formulations.okita.one_job.lattice import build_lattice
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.prices import free_terms
+from formulations.okita.one_job.terms import cheapest_paths, path_cost
 from optsched.decomposition import Duals
 
 SEEDS = st.integers(0, 10_000)

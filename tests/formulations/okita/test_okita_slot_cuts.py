@@ -11,8 +11,7 @@ from okita_cases import comes_to, followed, random_terms, tiny
 
 from formulations.okita import PROBLEM
 from formulations.okita.check import cost
-from formulations.okita.exact import construct, cut_rounds
-from formulations.okita.exact.construct import Planner
+from formulations.okita.exact import cut_rounds
 from formulations.okita.exact.cut_rounds import (
     FIRST_NEAR,
     LEAST_MOVE,
@@ -21,10 +20,6 @@ from formulations.okita.exact.cut_rounds import (
     ROUNDS_SEEN,
     CutRounds,
 )
-from formulations.okita.exact.job_labels import cheapest_by_labels
-from formulations.okita.exact.job_lattice import build_lattice
-from formulations.okita.exact.job_terms import path_along, path_cost
-from formulations.okita.exact.job_units import ByUnits
 from formulations.okita.exact.joint_moves import PricedJob
 from formulations.okita.exact.joint_states import JointStates
 from formulations.okita.exact.method import _Search
@@ -32,6 +27,12 @@ from formulations.okita.exact.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.exact.slot_cuts import Actions, SlotCut, slot_cuts
 from formulations.okita.exact.slot_diagram import SlotDiagram
 from formulations.okita.horizon import windows
+from formulations.okita.one_job import planner as construct
+from formulations.okita.one_job.labels import cheapest_by_labels
+from formulations.okita.one_job.lattice import build_lattice
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.terms import path_along, path_cost
+from formulations.okita.one_job.units import ByUnits
 from optsched.decomposition import Duals
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status

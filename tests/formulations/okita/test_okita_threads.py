@@ -12,14 +12,14 @@ from okita_cases import tiny
 
 from formulations.okita import PROBLEM
 from formulations.okita.check import check, cost
-from formulations.okita.exact import construct
 from formulations.okita.exact import method as columns
-from formulations.okita.exact.construct import Planner
 from formulations.okita.exact.improve import Neighbourhoods, beside
 from formulations.okita.exact.incumbent import BestKnown
-from formulations.okita.exact.job_terms import path_cost, path_of
 from formulations.okita.exact.method import problem_2_columns
 from formulations.okita.horizon import affordable, flow_cut_off
+from formulations.okita.one_job import planner as construct
+from formulations.okita.one_job.planner import Planner
+from formulations.okita.one_job.terms import path_cost, path_of
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 

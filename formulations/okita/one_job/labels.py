@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.exact.job_terms import JobTerms, Path, widened
-from formulations.okita.exact.job_units import ByUnits
-from formulations.okita.exact.label_bounds import (
+from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job.label_bounds import (
     ANY,
     CompletionBounds,
     LabelledJob,
@@ -28,7 +27,8 @@ from formulations.okita.exact.label_bounds import (
     labelled_job,
     row,
 )
-from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job.terms import JobTerms, Path, widened
+from formulations.okita.one_job.units import ByUnits
 from formulations.okita.transport import cheapest_flow, cheapest_transport
 from optsched.jit import njit_cached
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.exact.arrays import copy_into
-from formulations.okita.exact.chunk_prices import climb, earnings, subtract
-from formulations.okita.exact.job_terms import SlotTerms
 from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job.arrays import copy_into
+from formulations.okita.one_job.chunk_prices import climb, earnings, subtract
+from formulations.okita.one_job.terms import SlotTerms
 from formulations.okita.transport import cheapest_transport
 from optsched.jit import njit_cached
 

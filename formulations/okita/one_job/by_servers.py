@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.exact.job_terms import JobTerms, Path
 from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.one_job.terms import JobTerms, Path
 from formulations.okita.transport import cheapest_transport
 from optsched.jit import njit_cached
 

@@ -21,10 +21,10 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.okita.exact.job_lattice import Levels
-from formulations.okita.exact.job_terms import JobTerms, Path
-from formulations.okita.exact.unit_search import UnitWork, least_price
 from formulations.okita.instance import Floats, Instance
+from formulations.okita.one_job.lattice import Levels
+from formulations.okita.one_job.terms import JobTerms, Path
+from formulations.okita.one_job.unit_search import UnitWork, least_price
 
 FEW_SITES = 12
 """Sites up to which every site of the first server has prices of its own."""

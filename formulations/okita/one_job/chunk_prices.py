@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.okita.exact.arrays import best_first
 from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job.arrays import best_first
 from optsched.jit import njit_cached
 
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.okita.exact.cut_charges import Charges
-from formulations.okita.exact.job_lattice import Lattice
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
+from formulations.okita.one_job.cut_charges import Charges
+from formulations.okita.one_job.lattice import Lattice
 from formulations.okita.schedule import Schedule
 from formulations.okita.transport import cheapest_flow, cheapest_transport
 from optsched.jit import njit_cached

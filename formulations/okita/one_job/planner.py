@@ -14,19 +14,6 @@ from typing import Any
 import numpy as np
 
 from formulations.okita.check import completion_slots, cost
-from formulations.okita.exact.by_servers import cheapest_by_servers
-from formulations.okita.exact.free_capacity import FreeCapacity
-from formulations.okita.exact.greedy import Greedy
-from formulations.okita.exact.job_labels import cheapest_by_labels
-from formulations.okita.exact.job_lattice import Lattice, build_lattice, lattice_points
-from formulations.okita.exact.job_prices import free_terms
-from formulations.okita.exact.job_terms import (
-    JobTerms,
-    Path,
-    cheapest_paths,
-    path_schedule,
-)
-from formulations.okita.exact.job_units import FEW_SITES, ByUnits
 from formulations.okita.horizon import (
     HorizonMode,
     affordable,
@@ -35,6 +22,19 @@ from formulations.okita.horizon import (
     slots_needed,
 )
 from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.one_job.by_servers import cheapest_by_servers
+from formulations.okita.one_job.free_capacity import FreeCapacity
+from formulations.okita.one_job.greedy import Greedy
+from formulations.okita.one_job.labels import cheapest_by_labels
+from formulations.okita.one_job.lattice import Lattice, build_lattice, lattice_points
+from formulations.okita.one_job.prices import free_terms
+from formulations.okita.one_job.terms import (
+    JobTerms,
+    Path,
+    cheapest_paths,
+    path_schedule,
+)
+from formulations.okita.one_job.units import FEW_SITES, ByUnits
 from formulations.okita.schedule import Schedule
 
 SMALL_LATTICE = 2000

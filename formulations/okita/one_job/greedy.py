@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.okita.exact.job_terms import Path, path_along
 from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.one_job.terms import Path, path_along
 from optsched.jit import njit_cached
 
 

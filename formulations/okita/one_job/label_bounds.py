@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.exact.chunk_prices import climb, earnings, subtract
-from formulations.okita.exact.job_terms import JobTerms, SlotTerms
-from formulations.okita.exact.job_units import ByUnits
 from formulations.okita.instance import Floats, Integers
+from formulations.okita.one_job.chunk_prices import climb, earnings, subtract
+from formulations.okita.one_job.terms import JobTerms, SlotTerms
+from formulations.okita.one_job.units import ByUnits
 from optsched.jit import njit_cached
 
 ANY = -1

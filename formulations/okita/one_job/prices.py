@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.okita.exact.job_terms import JobTerms
 from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
+from formulations.okita.one_job.terms import JobTerms
 
 
 def free_terms(instance: Instance, i: int, slots: int, room: Integers | None = None) -> JobTerms:

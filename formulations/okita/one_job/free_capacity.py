@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.okita.exact.job_terms import Path
 from formulations.okita.instance import Instance, Integers
+from formulations.okita.one_job.terms import Path
 from formulations.okita.schedule import Schedule
 from optsched.jit import njit_cached
 
