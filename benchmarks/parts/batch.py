@@ -21,9 +21,9 @@ def false(*arguments: Any) -> bool:
     return False
 
 
-def true(*arguments: Any) -> bool:
-    """Answer yes."""
-    return True
+def by_itself(*arguments: Any) -> tuple[str, bool]:
+    """Leave all to the search of the whole."""
+    return "", True
 
 
 def no_cuts(*arguments: Any) -> list[Any]:
@@ -33,12 +33,12 @@ def no_cuts(*arguments: Any) -> list[Any]:
 
 def no_bound(*arguments: Any) -> Any:
     """Return a relaxation without a bound."""
-    return SimpleNamespace(bound=None)
+    return SimpleNamespace(bound=None, duals=None)
 
 
-def as_it_is(near: Any, *arguments: Any) -> list[Any]:
-    """Return the schedule that the neighbourhoods began with."""
-    return [near._run(int(j)) for j in np.flatnonzero(near._best.start >= 0)]
+def as_it_is(annealing: Any, *arguments: Any) -> list[Any]:
+    """Return the schedule that the annealing began with."""
+    return [annealing._run(int(j)) for j in np.flatnonzero(annealing._best.start >= 0)]
 
 
 def offline(**replaced: Any) -> Part:
@@ -48,18 +48,13 @@ def offline(**replaced: Any) -> Part:
 
 
 PARTS = {
-    "placement cuts": offline(cutting__placement_cuts=no_cuts),
-    "width cuts": offline(cutting__width_cuts=no_cuts),
-    "placement and width cuts": offline(
-        cutting__placement_cuts=no_cuts, cutting__width_cuts=no_cuts
-    ),
     "server cuts": offline(**{"server_cuts__Runs.violated": no_cuts}),
     "column generation": offline(**{"columns__PooledColumns.relaxation": no_bound}),
-    "tree over completions": offline(**{"search__Search.by_completions": nothing}),
+    "branch and price": offline(**{"search__Search.branch": nothing}),
     "conflicts": offline(search__conflict=nothing),
     "model by server": offline(**{"search__Search.by_server": false}),
-    "neighbourhoods": offline(**{"improve__Neighbourhoods.search": as_it_is}),
-    "worker types": offline(**{"method___Offline.by_type": true}),
+    "annealing": offline(**{"improve__Annealing.search": as_it_is}),
+    "worker types": offline(**{"method___Offline.by_type": by_itself}),
 }
 
 SIZES = {
@@ -69,4 +64,4 @@ SIZES = {
         {"jobs": 50, "servers": 50, "time_scale": 0.1},
     )
 }
-JOBS_TIMES = 1.5
+JOBS_TIMES = 2.0

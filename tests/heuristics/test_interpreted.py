@@ -16,10 +16,8 @@ from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.vector_packing import aggregate
 from formulations.batch.domain_reduction import prospects
 from formulations.batch.exact.columns import PooledColumns
-from formulations.batch.exact.improve import Neighbourhoods
-from formulations.batch.exact.placement_cuts import placement_cuts
+from formulations.batch.exact.improve import BATCH, Annealing
 from formulations.batch.exact.server_cuts import Runs
-from formulations.batch.exact.width_cuts import width_cuts
 from formulations.batch.insertion import Occupancy, inserted
 from formulations.drp.exact.annealing import SetExchange
 from formulations.drp.exact.configuration_prices import ConfigurationPrices
@@ -186,14 +184,11 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     order = np.flatnonzero(chosen.contested).tolist()
     runs = inserted(Occupancy(chosen), [], order)
     assert len(runs) > 1
-    steps = iter(range(3))
-    near = Neighbourhoods(chosen, chosen.instance.weight, runs, instance_rng(0))
-    assert len(near.search(lambda: next(steps, None) is not None)) > 1
+    annealing = Annealing(chosen, chosen.instance.weight, runs, instance_rng(0))
+    annealing.steps(3 * BATCH, 1.0)
     crowd = Runs(chosen, *PooledColumns(chosen).schedules)
     halves = np.full(len(crowd.start), 0.5)
     assert [crowd.row(cut) for cut in crowd.violated(halves)]
-    assert width_cuts(crowd, halves)
-    assert placement_cuts(crowd, halves)
     few = problem("preemptive").generate(instance_rng(1), **TINY["preemptive"] | {"jobs": 12})
     assert problem("preemptive").solve("by_market", few).solution.status == "optimal"
     stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # for five jobs too small

@@ -7,10 +7,12 @@ choice at every start is priced at once. The bound is true at every iteration.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from formulations.batch.domain_reduction import Prospects, prospects
 from formulations.batch.instance import Booleans, Floats, Instance, Integers
@@ -22,8 +24,10 @@ from optsched.decomposition import (
     ColumnSolution,
     Duals,
     GenerationOptions,
+    ListedColumns,
     Priced,
 )
+from optsched.decomposition.outcome import Separate
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
 from optsched.problem import Bound
@@ -31,6 +35,9 @@ from optsched.problem.methods import LIMITS, ExactMethod, Formulation
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.trajectory import SearchProgress
+
+RANKS: Mapping[Hashable, float] = {0: 0.0, 1: -1.0, 2: -2.0}
+"""Of the features that are branched on: completion slots first, then first slots, then choices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +161,35 @@ class PooledColumns:
     def relaxation(self, options: GenerationOptions | None = None) -> ColumnSolution:
         """The linear relaxation: a bound on the pooled problem, and so on (2), less a constant."""
         return self.generation().solve_relaxation(options)
+
+    @cached_property
+    def listed(self) -> ListedColumns:
+        """All columns: the schedules in their order, then the jobs that may be in the cloud.
+
+        Features are a column's completion slot, first slot and choice.
+        """
+        k, (choice, start, end) = self.prospects.choices, self.schedules
+        cloud = np.flatnonzero(self.prospects.cloud_end >= 0)
+        away = self.prospects.cloud_end[cloud]
+        job = np.concatenate([k.job[choice], cloud])
+        ends = np.concatenate([end, away])
+        of, slot = ranges(start, end + 1)
+        first = np.array([self.rows_of(j) for j in range(self.instance.jobs)])[k.job[choice[of]]]
+        rows = np.concatenate([first[:, 0] + slot, first[:, 1] + slot])
+        values = np.concatenate([k.workers[choice[of]].astype(float), np.ones(len(of))])
+        shape = len(self.capacity), len(job)
+        load = csc_array((values, (rows, np.concatenate([of, of]))), shape=shape)
+        which = [ends, np.concatenate([start, away]), np.concatenate([choice, len(k) + cloud])]
+        return ListedColumns(job, self.weight[job] * ends, load, np.stack(which))
+
+    def tree(self, listed: ListedColumns, separate: Separate) -> ColumnGeneration:
+        """Branch and price over some listed columns: on completion slots, then starts, choices."""
+        blocks = [ColumnBlock() for _ in range(self.instance.jobs)]
+        lower = np.full(len(self.capacity), -np.inf)
+        return ColumnGeneration(
+            lower, self.capacity, blocks, listed,
+            branching=1, rank=RANKS.__getitem__, separate=separate,
+        )  # fmt: skip
 
     def model(self, kept: Booleans | None = None) -> Model:
         """A binary ``b`` per schedule on servers with limits and one per job in the ``cloud``.

@@ -1,9 +1,10 @@
-"""A schedule made better by taking jobs out and putting them anew, a few at a time."""
+"""Simulated annealing of a schedule by destroy and repair, a few jobs at a time."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Iterable
 from contextlib import suppress
 
 import numpy as np
@@ -12,29 +13,24 @@ from formulations.batch.domain_reduction import Prospects
 from formulations.batch.exact.moves import PRIME, Crowd, Standing, wander
 from formulations.batch.insertion import PlacedJob
 from formulations.batch.instance import Floats, Integers
+from optsched.decomposition import anneal
+from optsched.solvers.deadline import Deadline
 
-PATIENCE = 30
-"""Neighbourhoods in vain, for each triple of jobs of a type, after which the search ends."""
-WARMTH = 3.0
-"""Mean loss, in slots of a job of mean weight, at which a schedule is gone on from at first."""
-COLD = 0.1
-"""Part of that mean loss that is left at a cooling's end."""
-COOLING = 2
-"""Neighbourhoods of the first cooling, for each triple of jobs of a type; twice as many in each of
-the following."""
-TURNS = 300
-"""Neighbourhoods between two looks at the clock, in machine code."""
+BATCH = 300
+"""Steps between two looks at the deadline, in machine code."""
 FEW = 10
 """Jobs up to which fewer are enough: as many as jobs, as they may be interpreted."""
+FIRST = 2
+"""Steps of the first cooling, for each triple of jobs of a type."""
 NEVER = int(np.iinfo(np.int64).max) // 4
 
 
-class Neighbourhoods:
-    """The best schedule met, and the one that is gone on from.
+class Annealing:
+    """Simulated annealing (Kirkpatrick, Gelatt and Vecchi, 1983) by destroy and repair.
 
-    Simulated annealing (Kirkpatrick, Gelatt and Vecchi, 1983), in coolings that become longer.
-    Jobs of one type of worker are taken out, near each other in time, and put where each completes
-    earliest, in another order; some of them narrower or later than they might be.
+    A step destroys jobs of one type of worker near each other in time, and repairs the schedule in
+    another order, each job where it completes earliest; some of them narrower or later than they
+    might be. Each cooling is twice as long as the one before.
     """
 
     def __init__(
@@ -46,13 +42,13 @@ class Neighbourhoods:
             chosen: the choices.
             weight: of completion slots, shape (jobs,).
             runs: on servers with limits; the other jobs are in the cloud.
-            rng: of what is taken out, and of how jobs are put.
+            rng: of what is destroyed, and of how it is repaired.
         """
         instance = chosen.instance
         self._state = rng.integers(1, PRIME, 1)
         self._servers = instance.servers
         self._triples = int((np.bincount(instance.worker_type[chosen.contested]) ** 3).sum())
-        self._turned, self._cooling = 0, COOLING * self._triples
+        self._length = FIRST
         self._workers, self._services = (_places(room) for room in chosen.rooms)
         self._crowd = self._given(chosen, weight)
         self._best = self._standing(chosen, runs)
@@ -115,27 +111,42 @@ class Neighbourhoods:
             _of_places(services, self._services[:, None], 0), workers.sum(axis=2),
         )  # fmt: skip
 
-    def search(self, go_on: Callable[[], bool]) -> list[PlacedJob]:
-        """Neighbourhoods until it is enough, or nothing more comes of it; gone on with if called
-        again.
+    def steps(self, count: int, temperature: float) -> float:
+        """Take so many steps at a temperature, the best schedule kept; return its loss, <= 0."""
+        self._value[2] = temperature
+        wander(self._crowd, self._now, self._best, self._value, self._state, count)
+        return float(self._value[1])
+
+    def keep(self) -> None:
+        """Keep nothing more: ``steps`` has."""
+
+    def search(
+        self, deadline: Deadline, temperature: tuple[float, float], patience: int
+    ) -> list[PlacedJob]:
+        """Cool again and again; go on from there if called again.
+
+        Args:
+            deadline: by which it ends.
+            temperature: the first, in slots of a job of mean weight, and what part of it is last.
+            patience: steps for each triple of jobs of a type, in a cooling of which it gives up if
+                they find nothing better.
 
         Returns:
             The best runs met.
         """
-        crowd, best, value = self._crowd, self._best, self._value
-        warmest, jobs = WARMTH * float(crowd.weight.mean()), len(crowd.group)
-        turns = jobs if jobs <= FEW else TURNS
-        vain, least = 0, float(value[1])
+        jobs = len(self._crowd.group)
+        hot = temperature[0] * float(self._crowd.weight.mean())
+        least = math.inf
         with suppress(TimeoutError):  # no time for machine code
-            while vain < PATIENCE * self._triples and go_on():
-                if self._turned >= self._cooling:
-                    self._turned, self._cooling = 0, 2 * self._cooling
-                value[2] = warmest * COLD ** (self._turned / self._cooling)
-                self._turned += turns
-                since = wander(crowd, self._now, best, value, self._state, turns)
-                vain = since if value[1] < least else vain + since
-                least = float(value[1])
-        return [self._run(int(j)) for j in np.flatnonzero(best.start >= 0)]
+            while not deadline.over() and (self._length <= patience or self._value[1] < least):
+                least, length = float(self._value[1]), self._length * self._triples
+                anneal(
+                    self, deadline, best=least, temperature=(hot, hot * temperature[1]),
+                    patience=length, most=length, batch=jobs if jobs <= FEW else BATCH,
+                )  # fmt: skip
+                self._length *= 2
+        self._length = max(FIRST, self._length // 2)
+        return [self._run(int(j)) for j in np.flatnonzero(self._best.start >= 0)]
 
     def _run(self, j: int) -> PlacedJob:
         crowd, best = self._crowd, self._best

@@ -8,17 +8,14 @@ are whole, add up to a bound; their schedules together are one wherever paramete
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from threading import Lock
 
 import numpy as np
 
-from formulations.batch.check import check
-from formulations.batch.exact.search import WHOLE, Search
+from formulations.batch.exact.search import WHOLE, Search, SearchParams
 from formulations.batch.insertion import Occupancy, inserted, placed_jobs
 from formulations.batch.instance import Instance, Integers
 from formulations.batch.problem_2 import Objective
@@ -28,11 +25,8 @@ from optsched.jit import limited
 from optsched.problem.methods import GAPS, LIMITS, ExactMethod
 from optsched.solvers.answer import Answer, answering
 from optsched.solvers.options import Options
-from optsched.solvers.registry import backend
-from optsched.solvers.solution import Limit, Progress, Solution, Status
+from optsched.solvers.solution import Progress
 
-SEARCH_SHARE = 0.2
-"""Part of the time left for neighbourhoods of all jobs."""
 ROOT_SHARE = 0.5
 """Part of the time left for the relaxations of all types."""
 
@@ -43,6 +37,7 @@ def problem_2_offline(
     *,
     start: Schedule | None = None,
     objective: Objective = "flow",
+    params: SearchParams,
 ) -> Answer:
     """Solve (2) to proof, or to the limits.
 
@@ -51,84 +46,96 @@ def problem_2_offline(
         options: limits; the parts have solvers that suit them.
         start: a schedule to begin with.
         objective: what is minimised.
+        params: of the search.
 
     Raises:
         InputError: no such objective.
     """
-    search = _Offline(instance, options, objective)
-    with answering(search.answer), limited(options.time_limit), suppress(TimeoutError):
-        search.run(start)
-    return search.answer()
+    search, said = _Offline(instance, options, objective, params, start), ""
+
+    def answer() -> Answer:
+        return search.best.answer("cpsat", nodes=search.nodes, message=said)
+
+    with answering(answer), limited(options.time_limit), suppress(TimeoutError):
+        said = search.run()
+    return answer()
 
 
 class _Offline(Search):
     """The search for types of workers, and for the whole."""
 
-    def run(self, start: Schedule | None) -> None:
-        """Everything, as far as the limits allow."""
-        if start is not None and not check(self.instance, start):
-            self.offer(start)
+    def run(self) -> str:
+        """Search as far as the limits allow; say what was proven by itself."""
+        proven = ""
         self.model_first()
-        if not self.go_on():
-            return
+        if self.over:
+            return proven
         kind = self.instance.worker_type
         if len(np.unique(kind[self.chosen.contested])) > 1:
             self.insert()
-            if self.go_on() and not self.by_type():
-                return
-        self.improve(SEARCH_SHARE)
-        if self.go_on():
-            self.relax()
+            if not self.over:
+                proven, every = self.by_type()
+                if not every:
+                    return proven
+        self.improve(self.params.anneal_share)
+        self.relax()
+        if not self.over:
             self.decide()
+        return proven
 
-    def by_type(self) -> bool:
-        """Each type of worker by itself, several at a time, and more time where more is open.
+    def by_type(self) -> tuple[str, bool]:
+        """Solve each type of worker by itself, several at a time; the most time where most is open.
 
         Returns:
-            Whether every type is proven, so that what is open is the parameter servers' doing.
+            How many are proven, and whether all are: what is open is the parameter servers' doing.
         """
-        kind = self.instance.worker_type
+        kind, share, best = self.instance.worker_type, self.params.anneal_share, self.best
         types, sizes = np.unique(kind, return_counts=True)
         jobs = [np.flatnonzero(kind == u) for u in types[np.argsort(sizes, kind="stable")]]
-        quiet = replace(self.options, absolute_gap=0.0, threads=1)
-        parts = [Search(self.instance.select_jobs(j), quiet, self.objective) for j in jobs]
-        for j, part in zip(jobs, parts, strict=True):
-            if self.best is not None:
-                part.offer(self.best.of_jobs(j))
+        parts: list[Search] = []
 
-        lock = Lock()
+        def add_up(_: Progress | None = None) -> None:
+            if len(parts) == len(jobs):
+                self.raise_bound(sum(part.best.bound for part in parts))
 
-        def hear(_: Progress | None = None) -> None:
-            with lock:
-                self.raise_bound(sum(part.bound for part in parts))
+        quiet = replace(best.within(), threads=1, gap=best.options.gap)
+        quiet = replace(quiet, on_progress=best.deadline.live(add_up))
+        for j in jobs:
+            start = None if best.schedule is None else best.schedule.of_jobs(j)
+            part = self.instance.select_jobs(j)
+            parts.append(Search(part, quiet, self.objective, self.params, start))
 
         def begun(step: Callable[[Search], None], part: Search, limit: float | None) -> None:
-            part.begin(replace(quiet, time_limit=limit, on_progress=self.clock.live(hear)))
+            part.begin(limit)
             with limited(limit), suppress(TimeoutError):
                 step(part)
-            hear()
+            add_up()
 
         def turn(step: Callable[[Search], None], share: float, still: list[Search]) -> None:
-            still = [part for part in still if not part.closed()]
-            still.sort(key=lambda part: part.value - part.bound, reverse=step is Search.decide)
-            gaps = [p.value - p.bound for p in still] if all(p.best for p in still) else []
-            in_parts(still, partial(begun, step), self.clock, share, self.options.threads, gaps)
-            if all(part.best for part in parts):
-                self.offer_merged([(j, p.best) for j, p in zip(jobs, parts, strict=True) if p.best])
-                if self.value > sum(part.value for part in parts) + WHOLE:
-                    self.improve(SEARCH_SHARE)  # parameter servers tie the types
+            still = [part for part in still if not part.best.closed]
+            still.sort(key=lambda part: part.best.distance, reverse=step is Search.decide)
+            known = all(part.best.schedule is not None for part in still)
+            gaps = [part.best.distance for part in still] if known else []
+            in_parts(still, partial(begun, step), best.deadline, share, best.options.threads, gaps)
+            found = [(j, p.best.schedule) for j, p in zip(jobs, parts, strict=True)]
+            schedules = [(j, s) for j, s in found if s is not None]
+            if len(schedules) == len(parts):
+                self.offer_merged(schedules)
+                if best.value > sum(part.best.value for part in parts) + WHOLE:
+                    self.improve(self.params.anneal_share)  # parameter servers tie the types
 
-        turn(lambda part: part.improve(1.0), SEARCH_SHARE, parts)
+        turn(lambda part: part.improve(1.0), share, parts)
         if not self.small:
             turn(Search.model_first, ROOT_SHARE, parts)
         turn(Search.relax, ROOT_SHARE, parts)
         turn(Search.decide, 1.0, parts)
-        while self.go_on() and (cut := [p for p in parts if p.clock.over() and not p.closed()]):
+        while not self.over and (
+            cut := [p for p in parts if p.deadline.over() and not p.best.closed]
+        ):
             turn(Search.decide, 1.0, cut)  # others have left them time
         self.nodes += sum(part.nodes for part in parts)
-        proven = sum(part.closed() for part in parts)
-        self.said.append(f"{proven} of {len(parts)} worker types proven")
-        return proven == len(parts)
+        proven = sum(part.best.closed for part in parts)
+        return f"{proven} of {len(parts)} worker types proven", proven == len(parts)
 
     def offer_merged(self, found: Sequence[tuple[Integers, Schedule]]) -> None:
         """Take the types' schedules together; runs whose parameter servers clash look elsewhere."""
@@ -142,38 +149,15 @@ class _Offline(Search):
         order = self.instance.arrival_order[chosen.contested[self.instance.arrival_order]]
         self.offer_runs(inserted(Occupancy(chosen), kept, order.tolist()))
 
-    def answer(self) -> Answer:
-        """What was found, in the solver's words."""
-        ended: Limit | None = None
-        if self.best is not None and self.value - self.bound <= WHOLE:
-            status, self.bound = Status.OPTIMAL, self.value
-        elif self.clock.stopped:
-            status = Status.INTERRUPTED
-        else:
-            status = Status.NO_SOLUTION if self.best is None else Status.FEASIBLE
-            ended = Limit.TIME if self.clock.over() else Limit.GAP
-        solution = Solution(
-            status,
-            objective=None if self.best is None else self.value,
-            bound=self.bound if math.isfinite(self.bound) else None,
-            limit=ended,
-            checked=self.best is not None,
-            seconds=self.clock.spent,
-            nodes=self.nodes,
-            solver="cpsat",
-            version=backend("cpsat").version(),
-            message="; ".join(self.said),
-        )
-        return Answer(self.clock.ended(solution), self.best)
-
 
 def formulations(objective: Objective) -> tuple[ExactMethod, ...]:
     """The search for the optimum of (2) with that objective."""
     return (
         ExactMethod(
             "problem_2_offline", partial(problem_2_offline, objective=objective), "problem (2)",
-            "neighbourhoods, then whole schedules on pooled servers, cut until they split to "
+            "annealing, then branch and price on pooled servers, cut until schedules split to "
             "single ones: the method for scale",
             LIMITS | GAPS | {"start", "threads", "seed", "log", "on_progress"}, solver="cpsat",
+            params=SearchParams,
         ),
     )  # fmt: skip

@@ -11,7 +11,7 @@ The A that a fractional point violates most is a minimum cut between its runs an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,6 @@ import numpy as np
 from formulations.batch.domain_reduction import Prospects
 from formulations.batch.instance import Booleans, Floats, Integers
 from optsched.jit import njit_cached
-from optsched.model import Expression, Relation
 
 Row = tuple[Integers, Floats, float]
 """Schedules, by number, what each counts, and what they count at most."""
@@ -242,11 +241,3 @@ def fitting(
                 found[r] = n
                 break
     return found
-
-
-def at_most(b: Expression, rows: Sequence[Row]) -> Relation:
-    """Sums over schedules that are at most their sides."""
-    at, values, sides = zip(*rows, strict=True)
-    of = np.repeat(np.arange(len(rows)), [len(one) for one in at])
-    terms = b[np.concatenate(at)] * np.concatenate(values)
-    return terms.sum_by(of, len(rows)) <= np.array(sides)

@@ -1,30 +1,28 @@
-"""What the search of (2) is made of: neighbourhoods, cuts, splits and the tree."""
-
-import itertools
+"""The parts of the search of (2): annealing, cuts, splits, and branch and price."""
 
 import numpy as np
 import pytest
 from batch_cases import tiny_instances, worked_example
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.batch import PROBLEM
+from formulations.batch import COMPLETION, PROBLEM
 from formulations.batch.check import check, cost
 from formulations.batch.domain_reduction import prospects
 from formulations.batch.exact.columns import PooledColumns
-from formulations.batch.exact.improve import Neighbourhoods
-from formulations.batch.exact.placement_cuts import placement_cuts
-from formulations.batch.exact.search import Search
-from formulations.batch.exact.server_cuts import Row, Runs
+from formulations.batch.exact.improve import Annealing
+from formulations.batch.exact.search import Search, SearchParams
+from formulations.batch.exact.server_cuts import Runs
 from formulations.batch.exact.split import Timetable, split
-from formulations.batch.exact.width_cuts import width_cuts
 from formulations.batch.generator import generate
 from formulations.batch.insertion import Occupancy, inserted, placed_jobs, rows_of, take
 from formulations.batch.instance import Instance
-from formulations.batch.problem_2 import problem_2
+from formulations.batch.problem_2 import Objective, problem_2
 from formulations.batch.problem_2_intervals import with_cloud
 from optsched.solve import solve
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
+from optsched.solvers.solution import Progress
 
 
 @given(instance=tiny_instances(), seed=st.integers(0, 99))
@@ -34,12 +32,11 @@ def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
 ) -> None:
     chosen = prospects(instance)
     first = inserted(Occupancy(chosen), [], np.flatnonzero(chosen.contested).tolist())
-    steps = iter(range(30))
     rng, weight = np.random.default_rng(seed), np.ones(instance.jobs)
     moved = first
     if chosen.contested.any():
-        near = Neighbourhoods(chosen, weight, first, rng)
-        moved = near.search(lambda: next(steps, None) is not None)
+        annealing = Annealing(chosen, weight, first, rng)
+        moved = annealing.search(Deadline(None), (3.0, 0.1), 2)
     before, after = (with_cloud(chosen, *rows_of(runs)) for runs in (first, moved))
     assert cost(instance, after) <= cost(instance, before)
     k, all_runs = chosen.choices, Runs(chosen, *PooledColumns(chosen).schedules)
@@ -57,33 +54,46 @@ def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
         ]
         mine = all_runs.take(np.array(at, dtype=np.int64))
         assert mine.violated(np.ones(len(at))) == []
-        assert width_cuts(mine, np.ones(len(at))) == []
-        assert placement_cuts(mine, np.ones(len(at))) == []
         halves = np.full(len(all_runs.start), 0.5)
         rows = [all_runs.row(cut) for cut in all_runs.violated(halves)]
-        rows += [cut.row(all_runs) for cut in width_cuts(all_runs, halves)]
-        rows += [cut.row(all_runs) for cut in placement_cuts(all_runs, halves)]
         for counted, values, side in rows:
             assert values[np.isin(counted, at)].sum() <= side + 1e-9
 
 
-@given(instance=tiny_instances(), seed=st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
-def test_a_search_of_neighbourhoods_gone_on_with_is_that_of_one_call(
-    instance: Instance, seed: int
-) -> None:
-    chosen = prospects(instance)
-    assume(chosen.contested.any())
-    first = inserted(Occupancy(chosen), [], np.flatnonzero(chosen.contested).tolist())
+@pytest.mark.parametrize("objective", ["flow", "completion"])
+def test_the_same_seed_takes_the_same_path(objective: Objective) -> None:
+    problem = {"flow": PROBLEM, "completion": COMPLETION}[objective]
+    instance = generate(np.random.default_rng(8), jobs=30, servers=6, time_scale=0.05)
+    told: list[list[Progress]] = [[], []]
     ends = []
-    for calls in ([30], [12, 18]):
-        rng = np.random.default_rng(seed)
-        near = Neighbourhoods(chosen, np.ones(instance.jobs), first, rng)
-        for count in calls:
-            steps = iter(range(count))
-            runs = near.search(lambda steps=steps: next(steps, None) is not None)
-        ends.append([(r.job, r.start, r.end, r.ps, r.workers.tolist()) for r in runs])
+    for heard in told:
+        options = Options(threads=1, seed=3, on_progress=heard.append)
+        search = Search(instance, options, objective, SearchParams())
+        search.improve(1.0)
+        search.relax()
+        search.branch(nodes=3)
+        ends.append((search.nodes, search.best.value, search.best.bound))
     assert ends[0] == ends[1]
+    steps = [[(at.bound, at.objective) for at in heard] for heard in told]
+    assert steps[0] == steps[1]
+    assert problem.cost(instance, search.best.schedule) == search.best.value
+
+
+@given(instance=tiny_instances(), relaxed=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_bounds_of_branch_and_price_stay_below_the_optimum(
+    instance: Instance, relaxed: bool
+) -> None:
+    optimum = solve(problem_2(instance)).objective
+    assert optimum is not None
+    for limit in (1, 2, None):
+        search = Search(instance, Options(), "flow", SearchParams())
+        if relaxed:
+            search.insert()
+            search.relax()
+        search.branch(nodes=limit)
+        assert search.best.bound <= optimum <= search.best.value
+    assert search.best.bound == search.best.value
 
 
 def test_a_cut_sees_which_servers_a_job_has_reached() -> None:
@@ -131,44 +141,3 @@ def test_a_run_that_ends_after_all_slots_that_matter_takes_those_there_are() -> 
             loop(workers, services, np.array([1, 4]), 0, start, end, 1)
         assert workers.tolist() == [[5, 5], [4, 1], [4, 1]]
         assert services.tolist() == [[1, 1], [0, 1], [0, 1]]
-
-
-def test_a_tree_that_time_cut_off_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = generate(np.random.default_rng(8), jobs=40, servers=8, time_scale=0.1)
-    ends = []
-    for at_once in (1000, 1):
-        search = Search(instance, Options(), "flow")
-        search.insert()
-        assert search.columns is not None
-        calls = 0
-        while not search.closed():
-            calls, left = calls + 1, itertools.repeat(True, at_once)
-
-            def go_on(search=search, left=left) -> bool:
-                return not search.closed() and next(left, False)
-
-            monkeypatch.setattr(search, "go_on", go_on)
-            search.by_completions(search.columns)
-        ends.append((search.value, search.bound, search.nodes))
-    assert ends[0] == ends[1]
-    assert search.nodes == calls > 1
-
-
-def test_a_tree_that_lost_a_node_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = generate(np.random.default_rng(8), jobs=40, servers=8, time_scale=0.1)
-    search = Search(instance, Options(), "flow")
-    search.insert()
-    assert search.columns is not None
-    settle, most = search.settle, search.value
-
-    def late(*_: object) -> list[Row]:
-        raise TimeoutError
-
-    monkeypatch.setattr(search, "settle", late)
-    search.by_completions(search.columns)
-    assert search.tree is None
-    assert not search.closed()
-    monkeypatch.setattr(search, "settle", settle)
-    search.by_completions(search.columns)
-    assert search.closed()
-    assert search.value < most

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from formulations.batch import PROBLEM, insertion
 from formulations.batch.check import check, cost
 from formulations.batch.domain_reduction import prospects
-from formulations.batch.exact import improve as neighbourhoods
-from formulations.batch.exact import method as offline
-from formulations.batch.exact import search, server_cuts
+from formulations.batch.exact import improve, search, server_cuts
 from formulations.batch.exact.columns import lb_columns, problem_2_pooled_slots
 from formulations.batch.exact.search import Search
 from formulations.batch.exact.split import Timetable, split
@@ -35,10 +33,11 @@ from optsched.solvers.options import Options
 @given(
     instance=tiny_instances(),
     without=st.sampled_from([(), ("MOST_ENTRIES",), ("improve",)]),
+    small=st.sampled_from([0, 150]),
 )
 @settings(max_examples=60, deadline=None)
 def test_the_offline_search_proves_the_optimum(
-    instance: Instance, without: tuple[str, ...]
+    instance: Instance, without: tuple[str, ...], small: int
 ) -> None:
     optimum = solve(problem_2(instance)).objective
     with pytest.MonkeyPatch.context() as patch:
@@ -47,7 +46,7 @@ def test_the_offline_search_proves_the_optimum(
                 patch.setattr(Search, name, lambda *_: None)
             else:
                 patch.setattr(search, name, 0)
-        answer = PROBLEM.solve("problem_2_offline", instance)
+        answer = PROBLEM.solve("problem_2_offline", instance, small=small)
     assert answer.solution.status == "optimal"
     assert answer.solution.objective == answer.solution.bound == optimum
 
@@ -176,7 +175,7 @@ def test_the_search_keeps_to_its_time_and_says_what_is_proven() -> None:
 
 @pytest.mark.parametrize(
     "loop",
-    [(insertion, "cheapest_run"), (neighbourhoods, "wander"), (server_cuts, "saturate"),
+    [(insertion, "cheapest_run"), (improve, "wander"), (server_cuts, "saturate"),
      (server_cuts, "fitting")],
     ids=lambda loop: loop[1],
 )  # fmt: skip
@@ -216,8 +215,7 @@ def test_crowded_servers_are_searched_with_a_listener_and_threads_too() -> None:
 def test_jobs_that_are_alike_are_proven_by_the_model_by_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Search, "by_completions", lambda *_: None)
-    monkeypatch.setattr(search, "FIRST_SECONDS", 60.0)  # however busy the machine is
+    monkeypatch.setattr(Search, "branch", lambda *_: None)
     instance = Instance.build(
         worker_capacity=[[3], [1], [2]],
         ps_capacity=[[1], [3], [3]],
@@ -227,7 +225,8 @@ def test_jobs_that_are_alike_are_proven_by_the_model_by_server(
         work_fast=[5] * 7,
         upload_delay=[[1, 0, 0]] * 7,
     )
-    solution = PROBLEM.solve("problem_2_offline", instance).solution
+    seconds = {"model_seconds": 60.0, "model_share": 1.0}  # however busy the machine is
+    solution = PROBLEM.solve("problem_2_offline", instance, **seconds).solution
     assert (solution.status, solution.objective, solution.bound) == ("optimal", 36.0, 36.0)
 
 
@@ -297,33 +296,6 @@ def test_types_of_workers_fall_apart_unless_parameter_servers_tie_them(
     assert solve(problem_2(instance)).objective == optimum
 
 
-def test_time_that_proven_types_leave_goes_to_those_still_open(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    instance = generate(np.random.default_rng(3), jobs=30, servers=6, time_scale=0.1)
-    decided: list[Search] = []
-    now = 0.0
-
-    def decide(part: Search) -> None:
-        nonlocal now
-        decided.append(part)
-        if part is not decided[0] or decided.count(part) == 2:
-            part.raise_bound(part.value)
-        else:
-            now += part.clock.left
-
-    monkeypatch.setattr("optsched.solvers.deadline.perf_counter", lambda: now)
-    monkeypatch.setattr(Search, "decide", decide)
-    monkeypatch.setattr(Search, "improve", lambda part, share: part.insert())
-    monkeypatch.setattr(Search, "relax", lambda part: None)
-    whole = offline._Offline(instance, Options(time_limit=60.0), "flow")
-    whole.insert()
-    assert whole.by_type()
-    assert now < 60.0
-    assert len(set(map(id, decided))) > 1
-    assert decided.count(decided[0]) == 2
-
-
 def test_a_run_whose_parameter_server_is_taken_finds_another() -> None:
     instance = replace(
         two_types_one_service(1),
@@ -343,14 +315,6 @@ def test_a_run_whose_parameter_server_is_taken_finds_another() -> None:
     assert occupancy.served(early) is None  # in slot 1 the job has not reached server 1
     occupancy.put(moved)
     assert occupancy.served(together) is None
-
-
-def test_nodes_of_the_types_count_beside_those_of_the_whole() -> None:
-    instance = two_types_one_service(1)
-    whole = offline._Offline(instance, Options(), "flow")
-    whole.nodes = 7  # of all types together
-    whole.by_type()
-    assert whole.nodes >= 7
 
 
 def test_parts_of_a_schedule_put_together_are_the_schedule() -> None:
