@@ -1,7 +1,23 @@
 """Batch scheduling of machine-learning jobs in edge-cloud networks (She et al.).
 
 ``PROBLEM`` is (2), total flow time; ``COMPLETION`` the same system with total weighted completion
-time, which the paper plots. The modules beside it are meant to be read next to the paper.
+time, which the paper plots. The modules beside it are meant to be read next to the paper; ``exact``
+is ours.
+
+=============================== ===================================================================
+the paper                       file
+=============================== ===================================================================
+the system and its jobs         ``instance``; Section V's random ones: ``generator``
+the objective, (2a) to (2l)     ``check`` on a ``schedule``
+(2)                             ``problem_2`` on ``time_indexed``; ``problem_2_intervals``
+Lemma 2, bounds of lone jobs    ``domain_reduction``
+(3), one round                  ``problem_3``; by intervals ``problem_2_intervals``
+(4), its dual (5)               ``problem_4``
+(9), one job at given prices    ``problem_9``
+guarantees of Section IV        ``theorems``
+figures                         ``plots``, ``metrics``
+jobs that arrive one by one     ``online``, with ``insertion``
+=============================== ===================================================================
 """
 
 from dataclasses import replace

@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 
 from formulations.batch.domain_reduction import Prospects
-from formulations.batch.exact.moves import PRIME, Crowd, Standing, wander
+from formulations.batch.exact.moves import PRIME, Current, JobData, destroy_and_repair
 from formulations.batch.insertion import PlacedJob
 from formulations.batch.instance import Floats, Integers
 from optsched.decomposition import anneal
@@ -50,11 +50,11 @@ class Annealing:
         self._triples = int((np.bincount(instance.worker_type[chosen.contested]) ** 3).sum())
         self._length = FIRST
         self._workers, self._services = (_places(room) for room in chosen.rooms)
-        self._crowd = self._given(chosen, weight)
-        self._best = self._standing(chosen, runs)
+        self._data = self._given(chosen, weight)
+        self._best = self._current(chosen, runs)
         self._now, self._value = copy.deepcopy(self._best), np.zeros(3)
 
-    def _given(self, chosen: Prospects, weight: Floats) -> Crowd:
+    def _given(self, chosen: Prospects, weight: Floats) -> JobData:
         instance = chosen.instance
         since = np.minimum(chosen.reached, NEVER)
         first = np.full(instance.jobs, NEVER)
@@ -64,7 +64,7 @@ class Annealing:
         order = np.argsort(kind, kind="stable")
         group = order[chosen.contested[order]]
         reached = _of_places(since, self._workers[kind], NEVER)
-        return Crowd(
+        return JobData(
             kind, service, instance.work_slow, instance.work_fast, instance.num_chunks,
             first, np.where(chosen.contested, chosen.last, -1),
             np.where(chosen.cloud_end >= 0, chosen.cloud_end, never), weight, reached,
@@ -81,7 +81,7 @@ class Annealing:
         return np.moveaxis(place[:, self._workers], 0, 1).copy()  # server -1 has none
 
     def _early(self, chosen: Prospects, reached: Integers) -> Floats:
-        """How many have reached a place and not yet all, as in ``Crowd``."""
+        """How many have reached a place and not yet all, as in ``JobData``."""
         slots = int(chosen.last[chosen.contested].max(initial=0)) + 2
         early = np.zeros((len(self._workers), slots + 1, reached.shape[1]))
         for j in np.flatnonzero(chosen.contested):
@@ -90,11 +90,11 @@ class Annealing:
                 early[chosen.instance.worker_type[j], t + 1] += 0.1 * (reached[j] <= t)
         return np.cumsum(early, axis=1)
 
-    def _standing(self, chosen: Prospects, runs: Iterable[PlacedJob]) -> Standing:
+    def _current(self, chosen: Prospects, runs: Iterable[PlacedJob]) -> Current:
         instance, jobs = chosen.instance, chosen.instance.jobs
         slots = int(chosen.last[chosen.contested].max(initial=0)) + 2
         start, ps, together = np.full(jobs, -1), np.full(jobs, -1), np.zeros(jobs, dtype=np.int64)
-        end, y = self._crowd.away.copy(), np.zeros((jobs, instance.servers), dtype=np.int64)
+        end, y = self._data.away.copy(), np.zeros((jobs, instance.servers), dtype=np.int64)
         free = _in_every_slot(instance.worker_capacity, int(instance.num_chunks.sum()), slots)
         services = _in_every_slot(instance.ps_capacity, jobs, slots)
         for run in runs:
@@ -106,7 +106,7 @@ class Annealing:
             services[instance.ps_type[j], span, run.ps] -= 1
         workers = _of_places(free, self._workers[:, None], 0)
         y = _of_places(y, self._workers[instance.worker_type], 0)
-        return Standing(
+        return Current(
             start, end, together, ps, y.astype(np.int32), workers.astype(np.int32),
             _of_places(services, self._services[:, None], 0), workers.sum(axis=2),
         )  # fmt: skip
@@ -114,8 +114,9 @@ class Annealing:
     def steps(self, count: int, temperature: float) -> float:
         """Take so many steps at a temperature, the best schedule kept; return its loss, <= 0."""
         self._value[2] = temperature
-        wander(self._crowd, self._now, self._best, self._value, self._state, count)
-        return float(self._value[1])
+        return destroy_and_repair(
+            self._data, self._now, self._best, self._value, self._state, count
+        )
 
     def keep(self) -> None:
         """Keep nothing more: ``steps`` has."""
@@ -134,8 +135,8 @@ class Annealing:
         Returns:
             The best runs met.
         """
-        jobs = len(self._crowd.group)
-        hot = temperature[0] * float(self._crowd.weight.mean())
+        jobs = len(self._data.group)
+        hot = temperature[0] * float(self._data.weight.mean())
         least = math.inf
         with suppress(TimeoutError):  # no time for machine code
             while not deadline.over() and (self._length <= patience or self._value[1] < least):
@@ -149,11 +150,11 @@ class Annealing:
         return [self._run(int(j)) for j in np.flatnonzero(self._best.start >= 0)]
 
     def _run(self, j: int) -> PlacedJob:
-        crowd, best = self._crowd, self._best
-        place = self._workers[crowd.kind[j]]
+        data, best = self._data, self._best
+        place = self._workers[data.kind[j]]
         workers = np.zeros(self._servers, dtype=np.int64)
         workers[place[place >= 0]] = best.y[j, place >= 0]
-        ps = int(self._services[crowd.service[j], best.ps[j]])
+        ps = int(self._services[data.service[j], best.ps[j]])
         return PlacedJob(j, int(best.start[j]), int(best.end[j]), best.together[j] > 0, ps, workers)
 
 

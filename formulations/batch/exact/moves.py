@@ -1,4 +1,4 @@
-"""The loop that takes jobs out of a schedule and puts them anew, in machine code.
+"""The loop that destroys a part of a schedule and repairs it, in machine code.
 
 Only servers that have workers of a job's type, and those with its parameter servers, are looked
 at: per type they are numbered from 0 ("places"), and rows of arrays are filled up with places that
@@ -18,16 +18,16 @@ from formulations.batch.insertion import NEAR
 from formulations.batch.instance import Floats, Integers
 from optsched.jit import njit_cached
 
-MOST_OUT = 7
-"""Most jobs taken out at a time."""
+MOST_DESTROYED = 7
+"""Most jobs destroyed at a time."""
 NOISE = 10.0
-"""Slots by which servers are preferred at random, in half of the neighbourhoods."""
+"""Slots by which servers are preferred at random, in half of the steps."""
 REACH = 3.0
 """Most slots for which it counts that ten jobs reach a server in a slot, and not yet all others."""
 JITTER = 20
 """Slots by which a job is kept waiting at most, and rarely."""
 ODD = 0.25
-"""Share of jobs put narrower, or later, than they might be."""
+"""Share of jobs inserted narrower, or later, than they might be."""
 PRIME = 2**31 - 1
 """Modulus of the generator of chance (Park and Miller, 1988), with the multiplier below."""
 MULTIPLIER = 48271
@@ -36,7 +36,7 @@ Counts = NDArray[np.int32]
 """Half as wide, for rows that are gone through all the time."""
 
 
-class Crowd(NamedTuple):
+class JobData(NamedTuple):
     """What is given: jobs, and places of each type of worker and of parameter server."""
 
     kind: Integers
@@ -72,8 +72,8 @@ class Crowd(NamedTuple):
     """Where those of each type begin and end in ``group``, shape (worker types + 1,)."""
 
 
-class Standing(NamedTuple):
-    """The schedule gone on from, and what it leaves free; changed in place."""
+class Current(NamedTuple):
+    """The current schedule, and what it leaves free; changed in place."""
 
     start: Integers
     """Shape (jobs,), as the next three; -1: elsewhere."""
@@ -92,8 +92,8 @@ class Standing(NamedTuple):
     """Free workers of all places, (worker types, slots)."""
 
 
-class Whim(NamedTuple):
-    """What a job is put by, in one neighbourhood."""
+class Repair(NamedTuple):
+    """How a job is inserted, in one step."""
 
     most: int
     """Workers at most."""
@@ -108,14 +108,14 @@ class Whim(NamedTuple):
 
 
 @njit_cached
-def drawn(state: Integers) -> float:
+def random_number(state: Integers) -> float:
     """The next number of a sequence, in 0..1; ``state`` is one number, changed."""
     state[0] = state[0] * MULTIPLIER % PRIME
     return float(state[0] / PRIME)
 
 
 @njit_cached
-def shift(now: Standing, u: int, v: int, j: int, sign: int) -> None:
+def occupy(now: Current, u: int, v: int, j: int, sign: int) -> None:
     """Take (1) or give back (-1) what the run of a job needs, of worker type u and PS type v."""
     ps, y = now.ps[j], now.y[j] * np.int32(sign)
     workers, services, idle = now.workers[u], now.services[v], now.idle[u]
@@ -137,7 +137,7 @@ def is_free(free: Integers, place: int, start: int, end: int) -> bool:
 
 
 @njit_cached
-def lessen(room: Counts, free: Counts, t: int) -> int:
+def narrow(room: Counts, free: Counts, t: int) -> int:
     """Of each place what it has in another slot, too; and how many that is together."""
     total = 0
     for i in range(len(room)):
@@ -147,9 +147,9 @@ def lessen(room: Counts, free: Counts, t: int) -> int:
 
 
 @njit_cached
-def host(crowd: Crowd, now: Standing, j: int, turn: int, start: int, end: int) -> int:
+def service_place(data: JobData, now: Current, j: int, turn: int, start: int, end: int) -> int:
     """A place for the parameter server of a run on several servers, or -1."""
-    free, served = now.services[crowd.service[j]], crowd.served[j]
+    free, served = now.services[data.service[j]], data.served[j]
     for step in range(len(served)):
         i = (turn + step) % len(served)
         if served[i] <= start and is_free(free, i, start, end):
@@ -158,9 +158,11 @@ def host(crowd: Crowd, now: Standing, j: int, turn: int, start: int, end: int) -
 
 
 @njit_cached
-def lone(crowd: Crowd, now: Standing, j: int, room: Counts, n: int, start: int, end: int) -> int:
+def single_place(
+    data: JobData, now: Current, j: int, room: Counts, n: int, start: int, end: int
+) -> int:
     """The fullest place that has room for all workers of a run and its parameter server, or -1."""
-    free, beside = now.services[crowd.service[j]], crowd.beside[crowd.kind[j], crowd.service[j]]
+    free, beside = now.services[data.service[j]], data.beside[data.kind[j], data.service[j]]
     found = -1
     for i in range(len(room)):
         fuller = room[i] >= n and (found < 0 or room[i] < room[found])
@@ -195,51 +197,53 @@ def next_start(idle: Integers, work: int, most: int, start: int, latest: int) ->
 
 
 @njit_cached
-def seek(crowd: Crowd, now: Standing, j: int, whim: Whim) -> tuple[int, int, int, int, int]:
+def earliest_run(
+    data: JobData, now: Current, j: int, repair: Repair
+) -> tuple[int, int, int, int, int]:
     """The run of a job that ends first beside the others.
 
     Returns:
         Start (-1: elsewhere is no worse), end, workers, its place if it is on one server, else
         -1, and place of the parameter server.
     """
-    u = crowd.kind[j]
-    free, idle, reached = now.workers[u], now.idle[u], crowd.reached[j]
-    slow, fast = crowd.slow[j], crowd.fast[j]
-    found = (-1, crowd.away[j], 0, -1, -1)
-    latest = min(crowd.last[j], crowd.away[j] - 1)
+    u = data.kind[j]
+    free, idle, reached = now.workers[u], now.idle[u], data.reached[j]
+    slow, fast = data.slow[j], data.fast[j]
+    found = (-1, data.away[j], 0, -1, -1)
+    latest = min(data.last[j], data.away[j] - 1)
     room = np.zeros(len(reached), dtype=np.int32)
-    h = next_start(idle, fast, whim.most, max(crowd.first[j], whim.first), latest)
+    h = next_start(idle, fast, repair.most, max(data.first[j], repair.first), latest)
     while h <= latest:
         for i in range(len(room)):
             room[i] = free[h, i] if reached[i] <= h else 0
         longest = latest - h + 1
         for e in range(h, latest + 1):
             d = e - h + 1
-            most = min(lessen(room, free, e), whim.most)
+            most = min(narrow(room, free, e), repair.most)
             if fast > most * longest:
                 break
             if slow <= most * d:
                 n = -(-slow // d)
-                ps = host(crowd, now, j, whim.turn, h, e) if -(-slow // n) == d else -1
+                ps = service_place(data, now, j, repair.turn, h, e) if -(-slow // n) == d else -1
                 if ps >= 0:
                     found = (h, e, n, -1, ps)
                     break
             if fast <= most * d:
                 n = -(-fast // d)
-                place = lone(crowd, now, j, room, n, h, e) if -(-fast // n) == d else -1
+                place = single_place(data, now, j, room, n, h, e) if -(-fast // n) == d else -1
                 if place >= 0:
-                    found = (h, e, n, place, crowd.beside[u, crowd.service[j], place])
+                    found = (h, e, n, place, data.beside[u, data.service[j], place])
                     break
         if found[0] == h:  # a later start may end as soon, but no later
-            latest = found[1] - 1 + whim.late
-        h = next_start(idle, fast, whim.most, h + 1, latest)
+            latest = found[1] - 1 + repair.late
+        h = next_start(idle, fast, repair.most, h + 1, latest)
     return found
 
 
 @njit_cached
-def put(crowd: Crowd, now: Standing, j: int, whim: Whim, noise: Floats) -> None:
-    """Put a job where it ends first; on servers that are of least use to others."""
-    start, end, n, place, ps = seek(crowd, now, j, whim)
+def insert(data: JobData, now: Current, j: int, repair: Repair, noise: Floats) -> None:
+    """Insert a job where it ends first; on servers that are of least use to others."""
+    start, end, n, place, ps = earliest_run(data, now, j, repair)
     now.start[j], now.end[j] = start, end
     if start < 0:
         return
@@ -249,18 +253,18 @@ def put(crowd: Crowd, now: Standing, j: int, whim: Whim, noise: Floats) -> None:
     now.together[j] = place >= 0
     if place >= 0:
         y[place] = n
-        shift(now, crowd.kind[j], crowd.service[j], j, 1)
+        occupy(now, data.kind[j], data.service[j], j, 1)
         return
-    u = crowd.kind[j]
-    free, early, reached = now.workers[u], crowd.early[u], crowd.reached[j]
+    u = data.kind[j]
+    free, early, reached = now.workers[u], data.early[u], data.reached[j]
     room = np.where(reached <= start, free[start], np.int32(0))
     for t in range(start + 1, end + 1):
-        lessen(room, free, t)
+        narrow(room, free, t)
     there = np.flatnonzero(room)
     wait = np.zeros(len(there))
     for k in range(len(there)):
         i = there[k]
-        wait[k] = noise[i] + whim.reach * (early[end + 1, i] - early[start, i])
+        wait[k] = noise[i] + repair.reach * (early[end + 1, i] - early[start, i])
         t = end + 1
         while t < min(len(free), end + NEAR) and free[t, i] >= room[i]:
             t += 1
@@ -272,93 +276,90 @@ def put(crowd: Crowd, now: Standing, j: int, whim: Whim, noise: Floats) -> None:
     for i in there[np.argsort(wait, kind="mergesort")]:
         y[i] = min(n, room[i])
         n -= y[i]
-    shift(now, crowd.kind[j], crowd.service[j], j, 1)
+    occupy(now, data.kind[j], data.service[j], j, 1)
 
 
 @njit_cached
-def some(crowd: Crowd, now: Standing, state: Integers) -> Integers:
-    """Some jobs of one type that end near each other, in the order in which they are put."""
-    one = crowd.group[int(drawn(state) * len(crowd.group))]
-    u = crowd.kind[one]
-    group = crowd.group[crowd.bounds[u] : crowd.bounds[u + 1]]
-    count = min(len(group), 1 + int(drawn(state) * MOST_OUT))
+def destroyed(data: JobData, now: Current, state: Integers) -> Integers:
+    """Some jobs of one type that end near each other, in the order in which they are inserted."""
+    one = data.group[int(random_number(state) * len(data.group))]
+    u = data.kind[one]
+    group = data.group[data.bounds[u] : data.bounds[u + 1]]
+    count = min(len(group), 1 + int(random_number(state) * MOST_DESTROYED))
     apart = np.zeros(len(group))
     for i in range(len(group)):
-        apart[i] = abs(now.end[group[i]] - now.end[one]) * drawn(state)
+        apart[i] = abs(now.end[group[i]] - now.end[one]) * random_number(state)
     out = group[np.argsort(apart, kind="mergesort")[:count]]
-    in_order = drawn(state) < 0.3
+    in_order = random_number(state) < 0.3
     moment = np.zeros(count)
     for i in range(count):
-        chance = drawn(state)
+        chance = random_number(state)
         moment[i] = now.end[out[i]] if in_order else chance
     return out[np.argsort(moment, kind="mergesort")]
 
 
 @njit_cached
-def fancy(crowd: Crowd, j: int, state: Integers) -> Whim:
-    """By what a job is put: mostly as wide and as soon as can be."""
-    most, first = crowd.most[j], 0
-    if drawn(state) < ODD:
-        most = 1 + int(drawn(state) * most)
-    if drawn(state) < ODD:
-        first = crowd.first[j] + int(drawn(state) * drawn(state) * JITTER)
-    late, turn = int(drawn(state) < 0.5), int(drawn(state) * crowd.served.shape[1])
-    return Whim(most, first, late, REACH * max(0.0, drawn(state) - 0.3), turn)
+def drawn_repair(data: JobData, j: int, state: Integers) -> Repair:
+    """How a job is inserted: mostly as wide and as soon as can be."""
+    most, first = data.most[j], 0
+    if random_number(state) < ODD:
+        most = 1 + int(random_number(state) * most)
+    if random_number(state) < ODD:
+        first = data.first[j] + int(random_number(state) * random_number(state) * JITTER)
+    late, turn = int(random_number(state) < 0.5), int(random_number(state) * data.served.shape[1])
+    return Repair(most, first, late, REACH * max(0.0, random_number(state) - 0.3), turn)
 
 
 @njit_cached
-def wander(
-    crowd: Crowd, now: Standing, best: Standing, value: Floats, state: Integers, turns: int
-) -> int:
-    """Neighbourhoods, a given number of them.
+def destroy_and_repair(
+    data: JobData, now: Current, best: Current, value: Floats, state: Integers, steps: int
+) -> float:
+    """Take a number of steps, each kept or undone by the rule of Metropolis.
 
     Args:
-        crowd: what is given.
+        data: what is given.
         now: where it begins and ends.
         best: the best met; overwritten by better ones.
-        value: that of ``now`` and of ``best``, and mean loss at which a schedule is gone on from.
+        value: that of ``now`` and of ``best``, and the temperature.
         state: of chance.
-        turns: how many.
+        steps: how many.
 
     Returns:
-        How many came after the last better one.
+        The value of ``best``.
     """
-    vain = 0
     noise = np.zeros(now.y.shape[1])
     start, end, ps = now.start.copy(), now.end.copy(), now.ps.copy()
     together, y = now.together.copy(), now.y.copy()
-    for _ in range(turns):
-        out = some(crowd, now, state)
+    for _ in range(steps):
+        out = destroyed(data, now, state)
         before = 0.0
         for j in out:
-            before += crowd.weight[j] * now.end[j]
+            before += data.weight[j] * now.end[j]
             start[j], end[j], ps[j] = now.start[j], now.end[j], now.ps[j]
             together[j], y[j] = now.together[j], now.y[j]
             if start[j] >= 0:
-                shift(now, crowd.kind[j], crowd.service[j], j, -1)
-        noisy = drawn(state) < 0.5
+                occupy(now, data.kind[j], data.service[j], j, -1)
+        noisy = random_number(state) < 0.5
         for i in range(len(noise)):
-            noise[i] = NOISE * drawn(state) if noisy else 0.0
+            noise[i] = NOISE * random_number(state) if noisy else 0.0
         after = 0.0
         for j in out:
-            put(crowd, now, j, fancy(crowd, j, state), noise)
-            after += crowd.weight[j] * now.end[j]
+            insert(data, now, j, drawn_repair(data, j, state), noise)
+            after += data.weight[j] * now.end[j]
         loss = after - before
-        vain += 1
-        if loss >= -value[2] * np.log(drawn(state)):
+        if loss >= -value[2] * np.log(random_number(state)):
             for j in out:
                 if now.start[j] >= 0:
-                    shift(now, crowd.kind[j], crowd.service[j], j, -1)
+                    occupy(now, data.kind[j], data.service[j], j, -1)
             for j in out:
                 now.start[j], now.end[j], now.ps[j] = start[j], end[j], ps[j]
                 now.together[j], now.y[j] = together[j], y[j]
                 if start[j] >= 0:
-                    shift(now, crowd.kind[j], crowd.service[j], j, 1)
+                    occupy(now, data.kind[j], data.service[j], j, 1)
             continue
         value[0] += loss
         if value[0] < value[1] - 1e-9:
             value[1] = value[0]
             best.start[:], best.end[:], best.ps[:] = now.start, now.end, now.ps
             best.together[:], best.y[:] = now.together, now.y
-            vain = 0
-    return vain
+    return float(value[1])

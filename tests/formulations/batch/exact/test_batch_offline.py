@@ -175,7 +175,7 @@ def test_the_search_keeps_to_its_time_and_says_what_is_proven() -> None:
 
 @pytest.mark.parametrize(
     "loop",
-    [(insertion, "cheapest_run"), (improve, "wander"), (server_cuts, "saturate"),
+    [(insertion, "cheapest_run"), (improve, "destroy_and_repair"), (server_cuts, "saturate"),
      (server_cuts, "fitting")],
     ids=lambda loop: loop[1],
 )  # fmt: skip
