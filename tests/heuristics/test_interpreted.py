@@ -44,6 +44,7 @@ from formulations.okita.one_job.terms import path_of
 from heuristics.common.count_placement import POLICIES, simulate
 from optsched.decomposition.knapsack import Knapsack, ThresholdValue
 from optsched.decomposition.knapsack_search import tabulated
+from optsched.decomposition.pivot import pivot
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.runs import InstanceRunner, MethodSpec, instance_rng
 from optsched.instances.document import dumps
@@ -189,6 +190,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     crowd = Runs(chosen, *PooledColumns(chosen).schedules)
     halves = np.full(len(crowd.start), 0.5)
     assert [crowd.row(cut) for cut in crowd.violated(halves)]
+    assert pivot(np.eye(2), np.ones(2), np.array([1.0, 0.5])) == 0
     few = problem("preemptive").generate(instance_rng(1), **TINY["preemptive"] | {"jobs": 12})
     assert problem("preemptive").solve("by_market", few).solution.status == "optimal"
     stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # for five jobs too small
