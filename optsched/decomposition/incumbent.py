@@ -19,6 +19,8 @@ S = TypeVar("S")
 
 ROUNDING = 1e-9
 """Relative distance at which a value and a bound are the same but for rounding."""
+CONTRADICTION = 1e-6
+"""Relative distance by which a value may be better than a proven bound through rounding."""
 WHOLE = 1e-6
 """Distance by which a bound may miss a whole number through rounding."""
 
@@ -140,6 +142,8 @@ class Incumbent(Generic[S]):
     def answer(self, solver: str, *, nodes: int = 0, message: str = "") -> Answer:
         """Return what is known as the answer of an exact method.
 
+        A schedule that is better than a proven bound contradicts it: then the status is "error".
+
         Args:
             solver: the back end that the method uses most.
             nodes: of its trees.
@@ -147,7 +151,11 @@ class Incumbent(Generic[S]):
         """
         limit: Limit | None = None
         size = max(1.0, abs(self._value))
-        if self.schedule is not None and self.distance <= ROUNDING * size:
+        if self.schedule is not None and self._bound - self._value > CONTRADICTION * size:
+            status = Status.ERROR
+            proven = self._sign * self._bound
+            message = f"the cost {self.value!r} is better than the proven bound {proven!r}"
+        elif self.schedule is not None and self.distance <= ROUNDING * size:
             status, self._bound = Status.OPTIMAL, self._value
         elif self.infeasible:
             status = Status.INFEASIBLE

@@ -81,6 +81,14 @@ def test_bounds_from_above_are_rounded_down():
     assert best.bound == 7.0
 
 
+@pytest.mark.parametrize(("bound", "status"), [(9e-6, Status.OPTIMAL), (11e-6, Status.ERROR)])
+@pytest.mark.parametrize("maximise", [False, True])
+def test_a_schedule_better_than_a_proven_bound_is_an_error(bound, status, maximise):
+    best = Incumbent(Options(), cost=float, maximise=maximise, start=10.0)
+    best.raise_bound(10.0 - bound if maximise else 10.0 + bound)  # within 1e-6 of 10, or not
+    assert best.answer("highs").solution.status is status
+
+
 def test_a_closed_gap_is_no_proof():
     best = minimising(Options(gap=0.5), start=10.0)
     best.raise_bound(6.0)
