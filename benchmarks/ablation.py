@@ -42,7 +42,7 @@ from optsched.solvers.solution import Status
 
 PAPERS = ("okita", "batch", "drp", "aerialedge", "preemptive")
 WHOLE, AGAIN = "nothing", "nothing, again"
-"""What is taken out of the whole method, and of its second run."""
+"""The name of the whole method, and of its second run, from which nothing is removed."""
 WARM_SEED, WARM_SECONDS, LONG_SECONDS = 7, 2.0, 60.0
 """Of solves that are not timed: in each process, and before all else."""
 LEAST_SECONDS = 0.1
@@ -151,7 +151,7 @@ def tasks_of(paper: str, given: argparse.Namespace) -> Iterator[Task]:
                     yield Task(paper, name, method, part, kind, seed, given.limit, given.threads)
 
 
-# one solve, in a process of its own
+# one solve, in its own process
 
 
 def solved(task: Task) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def run(tasks: Sequence[Task], path: Path, workers: int) -> None:
 
 
 def apart(task: Task) -> dict[str, Any]:
-    """Solve in a process of its own; one that dies or overruns is a row with an error."""
+    """Solve in a separate process; one that dies or overruns is a row with an error."""
     command = [sys.executable, __file__, "--solve", json.dumps(asdict(task))]
     limit = 5 * (WARM_SECONDS + max(task.limit, LONG_SECONDS)) + 60
     failed = {"status": "error", "proven": False}

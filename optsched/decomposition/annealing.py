@@ -94,7 +94,7 @@ def anneal(
 
 @contextmanager
 def beside(work: Callable[[Deadline], object], deadline: Deadline) -> Iterator[None]:
-    """Work on a thread of its own while the block runs; what goes wrong there is raised after it.
+    """Work on another thread while the block runs; an error there is raised after the block.
 
     Args:
         work: given a deadline that is over when the block ends.

@@ -61,7 +61,7 @@ class Incumbent(Generic[S]):
         self.deadline = SearchProgress(options, maximise=maximise)
         """The time limit and the wish to stop; it reports values and bounds to the listener."""
         self.options = replace(options, stop=self.deadline.stop, on_progress=None)
-        """Those of the search, for the solves within it."""
+        """The search's options, for the solves within it."""
         self.schedule: S | None = None
         self.infeasible = False
         """Whether it is proven that there is no schedule."""
@@ -127,7 +127,7 @@ class Incumbent(Generic[S]):
             self.deadline.tell(bound=self.bound)
 
     def hear(self, progress: Progress) -> None:
-        """Take the bound that a solver of the whole problem reports on its way."""
+        """Take the bound that a solver of the whole problem reports."""
         self.raise_bound(progress.bound)
 
     def part(self, share: float = 1.0, most: float = math.inf) -> Deadline:

@@ -138,7 +138,7 @@ class _Solvable(ABC):
         return Answer(replace(said, solver=asked["solver"] or self.solver))
 
     def check_own(self, own: Mapping[str, Any], text: str) -> None:
-        """Refuse options of its own whose values are not of their type or range.
+        """Refuse own options whose values are not of their type or range.
 
         Raises:
             InputError: naming the option and its value.
@@ -330,7 +330,7 @@ class ExactMethod(_Solvable):
         return {} if self.params is None else self.params.model_fields
 
     def check_own(self, own: Mapping[str, Any], text: str) -> None:
-        """Refuse options of its own, parameters included, that are out of their range.
+        """Refuse own options, parameters included, that are out of their range.
 
         Raises:
             InputError: naming the option and its value.
@@ -339,7 +339,7 @@ class ExactMethod(_Solvable):
         self._with_params(own, text)
 
     def _with_params(self, own: Mapping[str, Any], text: str) -> dict[str, Any]:
-        """The options as the search takes them: those of ``params`` as one object."""
+        """Return the options as the search takes them: the parameters as one object."""
         if self.params is None:
             return dict(own)
         given = {k: v for k, v in own.items() if k in self.tunable}
