@@ -169,8 +169,11 @@ def same(shown: str, came: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path: Path) -> Iterator[None]:
-    """What a page installs is gone with it."""
+    """What a page installs or imports from its files is gone with it."""
     yield
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(f"{tmp_path}{os.sep}"):
+            del sys.modules[name]
     if list(tmp_path.glob("*.dist-info")):
         forget()
 
