@@ -33,7 +33,7 @@ class SolverResult:
     """Objective units; ``bound`` already allows for it."""
     message: str = ""
     trajectory: tuple[ProgressPoint, ...] = ()
-    """The steps it told of on the way, by ``time.time()``; kept by the caller."""
+    """The steps that it reported on the way, by ``time.time()``; kept by the caller."""
 
 
 class Feature(StrEnum):
@@ -50,7 +50,7 @@ class Feature(StrEnum):
     PROGRESS = "on_progress"
     """``options.on_progress`` is called with each better point or bound."""
     EXACT_COSTS = "exact costs"
-    """Costs that nearly tie are told apart, so that they are handed over as they are."""
+    """Costs that nearly tie are told apart, so they are handed over as they are."""
 
 
 MIXED_INTEGER = frozenset({Feature.INTEGERS, Feature.CONTINUOUS, Feature.UNBOUNDED, Feature.PROOF})

@@ -88,8 +88,8 @@ def solve_form(
         if Feature.EXACT_COSTS not in engine.features:
             given = large_in_digits(given)
         scaled = given is scaled_form
-    told = options if options.time_limit is None else left(options, began)
-    result = ask(engine, given, told, start, scaled=scaled)
+    now = options if options.time_limit is None else left(options, began)
+    result = ask(engine, given, now, start, scaled=scaled)
     if result.x is None:
         result = or_the_start(unless_refuted(result, original, start), original, start)
     judge = partial(

@@ -70,7 +70,7 @@ class Request(Generic[T]):
 
 
 def here(options: Options) -> Options:
-    """The options as the process is told them."""
+    """Return the options as the process gets them."""
     return replace(options, stop=None, isolate=False, memory_limit=None)
 
 
@@ -269,8 +269,8 @@ def _answer(data: bytes, source: IO[bytes]) -> bytes:
         stop = threading.Event()
         threading.Thread(target=_listen, args=(source, stop), daemon=True).start()
         _limit_memory(request.memory_limit)
-        told = stop if request.stops else None
-        return pickle.dumps(("result", request.task(told, _seconds(request))))
+        given = stop if request.stops else None
+        return pickle.dumps(("result", request.task(given, _seconds(request))))
     except (InputError, ModelError) as failure:
         return pickle.dumps(("failure", failure))
     except BaseException as failure:  # this process does nothing else, so no more is to be ended

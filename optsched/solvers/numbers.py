@@ -110,7 +110,7 @@ def refuse_numbers(
 def refuse_options(
     solver: str, options: Options, *, threads: bool, seed: bool, stop: bool, gaps: bool = True
 ) -> None:
-    """Refuse options that a solver does not honour; False stands for one it does not.
+    """Refuse options that a solver does not support; False stands for such an option.
 
     Raises:
         UnsupportedError: such an option is not at its default.
@@ -122,10 +122,10 @@ def refuse_options(
         "stop": (stop, not isinstance(options.stop, Either | None)),
         "absolute_gap": (gaps, options.absolute_gap != 0),
     }
-    for name, (honoured, given) in asked.items():
-        if given and not honoured:
-            hint = "; isolate=True makes it heard" if name == "stop" else ""
-            raise UnsupportedError(f"{solver} does not honour the option {name}{hint}")
+    for name, (supported, given) in asked.items():
+        if given and not supported:
+            hint = "; isolate=True supports it" if name == "stop" else ""
+            raise UnsupportedError(f"{solver} does not support the option {name}{hint}")
 
 
 def second_look_seconds(compiled: MatrixForm, first: float, left: float = math.inf) -> float:

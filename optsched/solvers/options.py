@@ -1,4 +1,4 @@
-"""What every back end honours, or refuses in words."""
+"""What every back end supports, or refuses in words."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Options:
     """Options under the solver's own names, for experts; an unknown one is an error."""
     isolate: bool = False
     """Work in a process of its own: a crash is an error, not an end of this process, and a solver
-    that does not heed ``stop`` or Ctrl-C is killed. Costs about a second."""
+    that does not support ``stop`` or Ctrl-C is killed. Costs about a second."""
     memory_limit: float | None = None
     """Memory in GiB of a process of its own: asks for ``isolate``; None: no limit."""
 

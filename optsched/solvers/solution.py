@@ -70,7 +70,7 @@ class ProgressPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """How far a solve is, by the solver's own word: what ``on_progress`` is told."""
+    """How far a solve is, by the solver's own report: what ``on_progress`` gets."""
 
     bound: float | None
     """Proven bound on the optimum; None: none yet."""
@@ -90,7 +90,7 @@ class Progress:
 
 
 Listener: TypeAlias = Callable[[Progress], object]
-"""What is told how far a solve is; what it returns, if true, ends the solve."""
+"""What gets the progress of a solve; what it returns, if true, ends the solve."""
 
 
 def relative_gap(objective: float | None, bound: float | None) -> float | None:
@@ -141,7 +141,7 @@ class Solution:
     nodes: int | None = None
     """Branch-and-bound nodes or conflicts, where the solver counts them."""
     trajectory: tuple[ProgressPoint, ...] = field(default=(), repr=False)
-    """(seconds, bound, objective) whenever the solver told of a better point or bound, and at the
+    """(seconds, bound, objective) whenever the solver reported a better point or bound, and at the
     end; without steps in between where it tells of none (see ``Options.on_progress``)."""
     solver: str = ""
     version: str = ""

@@ -1,4 +1,4 @@
-"""How a solve comes to its answer: its best point and its bound over time, as the solver tells."""
+"""How a solve comes to its answer: its best point and its bound over time, as reported."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Recorder:
 class SearchProgress(Deadline):
     """A search's deadline, and its best value and bound, reported as they come.
 
-    ``on_progress`` is told of each, as by a solver; ``stop`` is set where that ends the search.
+    ``on_progress`` gets each, as from a solver; ``stop`` is set if that ends the search.
     Several threads may tell.
 
     Args:
@@ -110,23 +110,23 @@ class SearchProgress(Deadline):
             self._bound, self._value = low, high
             best, value = (None if math.isinf(one) else self._sign * one for one in (low, high))
             now = self.spent if self._then is None else self._then
-            self._latest = max(now, self._latest)  # another thread may have told of a later time
+            self._latest = max(now, self._latest)  # another thread may have reported a later time
             self._recorder(Progress(best, value, seconds=self._latest), self._latest)
 
     @property
     def bound(self) -> float | None:
-        """The best one told; None where there is none."""
+        """The best bound reported; None: none yet."""
         return None if math.isinf(self._bound) else self._sign * self._bound
 
     def live(self, hear: Listener) -> Listener | None:
-        """``on_progress`` of a solver at work for the search: ``hear`` where anybody listens.
+        """Return ``on_progress`` for a solver at work for the search: ``hear`` if anybody listens.
 
         Where nobody does the solver is free to work in another process, and ``catch_up`` follows.
         """
         return hear if self._heard else None
 
     def catch_up(self, solution: Solution, hear: Listener) -> None:
-        """Let ``hear`` have what a solver told on its way to a solution that has just come."""
+        """Let ``hear`` have what a solver reported on its way to a solution that has just come."""
         with self._lock:
             began = self.spent - solution.seconds
             for moment in () if self._heard else solution.trajectory:

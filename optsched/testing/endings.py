@@ -108,7 +108,7 @@ def check_ending(ending: LimitCase, solver: Solver) -> ConformanceResult:
     try:
         answer = solve(model, engine, **settings)
     except ModelError as refused:
-        # an option that cannot be honoured may be refused, as a model may
+        # an option that is not supported may be refused, as a model may
         word = Word.REFUSED if foreign or set(settings) - {"time_limit"} else Word.WRONG
         return ConformanceResult(ending.name, name, word, str(refused))
     said = _false_ending(ending, model, answer, engine)

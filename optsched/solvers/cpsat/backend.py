@@ -154,7 +154,7 @@ def _search(solver: Any, proto: Any, listener: Any) -> Any:
     return solver.solve(proto)
 
 
-def _listen(solver: Any, model: IntegerModel, told: Listener) -> Any:
+def _listen(solver: Any, model: IntegerModel, report: Listener) -> Any:
     """Pass on each better point and each better bound, in the model's units.
 
     Returns:
@@ -173,10 +173,10 @@ def _listen(solver: Any, model: IntegerModel, told: Listener) -> Any:
             response: Any = self.Response()  # type: ignore[no-untyped-call]
             x = np.array(list(response.solution), dtype=np.float64)[:columns]
             value = model.sign * model.value(x)
-            told(Progress(_proven(model, response.best_objective_bound), value, x))
+            report(Progress(_proven(model, response.best_objective_bound), value, x))
 
     def bound(shown: float) -> None:
-        told(Progress(_proven(model, shown), value))
+        report(Progress(_proven(model, shown), value))
 
     better = Better()
     solver.add_solution_callback(better)

@@ -53,7 +53,7 @@ class ExactSearch(Backend):
         """
         refuse_options("exact", options, threads=False, seed=True, stop=False, gaps=False)
         if options.gap:
-            raise UnsupportedError("exact does not honour the option gap: it searches to the end")
+            raise UnsupportedError("exact does not support the option gap: it searches to the end")
         began = time.perf_counter()
         model = integer_model(compiled, self)
         if (model.lower > model.upper).any():

@@ -160,8 +160,8 @@ class _Session:
         if start is not None and self.compiled.has_integers:
             built.columns.Start = np.where(np.isnan(start), gurobipy.GRB.UNDEFINED, start)
         try:
-            hear = None if self.options.on_progress is None else self._hear
-            ended = run(lambda: model.optimize(hear), model.terminate, self.options.stop)
+            callback = None if self.options.on_progress is None else self._callback
+            ended = run(lambda: model.optimize(callback), model.terminate, self.options.stop)
             return _read(self.compiled, built, ended.stopped)
         except gurobipy.GurobiError as failure:
             if failure.errno == _TOO_LARGE:
@@ -171,12 +171,12 @@ class _Session:
         finally:
             model.dispose()
 
-    def _hear(self, model: Any, where: int) -> None:
+    def _callback(self, model: Any, where: int) -> None:
         """What Gurobi calls all the time: better points alone are passed on."""
         from gurobipy import GRB
 
-        told = self.options.on_progress
-        if told is None or where != GRB.Callback.MIPSOL:
+        report = self.options.on_progress
+        if report is None or where != GRB.Callback.MIPSOL:
             return
         values = np.array(model.cbGetSolution(model.getVars()))
         objective = float(model.cbGet(GRB.Callback.MIPSOL_OBJ))
@@ -186,7 +186,7 @@ class _Session:
         )
         if (objective > best) if self.compiled.maximise else (objective < best):
             known = bound if abs(bound) < _INFINITE else None
-            told(Progress(known, objective, values[: len(self.compiled.cost)]))
+            report(Progress(known, objective, values[: len(self.compiled.cost)]))
 
 
 def _build(environment: Any, compiled: MatrixForm, costs: bool) -> _Built:

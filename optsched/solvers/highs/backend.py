@@ -26,7 +26,7 @@ from optsched.solvers.numbers import (
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Progress, Status
 
-_SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever it is told
+_SMALLEST = 1e-12  # HiGHS drops matrix entries up to here whatever its options say
 _LARGEST = 1e15  # HiGHS refuses matrix entries from here on
 _INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinite
 _FINER = 1e-9  # tolerance at which models have been seen to be solved that failed at 1e-6
@@ -218,8 +218,8 @@ def run(engine: Any, options: Options) -> bool:
     return _run(engine, options.stop, options.on_progress)
 
 
-def _run(engine: Any, stop: threading.Event | None, told: Listener | None = None) -> bool:
-    """Run in a thread of its own, so that Ctrl-C and the stop event are heard.
+def _run(engine: Any, stop: threading.Event | None, report: Listener | None = None) -> bool:
+    """Run in a thread of its own, so that Ctrl-C and the stop event end it.
 
     HiGHS keeps one scheduler per thread and cannot change its size: in a fresh thread any
     number of threads may be asked for. Its callbacks are switched on only once the solve is to
@@ -241,14 +241,14 @@ def _run(engine: Any, stop: threading.Event | None, told: Listener | None = None
 
     better = highspy.cb.HighsCallbackType.kCallbackMipImprovingSolution
 
-    def hear(kind: Any, _message: str, out: Any, answer: Any, _data: Any) -> None:
-        if int(kind) == int(better) and told is not None:
-            told(_progress(out))
+    def callback(kind: Any, _message: str, out: Any, answer: Any, _data: Any) -> None:
+        if int(kind) == int(better) and report is not None:
+            report(_progress(out))
         elif answer is not None:
             answer.user_interrupt = True
 
-    engine.setCallback(hear, None)
-    if told is not None:
+    engine.setCallback(callback, None)
+    if report is not None:
         engine.startCallback(better)
     ended = threads.run(work, lambda: _ask_to_stop(engine), stop)
     if ended.result is None:  # the engine is still at work, so nothing can be read from it

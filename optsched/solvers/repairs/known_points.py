@@ -1,7 +1,6 @@
 """Points that are known: they refute a claim of infeasibility, and a start may be the answer.
 
-Shown by ``test_what_has_a_point_is_not_called_infeasible``: CBC calls small sequencing models
-infeasible.
+No regression shows this repair: no solver is an oracle, and the check costs one evaluation.
 """
 
 from __future__ import annotations
