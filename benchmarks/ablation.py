@@ -4,8 +4,9 @@ Instances are of the shapes in ``benchmarks/shapes``, which the generators do no
 generators; the parts stand in ``benchmarks/parts``. Every solve has a process of its own, which
 first solves another instance of the same kind without being timed; before all else each variant
 has one long solve, so that the machine code is on disk. The whole method runs twice: what its two
-runs differ by is noise. Seconds are of the processor, of all threads and processes of a solve; an
-instance that stays open is charged with the limit at least.
+runs differ by is noise. If no solve came to a part, its row says "not reached" and proves nothing.
+Seconds are of the processor, of all threads and processes of a solve; an instance that stays open
+is charged with the limit at least.
 
 Every solve is a row of the CSV file as soon as it ends; a row that is there is not solved again.
 
@@ -28,8 +29,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
+from functools import wraps
 from pathlib import Path
 from threading import Lock
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -158,16 +161,31 @@ def solved(task: Task) -> dict[str, Any]:
     """Solve without the part, and say what came of it."""
     chosen = problem(task.problem)
     own: dict[str, Any] = {}
+    calls: list[str] = []
+    counted = False
     if task.part not in (WHOLE, AGAIN):
         part: Part = declared(task.paper).PARTS[task.part]
         for place, new in part.replaced.items():
-            put(place, new)
+            put(place, counting(new, calls) if isinstance(new, FunctionType) else new)
         own = dict(part.search)
+        counted = not own and all(isinstance(new, FunctionType) for new in part.replaced.values())
     if task.seed == WARM_SEED:
         once(chosen, task, own, WARM_SEED, LONG_SECONDS)
         return {}
     once(chosen, task, own, WARM_SEED, WARM_SECONDS)
-    return once(chosen, task, own, task.seed, task.limit)
+    calls.clear()
+    return once(chosen, task, own, task.seed, task.limit) | {"reached": bool(calls) or not counted}
+
+
+def counting(function: FunctionType, calls: list[str]) -> FunctionType:
+    """Return a function that does the same and notes each of its calls."""
+
+    @wraps(function)
+    def noted(*arguments: Any, **options: Any) -> Any:
+        calls.append(function.__name__)
+        return function(*arguments, **options)
+
+    return noted
 
 
 def put(place: str, new: Any) -> None:
@@ -209,7 +227,7 @@ HEAD = (
     "Taken out", "Instances", "Proven with", "without", "Gap with", "without", "CPU s with",
     "without", "Most on: proven, times the seconds", "Verdict",
 )  # fmt: skip
-RESULT = ("status", "proven", "objective", "bound", "seconds", "wall")
+RESULT = ("status", "proven", "objective", "bound", "seconds", "wall", "reached")
 COLUMNS = [*(field.name for field in fields(Task)), *RESULT]
 
 
@@ -338,9 +356,18 @@ def line(part: str, whole: pd.DataFrame, without: pd.DataFrame, noise: Compared)
         part, len(both), base["proven"].sum(), other["proven"].sum(),
         f"{base['gap'].mean():.2%}", f"{other['gap'].mean():.2%}",
         f"{base['charged'].sum():.0f}", f"{other['charged'].sum():.0f}",
-        most, "(noise)" if part == AGAIN else verdict(found, noise),
+        most, "(noise)" if part == AGAIN else judged(without.loc[both], found, noise),
     )  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
+
+
+def judged(without: pd.DataFrame, found: Compared, noise: Compared) -> str:
+    """Return the verdict on a part, and on how many instances the method came to it."""
+    reached = int(without["reached"].fillna(True).sum())
+    if not reached:
+        return "not reached"
+    limits = "" if reached == len(without) else f" (reached on {reached} of {len(without)})"
+    return verdict(found, noise) + limits
 
 
 def verdict(found: Compared, noise: Compared) -> str:
