@@ -63,3 +63,4 @@ def __getattr__(name: str) -> Any:
 __version__ = "0.1.0"
 
 Model.exports = exports
+Model.solving = staticmethod(solve)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +32,27 @@ from optsched.model.view import html_view, text_view
 
 FEASIBILITY = 1e-6
 """Default tolerance on rows, bounds and integrality (absolute, scaled by the row's magnitude)."""
+
+
+_VARIABLES = "binary, integer or continuous"
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("addVar", "addVars", "addMVar", "add_var", "add_vars", "add_variable", "add_variables",
+         "variable", "new_bool_var", "new_int_var", "NewBoolVar", "NewIntVar"),
+        _VARIABLES,
+    ),
+    **dict.fromkeys(
+        ("addConstr", "addConstrs", "addMConstr", "addConstraint", "add_constraint",
+         "add_constraints", "add_constr", "addCons", "constraint", "subject_to", "Add"),
+        "add",
+    ),
+    **dict.fromkeys(
+        ("setObjective", "set_objective", "add_objective", "minimise", "Minimize", "Maximize"),
+        "minimize or maximize",
+    ),
+    **dict.fromkeys(("optimize", "optimise", "Solve"), "solve"),
+}  # fmt: skip
+"""Names that other tools have for what a model does."""
 
 
 class ScipyForm(Protocol):
@@ -85,6 +107,31 @@ class Model(ModelBase):
 
     exports: ClassVar[Exports]
     """``optsched.solvers.exports``, set by the package: exports need solvers, which need models."""
+
+    solving: ClassVar[Callable[..., Any]]
+    """``optsched.solve``, set by the package for the same reason."""
+
+    def solve(self, solver: Any = "highs", **settings: Any) -> Any:
+        """Solve the model as ``optsched.solve`` does, and with the same arguments.
+
+        Returns:
+            An ``optsched.Solution``; the model stays as it is.
+
+        Example:
+            >>> m = Model()
+            >>> m.maximize(m.integer("x", upper=3.5) + 1)
+            >>> m.solve(time_limit=10).objective
+            4.0
+        """
+        return type(self).solving(self, solver, **settings)
+
+    if not TYPE_CHECKING:  # else every misspelt name would be of some type
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [word for word in dir(type(self)) if not word.startswith("_")]
+            near = _ELSEWHERE.get(name) or ", ".join(get_close_matches(name, known, 1))
+            said = f"; did you mean {near}?" if near else ""
+            raise AttributeError(f"a model has no attribute {name!r}{said}")
 
     # statements, each from the file of its kind
 

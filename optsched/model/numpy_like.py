@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import numpy as np
@@ -35,6 +36,10 @@ def implements(*names: str) -> Callable[[F], F]:
     return put
 
 
+LONG_LOOP = 10_000
+"""Entries from which on a Python loop takes seconds."""
+_VALUES = {"value", "values", "val", "varValue", "X", "x", "level", "solution", "solution_value"}
+"""What other tools call the value of a solved variable."""
 _POWER = (
     "m.power(x, n) gives a variable that equals a whole power, m.sum_of_squares(x) one that is no "
     "less than the sum of squares, which is all that minimising asks for"
@@ -120,14 +125,37 @@ class NumpyLike(Generic[E]):
             "written &, | and ~ on binaries, and an if is m.indicator(binary, relation)"
         )
 
-    def __iter__(self) -> NoReturn:
-        raise NoMeaningError(
-            "no Python loop over single variables: x.sum(), slices and numpy's functions take "
-            "all at once, and range(len(x)) counts where a loop is meant"
-        )
+    def __iter__(self) -> Iterator[E]:
+        """Go along the first axis, as numpy does; warn if the loop is a long one."""
+        array: Any = self
+        if len(array) >= LONG_LOOP:
+            warnings.warn(
+                f"a Python loop over {len(array):,} entries is slow: x.sum(), slices and numpy's "
+                "functions take all of them at once",
+                stacklevel=2,
+            )
+        return (array[i] for i in range(len(array)))
 
     def __contains__(self, item: Any) -> NoReturn:
-        self.__iter__()
+        raise NoMeaningError(
+            "an expression contains no value before a model is solved: of known numbers, "
+            "np.isin(solution[x], value) says where they are"
+        )
+
+    def tolist(self) -> Any:
+        """Return the single expressions in nested lists; one alone is itself."""
+        array: Any = self
+        return [entry.tolist() for entry in array] if self.shape else self
+
+    if not TYPE_CHECKING:  # else every misspelt name would be of some type
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in _VALUES:
+                raise AttributeError(
+                    f"{name!r}: solving leaves a model and its expressions as they are; "
+                    "solution[x] is the value of x, and solution.objective that of the objective"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __rtruediv__(self, other: Any) -> NoReturn:
         refuse("/ by an expression")

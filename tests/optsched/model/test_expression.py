@@ -1,5 +1,6 @@
 """Arrays of linear expressions against numpy: same operations, same numbers."""
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from optsched import Model, ModelError
+from optsched.errors import NoMeaningError
 from optsched.model import Expression, Relation, terms
 
 QUICK = settings(deadline=None, max_examples=80)
@@ -354,10 +356,35 @@ def test_a_relation_is_neither_true_nor_false():
         bool(x < 1)
 
 
-def test_no_python_loop_runs_over_single_variables():
-    x = Model().continuous("x", 2)
-    with pytest.raises(TypeError):
-        list(x)
+def test_a_python_loop_says_what_the_whole_array_says():
+    m = Model()
+    x = m.continuous("x", (2, 3))
+    point = np.arange(6.0)
+    assert [row.at(point).tolist() for row in x] == [[0, 1, 2], [3, 4, 5]]
+    assert sum(x[1]).at(point) == x[1].sum().at(point) == 12
+    assert [[v.at(point).item() for v in row] for row in x.tolist()] == [[0, 1, 2], [3, 4, 5]]
+    assert m.continuous("single").tolist().shape == ()
+    with pytest.raises(NoMeaningError, match="no length"):
+        list(x[0, 0])
+
+
+def test_only_a_long_loop_warns():
+    long = Model().continuous("x", 10_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(long[1:])) == 9_999
+    with pytest.warns(UserWarning, match=r"loop over 10,000 entries is slow: x\.sum\(\)"):
+        list(long)
+
+
+@pytest.mark.parametrize("word", ["value", "varValue", "X"])
+def test_an_expression_says_where_its_value_is(word):
+    m = Model()
+    m.minimize(m.continuous("x"))
+    with pytest.raises(AttributeError, match=r"solution\[x\] is the value"):
+        getattr(m.objective, word)
+    with pytest.raises(AttributeError, match="'Expression' object has no attribute 'colour'"):
+        (m["x"] + 1).colour  # noqa: B018
 
 
 @pytest.mark.parametrize("count", [0, 1, 40, 2001])

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched import Model, ModelError, solve
+from optsched import InputError, Model, ModelError, solve
 
 INF = np.inf
 
@@ -440,3 +440,23 @@ def test_a_solution_knows_the_values_of_expressions():
     m.add("never", x >= 9)
     with pytest.raises(KeyError, match="ended infeasible"):
         solve(m)[x]
+
+
+def test_a_model_solves_itself_as_solve_does():
+    m = Model()
+    m.maximize(m.integer("x", upper=3.5))
+    own = m.solve("cpsat", time_limit=60)
+    assert (own.objective, own.solver) == (3.0, "cpsat")
+    with pytest.raises(InputError, match="time_limit"):
+        m.solve(time_limit=-1)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("addd", "add"), ("addConstrs", "add"), ("addVars", "binary, integer or continuous"),
+     ("optimize", "solve"), ("setObjective", "minimize or maximize"), ("maximum_", "maximum")],
+)  # fmt: skip
+def test_a_word_that_a_model_does_not_have_leads_to_the_one_it_has(word, meant):
+    with pytest.raises(AttributeError, match=rf"no attribute '{word}'; did you mean {meant}"):
+        getattr(Model(), word)
+    assert not hasattr(Model(), "colour")
