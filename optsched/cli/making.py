@@ -47,7 +47,10 @@ def import_(
     context: typer.Context,
     problem_name: ProblemName,
     table: Annotated[
-        Path, typer.Argument(metavar="CSV", help="Table, a line per job.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="CSV", help="CSV or Excel table, a line per job.", show_default=False
+        ),
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to write.", show_default=False)
@@ -56,11 +59,27 @@ def import_(
         list[str] | None,
         typer.Option(
             metavar="FIELD=COLUMN",
-            help='Where a field is, with a factor to its unit: "release_time=submitted_s/3600".',
+            help="Where a field is, with a factor to its unit or in its own: "
+            '"release_time=submitted/3600" or "release_time=submitted in ms".',
             show_default=False,
         ),
     ] = None,
     entries: Annotated[str, typer.Option(help="What a line of the table is.")] = "jobs",
+    unit: Annotated[
+        str,
+        typer.Option(
+            help='Of times without a factor or unit of their own, such as "ms" or "min".',
+            show_default="each field's own",
+        ),
+    ] = "",
+    origin: Annotated[
+        str,
+        typer.Option(
+            metavar="DATE",
+            help='Time 0 of columns of dates, such as "2024-01-31 08:00".',
+            show_default="the first date of each column",
+        ),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Make an instance file from a table of your own.
@@ -80,7 +99,9 @@ def import_(
     check_apart({"--output": output}, {"CSV": table, **named_files(more)})
     rest = {name: typed(text) for name, text in more.items()}
     columns = dict(_equation(text) for text in column or ())
-    instance = found.instance_from(read_table(table), columns, entries=entries, **rest)
+    instance = found.instance_from(
+        read_table(table), columns, entries=entries, unit=unit, origin=origin, **rest
+    )
     save(instance, output)
     if json:
         print_json({"problem": problem_name, "file": str(output)})

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 
 from optsched.errors import FieldProblem, InputError
+from optsched.instances.columns import Scale, cell, column_values, meant
 from optsched.instances.declared import Declared
 from optsched.instances.document import parse
 from optsched.instances.fields import Field, fields_of
-from optsched.instances.text_files import table_rows, text_file
+from optsched.instances.text_files import delimiter, table_rows, text_file
 
 I = TypeVar("I", bound=Declared)  # noqa: E741
 
 COUNT = "count"
 """Column of a table, or key of an entry, that stands for so many equal entries."""
 
+_SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+_LINE = ", line"
+"""End of the name of an index that counts the lines of a file, whatever is done to its rows."""
+_PLACE = re.compile(r"(?P<list>\w+)\[(?P<index>\d+)\]")
+_COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
+
 LONGEST = 100_000
 """Most entries of a list, those that counts stand for among them: what a file holds one by one."""
-
-_SOURCE = re.compile(r"(?P<column>.+?)(?:\s*(?P<sign>[*/])\s*(?P<factor>[0-9.eE+-]+))?")
 
 
 def instance_from(
@@ -34,20 +44,27 @@ def instance_from(
     columns: Mapping[str, str] | None = None,
     *,
     entries: str = "jobs",
+    unit: str = "",
+    origin: str = "",
     **rest: Any,
 ) -> I:
-    """An instance from a table with a line per job, and what else a file of it says.
+    """Make an instance from a table with a line per job, and from what else a file of it says.
 
     A column gives the field of its name, or that which ``columns`` says. An empty cell leaves the
     field to its default. A field with several values per job is given by columns ``field[0]``,
-    ``field[1]``, ..., by cells such as "[1, 2]", or by one value for all.
+    ``field[1]``, ..., by cells such as "[1, 2]", or by one value for all. Dates such as
+    "2024-01-31 08:15" and times such as "08:15" become numbers in the unit of a field of time.
 
     Args:
         cls: the type of instances.
-        table: a line per entry.
-        columns: field -> column, with a factor to its unit where it has another:
-            ``{"release_time": "submit_s / 3600"}``. Fields of other lists: ``workers.server``.
+        table: a line per entry; an index with a name is a column too.
+        columns: field -> column, with a factor to the field's unit or with the column's own unit:
+            ``{"release_time": "submitted / 3600"}`` or ``{"release_time": "submitted in ms"}``.
+            Fields of other lists: ``workers.server``.
         entries: the list that the table holds.
+        unit: of all fields of time that a column gives without a factor or a unit, such as "ms";
+            empty: each field's own.
+        origin: the date that is time 0; empty: the first date of each column.
         rest: other lists, as tables, lists of entries or a number of entries that say nothing,
             and single fields. An entry with a count stands for that many.
 
@@ -55,6 +72,8 @@ def instance_from(
         InputError: a column or field is not known, or the instance is refused.
     """
     given = {entries: table, **rest}
+    given = {name: _flat(value) for name, value in given.items()}
+    scale = Scale(unit, origin, _slot(cls, rest))
     sources = dict(columns or {})
     lists = _lists(cls)
     problems = list(_unknown(cls, lists, given, sources, entries))
@@ -62,38 +81,105 @@ def instance_from(
         raise InputError(problems)
     document: dict[str, Any] = {"format": cls.format, "version": 1}
     sizes: dict[str, int] = {}
+    lines: dict[str, list[str]] = {}
     for name in sorted(given, key=lambda name: name == entries):  # the table last
         value = given[name]
         if name not in lists:
             document[name] = value
             continue
-        listed = _listed(cls, name, lists[name], value, _of(name, sources, entries), sizes)
+        table_of = partial(_rows, lists[name], sources=_of(name, sources, entries), scale=scale)
+        listed, lines[name] = _listed(name, lists[name], value, partial(table_of, sizes=sizes))
         sizes[name] = len(listed)
         if any(field.file == field.name for field in lists[name].values()):  # lists of a file
             document |= {key: [one[key] for one in listed] for key in (listed or [{}])[0]}
         else:
             document[name] = listed
-    return parse(cls, document)
+    try:
+        return parse(cls, document)
+    except InputError as error:
+        raise InputError([_by_line(problem, lines) for problem in error.problems]) from None
+
+
+def _flat(value: Any) -> Any:
+    """A table with the names of its index among its columns."""
+    if not isinstance(value, pd.DataFrame) or _lines(value):
+        return value
+    return value.reset_index() if any(name is not None for name in value.index.names) else value
+
+
+def _lines(table: pd.DataFrame) -> list[str]:
+    """How messages call the rows of a table that is a file's; nothing if it is not."""
+    name = str(table.index.name)
+    return [f"{name} {line}" for line in table.index] if name.endswith(_LINE) else []
+
+
+def _slot(cls: type[Declared], rest: Mapping[str, Any]) -> Fraction | None:
+    """Seconds of a slot, if the instances have a field ``slot_hours``."""
+    for field in fields_of(cls):
+        if field.file == "slot_hours":
+            hours = rest.get("slot_hours", field.default)
+            known = isinstance(hours, (int, float)) and 0 < hours < math.inf
+            return 3600 * Fraction(str(hours)) if known else None
+    return None
+
+
+def _by_line(problem: FieldProblem, lines: Mapping[str, Sequence[str]]) -> FieldProblem:
+    """A refusal that names the line of the table in place of the position in the list."""
+    place = _PLACE.match(problem.field)
+    if place is None or not (said := lines.get(place["list"])):
+        return problem
+    rest = problem.field[place.end() :].lstrip(".")
+    return replace(problem, field=f"{said[int(place['index'])]}, {rest}".removesuffix(", "))
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """A CSV file; words such as "None" stay words, an empty cell is nothing.
+    """Return the table in a CSV file, or in the first sheet of an Excel file.
+
+    Commas, semicolons, tabs or bars stand between the cells of a CSV file, and with semicolons a
+    number may have a decimal comma. Words such as "None" stay words, an empty cell is nothing, and
+    a line of empty cells is no entry.
 
     Raises:
         InputError: it cannot be read, or a row has not one value per column; it names the line.
     """
-    for _ in table_rows(path):  # pandas moves the cells of a row that has too many
-        pass
+    if Path(path).suffix.lower() in _SHEETS:
+        return _sheet(path)
+    (_, header), *rows = table_rows(path)
+    filled = [(line, cells) for line, cells in rows if any(cells)]
+    text = io.StringIO()
+    csv.writer(text).writerows([header, *(cells for _, cells in filled)])
+    text.seek(0)
+    table = pd.read_csv(text, keep_default_na=False, na_values=[""], skip_blank_lines=False)
+    with text_file(path) as file:
+        if delimiter(file.readline()) == ";":
+            table = table.apply(_with_points)
+    table.index = pd.Index([line for line, _ in filled], name=f"{path}{_LINE}")
+    return table
+
+
+def _with_points(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers, if all cells of a column are numbers of which some have a decimal comma."""
+    texts = column.dropna()
+    if not all(isinstance(text, str) and _COMMA.fullmatch(text) for text in texts):
+        return column
+    return column.str.replace(",", ".").astype(float)
+
+
+def _sheet(path: str | Path) -> pd.DataFrame:
     try:
-        with text_file(path) as text:
-            return pd.read_csv(text, keep_default_na=False, na_values=[""], skipinitialspace=True)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise InputError.of("file", str(path), f"cannot be read as CSV ({error})") from None
+        table = pd.read_excel(path, keep_default_na=False, na_values=[""])
+    except ImportError as error:
+        allowed = f"a CSV file, as pandas cannot read Excel here ({error})"
+        raise InputError.of("file", str(path), allowed) from None
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError.of("file", str(path), f"cannot be read as Excel ({error})") from None
+    table.index = pd.RangeIndex(2, len(table) + 2, name=f"{path}{_LINE}")
+    return table
 
 
 def typed(text: str) -> Any:
     """What is typed for a list or a field: the name of a CSV file, JSON, or a word."""
-    if text.endswith(".csv"):
+    if text.endswith((".csv", ".tsv", *_SHEETS)):
         return read_table(text)
     try:
         return json.loads(text)
@@ -122,13 +208,15 @@ def _unknown(
     single = {field.file for field in fields_of(cls) if not field.dims and field.file}
     for name in given:
         if name not in lists and name not in single:
-            allowed = "not one of " + ", ".join(sorted({*lists, *single}))
+            known = sorted({*lists, *single})
+            allowed = "not one of " + ", ".join(known) + meant(name, known)
             yield FieldProblem(name, "(given)", allowed)
     for target in sources:
         name, dot, leaf = target.rpartition(".")
-        known = lists.get(name if dot else entries, {})
-        if _plain(leaf) not in known and leaf != COUNT:
-            yield FieldProblem("column", target, "a field: " + ", ".join(known))
+        fields = lists.get(name if dot else entries, {})
+        if _plain(leaf) not in fields and leaf != COUNT:
+            allowed = "a field: " + ", ".join(fields) + meant(leaf, list(fields))
+            yield FieldProblem("column", target, allowed)
         elif not isinstance(given.get(name if dot else entries), pd.DataFrame):
             yield FieldProblem("column", target, "of a list that is given as a table")
 
@@ -140,49 +228,57 @@ def _of(name: str, sources: Mapping[str, str], entries: str) -> dict[str, str]:
 
 
 def _listed(
-    cls: type[Declared],
     name: str,
     fields: Mapping[str, Field],
     value: Any,
-    sources: Mapping[str, str],
-    sizes: Mapping[str, int],
-) -> list[dict[str, Any]]:
-    """Entries of a list from a table, entries, or their number."""
+    rows: Callable[[pd.DataFrame], list[dict[str, Any]]],
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Entries of a list from a table, entries, or their number; and the line each comes from."""
+    lines: list[str] = []
     if isinstance(value, pd.DataFrame):
-        entries = _rows(fields, value, sources, sizes)
+        entries, lines = rows(value), _lines(value)
     elif isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LONGEST:
-        return [{}] * value
+        return [{}] * value, []
     elif isinstance(value, list) and all(isinstance(one, dict) for one in value):
         entries = value
     else:
         allowed = f"a table, a list of entries, or a number of them up to {LONGEST}"
         raise InputError.of(name, value, allowed)
     if COUNT in fields:  # a field of its own
-        return entries
+        return entries, lines
     found: list[dict[str, Any]] = []
+    found_lines: list[str] = []
     for index, entry in enumerate(entries):
         times, left = entry.get(COUNT, 1), LONGEST - len(found)
         if not isinstance(times, int) or isinstance(times, bool) or not 0 <= times <= left:
+            place = f"{lines[index]}, {COUNT}" if lines else f"{name}[{index}].{COUNT}"
             allowed = f"an integer >= 0 and <= {left}: a list has at most {LONGEST} entries"
-            raise InputError.of(f"{name}[{index}].{COUNT}", times, allowed)
+            raise InputError.of(place, times, allowed)
         found += [{key: one for key, one in entry.items() if key != COUNT}] * times
-    return found
+        found_lines += lines[index : index + 1] * times
+    return found, found_lines
 
 
 def _rows(
     fields: Mapping[str, Field],
     table: pd.DataFrame,
+    *,
     sources: Mapping[str, str],
     sizes: Mapping[str, int],
+    scale: Scale,
 ) -> list[dict[str, Any]]:
     """A line's cells as the fields of an entry."""
     named = {column: column for column in map(str, table) if _plain(column) in {*fields, COUNT}}
-    cells = {target: _column(table, source) for target, source in (named | dict(sources)).items()}
+    cells = {
+        target: column_values(table, source, fields.get(_plain(target)), scale)
+        for target, source in (named | dict(sources)).items()
+    }
+    lines = _lines(table) or [f"row {index + 1}" for index in range(len(table))]
     rows: list[dict[str, Any]] = []
     for index in range(len(table)):
         row: dict[str, Any] = {}
         for target, values in cells.items():
-            value, field = _value(values, index), fields.get(_plain(target))
+            value, field = cell(values, index, lines[index]), fields.get(_plain(target))
             if value is None:
                 continue
             if target.endswith("]"):
@@ -198,48 +294,3 @@ def _rows(
 def _plain(target: str) -> str:
     """A field's name without the place in it."""
     return re.sub(r"\[\d+\]$", "", target)
-
-
-def _column(table: pd.DataFrame, source: str) -> pd.Series[Any]:
-    """A column, times a factor if one is named.
-
-    Raises:
-        InputError: there is no such column, or no numbers in it where there is a factor.
-    """
-    if source in table:
-        return table[source]
-    parts = _SOURCE.fullmatch(source.strip())
-    if parts is None or parts["column"] not in table:
-        allowed = "a column, or COLUMN*NUMBER or COLUMN/NUMBER; there are "
-        raise InputError.of("column", source, allowed + ", ".join(map(str, table)))
-    column = table[parts["column"]]
-    if parts["sign"] is None:
-        return column
-    try:
-        factor = float(parts["factor"])
-        return column.astype(float) * factor if parts["sign"] == "*" else column / factor
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise InputError.of("column", source, "numbers, and a factor that is one") from None
-
-
-def _value(column: pd.Series[Any], row: int) -> Any:
-    """A cell as JSON has it; None where it is empty.
-
-    Raises:
-        InputError: it is a list in brackets that is not JSON.
-    """
-    cell = column.iloc[row]
-    value = cell.item() if isinstance(cell, np.generic) else cell
-    if isinstance(value, str):
-        if not re.fullmatch(r"\s*\[.*\]\s*", value):
-            return value
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError) as error:
-            allowed = f'a list such as "[1, 2]" in JSON ({error})'
-            raise InputError.of(f"{column.name} in row {row + 1}", value, allowed) from None
-    if isinstance(value, float):
-        if value != value:
-            return None
-        return int(value) if value.is_integer() and abs(value) < 2**53 else value
-    return value

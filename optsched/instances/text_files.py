@@ -7,9 +7,11 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -64,6 +66,7 @@ def table_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file with the number of their line, the names of its columns first.
 
+    Between cells stand commas, semicolons, tabs or bars, whichever the first line has most of.
     Cells are stripped of blanks around them. A blank line is a row of empty cells.
 
     Args:
@@ -75,7 +78,9 @@ def table_rows(
             column; it names the line.
     """
     with text_file(path) as text:
-        rows = csv.reader(text, skipinitialspace=True, strict=True)
+        first = text.readline()
+        lines = chain([first], text) if first else text
+        rows = csv.reader(lines, delimiter=delimiter(first), skipinitialspace=True, strict=True)
         header: list[str] = []
         try:
             for row in rows:
@@ -97,6 +102,12 @@ def table_rows(
     if not header:
         allowed = "a line of column names, then a line per entry: cannot be read, it is empty"
         raise InputError.of("file", str(path), allowed)
+
+
+def delimiter(header: str) -> str:
+    """Return what stands between the names of columns: a comma, a semicolon, a tab or a bar."""
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(",;\t|", key=bare.count)
 
 
 def _refuse_twice(path: str | Path, header: list[str]) -> None:

@@ -89,7 +89,7 @@ def test_a_list_in_a_cell_that_is_not_json_is_named_by_row_and_column(cli, files
     table.write_text(table.read_text().replace("30,30,2,3", '30,30,"[1, a]",3'))
     done = imported(cli, files, "--edge-servers", 2, "--workers", '[{"server": 0}]')
     assert done.exit_code == 2
-    assert done.stderr.startswith("error: edge in row 2 = '[1, a]': a list such as")
+    assert done.stderr.startswith(f"error: {table}, line 3, edge = '[1, a]': a list such as")
     assert not (files / "inst.json").exists()
 
 
