@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from heuristics.common.claims.claim import DATA
 from heuristics.common.count_placement import simulate
 from heuristics.common.tiresias_reference import load
-from optsched.claims.claim import DATA
 
 FOLDER = "reference_jct"
 

@@ -24,7 +24,16 @@ from heuristics.aerialedge.evaluation import (
 )
 from heuristics.aerialedge.readings import COLUMNS, EXECUTION, NODES
 from heuristics.aerialedge.remarks import REMARKS
-from optsched.claims import Claim, ClaimVerdict, Finding, Reading, Scale, Sweep, compared, counted
+from heuristics.common.claims import (
+    Claim,
+    ClaimVerdict,
+    Finding,
+    Reading,
+    Scale,
+    Sweep,
+    compared,
+    counted,
+)
 
 Extreme = Literal["least", "most"]
 Standing = Literal["not comparable", "not in the paper"]

@@ -24,7 +24,7 @@ from formulations.aerialedge.tables import DRONES
 from heuristics.aerialedge import HEURISTICS
 from heuristics.aerialedge.gpu_cluster import GpuPolicy, replay, topped_up
 from heuristics.aerialedge.timeline import makespan_dag
-from optsched.claims.claim import data_folder
+from heuristics.common.claims.claim import data_folder
 from optsched.study.sweep import Scale, Sweep
 from optsched.traces.alibaba_gpu import load_nodes, load_pods
 

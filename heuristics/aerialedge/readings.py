@@ -1,6 +1,6 @@
 """What AerialEdge's paper leaves open, where its claims may hang on it."""
 
-from optsched.claims import Reading
+from heuristics.common.claims import Reading
 
 NODES = Reading(
     "nodes",

@@ -16,7 +16,7 @@ import pandas as pd
 from heuristics.batch.evaluation import CONTENDED, RATIO_SWEEP, SIZE_SWEEP
 from heuristics.batch.readings import CLOUD, FIFO, RIVALS, ROUNDS, WIDTH
 from heuristics.batch.remarks import REMARKS
-from optsched.claims import Claim, Finding, Reading, Sweep, compared, counted
+from heuristics.common.claims import Claim, Finding, Reading, Sweep, compared, counted
 
 SIZES = (
     "J = 60 on 60 edge servers and the cloud, 3 seeds (quick); J = 200 on 200, 10 seeds (full); "

@@ -14,11 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from heuristics.drp.evaluation import DISCUSSION, DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
-from heuristics.drp.readings import DATA, NEAREST, PROFILE, SERVICES, SHARE
-from heuristics.drp.remarks import REMARKS
-from heuristics.drp.test_bed_claims import test_bed_claims
-from optsched.claims import (
+from heuristics.common.claims import (
     Claim,
     Finding,
     Reading,
@@ -28,7 +24,11 @@ from optsched.claims import (
     counted,
     ordered,
 )
-from optsched.claims.verdicts import Sense
+from heuristics.common.claims.verdicts import Sense
+from heuristics.drp.evaluation import DISCUSSION, DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
+from heuristics.drp.readings import DATA, NEAREST, PROFILE, SERVICES, SHARE
+from heuristics.drp.remarks import REMARKS
+from heuristics.drp.test_bed_claims import test_bed_claims
 
 BASELINES = ("greedy", "nearest", "random")
 

@@ -7,9 +7,9 @@ from functools import partial
 
 import pandas as pd
 
+from heuristics.common.claims import Claim, ClaimVerdict, Finding, compared, compared_means, ordered
 from heuristics.drp.readings import COMPLETION, LOAD, RADIO
 from heuristics.drp.test_bed import TEST_BED
-from optsched.claims import Claim, ClaimVerdict, Finding, compared, compared_means, ordered
 
 SIZES = (
     "14 to 22 jobs on four servers, simulated by (2) to (4) and Table 2; quick: 10 seeds, full: 50"

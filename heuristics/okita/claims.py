@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heuristics.okita.evaluation import COSTS, RATIOS, TESTBED, TIMES, WEIGHTS
-from heuristics.okita.readings import FIFO, LATENCY, OASIS, SITES, SPREAD
-from heuristics.okita.remarks import REMARKS
-from heuristics.okita.training import ACCURACY
-from optsched.claims import (
+from heuristics.common.claims import (
     Claim,
     Finding,
     bounded,
@@ -28,6 +24,10 @@ from optsched.claims import (
     ordered,
     within,
 )
+from heuristics.okita.evaluation import COSTS, RATIOS, TESTBED, TIMES, WEIGHTS
+from heuristics.okita.readings import FIFO, LATENCY, OASIS, SITES, SPREAD
+from heuristics.okita.remarks import REMARKS
+from heuristics.okita.training import ACCURACY
 
 BASELINES = ("fifo", "drf", "oasis")
 DRAWS = (FIFO, OASIS)

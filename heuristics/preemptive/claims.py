@@ -16,10 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from heuristics.preemptive.evaluation import PHILLY, RATIOS, SCHEDULERS, TESTBED, UPLOADED
-from heuristics.preemptive.readings import CHUNKS, EPSILON, GANG, SPAN
-from heuristics.preemptive.remarks import REMARKS
-from optsched.claims import (
+from heuristics.common.claims import (
     Claim,
     Finding,
     Reading,
@@ -29,6 +26,9 @@ from optsched.claims import (
     compared_means,
     counted,
 )
+from heuristics.preemptive.evaluation import PHILLY, RATIOS, SCHEDULERS, TESTBED, UPLOADED
+from heuristics.preemptive.readings import CHUNKS, EPSILON, GANG, SPAN
+from heuristics.preemptive.remarks import REMARKS
 
 SIZES = "quick: 3 seeds, 100 to 300 jobs, 60 to 140 servers; full: 10 seeds, 50 to 300 jobs"
 RATIO_SIZES = "quick: 3 seeds, 5 and 25 jobs, 5 and 45 servers; full: 10 seeds, all sizes printed"

@@ -32,13 +32,13 @@ from formulations.preemptive.metrics import (
     utilisation_over_time,
 )
 from formulations.preemptive.schedule import Schedule
+from heuristics.common.claims.claim import data_folder
 from heuristics.preemptive.a_online import a_online, a_online_e
 from heuristics.preemptive.all_cloud import all_cloud
 from heuristics.preemptive.batch_scheduler import batch_sche
 from heuristics.preemptive.gang import GangRun
 from heuristics.preemptive.srtf import srtf
 from heuristics.preemptive.tiresias import tiresias_l
-from optsched.claims.claim import data_folder
 from optsched.study.sweep import Scale, Sweep
 from optsched.traces import TraceJobs
 from optsched.traces.philly import load_jobs

@@ -7,41 +7,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from optsched.cli import (
-    catalogue,
-    certify,
-    claims,
-    making,
-    online,
-    ratio,
-    single,
-    study,
-    watch,
-    worst,
-)
-from optsched.cli.commands import Command, Commands, FindByDefault, OfArrivals, WithGeneratorOptions
+from optsched.cli import catalogue, certify, making, online, ratio, single, study, watch, worst
+from optsched.cli.adding import LOOK, MANY, ONE, add_announced_commands, add_command, listed
+from optsched.cli.commands import Commands, FindByDefault
 from optsched.cli.interrupts import heard
-
-
-def _listed(*lines: str) -> str:
-    """Lines that stay lines in a help text."""
-    return "\n\n".join(lines)
-
-
-LOOK, ONE, MANY = "Look around", "One instance", "Many instances"
-"""Parts of the list of commands, in the order in which a newcomer needs them."""
 
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    epilog=_listed(
+    epilog=listed(
         "A first walk:",
         "optsched problems preemptive",
         "optsched generate preemptive --jobs 10 --servers 5 --seed 1 -o inst.json",
@@ -51,11 +32,6 @@ app = typer.Typer(
         "optsched study run studies/ratios.toml",
     ),
 )
-
-
-def _unwrapped(text: str | None) -> str:
-    """Paragraphs as single lines, for the terminal to break."""
-    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
 
 
 def _version(wanted: bool) -> None:
@@ -76,26 +52,7 @@ def optsched(
     """How far from optimal is this online algorithm, really?"""
 
 
-def _add(
-    function: Callable[..., None],
-    *examples: str,
-    part: str | None = None,
-    generator: bool = False,
-    arrivals: bool = False,
-    open_ended: bool = False,
-    group: typer.Typer = app,
-) -> None:
-    """Register a command under its function's name."""
-    taking_more = {"allow_extra_args": True, "ignore_unknown_options": True}
-    group.command(
-        function.__name__.strip("_").replace("_", "-"),
-        help=_unwrapped(function.__doc__),
-        epilog=_listed("Examples:", *examples),
-        rich_help_panel=part,
-        cls=OfArrivals if arrivals else WithGeneratorOptions if generator else Command,
-        context_settings=taking_more if generator or arrivals or open_ended else None,
-    )(function)
-
+_add = partial(add_command, group=app)
 
 _add(
     catalogue.problems,
@@ -170,13 +127,7 @@ _add(
     generator=True,
     part=MANY,
 )
-_add(
-    claims.claims,
-    "optsched claims",
-    "optsched claims drp --claim figure_2_greedy --overview",
-    "optsched claims --full --data traces -o claims.md",
-    part=MANY,
-)
+add_announced_commands(app)
 studies = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(
     studies,

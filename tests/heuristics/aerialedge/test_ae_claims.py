@@ -20,7 +20,7 @@ from heuristics.aerialedge.evaluation import (
     nodes_by_drone,
     ratio_by_size,
 )
-from optsched.claims import Result, judge, measure_claims
+from heuristics.common.claims import Result, judge, measure_claims
 
 
 @pytest.fixture(scope="module")

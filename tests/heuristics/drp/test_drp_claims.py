@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import pytest
 
+from heuristics.common.claims import Result, judge
 from heuristics.drp import claims as room
 from heuristics.drp.claims import CLAIMS
 from heuristics.drp.evaluation import (
@@ -17,7 +18,6 @@ from heuristics.drp.evaluation import (
     measure_dsrp,
 )
 from heuristics.drp.test_bed import TEST_BED, measure_test_bed
-from optsched.claims import Result, judge
 
 CELL = {"topology": "grid", "distribution": "uniform", "profile": "balanced"}
 

@@ -3,6 +3,8 @@
 import pandas as pd
 import pytest
 
+from heuristics.common.claims import Result, judge
+from heuristics.common.claims.verdicts import LEAST
 from heuristics.okita.claims import CLAIMS
 from heuristics.okita.evaluation import (
     COSTS,
@@ -17,8 +19,6 @@ from heuristics.okita.evaluation import (
     measure_weights,
 )
 from heuristics.okita.training import ACCURACY, SPREADS
-from optsched.claims import Result, judge
-from optsched.claims.verdicts import LEAST
 
 SWEEPS = (RATIOS, COSTS, TESTBED, WEIGHTS, TIMES, ACCURACY)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from formulations.okita.generator import generate
+from heuristics.common.claims import UnmeasuredError
 from heuristics.okita import HEURISTICS, training
 from heuristics.okita.training import CLASSES, Images, Training, dealt, measure_accuracy, shards
-from optsched.claims import UnmeasuredError
 
 BED = {"jobs": 4, "sites": 9, "horizon": 10}
 

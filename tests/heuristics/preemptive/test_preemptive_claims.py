@@ -9,6 +9,7 @@ import pytest
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.generator import generate
 from formulations.preemptive.metrics import preemptions
+from heuristics.common.claims import Result, UnmeasuredError, judge
 from heuristics.preemptive import HEURISTICS
 from heuristics.preemptive.a_online import a_online, a_online_e
 from heuristics.preemptive.claims import (
@@ -34,7 +35,6 @@ from heuristics.preemptive.evaluation import (
     measure_schedulers,
     measure_testbed,
 )
-from optsched.claims import Result, UnmeasuredError, judge
 from optsched.study.spec import presets
 
 

@@ -11,8 +11,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from optsched.claims.claim import Claim, Finding, Judged, Under, Value
-from optsched.claims.readings import combinations, judge_options, measured_by, settle
+from heuristics.common.claims.claim import Claim, Finding, Judged, Under, Value
+from heuristics.common.claims.readings import combinations, judge_options, measured_by, settle
 from optsched.errors import InputError, words
 from optsched.evaluation.runs import UNMEASURED, MethodRun, UnmeasuredError
 from optsched.parallel.local import Processes, Serial

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
-from optsched.claims.claim import DEPENDS, DIRECTION, Claim, Finding, Judged, Reading, Under, Value
+from heuristics.common.claims.claim import (
+    DEPENDS,
+    DIRECTION,
+    Claim,
+    Finding,
+    Judged,
+    Reading,
+    Under,
+    Value,
+)
 from optsched.study.sweep import Scale, Sweep
 
 MOST = 3

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.claims import compared, compared_means, counted, ordered, within
+from heuristics.common.claims import compared, compared_means, counted, ordered, within
 
 DIRECTION = "direction holds, size does not"
 

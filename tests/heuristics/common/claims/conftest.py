@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from optsched.claims import experiments
+from heuristics.common.claims import experiments
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from optsched.cli.adding import MANY, add_command
 from optsched.cli.console import (
     NO,
     YES,
@@ -30,8 +31,10 @@ from optsched.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from optsched.claims import Claim, Judged, Result, Scale, Sweep
-    from optsched.claims.experiments import Experiment
+    from heuristics.common.claims import Claim, Judged, Result, Scale, Sweep
+    from heuristics.common.claims.experiments import Experiment
+
+app = typer.Typer()
 
 KEEP = Path("out/claims.sqlite")
 """Where ``--full`` keeps what it measured, unless told otherwise."""
@@ -111,7 +114,7 @@ def claims(
     where it was: start it again. Exits 0 where all was measured that can be, whatever came of it,
     and 1 where something went wrong.
     """
-    from optsched.claims import judge, run_experiments
+    from heuristics.common.claims import judge, run_experiments
     from optsched.parallel.local import cores
 
     if quick and full:
@@ -152,7 +155,7 @@ def claims(
 
 def _point_to(data: Path | None) -> None:
     """Name the folder of the traces to this process and to those it starts."""
-    from optsched.claims.claim import DATA
+    from heuristics.common.claims.claim import DATA
 
     if data is not None:
         if not data.is_dir():
@@ -166,7 +169,7 @@ def _chosen(problem: str | None, names: Sequence[str]) -> dict[str, tuple[Claim,
     Raises:
         InputError: no such problem, no such claim.
     """
-    from optsched.claims import claims as announced
+    from heuristics.common.claims import claims as announced
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -194,7 +197,7 @@ def _writer(
     Raises:
         InputError: another ending, or a file that cannot be written.
     """
-    from optsched.claims import latex, markdown, table
+    from heuristics.common.claims import latex, markdown, table
     from optsched.instances.document import write_text
 
     check_target(output)
@@ -252,7 +255,7 @@ def _write_measurements(results: Mapping[Experiment, Result], path: Path | None)
 
 
 def _sweeps(results: Mapping[Experiment, Result]) -> Iterator[tuple[Sweep, pd.DataFrame]]:
-    from optsched.claims import Sweep
+    from heuristics.common.claims import Sweep
 
     for experiment, result in results.items():
         if isinstance(experiment, Sweep) and result.value is not None:
@@ -260,7 +263,7 @@ def _sweeps(results: Mapping[Experiment, Result]) -> Iterator[tuple[Sweep, pd.Da
 
 
 def _records(judged: Sequence[Judged]) -> list[dict[str, object]]:
-    from optsched.claims import table
+    from heuristics.common.claims import table
     from optsched.evaluation.plain import plain
 
     records: list[dict[str, object]] = plain(table(judged).to_dict("records"))
@@ -272,7 +275,7 @@ def _print_json(judged: Sequence[Judged], scale: Scale) -> None:
 
 
 def _list(chosen: Mapping[str, Sequence[Claim]], json: bool) -> None:
-    from optsched.claims.tables import number
+    from heuristics.common.claims.tables import number
 
     if json:
         fields = ("name", "source", "text", "printed", "unit", "how", "standing", "remark")
@@ -311,7 +314,7 @@ def _show_overviews(results: Mapping[Experiment, Result]) -> None:
 
 def _show(judged: Sequence[Judged]) -> None:
     """A table per problem, or a list where the terminal is narrow; what must be known after it."""
-    from optsched.claims.tables import by_problem, tally
+    from heuristics.common.claims.tables import by_problem, tally
 
     narrow = console().width < NARROW
     for problem, items in by_problem(judged):
@@ -325,7 +328,7 @@ def _show(judged: Sequence[Judged]) -> None:
 
 def _show_readings(problem: str, items: Sequence[Judged]) -> None:
     """A small table per claim that readings can move, and the readings that fit all best."""
-    from optsched.claims.tables import FIT, READING, fit_cells, reading_cells
+    from heuristics.common.claims.tables import FIT, READING, fit_cells, reading_cells
 
     for item in items:
         if item.under:
@@ -343,7 +346,7 @@ def _show_table(items: Sequence[Judged], title: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from optsched.claims.tables import HEADER, cells
+    from heuristics.common.claims.tables import HEADER, cells
 
     made = Table(title=title, title_justify="left", title_style="bold", show_lines=False)
     for name in HEADER:
@@ -367,7 +370,7 @@ def _show_list(items: Sequence[Judged], title: str) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from optsched.claims.tables import HEADER, cells
+    from heuristics.common.claims.tables import HEADER, cells
 
     output = console()
     output.print(f"\n{title}", style="bold", markup=False)
@@ -384,3 +387,13 @@ def _show_list(items: Sequence[Judged], title: str) -> None:
         for text in (item.claim.name, ", ".join(facts), item.claim.remark, item.finding.note):
             if text:
                 output.print(Padding(Text(text, style="dim"), (0, 0, 0, 4)))
+
+
+add_command(
+    claims,
+    "optsched claims",
+    "optsched claims drp --claim figure_2_greedy --overview",
+    "optsched claims --full --data traces -o claims.md",
+    group=app,
+    part=MANY,
+)

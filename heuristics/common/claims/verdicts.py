@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from optsched.claims.claim import DIRECTION, ClaimVerdict, Finding
+from heuristics.common.claims.claim import DIRECTION, ClaimVerdict, Finding
 from optsched.errors import InputError
 from optsched.evaluation.tables import CONFIDENCE, mean_interval
 

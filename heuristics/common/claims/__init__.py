@@ -8,7 +8,7 @@ claims through the entry-point group ``optsched.claims`` (a sequence of :class:`
 problem's name); ``optsched claims`` measures them.
 """
 
-from optsched.claims.claim import (
+from heuristics.common.claims.claim import (
     Claim,
     ClaimVerdict,
     Finding,
@@ -17,9 +17,22 @@ from optsched.claims.claim import (
     Under,
     data_folder,
 )
-from optsched.claims.experiments import Result, claims, judge, measure_claims, run_experiments
-from optsched.claims.tables import latex, markdown, table
-from optsched.claims.verdicts import bounded, compared, compared_means, counted, ordered, within
+from heuristics.common.claims.experiments import (
+    Result,
+    claims,
+    judge,
+    measure_claims,
+    run_experiments,
+)
+from heuristics.common.claims.tables import latex, markdown, table
+from heuristics.common.claims.verdicts import (
+    bounded,
+    compared,
+    compared_means,
+    counted,
+    ordered,
+    within,
+)
 from optsched.evaluation.runs import UnmeasuredError
 from optsched.study.sweep import Scale, Sweep
 

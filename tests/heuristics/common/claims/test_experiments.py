@@ -6,7 +6,7 @@ import pytest
 from claims_cases import claim, doubles, findings, mean_double, tasks
 from typer.testing import CliRunner
 
-from optsched.claims import Sweep, UnmeasuredError, claims, data_folder, run_experiments
+from heuristics.common.claims import Sweep, UnmeasuredError, claims, data_folder, run_experiments
 from optsched.cli import app
 from optsched.errors import InputError
 from optsched.study import Results, Store

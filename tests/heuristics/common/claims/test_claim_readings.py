@@ -2,8 +2,8 @@
 
 from claims_cases import DIRECTION, claim, tasks
 
-from optsched.claims import Judged, Reading, Sweep, compared, markdown, measure_claims
-from optsched.claims.readings import best, fits
+from heuristics.common.claims import Judged, Reading, Sweep, compared, markdown, measure_claims
+from heuristics.common.claims.readings import best, fits
 
 WIDE = Reading("wide", (False, True), "Section 2 does not say")
 ROUNDED = Reading("rounded", ("down", "up"), "a table in whole numbers", judged=True)

@@ -7,7 +7,7 @@ from claims_cases import DIRECTION
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.claims import bounded, compared, compared_means, counted
+from heuristics.common.claims import bounded, compared, compared_means, counted
 from optsched.errors import InputError
 from optsched.evaluation.tables import mean_interval
 

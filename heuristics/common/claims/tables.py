@@ -9,8 +9,8 @@ from typing import get_args
 
 import pandas as pd
 
-from optsched.claims.claim import DEPENDS, DIRECTION, ClaimVerdict, Judged, Under
-from optsched.claims.readings import best, fits, said
+from heuristics.common.claims.claim import DEPENDS, DIRECTION, ClaimVerdict, Judged, Under
+from heuristics.common.claims.readings import best, fits, said
 
 VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
 

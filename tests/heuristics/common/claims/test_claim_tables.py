@@ -3,7 +3,7 @@
 import pytest
 from claims_cases import DIRECTION
 
-from optsched.claims import Claim, Finding, Judged, latex, markdown, table
+from heuristics.common.claims import Claim, Finding, Judged, latex, markdown, table
 
 ODD = "a | b & 5 % of $x_1$ {where} #2 ~ ^ \\ n ≥ 3"
 

@@ -1,6 +1,6 @@
 """Claims and sweeps that several tests measure."""
 
-from optsched.claims import Claim, Sweep, compared, measure_claims
+from heuristics.common.claims import Claim, Sweep, compared, measure_claims
 
 DIRECTION = "direction holds, size does not"
 
