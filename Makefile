@@ -14,8 +14,8 @@ BIN := .venv/bin
 ratios: .venv/.run
 	@mkdir -p out
 	$(BIN)/optsched study run studies/ratios.toml --store out/ratios.sqlite
-	$(BIN)/optsched study export out/ratios.sqlite -o out/ratios.csv
-	$(BIN)/optsched study report studies/ratios.toml --store out/ratios.sqlite -o out/ratios.html
+	$(BIN)/optsched study show out/ratios.sqlite -o out/ratios.csv
+	$(BIN)/optsched study show studies/ratios.toml --store out/ratios.sqlite -o out/ratios.html
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -35,7 +35,7 @@ docs: .venv/.docs
 picture: .venv/.run
 	@mkdir -p out
 	$(BIN)/optsched study run studies/small_edge_clouds.toml --store out/picture.sqlite
-	$(BIN)/optsched study report studies/small_edge_clouds.toml --store out/picture.sqlite -o out/picture.html
+	$(BIN)/optsched study show studies/small_edge_clouds.toml --store out/picture.sqlite -o out/picture.html
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1720 \
 		--force-device-scale-factor=0.75 --screenshot=docs/assets/report.png out/picture.html
 

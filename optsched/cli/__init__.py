@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli import catalogue, certify, making, online, ratio, single, study, watch, worst
+from optsched.cli import catalogue, check, making, online, ratio, single, study, study_show, worst
 from optsched.cli.adding import LOOK, MANY, ONE, add_announced_commands, add_command, listed
-from optsched.cli.commands import Commands, FindByDefault
+from optsched.cli.commands import Commands, FindByDefault, OpenEnded, WithGeneratorOptions
 from optsched.cli.interrupts import heard
 
 app = typer.Typer(
@@ -58,35 +58,29 @@ _add(
     catalogue.problems,
     "optsched problems",
     "optsched problems preemptive",
-    "optsched problems preemptive --json",
+    "optsched problems preemptive --schema > schema.json",
     part=LOOK,
 )
 _add(catalogue.solvers, "optsched solvers", "optsched solvers --json", part=LOOK)
-_add(catalogue.schema, "optsched schema preemptive > schema.json", part=LOOK)
 _add(
     making.generate,
     "optsched generate preemptive --jobs 10 --seed 1 -o inst.json",
-    generator=True,
     part=ONE,
+    cls=WithGeneratorOptions,
 )
 _add(
     making.import_,
-    "optsched schema preemptive --fields",
+    "optsched problems preemptive --fields",
     "optsched import preemptive jobs.csv --column release_time=submitted_s/3600 "
     "--edge-servers 2 --workers workers.csv -o inst.json",
     part=ONE,
-    open_ended=True,
+    cls=OpenEnded,
 )
 _add(
     single.solve,
     "optsched solve preemptive.problem_2_compact inst.json --time-limit 60 -o schedule.json",
     "optsched solve preemptive.problem_2_compact inst.json --start schedule.json --json",
-    part=ONE,
-)
-_add(
-    single.verify,
     "optsched solve preemptive.problem_2_compact inst.json --proof proof.json",
-    "optsched verify inst.json proof.json",
     part=ONE,
 )
 _add(
@@ -96,24 +90,16 @@ _add(
     part=ONE,
 )
 _add(
-    single.check,
+    check.check,
     "optsched check preemptive inst.json schedule.json",
     "optsched check preemptive inst.json schedule.json --speed 1.5",
+    "optsched check preemptive inst.json schedule.json --theorems",
+    "optsched check preemptive inst.json --proof proof.json",
+    "optsched check preemptive.a_online --online --jobs 8",
     part=ONE,
+    cls=WithGeneratorOptions,
 )
-_add(
-    certify.certify,
-    "optsched certify preemptive inst.json schedule.json",
-    "optsched certify preemptive inst.json schedule.json --json > certificates.json",
-    part=ONE,
-)
-_add(
-    online.check_online,
-    "optsched check-online preemptive.a_online",
-    'optsched check-online "batch.a_online(selection=earliest)" --jobs 8 --servers 4 --types 1',
-    part=MANY,
-    arrivals=True,
-)
+_add(check.verify, "optsched verify inst.json proof.json", hidden=True)
 _add(
     online.online,
     "optsched online preemptive --instances a.json,b.json",
@@ -124,15 +110,15 @@ _add(
     ratio.ratio,
     'optsched ratio preemptive --jobs 5,10,15 --seeds 20 --heuristics "a_online,all_cloud"',
     "optsched ratio preemptive --preset quick -o rows.csv --plot picture.png",
-    generator=True,
     part=MANY,
+    cls=WithGeneratorOptions,
 )
 add_announced_commands(app)
 studies = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(
     studies,
     name="study",
-    help="Run grids of methods on instances, kept in a file: run, watch, show, export, report.",
+    help="Run grids of methods on instances, kept in a file; show what came of them.",
     rich_help_panel=MANY,
 )
 _add(
@@ -145,22 +131,12 @@ _add(
     group=studies,
 )
 _add(
-    watch.watch,
-    "optsched study watch study.toml",
-    "optsched study watch study.sqlite --once",
-    group=studies,
-)
-_add(study.show, "optsched study show study.toml", group=studies)
-_add(
-    study.export,
-    "optsched study export study.toml -o ratios.csv",
-    "optsched study export study.toml --runs -o runs.parquet",
-    group=studies,
-)
-_add(
-    study.report,
-    "optsched study report study.toml -o study.html",
-    "optsched study report study.toml -o study.html --follow",
+    study_show.show,
+    "optsched study show study.toml",
+    "optsched study show study.toml --watch",
+    "optsched study show study.toml -o ratios.csv",
+    "optsched study show study.toml --runs -o runs.parquet",
+    "optsched study show study.toml -o study.html --watch",
     group=studies,
 )
 
@@ -175,7 +151,7 @@ app.add_typer(
 _add(
     worst.find,
     "optsched worst preemptive.a_online --jobs 5 --seconds 60 -o case.json",
-    generator=True,
+    cls=WithGeneratorOptions,
     group=worst_cases,
 )
 _add(worst.shrink, "optsched worst shrink case.json -o smaller.json", group=worst_cases)

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 
 import typer
 
-from optsched.cli.commands import Command, OfArrivals, WithGeneratorOptions
+from optsched.cli.commands import Command
 from optsched.cli.console import say
 
 LOOK, ONE, MANY = "Look around", "One instance", "Many instances"
@@ -34,19 +34,17 @@ def add_command(
     *examples: str,
     group: typer.Typer,
     part: str | None = None,
-    generator: bool = False,
-    arrivals: bool = False,
-    open_ended: bool = False,
+    cls: type[Command] = Command,
+    hidden: bool = False,
 ) -> None:
     """Register a command under its function's name."""
-    taking_more = {"allow_extra_args": True, "ignore_unknown_options": True}
     group.command(
         function.__name__.strip("_").replace("_", "-"),
         help=_unwrapped(function.__doc__),
         epilog=listed("Examples:", *examples),
         rich_help_panel=part,
-        cls=OfArrivals if arrivals else WithGeneratorOptions if generator else Command,
-        context_settings=taking_more if generator or arrivals or open_ended else None,
+        cls=cls,
+        hidden=hidden,
     )(function)
 
 

@@ -1,18 +1,20 @@
-"""``optsched problems``, ``solvers`` and ``schema``: what there is."""
+"""``optsched problems`` and ``solvers``: what there is."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from optsched.cli.console import Json, print_facts, print_json, print_table, say
-from optsched.cli.names import ProblemName, complete_problem, method_options, option_lines
+from optsched.cli.names import complete_problem, method_options, option_lines
+from optsched.errors import InputError
 
 if TYPE_CHECKING:
-    from optsched.problem import Problem
+    from optsched.problem import ExactMethod, Formulation, Problem
 
 
 def problems(
@@ -26,6 +28,12 @@ def problems(
         str | None,
         typer.Argument(metavar="[METHOD]", help="Show the options of this formulation only."),
     ] = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of PROBLEM's files.")
+    ] = False,
+    fields: Annotated[
+        bool, typer.Option("--fields", help="Print the fields of PROBLEM's instances in Markdown.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """List the problems and the solvers found; of one problem, every name it has; of one of its
@@ -34,27 +42,28 @@ def problems(
     JSON says all of every problem.
     """
     from optsched.problem import problem
+
+    if name is None:
+        if schema or fields:
+            raise InputError.of("PROBLEM", None, "must be named with --schema and --fields")
+        _show_all(json)
+    elif schema or fields:
+        _show_files(problem(name), fields)
+    elif method is not None:
+        _show_method(problem(name).formulation(method)[0], json)
+    elif json:
+        _print_cards([problem(name)])
+    else:
+        _show(problem(name))
+
+
+def _show_all(json: bool) -> None:
     from optsched.problem import problems as all_problems
     from optsched.solvers.registry import available
 
-    found = all_problems() if name is None else {name: problem(name)}
-    if name is not None and method is not None:
-        chosen, _ = found[name].formulation(method)
-        lines = method_options(chosen)
-        if json:
-            heads = ("option", "type", "default", "description")
-            print_json({"options": [dict(zip(heads, line, strict=True)) for line in lines]})
-            return
-        print_facts({"name": chosen.name, "summary": chosen.summary, "source": chosen.source})
-        print_table(["option", "type", "default", "meaning"], lines, "options of the method")
-        return
-    solvers = available()
+    found = all_problems()
     if json:
-        listed = [{"name": solver, "version": version} for solver, version in solvers.items()]
-        print_json({"problems": [_card(p) for p in found.values()], "solvers": listed})
-        return
-    if name is not None:
-        _show(found[name])
+        _print_cards(found.values())
         return
     kinds = ("formulations", "bounds", "heuristics")
     rows = [
@@ -65,10 +74,42 @@ def problems(
     typer.echo()
     print_facts(
         {
-            "solvers": ", ".join(f"{key} {one}" for key, one in solvers.items()),
+            "solvers": ", ".join(f"{key} {one}" for key, one in available().items()),
             "further": "one problem's methods, generator and presets: optsched problems PROBLEM",
         }
     )
+
+
+def _show_files(problem: Problem, fields: bool) -> None:
+    """Print how the files of a problem are made up."""
+    from optsched.instances.declared import Declared
+    from optsched.instances.document import schema
+    from optsched.instances.fields import field_table
+
+    if not fields:
+        files = {"instance": problem.instance_type, "schedule": problem.schedule_type}
+        print_json({name: schema(kind) for name, kind in files.items()})
+    elif issubclass(problem.instance_type, Declared):
+        typer.echo(field_table(problem.instance_type))
+    else:
+        raise InputError.of("fields", problem.name, "a problem whose instance declares them")
+
+
+def _show_method(method: Formulation | ExactMethod, json: bool) -> None:
+    lines = method_options(method)
+    if json:
+        heads = ("option", "type", "default", "description")
+        print_json({"options": [dict(zip(heads, line, strict=True)) for line in lines]})
+        return
+    print_facts({"name": method.name, "summary": method.summary, "source": method.source})
+    print_table(["option", "type", "default", "meaning"], lines, "options of the method")
+
+
+def _print_cards(problems: Iterable[Problem]) -> None:
+    from optsched.solvers.registry import available
+
+    solvers = [{"name": solver, "version": version} for solver, version in available().items()]
+    print_json({"problems": [_card(one) for one in problems], "solvers": solvers})
 
 
 def _card(problem: Problem) -> dict[str, Any]:
@@ -165,32 +206,3 @@ def solvers(json: Json = False) -> None:
     for one in found:
         if one.missing:
             say(f"{one.name}: {one.missing}")
-
-
-def schema(
-    problem_name: ProblemName,
-    fields: Annotated[
-        bool,
-        typer.Option("--fields", help="Print the instance's fields as a table in Markdown."),
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Print the JSON schema of a problem's instance and schedule files, or a table of fields."""
-    from optsched.errors import InputError
-    from optsched.instances.declared import Declared
-    from optsched.instances.document import schema as schema_of
-    from optsched.instances.fields import field_table
-    from optsched.problem import problem
-
-    found = problem(problem_name)
-    if fields:
-        if not issubclass(found.instance_type, Declared):
-            raise InputError.of("fields", problem_name, "a problem whose instance declares them")
-        typer.echo(field_table(found.instance_type))
-        return
-    print_json(
-        {
-            "instance": schema_of(found.instance_type),
-            "schedule": schema_of(found.schedule_type),
-        }
-    )

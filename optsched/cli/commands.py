@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from optsched.cli.console import BAD_INPUT, INTERRUPTED, print_table, say
 from optsched.cli.names import complete_problem, option_lines
+from optsched.cli.renamed import in_new_words
 from optsched.errors import FieldProblem, InputError, ModelError
 from optsched.instances.document import allowed
 
@@ -26,7 +27,7 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, in_new_words(args))
         except UsageError as error:
             _refuse_usage(error, ctx)
             raise  # which is help
@@ -50,9 +51,33 @@ class Commands(TyperGroup):
 
 def _refuse_usage(error: Any, context: Any) -> None:
     """End with what the parser says, unless that is the help of a command without arguments."""
-    if type(error).__name__ != "NoArgsIsHelpError":
-        error.ctx = error.ctx or context
-        _refuse([_sentence(error)])
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return
+    error.ctx = error.ctx or context
+    _refuse([f"{_sentence(error)}; see {error.ctx.command_path} --help"])
+
+
+def _sentence(error: Any) -> str:
+    """Say what the parser refused: the option, what was typed, what is allowed."""
+    context, parameter = error.ctx, getattr(error, "param", None)
+    if isinstance(error, typer.BadParameter) and parameter is not None and error.message:
+        name = max(parameter.opts, key=len)
+        return str(FieldProblem(name, _typed(context, parameter.opts), allowed(error.message)))
+    said = " ".join(error.format_message().split()).rstrip(".")
+    if type(error).__name__ == "UsageError" and hasattr(context.command, "commands"):
+        shown = [name for name, one in context.command.commands.items() if not one.hidden]
+        return f"{said}; there are {', '.join(shown)}"
+    return said
+
+
+def _typed(context: Any, names: Sequence[str]) -> str | None:
+    """Return the value that an option was given."""
+    words: Sequence[str] = context.meta["typed"]
+    for word, following in zip_longest(words, words[1:]):
+        name, equals, value = word.partition("=")
+        if name in names:
+            return value if equals else following
+    return None
 
 
 def _refuse(sentences: Sequence[str]) -> None:
@@ -61,34 +86,6 @@ def _refuse(sentences: Sequence[str]) -> None:
     if len(sentences) > ERRORS_SHOWN:
         say(f"and {len(sentences) - ERRORS_SHOWN} errors more")
     raise typer.Exit(BAD_INPUT) from None
-
-
-def _sentence(error: Any) -> str:
-    """What the parser refused: the option, what was typed, what is allowed, where help is."""
-    context, parameter = error.ctx, getattr(error, "param", None)
-    help_ = f"see {context.command_path} --help" if context else "see optsched --help"
-    if isinstance(error, typer.BadParameter) and parameter is not None:
-        name = parameter.metavar or parameter.name.upper()
-        if parameter.param_type_name != "argument":
-            name = max(parameter.opts, key=len)
-        typed = None if context is None else _typed(context.meta.get("typed", ()), parameter.opts)
-        if typed is None and not error.message:
-            return f"{name} is missing; {help_}"
-        return str(FieldProblem(name, typed, allowed(error.message)))
-    said = error.format_message().rstrip(".")
-    commands = getattr(getattr(context, "command", None), "commands", None)
-    option = type(error).__name__ == "NoSuchOption"
-    there_are = f"; there are {', '.join(commands)}" if commands and not option else ""
-    return f"{said}{there_are}; {help_}"
-
-
-def _typed(words: Sequence[str], names: Sequence[str]) -> str | None:
-    """The value given to an option, if it was given one."""
-    for word, following in zip_longest(words, words[1:]):
-        name, equals, value = word.partition("=")
-        if name in names:
-            return value if equals else following
-    return None
 
 
 class Command(TyperCommand):
@@ -103,19 +100,36 @@ class Command(TyperCommand):
             raise
 
 
-class WithGeneratorOptions(Command):
-    """Its help ends with the options of the generator of the problem that was typed."""
+class OpenEnded(Command):
+    """Leaves options that it does not know, with their values, in the context's ``args``."""
 
-    def takes(self) -> list[str]:
-        """Names of the problems that the command takes."""
-        return complete_problem("")
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = {name for one in self.get_params(ctx) for name in (*one.opts, *one.secondary_opts)}
+        own: list[str] = []
+        others: list[str] = []
+        words = list(args)
+        while words:
+            word = words.pop(0)
+            if not word.startswith("--") or word.partition("=")[0] in known:
+                own.append(word)
+                continue
+            others.append(word)
+            if "=" not in word and words and words[0] not in known and words[0][:2] != "--":
+                others.append(words.pop(0))
+        super().parse_args(ctx, own)
+        ctx.args = others
+        return others
+
+
+class WithGeneratorOptions(OpenEnded):
+    """Its help ends with the options of the generator of the problem that was typed."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         super().format_help(ctx, formatter)
         from optsched.problem import problem
 
-        announced = self.takes()
-        typed = (word.partition(".")[0] for word in ctx.meta.get("typed", ()))
+        announced = complete_problem("")
+        typed = (word.partition(".")[0] for word in ctx.meta["typed"])
         name = next((word for word in typed if word in announced), None)
         if name is not None:
             columns = ["option", "type", "default", "meaning"]
@@ -125,16 +139,6 @@ class WithGeneratorOptions(Command):
             f"Options of a problem's generator: {ctx.command_path} PROBLEM --help\n"
             f"Problems: {', '.join(announced)}"
         )
-
-
-class OfArrivals(WithGeneratorOptions):
-    """Takes only problems whose jobs arrive one after the other."""
-
-    def takes(self) -> list[str]:
-        """Names of those among the problems that are announced."""
-        from optsched.problem import problems
-
-        return [name for name, found in problems().items() if found.arrivals is not None]
 
 
 class FindByDefault(TyperGroup):

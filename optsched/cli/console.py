@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -102,62 +102,48 @@ def tables(
     """
     lines = [[cell(value) for value in row] for row in rows]
     every = [_Column(name, [row[i] for row in lines]) for i, name in enumerate(columns)]
-    for part in _parts(every, keys, width):
-        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        for column, room in zip(part, _widths(part, width), strict=True):
-            side: Literal["right", "left"] = "right" if column.numeric else "left"
-            table.add_column(column.name, justify=side, overflow="fold", width=room)
-        for row in zip(*(column.cells for column in part), strict=True):
-            table.add_row(*map(Text, row))
-        yield table
+    part = every[:keys]
+    for column in every[keys:]:
+        if len(part) > keys and sum(one.least + GAP for one in (*part, column)) - GAP > width:
+            yield _table(part, len(lines))
+            part = every[:keys]
+        part.append(column)
+    yield _table(part, len(lines))
 
 
 GAP = 2
 """Columns of the screen between two columns of a table."""
 
 PHRASE = 24
-"""Room that a text of several words asks for, where it is longer."""
+"""Room that a text of several words asks for if it is longer."""
 
 
 class _Column:
-    """A column of a table, and the room it takes."""
+    """A column of a table, and the least room it takes; only phrases may be broken."""
 
     def __init__(self, name: str, cells: list[str]) -> None:
         self.name, self.cells = name, cells
-        self.numeric = bool(cells) and all(map(_is_number, cells))
-        whole = [name, *cells]
-        self.most = max(cell_len(line) for text in whole for line in text.split("\n"))
-        longest = max((cell_len(word) for text in whole for word in text.split()), default=1)
-        phrase = max((cell_len(text) for text in cells if " " in text), default=0)
-        self.least = max(1, longest, min(phrase, PHRASE))
+        self.phrases = any(" " in text for text in cells)
+        self.least = max(map(cell_len, (name, *cells)))
+        if self.phrases:
+            words = [cell_len(word) for text in (name, *cells) for word in text.split()]
+            self.least = max(*words, min(self.least, PHRASE))
 
 
-def _parts(columns: list[_Column], keys: int, width: int) -> Iterator[list[_Column]]:
-    """The columns in as many tables as it takes, each with the keys."""
-    first = columns[:keys]
-    part = list(first)
-    for column in columns[keys:]:
-        if len(part) > keys and _room(part) + GAP + column.least > width:
-            yield part
-            part = list(first)
-        part.append(column)
-    yield part
-
-
-def _room(columns: list[_Column]) -> int:
-    return sum(column.least for column in columns) + GAP * (len(columns) - 1)
-
-
-def _widths(columns: list[_Column], width: int) -> list[int]:
-    """As wide as the texts, or what is left shared out by how much each lacks."""
-    spare = max(0, width - _room(columns))
-    widths = [column.least for column in columns]
-    lacking = [column.most - column.least for column in columns]
-    for after, i in enumerate(sorted(range(len(columns)), key=lacking.__getitem__)):
-        more = min(lacking[i], spare // (len(columns) - after))
-        widths[i] += more
-        spare -= more
-    return widths
+def _table(columns: list[_Column], rows: int) -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for one in columns:
+        numeric = rows > 0 and all(map(_is_number, one.cells))
+        table.add_column(
+            one.name,
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=not one.phrases,
+            min_width=one.least,
+        )
+    for row in range(rows):
+        table.add_row(*(Text(one.cells[row]) for one in columns))
+    return table
 
 
 def print_facts(facts: dict[str, Any]) -> None:

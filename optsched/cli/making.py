@@ -84,10 +84,10 @@ def import_(
 ) -> None:
     """Make an instance file from a table of your own.
 
-    Fields are those that "optsched schema PROBLEM --fields" lists, in its units. Whatever else the
-    file says is an option: a list as a CSV file (--workers workers.csv, whose column "count" may
-    stand for equal lines), as JSON, or as a number of entries (--edge-servers 3); a single field
-    as its value (--slot-hours 0.5).
+    Fields are those that "optsched problems PROBLEM --fields" lists, in its units. Whatever else
+    the file says is an option: a list as a CSV file (--workers workers.csv, whose column "count"
+    may stand for equal lines), as JSON, or as a number of entries (--edge-servers 3); a single
+    field as its value (--slot-hours 0.5).
     """
     from optsched.instances.document import save
     from optsched.instances.importing import read_table, typed

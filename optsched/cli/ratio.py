@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,130 +29,168 @@ from optsched.cli.progress import progress
 if TYPE_CHECKING:
     import pandas as pd
 
-    from optsched.problem import Sense
+    from optsched.problem import Problem, Sense
+    from optsched.study import RatioStudy
+    from optsched.study.spec import GridDocument
 
 SEEDS = 10
-"""Instances per cell where nothing else is said."""
+"""Instances per cell if nothing else is said."""
 
 TIME_LIMIT = 60.0
-"""Seconds per instance where nothing else is said."""
+"""Seconds per instance if nothing else is said."""
+
+Heuristics = Annotated[
+    str | None,
+    typer.Option(
+        help='Comma list: "a_online,a_online(epsilon=0.3)"; default: all, or the preset\'s.',
+        show_default=False,
+    ),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help=f"Instances per cell; default {SEEDS}, or the preset's.", show_default=False
+    ),
+]
+FirstSeed = Annotated[int, typer.Option(min=0, help="Seed of the first instance.")]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help='A study listed by "optsched problems"; other options change it.', show_default=False
+    ),
+]
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        help="Formulation ratios refer to; default: the problem's own, or the preset's.",
+        show_default=False,
+    ),
+]
+Bounds = Annotated[
+    str | None, typer.Option(help="Comma list of further bounds to compute.", show_default=False)
+]
+InstanceLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help=f"Limit per instance; default {TIME_LIMIT:g}, or the preset's.",
+        show_default=False,
+    ),
+]
+Prove = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        metavar="SECONDS",
+        help="Time to prove each optimum in exact arithmetic; 0: no proofs.",
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes; default: one per core.", show_default=False)
+]
+Plot = Annotated[
+    Path | None, typer.Option(help="Picture to draw (png, pdf, svg).", show_default=False)
+]
 
 
 def ratio(
     context: typer.Context,
     problem_name: ProblemName,
-    heuristics: Annotated[
-        str | None,
-        typer.Option(
-            help='Comma list: "a_online,a_online(epsilon=0.3)"; default: all, or the preset\'s.',
-            show_default=False,
-        ),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help=f"Instances per cell; default {SEEDS}, or the preset's.",
-            show_default=False,
-        ),
-    ] = None,
-    first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first instance.")] = 0,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help='A study listed by "optsched problems"; other options change it.',
-            show_default=False,
-        ),
-    ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            help="Formulation ratios refer to; default: the problem's own, or the preset's.",
-            show_default=False,
-        ),
-    ] = None,
-    bounds: Annotated[
-        str | None,
-        typer.Option(help="Comma list of further bounds to compute.", show_default=False),
-    ] = None,
+    heuristics: Heuristics = None,
+    seeds: Seeds = None,
+    first_seed: FirstSeed = 0,
+    preset: Preset = None,
+    reference: Reference = None,
+    bounds: Bounds = None,
     solver: Solver = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help=f"Limit per instance; default {TIME_LIMIT:g}, or the preset's.",
-            show_default=False,
-        ),
-    ] = None,
-    prove: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            metavar="SECONDS",
-            help="Time to prove each optimum in exact arithmetic; 0: no proofs.",
-        ),
-    ] = 0.0,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes; default: one per core.", show_default=False)
-    ] = None,
+    time_limit: InstanceLimit = None,
+    prove: Prove = 0.0,
+    workers: Workers = None,
     output: Output = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Picture to draw (png, pdf, svg).", show_default=False)
-    ] = None,
+    plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Measure how far heuristics are from the optimum, as intervals that are true.
 
     Options of the problem's generator span a grid: --jobs 5,10,15. Every cell has the same seeds,
-    so "optsched generate" makes any of its instances again. Where the time limit leaves an
-    optimum unproven, the ratio is an interval between best schedule and best bound.
+    so "optsched generate" makes any of its instances again. If the time limit leaves an optimum
+    unproven, the ratio is an interval between best schedule and best bound.
     """
-    from optsched.evaluation.comparison import compare, profile_table
-    from optsched.evaluation.tables import frame, in_words, summarise, varying
     from optsched.parallel.local import cores
     from optsched.problem import problem
-    from optsched.problem.calls import pick
     from optsched.solvers.options import Options
     from optsched.study import ratio_study
-    from optsched.study.spec import GridDocument, presets
 
     typed = extra_options(context.args, problem_name)
     found = problem(problem_name)
-    plan = GridDocument(problem=problem_name)
-    if preset is not None:
-        plan = pick(presets(found), preset, "preset")
-    grid = plan.cells | {name: split_list(value) for name, value in typed.items()}
     _check_files(output, plot)
     check_apart({"--output": output, "--plot": plot}, named_files(typed))
-    chosen = _names(heuristics, plan.heuristics or list(found.heuristics))
-    count = seeds or len(plan.seeds or range(SEEDS))
-    against = reference or (plan.exact[0].formulation if plan.exact else found.reference)
-    limit = plan.limits.time_limit if time_limit is None else time_limit
-    if limit is None and "time_limit" in found.formulation(against)[0].honours:
-        limit = TIME_LIMIT
+    given: dict[str, Any] = {
+        "generator": {name: split_list(value) for name, value in typed.items()} or None,
+        "heuristics": None if heuristics is None else split_list(heuristics),
+        "seeds": seeds,
+        "reference": reference,
+        "bounds": None if bounds is None else split_list(bounds),
+    }
+    plan = _plan(found, preset, given)
     with progress(f"measuring {problem_name}", "instances") as tell:
         result = ratio_study(
             problem_name,
-            grid,
-            chosen,
-            seeds=range(first_seed, first_seed + count),
-            reference=against,
+            plan.cells,
+            list(found.heuristics) if plan.heuristics is None else plan.heuristics,
+            seeds=[first_seed + number for number in range(len(plan.seeds or range(SEEDS)))],
+            reference=plan.reference,
             solver=solver,
-            options=Options(time_limit=limit),
-            bounds=_names(bounds, plan.bounds or ()),
+            options=Options(time_limit=_limit(found, plan, time_limit)),
+            bounds=plan.bounds or (),
             prove=prove or plan.limits.prove,
             workers=cores() if workers is None else workers,
             progress=lambda finished, planned, rows: tell(finished, planned),
         )
+    _tell(found, plan, result, output, plot, json)
+
+
+def _plan(found: Problem, preset: str | None, given: dict[str, Any]) -> GridDocument:
+    """A preset, if one is named, with everything that is given beside it."""
+    from optsched.problem.calls import pick
+    from optsched.study.spec import GridDocument, presets
+
+    plan = GridDocument(problem=found.name, reference=found.reference)
+    if preset is not None:
+        plan = pick(presets(found), preset, "preset")
+        against = plan.exact[0].formulation if plan.exact else found.reference
+        plan = plan.model_copy(update={"reference": against})
+    known = {name: value for name, value in given.items() if value is not None}
+    return plan.changed(GridDocument(problem=found.name, **known))
+
+
+def _limit(found: Problem, plan: GridDocument, time_limit: float | None) -> float | None:
+    """The seconds per instance: what is typed, or the preset's, or the usual ones."""
+    limit = plan.limits.time_limit if time_limit is None else time_limit
+    if limit is None and "time_limit" in found.formulation(str(plan.reference))[0].honours:
+        return TIME_LIMIT
+    return limit
+
+
+def _tell(
+    found: Problem,
+    plan: GridDocument,
+    result: RatioStudy,
+    output: Path | None,
+    plot: Path | None,
+    json: bool,
+) -> None:
+    """Write and print what came of it, and exit with it."""
+    from optsched.evaluation.comparison import compare, profile_table
+    from optsched.evaluation.tables import frame, in_words, summarise, varying
+
     if result.interrupted:
         say(f"interrupted: {result.finished} of {result.instances} instances are measured")
-    table = frame(result.rows)
-    cells = varying(table, grid)
-    summary = summarise(table, ["heuristic", *cells])
-    x = plan.x if plan.x in cells else next(iter(cells), None)
-    if result.interrupted:
         output, plot = _for_part(output, result.finished), _for_part(plot, result.finished)
-    _write(table, x, output, plot)
+    table = frame(result.rows)
+    cells = varying(table, plan.cells)
+    summary = summarise(table, ["heuristic", *cells])
+    _write(table, plan.x if plan.x in cells else next(iter(cells), None), output, plot)
     if json:
         print_json(
             {
@@ -171,10 +209,6 @@ def ratio(
         raise typer.Exit(INTERRUPTED)
     unknown = table["ratio_low"].isna() & table["ratio_high"].isna()
     raise typer.Exit(NO if unknown.any() else YES)
-
-
-def _names(typed: str | None, otherwise: Sequence[str]) -> list[str]:
-    return list(otherwise) if typed is None else split_list(typed)
 
 
 def _check_files(output: Path | None, plot: Path | None) -> None:

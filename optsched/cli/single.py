@@ -1,13 +1,13 @@
-"""Commands on one instance: ``solve``, ``verify``, ``run``, ``check``."""
+"""Commands that make a schedule of one instance: ``solve`` and ``run``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from optsched.cli.check import answer_with
 from optsched.cli.console import (
     NO,
     YES,
@@ -19,15 +19,12 @@ from optsched.cli.console import (
     TimeLimit,
     check_apart,
     check_target,
-    console,
     print_facts,
     print_json,
-    print_table,
     say,
 )
 from optsched.cli.names import (
     HeuristicName,
-    ProblemName,
     complete_formulation,
     target,
 )
@@ -36,52 +33,54 @@ from optsched.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from optsched.problem import Problem
-    from optsched.problem.violation import Violation
     from optsched.solvers.answer import Answer
 
-SHOWN = 20
-"""Violations listed for people."""
-
-_NO_PROOF = "must be a proof that 'solve --proof' wrote: the file holds something else"
+FormulationName = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROBLEM.FORMULATION",
+        help="What to solve, and how.",
+        show_default=False,
+        autocompletion=complete_formulation,
+    ),
+]
+MemoryLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="GIB",
+        help="Memory of a process of its own that builds and solves.",
+        show_default=False,
+    ),
+]
+Gap = Annotated[float, typer.Option(help="Relative gap to stop at; 0 asks for a proof.")]
+Threads = Annotated[int, typer.Option(help="Threads of the solver.")]
+Start = Annotated[
+    Path | None, typer.Option(help="Schedule file to start from.", show_default=False)
+]
+ProofFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="File to write a proof in exact arithmetic to, for 'check --proof'; it may take as "
+        "long again as the limit.",
+        show_default=False,
+    ),
+]
+Log = Annotated[bool, typer.Option("--log", help="Show the solver's own log.")]
 
 
 def solve(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROBLEM.FORMULATION",
-            help="What to solve, and how.",
-            show_default=False,
-            autocompletion=complete_formulation,
-        ),
-    ],
+    name: FormulationName,
     instance_file: InstanceFile,
     solver: Solver = None,
     time_limit: TimeLimit = None,
-    memory_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="GIB",
-            help="Memory of a process of its own that builds and solves.",
-            show_default=False,
-        ),
-    ] = None,
-    gap: Annotated[float, typer.Option(help="Relative gap to stop at; 0 asks for a proof.")] = 0.0,
-    threads: Annotated[int, typer.Option(help="Threads of the solver.")] = 1,
+    memory_limit: MemoryLimit = None,
+    gap: Gap = 0.0,
+    threads: Threads = 1,
     seed: Seed = 0,
-    start: Annotated[
-        Path | None, typer.Option(help="Schedule file to start from.", show_default=False)
-    ] = None,
-    proof: Annotated[
-        Path | None,
-        typer.Option(
-            help="File to write a proof in exact arithmetic to, for 'verify'; it may take as long "
-            "again as the limit.",
-            show_default=False,
-        ),
-    ] = None,
+    start: Start = None,
+    proof: ProofFile = None,
     output: Output = None,
-    log: Annotated[bool, typer.Option("--log", help="Show the solver's own log.")] = False,
+    log: Log = False,
     json: Json = False,
 ) -> None:
     """Solve an instance to proven optimality, or as far as the limits allow.
@@ -118,21 +117,29 @@ def solve(
     first = None if start is None else _start(found, instance, start)
     with waiting(f"solving {name}"):
         answer = found.solve(call, instance, solver=solver, options=options, start=first)
-    solution = answer.solution
-    facts = {**solution.summary(), "interpretation": answer.interpretation}
-    facts |= {"limit": solution.limit, "message": solution.message}
-    if json:
-        print_json({**facts, "nodes": solution.nodes, "unit": found.unit})
-    else:
-        print_facts({**facts, "unit": found.unit})
+    _show(answer, found.unit, json)
     if output is not None and answer.schedule is not None:
         save(answer.schedule, output)
         say(f"wrote {output}")
-    accepted = solution.status in ("optimal", "feasible", "interrupted") and solution.has_point
+    accepted = answer.solution.has_point and answer.solution.status in STANDING
     if proof is not None:
         with waiting("proving"):
             accepted &= _write_proof(found, call, instance, answer, time_limit, proof)
     raise typer.Exit(YES if accepted else NO)
+
+
+STANDING = ("optimal", "feasible", "interrupted")
+"""Statuses that leave a point standing."""
+
+
+def _show(answer: Answer, unit: str, json: bool) -> None:
+    solution = answer.solution
+    facts = {**solution.summary(), "interpretation": answer.interpretation}
+    facts |= {"limit": solution.limit, "message": solution.message}
+    if json:
+        print_json({**facts, "nodes": solution.nodes, "unit": unit})
+    else:
+        print_facts({**facts, "unit": unit})
 
 
 def _start(found: Problem, instance: Any, path: Path) -> Any:
@@ -171,50 +178,6 @@ def _write_proof(
     write_text(target, json.dumps(document, separators=(",", ":")) + "\n")
     say(f"wrote {target}: {nodes(document)} nodes")
     return True
-
-
-def verify(
-    instance_file: InstanceFile,
-    proof_file: Annotated[
-        Path, typer.Argument(metavar="PROOF", help="Proof file (JSON).", show_default=False)
-    ],
-    json: Json = False,
-) -> None:
-    """Check a proof in exact arithmetic, and its schedule, against an instance.
-
-    The model is made anew from the instance. Exits 0 where no schedule is better than the bound
-    and this one is as good, 1 where the proof does not hold or the two do not meet.
-    """
-    from optsched.evaluation.proofs import check_proof
-    from optsched.instances.document import load, read_json
-    from optsched.problem import problem
-    from optsched.proof import ProofError
-
-    document = read_json(proof_file)
-    if not isinstance(document, dict):
-        raise InputError.of("file", str(proof_file), "must hold a proof")
-    if "problem" not in document:
-        raise InputError.of("format", document.get("format", "(missing)"), _NO_PROOF)
-    found = problem(str(document.get("problem")))
-    instance = load(found.instance_type, instance_file)
-    try:
-        with waiting("checking every node in exact arithmetic"):
-            verdict = check_proof(found, instance, document)
-    except ProofError as why:
-        said, proven, facts = f"not proven: {why}", False, dict[str, Any]()
-    else:
-        said, proven = verdict.sentence(found.sense), verdict.closed
-        facts = {
-            "formulation": f"{found.name}.{verdict.formulation}",
-            "bound": verdict.rounded_bound,
-            "cost": verdict.cost,
-        }
-    if json:
-        print_json({"proven": proven, **facts, "unit": found.unit, "message": said})
-    else:
-        of = f" ({facts['formulation']})" if facts else ""
-        console().print(said + of, markup=False, soft_wrap=True)
-    raise typer.Exit(YES if proven else NO)
 
 
 def run(
@@ -259,71 +222,4 @@ def run(
         "feasible_offline": trial.offline,
         "offline_message": trial.offline_message,
     }
-    _answer(facts, trial.violations, json, {**vars(trial.time), "unit": found.unit})
-
-
-def check(
-    problem_name: ProblemName,
-    instance_file: InstanceFile,
-    schedule_file: Annotated[
-        Path, typer.Argument(metavar="SCHEDULE", help="Schedule file (JSON).", show_default=False)
-    ],
-    speed: Annotated[
-        float | None,
-        typer.Option(
-            help="Speed granted to the schedule, for algorithms under speed augmentation.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """List every constraint of the paper a schedule breaks, and evaluate its cost.
-
-    Exits 0 where it breaks none, 1 where it does.
-    """
-    from optsched.instances.document import load
-    from optsched.problem import granted_check_options, problem
-    from optsched.problem.calls import call_options
-
-    found = problem(problem_name)
-    granted = {} if speed is None else {"speed": speed}
-    known = call_options(found.check, given=2)
-    if granted and known is not None and "speed" not in known:
-        raise InputError.of("--speed", speed, f"{problem_name} knows no speed augmentation")
-    instance = load(found.instance_type, instance_file)
-    schedule = load(found.schedule_type, schedule_file)
-    violations = found.check(instance, schedule, **granted)
-    claimed = granted_check_options(found, schedule)
-    if violations and not granted and claimed and not found.check(instance, schedule, **claimed):
-        terms = ", ".join(f"{key}={value}" for key, value in claimed.items())
-        say(f"the schedule is feasible only with what it was made with: {terms}")
-    cost = found.cost(instance, schedule)
-    _answer({"feasible": not violations, "cost": cost}, violations, json, {"unit": found.unit})
-
-
-def _answer(
-    facts: dict[str, Any], violations: Sequence[Violation], json: bool, rest: dict[str, Any]
-) -> None:
-    """Print the verdict on a schedule and exit with it."""
-    listed: list[dict[str, Any]] = [
-        {"constraint": v.constraint, "index": dict(v.index), "amount": v.amount} for v in violations
-    ]
-    if json:
-        print_json({**facts, "violations": listed, **rest})
-    else:
-        print_facts({**facts, **rest})
-        if listed:
-            worst = sorted(listed, key=lambda v: -v["amount"])[:SHOWN]
-            print_table(
-                ["constraint", "where", "amount"],
-                [
-                    (
-                        v["constraint"],
-                        ", ".join(f"{k} {x}" for k, x in v["index"].items()),
-                        v["amount"],
-                    )
-                    for v in worst
-                ],
-                f"violations: {len(listed)}, the worst {len(worst)}",
-            )
-    raise typer.Exit(YES if facts["feasible"] else NO)
+    answer_with(facts, trial.violations, json, {**vars(trial.time), "unit": found.unit})

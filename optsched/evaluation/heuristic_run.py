@@ -205,7 +205,7 @@ SPOT_CHECK = 0.5
 def foresight(problem: Problem, instance: Any, trial: HeuristicRun, seed: int) -> str:
     """What an online heuristic was found to know too early, in words; empty where nothing was.
 
-    A spot check on two moments: ``optsched check-online`` looks at all.
+    A spot check on two moments: ``optsched check --online`` looks at all.
     """
     chosen, options = problem.heuristic(trial.heuristic)
     quick = trial.time.seconds <= SPOT_CHECK

@@ -17,14 +17,18 @@ TABLES = (".csv", ".parquet")
 """Endings of files that tables can be written to."""
 
 
-def check_table_file(path: Path) -> None:
+def check_table_file(path: Path, *others: str) -> None:
     """Refuse a file that no table can be written to.
+
+    Args:
+        path: of the file.
+        others: endings that the caller takes beside those of tables.
 
     Raises:
         InputError: another ending, or the extra that Parquet needs is not installed.
     """
     if path.suffix not in TABLES:
-        raise InputError.of("file", str(path), "a file ending in " + ", ".join(TABLES))
+        raise InputError.of("file", str(path), "a file ending in " + ", ".join((*TABLES, *others)))
     if path.suffix == ".parquet" and find_spec("pyarrow") is None:
         allowed = "Parquet needs the extra: pip install 'optsched[parquet]'"
         raise InputError.of("file", str(path), allowed)

@@ -121,7 +121,7 @@ def test_an_argument_that_is_no_field_is_named(paper):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_papers_fields_are_printed_as_a_table(paper):
-    table = CliRunner().invoke(app, ["schema", paper, "--fields"]).stdout
+    table = CliRunner().invoke(app, ["problems", paper, "--fields"]).stdout
     assert table.strip() == field_table(PAPERS[paper].instance_type)
 
 

@@ -16,7 +16,6 @@ from optsched import __version__
 from optsched.cli.names import extra_options, split_list
 from optsched.errors import InputError
 from optsched.evaluation.ratios import FIELDS
-from optsched.problem import problems
 
 
 @pytest.fixture
@@ -175,7 +174,7 @@ def test_a_row_without_a_ratio_is_shown_and_makes_a_no(cli):
 
 
 def test_schema_describes_instance_and_schedule(said):
-    answer = said("schema", "covering")
+    answer = said("problems", "covering", "--schema")
     assert set(answer["instance"]["properties"]) == set(covering.Cover.model_fields)
     assert set(answer["schedule"]["properties"]) == set(covering.Choice.model_fields)
 
@@ -200,14 +199,7 @@ def test_help_without_a_problem_says_how_to_ask_for_one(cli, command):
     assert "covering" in shown
 
 
-def test_help_of_check_online_names_only_problems_whose_jobs_arrive(cli):
-    shown = cli("check-online", "--help").stdout.partition("\nProblems: ")[2].strip().split(", ")
-    assert shown == [name for name, found in problems().items() if found.arrivals is not None]
-    assert "preemptive" in shown
-    assert "covering" not in shown
-
-
-@pytest.mark.parametrize("command", ["problems", "solve", "run", "check", "schema"])
+@pytest.mark.parametrize("command", ["problems", "solve", "run", "check", "ratio"])
 def test_help_teaches_by_example(cli, command):
     assert f"optsched {command}" in cli(command, "--help").stdout
 

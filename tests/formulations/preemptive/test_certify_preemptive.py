@@ -455,8 +455,8 @@ def files(example: Instance, tmp_path: Path) -> tuple[Path, Path]:
 
 def test_the_command_lists_every_statement_and_exits_0(files) -> None:
     instance, schedule = files
-    assert "Theorem 3, corrected" in invoke("certify", "preemptive", instance, schedule)
-    said = json.loads(invoke("certify", "preemptive", instance, schedule, "--json"))
+    assert "Theorem 3, corrected" in invoke("check", "preemptive", instance, schedule, "--theorems")
+    said = json.loads(invoke("check", "preemptive", instance, schedule, "--theorems", "--json"))
     assert said["sound"] is True
     by_name = {one["statement"]: one for one in said["certificates"]}
     assert by_name[THEOREM]["verdict"] == "holds"
@@ -469,7 +469,9 @@ def test_the_command_exits_1_where_something_that_should_hold_does_not(files) ->
     data = json.loads(schedule.read_text())
     data["runs"] = data["runs"][:-1]
     schedule.write_text(json.dumps(data))
-    said = json.loads(invoke("certify", "preemptive", instance, schedule, "--json", status=1))
+    said = json.loads(
+        invoke("check", "preemptive", instance, schedule, "--theorems", "--json", status=1)
+    )
     assert said["sound"] is False
     broken = [one["statement"] for one in said["certificates"] if one["verdict"] == "fails"]
     assert broken[0] == FEASIBLE

@@ -57,7 +57,7 @@ def test_a_stored_instance_is_solved_run_checked_and_certified_from_files(tmp_pa
     assert run["cost"] >= solved["objective"] - 1e-6
     for path in (best, online):
         assert json.loads(invoke("check", name, instance, path, "--json"))["feasible"]
-    assert json.loads(invoke("certify", name, instance, online, "--json"))["sound"]
+    assert json.loads(invoke("check", name, instance, online, "--theorems", "--json"))["sound"]
     # a schedule that looks at no limit may break them, and does here
     invoke("run", "preemptive.a_online", instance, "-o", online, "--json")
     broken = json.loads(invoke("check", name, instance, online, "--json", status=1))

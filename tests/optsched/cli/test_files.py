@@ -40,8 +40,8 @@ TWICE = [
     ("worst shrink case.json -o case.json", "--output", "CASE"),
     ("worst why case.svg --plot case.svg", "--plot", "CASE"),
     ("study run study.toml --store study.toml", "--store", "STUDY"),
-    ("study export kept.csv -o kept.csv", "--output", "--store"),
-    ("study report study.toml --store kept.html -o kept.html", "--output", "--store"),
+    ("study show kept.csv -o kept.csv", "--output", "--store"),
+    ("study show study.toml --store kept.html -o kept.html", "--output", "--store"),
     ("claims drp -o a.csv --measurements a.csv", "--measurements", "--output"),
 ]
 

@@ -48,11 +48,13 @@ def knapsack(tmp_path):
 def test_the_command_line_proves_and_verifies(cli, knapsack, tmp_path):
     proof = tmp_path / "proof.json"
     assert cli("solve", "covering.knapsack", str(knapsack), "--proof", str(proof)).exit_code == 0
-    result = cli("verify", str(knapsack), str(proof))
+    result = cli("check", "covering", str(knapsack), "--proof", str(proof))
     assert result.exit_code == 0, result.stderr
     assert "no schedule costs less than 7, and this one costs 7" in result.stdout
     assert "(covering.knapsack)" in result.stdout
-    said = json.loads(cli("verify", str(knapsack), str(proof), "--json").stdout)
+    said = json.loads(
+        cli("check", "covering", str(knapsack), "--proof", str(proof), "--json").stdout
+    )
     assert said["proven"]
     assert said["formulation"] == "covering.knapsack"
     assert (said["bound"], said["cost"]) == (7.0, 7.0)
@@ -70,10 +72,12 @@ def test_okita_is_proven_by_the_columns_of_each_job(cli, tmp_path):
     size = 1 + sum(len(part["nodes"]) for part in leaf["parts"])
     assert nodes(document) == size
     assert f"{size} nodes" in result.stderr
-    assert cli("verify", path, str(proof)).stdout.startswith("proven: no schedule costs less than")
+    assert cli("check", "okita", path, "--proof", str(proof)).stdout.startswith(
+        "proven: no schedule costs less than"
+    )
     leaf["parts"][0]["bound"][0] += leaf["parts"][0]["bound"][1]
     proof.write_text(json.dumps(document))
-    result = cli("verify", path, str(proof))
+    result = cli("check", "okita", path, "--proof", str(proof))
     assert result.exit_code == 1
     assert "does not reach the bound" in result.stdout
 
@@ -89,20 +93,23 @@ def test_a_proof_that_does_not_hold_is_a_no(cli, knapsack, tmp_path):
         ({"nodes": []}, "a branch has no leaf"),
     ):
         proof.write_text(json.dumps({**document, **change}))
-        result = cli("verify", str(knapsack), str(proof))
+        result = cli("check", "covering", str(knapsack), "--proof", str(proof))
         assert result.exit_code == 1, result.stdout + result.stderr
         assert said in result.stdout
     proof.write_text(json.dumps(document))
     knapsack.write_text('{"price": [2, 4, 10], "size": [2, 3, 5], "demand": 5}')
-    assert cli("verify", str(knapsack), str(proof)).exit_code == 1
+    assert cli("check", "covering", str(knapsack), "--proof", str(proof)).exit_code == 1
 
 
 def test_what_is_no_proof_is_bad_input(cli, knapsack, tmp_path):
     proof = tmp_path / "proof.json"
     for text in ("[", "[]", "{}", '{"problem": "covering"}'):
         proof.write_text(text)
-        assert cli("verify", str(knapsack), str(proof)).exit_code == 2
-    assert cli("verify", str(knapsack), str(tmp_path / "none.json")).exit_code == 2
+        assert cli("check", "covering", str(knapsack), "--proof", str(proof)).exit_code == 2
+    assert (
+        cli("check", "covering", str(knapsack), "--proof", str(tmp_path / "none.json")).exit_code
+        == 2
+    )
 
 
 def test_what_was_not_solved_to_optimality_is_not_proven():

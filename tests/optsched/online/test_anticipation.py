@@ -121,6 +121,6 @@ def test_one_that_decides_otherwise_on_another_future_only_sometimes_shows_nothi
 def test_the_command_line_says_yes_and_no(cli):
     generator = ["--tasks", "10", "--jobs", "4", "--instances", "2", "--json"]
     for heuristic, code in (("first_fit", 0), ("first_fit_decreasing", 1)):
-        answer = cli("check-online", f"aerialedge.{heuristic}", *generator)
+        answer = cli("check", f"aerialedge.{heuristic}", "--online", *generator)
         assert answer.exit_code == code
         assert json.loads(answer.stdout)["sees_the_future"] is bool(code)

@@ -30,7 +30,7 @@ def certified(monkeypatch, files, *certificates, json_too=False):
     """What the command says of a problem whose statements come out like that."""
     problem = replace(covering.PROBLEM, certify=lambda instance, schedule: certificates)
     monkeypatch.setattr("optsched.problem.problem", lambda name: problem)
-    arguments = ["certify", "covering", *files, *(["--json"] if json_too else [])]
+    arguments = ["check", "covering", *files, "--theorems", *(["--json"] if json_too else [])]
     return CliRunner().invoke(app, arguments)
 
 
@@ -99,6 +99,6 @@ def test_the_command_exits_1_where_something_does_not(monkeypatch, files):
 
 
 def test_a_problem_without_theorems_is_refused_with_status_2(files):
-    result = CliRunner().invoke(app, ["certify", "covering", *files])
+    result = CliRunner().invoke(app, ["check", "covering", *files, "--theorems"])
     assert result.exit_code == 2
     assert "knows no lemmas or theorems" in result.stderr

@@ -81,7 +81,7 @@ def test_show_tells_what_an_unfinished_study_knows(cli, ran):
 @pytest.mark.parametrize(("options", "lines"), [([], 8), (["--runs"], 16)])
 def test_export_writes_ratios_or_runs(cli, ran, tmp_path, options, lines):
     for name, reader in (("t.csv", pd.read_csv), ("t.parquet", pd.read_parquet)):
-        done = cli("study", "export", ran, "-o", tmp_path / name, *options)
+        done = cli("study", "show", ran, "-o", tmp_path / name, *options)
         assert done.exit_code == 0, done.stderr
         table = reader(tmp_path / name)
         assert len(table) == lines
@@ -91,7 +91,7 @@ def test_export_writes_ratios_or_runs(cli, ran, tmp_path, options, lines):
 
 def test_a_report_needs_no_more_than_the_store(cli, ran, tmp_path):
     ran.write_text(STUDY.replace("generator = { items = [4, 6] }", 'files = ["gone.json"]'))
-    done = cli("study", "report", ran, "-o", tmp_path / "page.html")
+    done = cli("study", "show", ran, "-o", tmp_path / "page.html")
     assert done.exit_code == 0, done.stderr
 
 
@@ -99,11 +99,11 @@ def test_the_commands_on_a_page_are_quoted(cli, ran, tmp_path):
     study = ran.rename(tmp_path / "my study.toml")
     store = ran.with_suffix(".sqlite").rename(tmp_path / "a (1).sqlite")
     page = tmp_path / "it's.html"
-    assert cli("study", "report", study, "--store", store, "-o", page).exit_code == 0
+    assert cli("study", "show", study, "--store", store, "-o", page).exit_code == 0
     text = unescape(page.read_text())
     kept = [str(study), "--store", str(store)]
     assert shlex.join(["optsched", "study", "run", *kept]) in text
-    assert shlex.join(["optsched", "study", "report", *kept, "-o", str(page)]) in text
+    assert shlex.join(["optsched", "study", "show", *kept, "-o", str(page)]) in text
 
 
 def test_a_failure_makes_a_no_and_is_shown(cli, study):
@@ -127,7 +127,7 @@ def test_a_run_asked_for_again_is_computed_again(cli, ran):
         (["run", "{study}", "--address", "tcp://a:1"], ["--address", "--executor dask"]),
         (["run", "{study}", "--store", "{folder}"], ["folder"]),
         (["show", "{study}"], ["study.sqlite", "has written"]),
-        (["export", "{study}", "-o", "{folder}/t.txt"], ["t.txt", ".parquet"]),
+        (["show", "{study}", "-o", "{folder}/t.txt"], ["t.txt", ".parquet"]),
     ],
 )
 def test_bad_input_is_named_and_exits_2(cli, study, tmp_path, arguments, named):
@@ -179,7 +179,7 @@ def test_names_are_completed():
     [
         ("optsched generate cov", "covering"),
         ("optsched stu", "study"),
-        ("optsched study e", "export"),
+        ("optsched study s", "show"),
     ],
 )
 def test_the_shell_is_answered(plugin_environment, typed, completed):

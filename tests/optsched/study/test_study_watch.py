@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from optsched.cli import watch
+from optsched.cli import study_show
 from optsched.study import Store, StudyGrid, follow, follow_study, run_study
 from optsched.study.plan import plan
 
@@ -87,7 +87,7 @@ def test_what_is_read_in_one_moment_is_of_that_moment(unfinished):
 
 def test_where_there_is_no_terminal_the_table_is_printed_once(cli, unfinished, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    shown = cli("study", "watch", unfinished)
+    shown = cli("study", "show", unfinished, "--watch")
     assert shown.exit_code == 0
     assert "12 of 30 runs" in shown.stdout
     assert "left while it runs" in shown.stdout
@@ -103,7 +103,7 @@ def screen(monkeypatch, height):
     """A terminal of that many lines, and what is on it."""
     text = io.StringIO()
     terminal = Console(file=text, force_terminal=True, width=110, height=height, color_system=None)
-    monkeypatch.setattr(watch, "console", lambda: terminal)
+    monkeypatch.setattr(study_show, "console", lambda: terminal)
     return text
 
 
@@ -111,14 +111,14 @@ def test_in_a_terminal_the_table_lives_until_the_study_is_done(cli, done, naps, 
     text = screen(monkeypatch, 40)
     writer = Store.open(done)
     naps += [writer.close]
-    assert cli("study", "watch", done).exit_code == 0
+    assert cli("study", "show", done, "--watch").exit_code == 0
     assert "12 of 12 runs" in text.getvalue()
     assert naps == []
 
 
 def test_a_low_screen_shows_the_first_algorithm_of_each_problem(cli, done, monkeypatch):
     text = screen(monkeypatch, 8)
-    assert cli("study", "watch", done).exit_code == 0
+    assert cli("study", "show", done, "--watch").exit_code == 0
     assert "greedy" in text.getvalue()
     assert "shuffled" not in text.getvalue()
 
@@ -126,7 +126,7 @@ def test_a_low_screen_shows_the_first_algorithm_of_each_problem(cli, done, monke
 def test_who_watches_a_study_that_stops_hears_how_it_goes_on(cli, unfinished, monkeypatch):
     screen(monkeypatch, 40)
     monkeypatch.setattr(follow, "QUIET", 0.0)
-    ended = cli("study", "watch", unfinished)
+    ended = cli("study", "show", unfinished, "--watch")
     assert ended.exit_code == 1
     assert "optsched study run goes on from here" in ended.stderr
 
@@ -140,7 +140,7 @@ def test_a_followed_page_reloads_itself_until_the_study_is_done(cli, done, naps,
         writer.close()
 
     naps += [rest]
-    ended = cli("study", "report", done, "-o", output, "--follow", "--every", 3)
+    ended = cli("study", "show", done, "-o", output, "--watch", "--every", 3)
     assert ended.exit_code == 0
     assert '<meta http-equiv="refresh" content="3">' in pages[0]
     assert "loads itself again" in pages[0]
@@ -148,8 +148,8 @@ def test_a_followed_page_reloads_itself_until_the_study_is_done(cli, done, naps,
     assert "12 of 12 runs" in ended.stderr
 
 
-@pytest.mark.parametrize("command", [["watch", "{absent}"], ["watch", "{absent}", "--once"]])
-def test_a_store_that_is_not_there_is_one_sentence(cli, tmp_path, command):
-    told = cli("study", *(part.format(absent=tmp_path / "absent.sqlite") for part in command))
+@pytest.mark.parametrize("options", [["--watch"], ["--watch", "--once"], []])
+def test_a_store_that_is_not_there_is_one_sentence(cli, tmp_path, options):
+    told = cli("study", "show", tmp_path / "absent.sqlite", *options)
     assert told.exit_code == 2
     assert "has written" in told.stderr
