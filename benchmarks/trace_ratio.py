@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.exact.dual_guided import guided_schedule
+from formulations.preemptive.exact.guided import guided_schedule
 from formulations.preemptive.exact.lagrangian import price
 from formulations.preemptive.workload import PHILLY_SIZE, philly_workload
 from optsched.parallel.local import Processes

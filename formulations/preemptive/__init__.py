@@ -1,8 +1,27 @@
 """Preemptive scheduling of distributed training jobs in an edge-cloud (Wang et al., 2022).
 
 ``PROBLEM`` is what ``optsched`` finds by its entry point, ``STORAGE`` the same with limited storage
-(Section VI); the modules beside it are meant to be read next to the paper, one per numbered
-problem.
+(Section VI). The modules are meant to be read beside the paper:
+
+| paper | file |
+|---|---|
+| (1), the system and the jobs; Table II | ``instance``, ``classes``; ``generator``, ``workload`` |
+| (2a)-(2j), checked on a schedule | ``check`` with ``rows`` and ``sweep``; ``schedule`` |
+| (2), work may migrate | ``problem_2``: ``problem_2``, ``problem_2_compact`` |
+| (2), chunks stay on their worker | ``problem_2_no_migration`` |
+| (4), average fractional flow time | ``problem_4``; as a min-cost flow ``network`` |
+| (5), prices of chunks; Lemmas 1 to 5, Theorems 3 and 4 | ``theorems`` |
+| (6), the dual of (4) | ``problem_6`` |
+| (7), storage: model; (7a)-(7d), checked | ``problem_7``, ``storage/chunks``; ``storage/check`` |
+| (8) and its dual (9) | ``problem_8_9`` |
+| (10), Theorem 1 (NP-hardness) | ``problem_10``, with the reduction that proves it |
+| (11), speed augmentation; Theorem 3, corrected | ``problem_11``: ``problem_11``, ``lp_kappa`` |
+| Section V, measures and figures | ``metrics``, ``plots`` |
+| online: what a policy sees, replanning | ``online``, ``storage/online`` |
+
+``grid`` says where work may be placed and ``decode`` names the workers, for all of these models.
+``bounds`` holds the lower bounds that need no search. ``exact`` is ours: the methods for the
+optimum of (2).
 """
 
 from dataclasses import replace
@@ -12,32 +31,30 @@ import numpy as np
 
 from formulations import STUDIES
 from formulations.preemptive import (
-    lp_kappa,
     network,
     problem_2,
     problem_2_no_migration,
     problem_4,
     problem_6,
     problem_7,
-    problem_8,
-    problem_9,
+    problem_8_9,
     problem_10,
     problem_11,
 )
 from formulations.preemptive.bounds import ALONE, BOUNDS
 from formulations.preemptive.check import check, cost, flow_times
+from formulations.preemptive.decode import in_turn
 from formulations.preemptive.exact.by_component import BY_MARKET
-from formulations.preemptive.exact.dual_guided import PRICE_GUIDED
+from formulations.preemptive.exact.guided import PRICE_GUIDED
 from formulations.preemptive.exact.lagrangian import PRICES
-from formulations.preemptive.exact.method import COMPACT, OFFLINE
+from formulations.preemptive.exact.method import OFFLINE
+from formulations.preemptive.generator import StorageOptions, generate_with_storage
 from formulations.preemptive.grid import longest
 from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.metrics import MEASURES
 from formulations.preemptive.online import ARRIVALS, replan
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.sequential import in_turn
 from formulations.preemptive.storage import online as storage_online
-from formulations.preemptive.storage.generator import StorageOptions, generate_with_storage
 from formulations.preemptive.workload import WorkloadOptions, generate, repair
 from optsched.problem import Problem, later
 from optsched.problem.calendar import Calendar
@@ -45,8 +62,7 @@ from optsched.problem.calendar import Calendar
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
 
 _MODULES = (
-    problem_2, problem_2_no_migration, problem_4, network, problem_6, lp_kappa, problem_10,
-    problem_11,
+    problem_2, problem_2_no_migration, problem_4, network, problem_6, problem_10, problem_11,
 )  # fmt: skip
 
 
@@ -80,7 +96,6 @@ PROBLEM = Problem(
         f.name: f
         for f in (
             OFFLINE,
-            COMPACT,
             BY_MARKET,
             PRICE_GUIDED,
             *(f for module in _MODULES for f in module.FORMULATIONS),
@@ -109,7 +124,7 @@ PROBLEM = Problem(
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""
 
 _WITHOUT_STORAGE = replace(
-    COMPACT,
+    problem_2.COMPACT,
     summary="total completion time without limits of storage: a relaxation",
     decode=None,
     encode=None,
@@ -128,8 +143,7 @@ STORAGE = replace(
         for f in (
             *problem_7.FORMULATIONS,
             _WITHOUT_STORAGE,
-            *problem_8.FORMULATIONS,
-            *problem_9.FORMULATIONS,
+            *problem_8_9.FORMULATIONS,
         )
     },
     reference="problem_7_compact",

@@ -1,4 +1,7 @@
-"""From counted units of work to named workers: exact where work may change workers."""
+"""From counted units of work to named workers: exact if work may change workers.
+
+``in_turn`` makes a schedule at once, without a model.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.errors import InputError
 from optsched.instances.arrays import ranges, rank_within, refuse_too_many
 
+MOST_CHUNKS = 1_000_000
+"""Chunks up to which ``in_turn`` makes a schedule."""
 SLOTS_ADD = 1.1
 """Factor by which whole slots may raise the work of half of the jobs. If they raise it more, slots
 are too long for the jobs, and time is continuous."""
@@ -177,3 +182,30 @@ def merged(job: Integers, lane: Integers, slot: Integers) -> Floats:
     return np.column_stack([
         job[first], np.full(len(first), NO_CHUNK), lane[first], slot[first], slot[last] + 1,
     ]).astype(float)  # fmt: skip
+
+
+def in_turn(instance: Instance) -> Schedule | None:
+    """Send jobs to the cloud, and run those that are barred from it one at a time on one worker.
+
+    Chunks take whole slots.
+
+    Returns:
+        The schedule; None if there are more chunks than ``MOST_CHUNKS``.
+    """
+    if instance.num_chunks.sum() > MOST_CHUNKS:
+        return None
+    together = np.isfinite(instance.upload_delay_cloud)
+    start = np.zeros(instance.jobs)
+    start[together] = whole_slots((instance.release_time + instance.upload_delay_cloud)[together])
+    time = whole_slots(np.where(together, instance.chunk_time_fast, instance.chunk_time_slow))
+    worker, now = np.full(instance.jobs, CLOUD), 0.0
+    barred = np.flatnonzero(~together)
+    for j in barred[np.argsort(instance.release_time[barred], kind="stable")].tolist():
+        worker[j] = int(instance.worker_eligible[j].argmax())
+        delay = instance.upload_delay_edge[j, instance.worker_server[worker[j]]]
+        start[j] = max(now, float(whole_slots(instance.release_time[j] + delay)))
+        now = start[j] + instance.num_chunks[j] * time[j]
+    job, chunk = ranges(np.zeros(instance.jobs, dtype=np.int64), instance.num_chunks)
+    begin = start[job] + np.where(together[job], 0, chunk * time[job])
+    rows = np.column_stack([job, chunk, worker[job], begin, begin + time[job]])
+    return Schedule.build(runs=rows, services=cloud_services(rows), together=together)

@@ -220,7 +220,15 @@ def encode_problem_2_compact(instance: Instance, schedule: Schedule) -> dict[str
     return {"pending": (slot < completion[job]).astype(float)}
 
 
+COMPACT = Formulation(
+    "problem_2_compact", problem_2_compact, "problem (2)",
+    "total completion time, work may migrate; completion binaries over hubs: the model for "
+    "scale, without parameter servers, which never bind",
+    decode_problem_2_compact, encode_problem_2_compact,
+)  # fmt: skip
+
 FORMULATIONS = (
+    COMPACT,
     Formulation(
         "problem_2", problem_2, "problem (2)",
         "total completion time, work may migrate; row by row as printed, with parameter servers",

@@ -1,65 +1,49 @@
-"""(2) market by market: completions that prices leave open, in the compact model.
+"""(2) by component: completions that prices leave open, in the compact model.
 
-Nothing but its own jobs' wishes for its workers connects a market with the others, as parameter
-servers never bind: so their optima add up. In each, prices bound the optimum from below, and leave
-every job few slots to complete with in a schedule that is little worse than the bound. The compact
-model over these is small. What it finds within the total they were made for is optimal; where it
-finds nothing, nothing of that total exists, and a larger one is looked at.
+Parameter servers never bind, so components share nothing and their optima add up. In each, prices
+bound the optimum from below and guide a schedule. They also fix completions: those that no better
+schedule has. The compact model over the others decides whether there is one.
 """
 
 from __future__ import annotations
 
 import math
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from threading import Lock
+from functools import partial
 
 import numpy as np
+from pydantic import Field
 
-from formulations.preemptive.check import check, completion_times
-from formulations.preemptive.decode import refuse_too_many_chunks
-from formulations.preemptive.exact.completion_fixing import Ends
-from formulations.preemptive.exact.components import Market
-from formulations.preemptive.exact.dual_guided import guided_schedule
-from formulations.preemptive.exact.lagrangian import PricedMarket, price
+from formulations.preemptive.check import check, completion_times, cost
+from formulations.preemptive.decode import in_turn, refuse_too_many_chunks
+from formulations.preemptive.exact.completion_fixing import CompletionFixing
+from formulations.preemptive.exact.components import Component
+from formulations.preemptive.exact.guided import PriceParams, guided_schedule
+from formulations.preemptive.exact.lagrangian import PricedComponent, price
 from formulations.preemptive.grid import build_grid
-from formulations.preemptive.instance import Booleans, Instance, whole_slots
-from formulations.preemptive.problem_2 import (
-    compact_model,
-    decode_problem_2_compact,
-)
+from formulations.preemptive.instance import Booleans, Instance, Integers, whole_slots
+from formulations.preemptive.problem_2 import compact_model, decode_problem_2_compact
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.sequential import in_turn
-from optsched.jit import limit_left, limited
+from optsched.decomposition import Incumbent, in_parts
+from optsched.jit import limited
 from optsched.problem.methods import GAPS, LIMITS, ExactMethod
 from optsched.solve import solve
 from optsched.solvers.answer import Answer, answering
-from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
-from optsched.solvers.registry import backend
-from optsched.solvers.solution import Limit, Progress, Solution, Status
-from optsched.solvers.trajectory import Either, SearchProgress
+from optsched.solvers.solution import Progress, Status
 
-PRICES_SHARE = 0.2
-"""Part of the time for prices."""
-EXCHANGE_SHARE = 0.4
-"""Part of the time left for exchanging jobs between edge and cloud; it ends by itself before."""
 BEYOND = 1.0
-"""Seconds that loops without machine code may go on after the limit, so that there is a schedule
-where one is found so quickly."""
-FIRST_SHARE = 0.5
-"""Part of a market's time for completions near the prices' bound, before those that a proof of the
-best schedule known must look at."""
-LARGE = 20
-"""Jobs of a market from which on even the last slots to its bound take long to prove."""
-NEAR = 0.002
-"""Distance of schedule and bound there, of the ages, from which on only the proof is looked for."""
-PROOF_SHARE = 0.5
-"""Part of all time left that such a proof may take: cut short, it proves nothing."""
-WHOLE = 1e-6
-"""Distance to a whole number that is a solver's rounding."""
+"""Seconds that loops without machine code may go on after the limit, so that a schedule found that
+quickly is returned."""
+
+
+class SearchParams(PriceParams):
+    """Parameters of the search by component."""
+
+    price_share: float = Field(0.2, gt=0, le=1, description="part of the time for prices")
 
 
 def by_market(
@@ -68,18 +52,20 @@ def by_market(
     *,
     solver: str | None = None,
     start: Schedule | None = None,
+    params: SearchParams,
 ) -> Answer:
     """Solve (2) to proof, or to the limits.
 
     Args:
         instance: times are taken up to whole slots.
-        options: limits, and what the back end heeds of the rest; as many markets are looked at
+        options: limits, and what the back end heeds of the rest; as many components are searched
             at a time as there are ``threads``, which changes nothing but the time it takes.
         solver: back end.
         start: a schedule to begin with.
+        params: of the search.
     """
     refuse_too_many_chunks(instance)
-    search = _Search(instance, options, solver or "highs")
+    search = _Search(instance, options, solver or "highs", params)
     late = None if options.time_limit is None else options.time_limit + BEYOND
     with answering(search.answer), limited(late), suppress(TimeoutError):
         search.run(start)
@@ -88,259 +74,176 @@ def by_market(
 
 BY_MARKET = ExactMethod(
     "by_market", by_market, "problem (2)",
-    "total completion time, market by market: completions that prices leave open, in "
-    "problem_2_compact",
+    "total completion time, a component (as a worker type) at a time: completions that prices "
+    "leave open, in problem_2_compact",
     LIMITS | GAPS | {"solver", "start", "threads", "seed", "log", "extra", "on_progress"},
+    params=SearchParams,
 )  # fmt: skip
 
 
 class _Part:
-    """One market: the best schedule of its jobs, and a bound, in slots of their ages."""
+    """The search of one component, whose cost is the flow time from each job's first slot on.
 
-    def __init__(self, instance: Instance, market: Market, priced: PricedMarket) -> None:
-        self.jobs = market.jobs
-        self.instance = instance.select_jobs(market.jobs)
+    Args:
+        instance: all jobs.
+        component: whose jobs are searched.
+        priced: what its prices prove.
+        options: limits of the search.
+        solver: back end.
+        report: called with every better bound.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        component: Component,
+        priced: PricedComponent,
+        options: Options,
+        solver: str,
+        report: Callable[[], None],
+    ) -> None:
+        self.jobs, self.solver, self.report = component.jobs, solver, report
+        self.instance = instance.select_jobs(component.jobs)
         self.grid = build_grid(self.instance)
-        self.ends = Ends(self.grid, market, priced)
-        self.low = math.ceil(priced.bound)
-        self.best: Schedule | None = None
-        self.high = math.inf
+        self.fixing = CompletionFixing(self.grid, component, priced)
+        self.shift = float((self.grid.first_slot - self.instance.release_time).sum())
+        """From a job's release to its first slot, of all jobs."""
         self.most = int((self.grid.end_slot - self.grid.first_slot).sum())
-        """Ages that no schedule worth having exceeds."""
-        self.room: float = 1
-        """What the next total looked at lies above the bound."""
-        self.near = NEAR if len(self.jobs) >= LARGE else 0.0
-        """Relative gap at which what is left to do is the proof."""
-        self.given_up = False
-        """Whether its solver ended without a proof for another reason than time."""
-        self.visits = 0
-        """How often it was looked at."""
+        """Flow time that some optimal schedule does not exceed, if there is any schedule."""
+        self.best: Incumbent[Schedule] = Incumbent(
+            options,
+            cost=lambda schedule: float(self.flow_times(schedule).sum()),
+            check=partial(check, self.instance, slotted=True),
+            whole=True,
+        )
+        self.raise_bound(math.ceil(priced.bound))
         self.nodes = 0
+        self.given_up = False
+        """Whether the search ended before the time limit without a proof."""
 
-    @property
-    def to_prove(self) -> bool:
-        """Whether nothing but the proof is looked for."""
-        return math.isinf(self.room) and self.closed(self.near)
+    def flow_times(self, schedule: Schedule) -> Integers:
+        """Slots from each job's first slot to its completion, shape (jobs,)."""
+        return whole_slots(completion_times(self.instance, schedule)) - self.grid.first_slot
 
-    def closed(self, gap: float) -> bool:
-        """Whether schedule and bound meet, up to a relative gap, or there is no schedule."""
-        if math.isinf(self.high):
-            return self.low > self.most
-        return self.high - self.low <= gap * self.high
+    def raise_bound(self, bound: float) -> None:
+        """Take a proven bound; without a schedule below it there is none at all."""
+        self.best.raise_bound(min(bound, self.best.value))
+        if self.best.schedule is None and self.best.bound > self.most:
+            self.best.infeasible = True
 
-    def offer(self, schedule: Schedule) -> None:
-        """Take a schedule in whole slots that is better than the best."""
-        ages = whole_slots(completion_times(self.instance, schedule)) - self.grid.first_slot
-        if ages.sum() < self.high:
-            self.best, self.high = schedule, int(ages.sum())
-
-    def next_total(self) -> int:
-        """The ages up to which schedules are looked for next."""
-        return int(min(self.low + self.room, self.last_total()))
-
-    def last_total(self) -> float:
-        """The ages up to which there is a better schedule, or the best is proven."""
-        return min(self.high - 1, self.most)
-
-    def own_ends(self) -> Booleans:
-        """The completions of the best schedule, if there is one, shape (windows,)."""
+    def own_completions(self) -> Booleans:
+        """Return the windows with which the jobs of the incumbent complete, shape (windows,)."""
         job, slot = self.grid.windows
-        if self.best is None:
+        if self.best.schedule is None:
             return np.zeros(len(job), dtype=bool)
-        return np.asarray(slot + 1 == whole_slots(completion_times(self.instance, self.best))[job])
+        last = self.grid.first_slot + self.flow_times(self.best.schedule) - 1
+        return np.asarray(slot == last[job])
+
+    def search(self, seconds: float | None) -> None:
+        """Look for a schedule that is better than the incumbent, or prove that there is none."""
+        time = self.best.part(most=math.inf if seconds is None else seconds)
+        better = int(min(self.best.value - 1, self.most))
+        may_end = self.fixing.within(better)
+        if not np.bincount(self.grid.windows[0][may_end], minlength=len(self.jobs)).all():
+            self.raise_bound(better + 1)
+            return
+
+        def hear(progress: Progress) -> None:
+            if progress.bound is not None:  # a worse schedule may have the completions left out
+                self.raise_bound(min(progress.bound - self.shift, better + 1))
+                self.report()
+
+        options = replace(
+            self.best.options,
+            time_limit=time.within(1.0),
+            on_progress=self.best.deadline.live(hear),
+        )
+        # the incumbent's completions are left in, so that a solution is never far
+        model = compact_model(self.grid, may_end | self.own_completions())
+        solution = solve(model, self.solver, options=options)
+        self.nodes += solution.nodes or 0
+        if solution.status is not Status.ERROR:
+            if solution.has_point:
+                self.best.offer(decode_problem_2_compact(self.instance, solution))
+            infeasible = solution.status is Status.INFEASIBLE
+            hear(Progress(math.inf if infeasible else solution.bound, None))
+        self.given_up = not (self.best.closed or time.over())
 
 
 class _Search:
-    """All markets."""
+    """All components."""
 
-    def __init__(self, instance: Instance, options: Options, solver: str) -> None:
-        self.instance, self.solver = instance, solver
-        self.clock = SearchProgress(options)
-        self.options = replace(options, stop=self.clock.stop, on_progress=None, absolute_gap=0.0)
-        self.gap, self.absolute_gap = options.gap, options.absolute_gap
-        begin = Fraction(int(whole_slots(instance.release_time).sum()))
-        self.late = begin - sum(map(Fraction, instance.release_time.tolist()), Fraction(0))
-        """What the jobs' ages leave out: from release to the first whole slot."""
+    def __init__(
+        self, instance: Instance, options: Options, solver: str, params: SearchParams
+    ) -> None:
+        self.instance, self.solver, self.params = instance, solver, params
+        self.best: Incumbent[Schedule] = Incumbent(
+            options,
+            cost=partial(cost, instance),
+            check=partial(check, instance, slotted=True),
+        )
+        release = sum(map(Fraction, instance.release_time.tolist()), Fraction(0))
+        self.shift = int(whole_slots(instance.release_time).sum()) - release
+        """From a job's release to its first slot, of all jobs."""
         self.parts: list[_Part] = []
-        self.open: list[_Part] = []
-        """Those that wait to be looked at."""
-        self.workers = 1
-        self.lock, self.halt = Lock(), Either(self.clock.stop)
-
-    @property
-    def bound(self) -> float:
-        """On the total completion time."""
-        return float(sum(part.low for part in self.parts) + self.late)
-
-    @property
-    def value(self) -> float:
-        """Of the best schedules together."""
-        ages = sum(part.high for part in self.parts)
-        return math.inf if math.isinf(ages) else float(int(ages) + self.late)
-
-    def closed(self) -> bool:
-        """Whether bound and value meet, up to the gaps asked for."""
-        if all(part.closed(self.gap) for part in self.parts):
-            return True
-        return self.value - self.bound <= self.absolute_gap
 
     def run(self, start: Schedule | None) -> None:
-        """Everything, as far as the limits allow; time that one market leaves is the others'."""
-        proof = price(self.instance, time_limit=self.clock.within(PRICES_SHARE))
-        markets = zip(proof.markets, proof.priced, strict=True)
-        self.parts = [_Part(self.instance, market, priced) for market, priced in markets]
+        """Search as far as the limits allow; time that one component leaves is the others'."""
+        best, params = self.best, self.params
+        best.offer(start)
+        best.offer(in_turn(self.instance))
+        proof = price(
+            self.instance, steps=params.steps, time_limit=best.deadline.within(params.price_share)
+        )
+        threads = max(1, min(best.options.threads, len(proof.components)))
+        quiet = replace(
+            best.within(),
+            threads=max(1, best.options.threads // threads),
+            gap=best.options.gap,
+            on_progress=best.deadline.live(lambda _: None),
+        )
+        self.parts = [
+            _Part(self.instance, component, priced, quiet, self.solver, self.add_up)
+            for component, priced in zip(proof.components, proof.priced, strict=True)
+        ]
         self.offer(start)
-        self.offer(in_turn(self.instance))
-        time = Deadline(self.clock.within(EXCHANGE_SHARE), self.clock.stop)
-        self.offer(guided_schedule(self.instance, proof, clock=time, seed=self.options.seed))
-        self.open = [part for part in self.parts if not part.closed(self.gap)]
-        self.workers = max(1, min(self.options.threads, len(self.open)))
-        threads = max(1, self.options.threads // self.workers)
-        self.options = replace(self.options, threads=threads)
-        if self.workers == 1:
-            self.work()
-            return
-        self.options = replace(self.options, stop=self.halt)  # which not every solver honours
-        left = limit_left()
+        self.offer(best.schedule)
+        self.offer(guided_schedule(self.instance, proof))
+        while still := [p for p in self.parts if not (p.best.closed or p.given_up or best.over)]:
+            still.sort(key=lambda part: len(part.jobs))
+            in_parts(still, self.step, best.deadline, threads=threads)
 
-        def beside() -> None:
-            with limited(left), suppress(TimeoutError):
-                self.work()
-
-        with ThreadPoolExecutor(self.workers) as pool:
-            working = [pool.submit(beside) for _ in range(self.workers)]
-            try:
-                for ended in wait(working, return_when=FIRST_EXCEPTION).done:
-                    ended.result()
-            except BaseException as failure:
-                self.halt.set()
-                if not isinstance(failure, KeyboardInterrupt):
-                    raise
+    def step(self, part: _Part, seconds: float | None) -> None:
+        """Search one component for so many seconds."""
+        try:
+            part.search(seconds)
+        except TimeoutError:  # there was no time for machine code
+            part.given_up = True
+        self.merge()
 
     def offer(self, schedule: Schedule | None) -> None:
-        """Give every market its part of a schedule, if it is one."""
-        if schedule is not None and not check(self.instance, schedule, slotted=True):
+        """Offer every component its part of a schedule, and then the parts together."""
+        if schedule is not None:
             for part in self.parts:
-                part.offer(schedule.of_jobs(part.jobs))
-        self.clock.tell(self.bound, self.value)
+                part.best.offer(schedule.of_jobs(part.jobs))
+        self.merge()
 
-    def work(self) -> None:
-        """Look at one open market after the other, at those least often looked at first."""
-        while not (self.closed() or self.over()):
-            with self.lock:
-                if not self.open:
-                    return
-                part = min(self.open, key=lambda part: (part.visits, len(part.jobs)))
-                self.open.remove(part)
-                others = sum(other.visits == part.visits for other in self.open)
-            share = min(1.0, self.workers / (others + 1))
-            if part.to_prove:
-                share = max(share, PROOF_SHARE)
-            self.decide(part, Deadline(self.clock.within(share), self.halt))
-            part.visits += 1
-            if not (part.closed(self.gap) or part.given_up):
-                with self.lock:
-                    self.open.append(part)
+    def merge(self) -> None:
+        """Offer the components' schedules together."""
+        found = [(p.jobs, p.best.schedule) for p in self.parts if p.best.schedule is not None]
+        if len(found) == len(self.parts):
+            self.best.offer(Schedule.merged(found))
+        self.add_up()
 
-    def over(self) -> bool:
-        """Whether to begin nothing more."""
-        return self.clock.over() or self.halt.is_set()
-
-    def decide(self, part: _Part, clock: Deadline) -> None:
-        """Look for schedules of larger and larger totals, for some time.
-
-        A large market whose schedule is near its bound waits for its proof until all are so far.
-        """
-        while not (part.closed(self.gap) or self.closed() or clock.over()):
-            total = part.next_total()
-            proves = total == part.last_total()
-            share = 1.0 if proves else FIRST_SHARE
-            if self.attempt(part, total, clock.within(share)):
-                part.room *= 2
-            elif proves:
-                part.given_up = not (clock.over() or self.halt.is_set())
-                return
-            elif not part.closed(part.near):
-                part.room = math.inf
-            if part.closed(part.near) and math.isfinite(part.room):
-                part.room = math.inf
-                return
-
-    def attempt(self, part: _Part, total: int, seconds: float | None) -> bool:
-        """Look for a schedule of a market of that total or less; whether that was decided."""
-        job, may_end = part.grid.windows[0], part.ends.within(total)
-        if np.any(np.bincount(job[may_end], minlength=len(part.jobs)) == 0):
-            part.low = total + 1
-            self.clock.tell(self.bound)
-            return True
-        late = float((part.grid.first_slot - part.instance.release_time).sum())
-
-        def hear(progress: Progress) -> None:  # a solver's word, until its answer is there
-            if progress.bound is not None:
-                low = min(math.ceil(progress.bound - late - WHOLE), total + 1, part.high)
-                self.clock.tell(bound=self.bound + max(0, low - part.low))
-            if progress.objective is not None and math.isfinite(self.value):
-                less = max(0.0, part.high - (progress.objective - late))
-                self.clock.tell(objective=self.value - less)
-
-        options = replace(self.options, time_limit=seconds, on_progress=self.clock.live(hear))
-        if total < part.last_total():  # a proof must look further, and wants the time
-            options = replace(options, gap=max(options.gap, part.near))
-        # completions of the best schedule are left in, so that a solution is never far
-        model = compact_model(part.grid, may_end | part.own_ends())
-        solution = solve(model, self.solver, options=options)
-        part.nodes += solution.nodes or 0
-        if solution.status is Status.ERROR:
-            return False
-        self.clock.catch_up(solution, hear)
-        if solution.has_point:
-            part.offer(decode_problem_2_compact(part.instance, solution))
-        if solution.status is Status.INFEASIBLE:
-            part.low = total + 1
-        elif solution.bound is not None:
-            part.low = max(part.low, min(math.ceil(solution.bound - late - WHOLE), total + 1))
-        part.low = int(min(part.low, part.high))
-        self.clock.tell(self.bound, self.value)
-        return solution.status in (Status.OPTIMAL, Status.INFEASIBLE)
+    def add_up(self) -> None:
+        """Add up the components' bounds."""
+        self.best.infeasible = any(part.best.infeasible for part in self.parts)
+        self.best.raise_bound(float(sum(int(p.best.bound) for p in self.parts) + self.shift))
 
     def answer(self) -> Answer:
-        """What was found, in the solver's words."""
-        if not self.parts:
-            return self.without_prices()
-        bound, value = self.bound, self.value
-        known = math.isfinite(value)
-        ended: Limit | None = None
-        if any(part.low > part.most for part in self.parts):
-            status = Status.INFEASIBLE
-        elif known and value <= bound:
-            status = Status.OPTIMAL
-        elif self.halt.is_set():
-            status = Status.INTERRUPTED
-        else:
-            status = Status.FEASIBLE if known else Status.NO_SOLUTION
-            ended = Limit.TIME if self.clock.over() else Limit.GAP if self.closed() else None
-        proven = sum(part.closed(0.0) for part in self.parts)
-        solution = Solution(
-            status,
-            objective=value if known else None,
-            bound=None if status is Status.INFEASIBLE else bound,
-            limit=ended,
-            checked=known,
-            nodes=sum(part.nodes for part in self.parts),
-            solver=self.solver,
-            version=backend(self.solver).version(),
-            message=f"{proven} of {len(self.parts)} markets proven",
+        """Return what is known."""
+        proven = sum(part.best.closed for part in self.parts)
+        message = f"{proven} of {len(self.parts)} components proven"
+        return self.best.answer(
+            self.solver, nodes=sum(part.nodes for part in self.parts), message=message
         )
-        parts = [(part.jobs, part.best) for part in self.parts if part.best is not None]
-        return Answer(self.clock.ended(solution), Schedule.merged(parts) if known else None)
-
-    def without_prices(self) -> Answer:
-        """What is known where there was no time for their machine code: nothing."""
-        solution = Solution(
-            Status.NO_SOLUTION,
-            limit=Limit.TIME,
-            solver=self.solver,
-            version=backend(self.solver).version(),
-            message="no time was left for machine code",
-        )
-        return Answer(self.clock.ended(solution))

@@ -1,8 +1,8 @@
-"""At which slots a job may complete where prices leave a better schedule room: in integers only.
+"""Reduced-cost fixing of completions at Lagrangian prices, in integers only.
 
-At any prices a job pays at least its value, and at least so much more where it completes with a
-given slot. What its best completion leaves below a total, every other must not exceed: those that
-do are in no schedule of that total or less, and their binaries in ``problem_2_compact`` are fixed.
+At given prices each completion of a job has a least cost. The bound takes the least of them, so a
+job that completes otherwise raises the bound by the difference. A completion that raises it above
+a total is in no schedule of that total or less: its binary in ``problem_2_compact`` is fixed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from formulations.preemptive.exact.cheapest_purchase import (
     pop,
     push,
 )
-from formulations.preemptive.exact.components import Market
-from formulations.preemptive.exact.lagrangian import PricedMarket
+from formulations.preemptive.exact.components import Component
+from formulations.preemptive.exact.lagrangian import PricedComponent
 from formulations.preemptive.grid import Grid
 from formulations.preemptive.instance import Booleans, Integers
 from formulations.preemptive.problem_2 import last_windows
@@ -132,14 +132,14 @@ def _by_end(
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
-    """What a market's prices say of every completion."""
+class CompletionFixing:
+    """Which completions a component's prices leave in a schedule of a given total flow time."""
 
     grid: Grid
-    """Of the market's jobs alone."""
-    market: Market
+    """Of the component's jobs alone."""
+    component: Component
     """In whole slots."""
-    priced: PricedMarket
+    priced: PricedComponent
 
     @cached_property
     def _losses(self) -> Integers:
@@ -147,24 +147,26 @@ class Ends:
 
         The last window of a job that may use the cloud stands for being run there whole.
         """
-        market, whole = self.market, self.market.whole(self.priced.price)
-        value, _, _ = market.evaluate(whole)
+        component, whole = self.component, self.component.whole(self.priced.price)
+        value, _, _ = component.evaluate(whole)
         job, slot = self.grid.windows
-        by_end = values_by_end(market.table, market.steps, market.edges, whole, market.price_bits)
-        cell = slot - int(market.edges[0])
+        by_end = values_by_end(
+            component.table, component.steps, component.edges, whole, component.price_bits
+        )
+        cell = slot - int(component.edges[0])
         known = cell < by_end.shape[1]
         paid = np.full(len(job), OPEN)
         paid[known] = by_end[job[known], cell[known]]
         fast, last = last_windows(self.grid)
-        paid[last] = market.table["fast"][fast] << market.price_bits
+        paid[last] = component.table["fast"][fast] << component.price_bits
         return np.where(known | np.isin(np.arange(len(job)), last), paid - value[job], OPEN)
 
     def within(self, total: int) -> Booleans:
         """Windows with which a job may end in some schedule whose ages sum up to ``total`` or less.
 
-        Shape (windows,), as ``Grid.windows``. Where the market is not priced by the slot, all.
+        Shape (windows,), as ``Grid.windows``. Where the component is not priced by the slot, all.
         """
-        if not self.market.slotted:
+        if not self.component.slotted:
             return np.ones(len(self.grid.windows[0]), dtype=bool)
-        room = (total - self.priced.bound) * (1 << self.market.price_bits)
+        room = (total - self.priced.bound) * (1 << self.component.price_bits)
         return np.asarray(self._losses <= math.floor(room))

@@ -1,6 +1,6 @@
-"""An instance cut into markets: jobs, and the pools of workers that they share, in integers.
+"""An instance cut into components: jobs, and the pools of workers that they share, in integers.
 
-Nothing but its own prices connects a market with the others. Times are whole multiples of
+Nothing but its own prices connects a component with the others. Times are whole multiples of
 2 ** -time_bits slots; what is no such multiple is rounded so that jobs only get easier.
 """
 
@@ -30,14 +30,14 @@ PRICE_BITS = 30
 """At most: prices are whole multiples of 2 ** -PRICE_BITS."""
 
 MOST_CELLS = 1 << 17
-"""Cells of time of a market; more are joined."""
+"""Cells of time of a component; more are joined."""
 
 FINE = tuple(2.0**-k for k in range(9, 0, -1))
 """Where cells end within a slot if jobs may: many begin together, and most are short."""
 
 
 @dataclass(frozen=True, eq=False)
-class Market:
+class Component:
     """Arrays as ``cheapest_ages`` wants them."""
 
     jobs: Integers
@@ -73,8 +73,10 @@ class Market:
         )
 
 
-def markets(instance: Instance, *, slotted: bool = True, by_server: bool = False) -> list[Market]:
-    """Cut an instance into its markets.
+def components(
+    instance: Instance, *, slotted: bool = True, by_server: bool = False
+) -> list[Component]:
+    """Cut an instance into its components.
 
     Args:
         instance: any.
@@ -87,19 +89,19 @@ def markets(instance: Instance, *, slotted: bool = True, by_server: bool = False
 
     group, may = _groups(instance)
     linked = may.T.astype(np.int64) @ may.astype(np.int64) > 0
-    market_of_group = connected_components(linked)[1] if len(linked) else np.zeros(0, np.int64)
+    component_of_group = connected_components(linked)[1] if len(linked) else np.zeros(0, np.int64)
     served = may.any(axis=1)
-    market_of_job = np.full(instance.jobs, -1)  # nothing but the cloud
+    component_of_job = np.full(instance.jobs, -1)  # nothing but the cloud
     if served.any():
-        market_of_job[served] = market_of_group[may[served].argmax(axis=1)]
+        component_of_job[served] = component_of_group[may[served].argmax(axis=1)]
     done = edge_end(instance)
     found = []
-    for number in np.unique(market_of_job):
-        workers = np.flatnonzero(market_of_group[group] == number)
-        jobs = np.flatnonzero(market_of_job == number)
+    for number in np.unique(component_of_job):
+        workers = np.flatnonzero(component_of_group[group] == number)
+        jobs = np.flatnonzero(component_of_job == number)
         kinds, kind = np.unique(group[workers], return_inverse=True)
         crew = (workers, kind, may[np.ix_(jobs, kinds)])
-        found.append(_market(instance, jobs, done[jobs], crew, slotted, by_server))
+        found.append(_component(instance, jobs, done[jobs], crew, slotted, by_server))
     return found
 
 
@@ -113,15 +115,15 @@ def _groups(instance: Instance) -> tuple[Integers, Booleans]:
     return group.reshape(-1), columns
 
 
-def _market(
+def _component(
     instance: Instance,
     jobs: Integers,
     done: Floats,
     crew: tuple[Integers, Integers, Booleans],
     slotted: bool,
     by_server: bool,
-) -> Market:
-    """The market of some jobs and of a crew: workers, their groups, who may use a group.
+) -> Component:
+    """The component of some jobs and of a crew: workers, their groups, who may use a group.
 
     What is open to a job only from ``done`` on, see ``edge_end``, or from its end in the fast cloud
     on is left out: no optimal schedule uses it.
@@ -166,7 +168,7 @@ def _market(
     free = work.max() + steps["age"].max(initial=0) + _units(reach, bits).max() + 1
     cells = np.append(cells, cells[-1] + free)
     lasts = int(cells[-1] - cells[0]).bit_length()
-    return Market(
+    return Component(
         jobs=jobs,
         table=table,
         steps=steps,
@@ -227,12 +229,12 @@ def _steps(
     """From which age on each job may use how many more workers of which pool.
 
     Args:
-        table: of the market's jobs; "first" and "last" are written.
+        table: of the component's jobs; "first" and "last" are written.
         jobs: their indices.
         release: of all jobs, slots.
         delay: Delta_js of all jobs, slots.
-        late: age from which workers are of no use to a job of the market, slots.
-        may: whether a job of the market may use a group, shape (jobs of the market, groups).
+        late: age from which workers are of no use to a job of the component, slots.
+        may: whether a job of the component may use a group, shape (jobs of the component, groups).
         kind: group of each class of workers.
         server: of each class.
         size: of each class.

@@ -18,7 +18,7 @@ from threading import Event
 
 import numpy as np
 
-from formulations.preemptive.exact.components import Market, markets
+from formulations.preemptive.exact.components import Component, components
 from formulations.preemptive.instance import Floats, Instance, Integers, whole_slots
 from optsched.errors import InputError
 from optsched.jit import stopwatch
@@ -36,8 +36,8 @@ PATIENCE = 6
 
 
 @dataclass(frozen=True, eq=False)
-class PricedMarket:
-    """The best prices found for a market, and what they prove."""
+class PricedComponent:
+    """The best prices found for a component, and what they prove."""
 
     bound: Fraction
     """On the sum of the jobs' ages at completion, slots; slots begin at whole ones if slotted."""
@@ -51,53 +51,56 @@ class PricedMarket:
     """Since the first step began."""
 
 
-def proof(market: Market, price: Floats) -> tuple[Fraction, Integers]:
+def proof(component: Component, price: Floats) -> tuple[Fraction, Integers]:
     """What prices prove, in exact arithmetic, and the jobs' ages at completion in time units."""
-    whole = market.whole(price)
-    value, age, _ = market.evaluate(whole)
+    whole = component.whole(price)
+    value, age, _ = component.evaluate(whole)
     low = (1 << 31) - 1
     values = (int((value >> 31).sum()) << 31) + int((value & low).sum())
-    length = np.diff(market.edges)
-    for pool, workers in enumerate(market.capacity.tolist()):
+    length = np.diff(component.edges)
+    for pool, workers in enumerate(component.capacity.tolist()):
         paid = np.flatnonzero(whole[pool])
         at = zip(whole[pool, paid].tolist(), length[paid].tolist(), strict=True)
         values -= workers * sum(p * units for p, units in at)
-    values -= market.slack << market.price_bits
-    return Fraction(values, 1 << (market.time_bits + market.price_bits)), age
+    values -= component.slack << component.price_bits
+    return Fraction(values, 1 << (component.time_bits + component.price_bits)), age
 
 
 def improve(
-    market: Market,
+    component: Component,
     *,
     steps: int = STEPS,
     seconds: float = math.inf,
     stop: Event | None = None,
-) -> PricedMarket:
+) -> PricedComponent:
     """Improve prices from zero, at which every job runs as if alone.
 
     Steps are of Polyak's kind towards a little more than the best bound so far, along a direction
     that remembers the last one.
 
     Args:
-        market: what to price.
+        component: what to price.
         steps: most evaluations.
         seconds: after which no further step is made; getting machine code comes on top.
         stop: set to make no further step.
     """
     began, made = time.perf_counter(), 0.0
-    length = np.ldexp(np.diff(market.edges).astype(np.float64), -market.time_bits)
-    supply = market.capacity[:, None] * length
-    unit, whole_value = 2.0**-market.time_bits, 2.0 ** -(market.time_bits + market.price_bits)
+    length = np.ldexp(np.diff(component.edges).astype(np.float64), -component.time_bits)
+    supply = component.capacity[:, None] * length
+    unit, whole_value = (
+        2.0**-component.time_bits,
+        2.0 ** -(component.time_bits + component.price_bits),
+    )
     price = np.zeros(supply.shape)
-    best, best_price, ahead, idle = -math.inf, price, 0.1 if market.slotted else 0.01, 0
+    best, best_price, ahead, idle = -math.inf, price, 0.1 if component.slotted else 0.01, 0
     lucky, direction = 0, np.zeros(supply.shape)
     curve = []
     for _ in range(steps):
-        whole = market.whole(price)
+        whole = component.whole(price)
         with stopwatch() as watch:
-            value, _, use = market.evaluate(whole)
+            value, _, use = component.evaluate(whole)
         made += watch.compile_seconds  # machine code comes on top
-        paid = np.ldexp(whole.astype(np.float64), -market.price_bits)
+        paid = np.ldexp(whole.astype(np.float64), -component.price_bits)
         level = float(value.sum(dtype=np.float64)) * whole_value - float((supply * paid).sum())
         if level > best:
             best, best_price, idle, lucky = level, price, 0, lucky + 1
@@ -119,18 +122,18 @@ def improve(
         if squares <= 0:
             break
         price = np.maximum(0.0, price + direction * ((1 + ahead) * best - level) / squares)
-    bound, age = proof(market, best_price)
-    ages = np.where(age < 0, np.inf, np.ldexp(age.astype(np.float64), -market.time_bits))
-    return PricedMarket(bound, best_price, ages, *np.array(curve).T)
+    bound, age = proof(component, best_price)
+    ages = np.where(age < 0, np.inf, np.ldexp(age.astype(np.float64), -component.time_bits))
+    return PricedComponent(bound, best_price, ages, *np.array(curve).T)
 
 
 @dataclass(frozen=True, eq=False)
 class PriceProof:
-    """What prices prove of an instance, market by market."""
+    """What prices prove of an instance, component by component."""
 
     slotted: bool
-    markets: Sequence[Market]
-    priced: Sequence[PricedMarket]
+    components: Sequence[Component]
+    priced: Sequence[PricedComponent]
 
     def bound(self, instance: Instance) -> float:
         """On the total completion time: no schedule costs less."""
@@ -143,7 +146,7 @@ class PriceProof:
         return nearest if Fraction(nearest) <= ages else math.nextafter(nearest, -math.inf)
 
     def curve(self) -> tuple[Floats, Floats]:
-        """Seconds, all markets added up, and the bound at that time, after each step."""
+        """Seconds, all components added up, and the bound at that time, after each step."""
         steps = max(len(found.best) for found in self.priced)
 
         def total(name: str) -> Floats:
@@ -164,16 +167,16 @@ def price(
     stop: Event | None = None,
     executor: Executor | None = None,
 ) -> PriceProof:
-    """Find good prices, each market on its own.
+    """Find good prices, each component on its own.
 
     Args:
         instance: any.
-        slotted: see ``markets``.
-        by_server: see ``markets``.
-        steps: most evaluations per market. The proof depends on nothing else, unless time is up.
-        time_limit: wall seconds, shared out among the markets.
+        slotted: see ``components``.
+        by_server: see ``components``.
+        steps: most evaluations per component. The proof depends on nothing else, unless time is up.
+        time_limit: wall seconds, shared out among the components.
         stop: set to improve no further; an ``executor`` ignores it.
-        executor: where the markets are priced, one after the other or at the same time; None: in
+        executor: where the components are priced, one after the other or at the same time; None: in
             this process.
 
     Raises:
@@ -185,14 +188,14 @@ def price(
     if time_limit is not None and not time_limit >= 0:
         raise InputError.of("time_limit", time_limit, "a number of seconds >= 0")
     began = time.perf_counter()
-    cut = markets(instance, slotted=slotted, by_server=by_server)
+    cut = components(instance, slotted=slotted, by_server=by_server)
     heeded = stop if executor is None else None  # it goes into no other process
     executor = executor or Serial()
     left = math.inf
     if time_limit is not None:
         left = max(0.0, time_limit - (time.perf_counter() - began))
     share = left * min(executor.size(), len(cut)) / len(cut)
-    priced: dict[int, PricedMarket] = {}
+    priced: dict[int, PricedComponent] = {}
     # the largest first, so that none is waited for at the end
     largest = sorted(range(len(cut)), key=lambda i: -len(cut[i].jobs))
     tasks = deque((i, cut[i], steps, share, heeded) for i in largest)
@@ -204,9 +207,9 @@ def price(
     return PriceProof(slotted, cut, [priced[i] for i in range(len(cut))])
 
 
-def _improved(task: tuple[int, Market, int, float, Event | None]) -> PricedMarket:
-    _, market, steps, seconds, stop = task
-    return improve(market, steps=steps, seconds=seconds, stop=stop)
+def _improved(task: tuple[int, Component, int, float, Event | None]) -> PricedComponent:
+    _, component, steps, seconds, stop = task
+    return improve(component, steps=steps, seconds=seconds, stop=stop)
 
 
 def lb_prices(instance: Instance) -> float:

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from formulations.preemptive.decode import fits_slots
-from formulations.preemptive.exact.by_component import BY_MARKET
-from formulations.preemptive.exact.dual_guided import PRICE_GUIDED
+from formulations.preemptive.exact.by_component import BY_MARKET, SearchParams
+from formulations.preemptive.exact.guided import PRICE_GUIDED
 from formulations.preemptive.grid import window_slots
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.problem_2 import (
-    decode_problem_2_compact,
-    encode_problem_2_compact,
-    problem_2_compact,
-)
+from formulations.preemptive.problem_2 import COMPACT
 from formulations.preemptive.schedule import Schedule
-from optsched.problem.methods import HONOURED_BY_MODELS, ExactMethod, Formulation
+from optsched.problem.methods import HONOURED_BY_MODELS, ExactMethod
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 
-SMALLEST = 1_500
-"""Slots of all jobs' windows from which on problem (2) is taken market by market."""
 
-LARGEST = 200_000
-"""Slots of all jobs' windows up to which problem (2) is left to a solver."""
+class OfflineParams(SearchParams):
+    """Sizes that decide between the methods, and the parameters of these."""
 
-COMPACT = Formulation(
-    "problem_2_compact", problem_2_compact, "problem (2)",
-    "total completion time, work may migrate; completion binaries over hubs: the model for "
-    "scale, without parameter servers, which never bind",
-    decode_problem_2_compact, encode_problem_2_compact,
-)  # fmt: skip
+    small: int = Field(
+        1_500, ge=0, description="slots of all jobs' windows from which on components are searched "
+        "apart, not problem_2_compact solved",
+    )  # fmt: skip
+    large: int = Field(
+        200_000, ge=0, description="slots of all jobs' windows up to which a proof is looked for"
+    )
 
 
 def offline(
@@ -37,26 +34,29 @@ def offline(
     *,
     solver: str | None = None,
     start: Schedule | None = None,
+    params: OfflineParams,
 ) -> Answer:
-    """(2) by a solver, market by market unless it is small, or by ``price_guided``: it is large.
+    """Solve (2) by a solver if it is small, else by component, or by prices alone if it is large.
 
     Args:
         instance: any.
         options: limits and tolerances; the method that suits refuses those that it does not heed.
         solver: back end.
         start: a schedule to start from; prices need none.
+        params: of the methods.
     """
-    if fits_slots(instance):
-        windows = window_slots(instance)
-        if windows <= LARGEST:
-            method = COMPACT if windows < SMALLEST else BY_MARKET
-            return method.solve(instance, solver=solver, options=options, start=start)
-    return PRICE_GUIDED.solve(instance, solver=solver, options=options)
+    windows = window_slots(instance) if fits_slots(instance) else None
+    if windows is None or windows > params.large:
+        return PRICE_GUIDED.solve(instance, solver=solver, options=options, steps=params.steps)
+    if windows < params.small:
+        return COMPACT.solve(instance, solver=solver, options=options, start=start)
+    own = params.model_dump(include=set(SearchParams.model_fields))
+    return BY_MARKET.solve(instance, solver=solver, options=options, start=start, **own)
 
 
 OFFLINE = ExactMethod(
     "offline", offline, "problem (2)",
     "total completion time: problem_2_compact where it is small, by_market where it is larger, "
     "price_guided where no proof is in reach",
-    honours=HONOURED_BY_MODELS,
+    honours=HONOURED_BY_MODELS, params=OfflineParams,
 )  # fmt: skip

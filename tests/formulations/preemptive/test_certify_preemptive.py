@@ -14,12 +14,11 @@ from storage_cases import two_servers
 from typer.testing import CliRunner
 
 from formulations.preemptive.instance import CLOUD, Instance
-from formulations.preemptive.lp_kappa import lp_kappa
 from formulations.preemptive.problem_2_no_migration import (
     decode_no_migration,
     problem_2_no_migration_time_free,
 )
-from formulations.preemptive.problem_11 import at_offline_speed
+from formulations.preemptive.problem_11 import at_offline_speed, lp_kappa
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.theorems import certify, certify_with_storage
 from formulations.preemptive.theorems.record import record

@@ -1,5 +1,6 @@
 """From counted units to named workers, and the services that go with them."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,13 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
+from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, completion_times
 from formulations.preemptive.decode import (
     cloud_services,
     fast_cloud_runs,
+    in_turn,
     slot_schedule,
     whole_units,
 )
+from formulations.preemptive.generator import generate
 from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.network import whole_flow
@@ -22,6 +26,7 @@ from formulations.preemptive.problem_2 import (
     decode_problem_2_compact,
     problem_2_compact,
 )
+from formulations.preemptive.schedule import Schedule
 from optsched.errors import InputError, ModelError
 from optsched.solve import solve
 
@@ -161,3 +166,29 @@ def test_values_far_from_whole_are_no_units():
     with pytest.raises(InputError, match="y"):
         whole_units(np.array([1.0, 0.5]), "y")
     assert whole_units(np.zeros(0), "y").tolist() == []
+
+
+def test_a_schedule_at_once_sends_all_to_the_cloud_but_who_may_not_go_there() -> None:
+    instance = generate(np.random.default_rng(1), jobs=24, servers=8, types=2, span=8)
+    alone = in_turn(instance)
+    assert check(instance, alone, slotted=True) == []
+    assert alone.together.all()
+    assert (alone.run_worker == CLOUD).all()
+    delay = instance.upload_delay_cloud.copy()
+    delay[:2] = np.inf
+    barred = replace(instance, upload_delay_cloud=delay)
+    mixed = in_turn(barred)
+    assert check(barred, mixed, slotted=True) == []
+    assert np.flatnonzero(~mixed.together).tolist() == [0, 1]
+
+
+def test_schedules_of_some_jobs_make_the_schedule_of_all(example: Instance) -> None:
+    whole = PROBLEM.solve("problem_2", example).schedule
+    parts = [np.array([2, 0]), np.array([1])]
+    again = Schedule.merged([(jobs, whole.of_jobs(jobs)) for jobs in parts])
+    assert check(example, again, slotted=True) == []
+    assert completion_times(example, again).tolist() == completion_times(example, whole).tolist()
+    for jobs in parts:
+        some = example.select_jobs(jobs)
+        found = completion_times(some, whole.of_jobs(jobs))
+        assert found.tolist() == completion_times(example, whole)[jobs].tolist()

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from preemptive_cases import OPTIMUM, examples, instances
 
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.edf import Task, earliest_deadline_first
 from formulations.preemptive.generator import tiny
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.problem_2_no_migration import (
+    Task,
     decode_no_migration,
+    earliest_deadline_first,
     encode_no_migration,
     problem_2_no_migration,
     problem_2_no_migration_time_free,

@@ -9,10 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from formulations.preemptive import PROBLEM, STORAGE
-from formulations.preemptive.generator import generate
+from formulations.preemptive.generator import generate, generate_with_storage
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.lp_kappa import lp_kappa
-from formulations.preemptive.storage.generator import generate_with_storage
+from formulations.preemptive.problem_11 import lp_kappa
 from optsched.cli import app
 from optsched.errors import InputError
 from optsched.problem import problem

@@ -14,14 +14,13 @@ from preemptive_cases import examples, instances
 
 from formulations.preemptive.check import completion_times, cost
 from formulations.preemptive.instance import Instance
-from formulations.preemptive.lp_kappa import lp_kappa
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_2_no_migration import (
     decode_no_migration,
     problem_2_no_migration_time_free,
 )
 from formulations.preemptive.problem_4 import problem_4
-from formulations.preemptive.problem_11 import at_offline_speed
+from formulations.preemptive.problem_11 import at_offline_speed, lp_kappa
 from formulations.preemptive.schedule import Schedule
 from heuristics.preemptive.a_online import a_online
 from heuristics.preemptive.online_run import OnlineRun

@@ -11,9 +11,9 @@ from preemptive_cases import examples, instances
 
 from formulations.preemptive.bounds import lb_alone, lb_theta
 from formulations.preemptive.check import cost
-from formulations.preemptive.exact.components import MOST_CELLS, TIME_BITS, Market, markets
+from formulations.preemptive.exact.components import MOST_CELLS, TIME_BITS, Component, components
 from formulations.preemptive.exact.lagrangian import (
-    PricedMarket,
+    PricedComponent,
     PriceProof,
     improve,
     lb_prices,
@@ -29,18 +29,18 @@ from optsched.parallel.cluster import DaskCluster
 from optsched.parallel.local import Processes
 
 
-def proven(instance: Instance, prices: list[np.ndarray], cut: list[Market]) -> float:
+def proven(instance: Instance, prices: list[np.ndarray], cut: list[Component]) -> float:
     """The bound that these prices prove."""
     whole = [
-        PricedMarket(proof(market, p)[0], p, np.zeros(0), np.zeros(1), np.zeros(1))
-        for market, p in zip(cut, prices, strict=True)
+        PricedComponent(proof(component, p)[0], p, np.zeros(0), np.zeros(1), np.zeros(1))
+        for component, p in zip(cut, prices, strict=True)
     ]
     return PriceProof(cut[0].slotted, cut, whole).bound(instance)
 
 
-def drawn(market: Market, rng: np.random.Generator) -> np.ndarray:
+def drawn(component: Component, rng: np.random.Generator) -> np.ndarray:
     """Random prices, half of them zero; the last cell has none."""
-    shape = (len(market.capacity), len(market.edges) - 1)
+    shape = (len(component.capacity), len(component.edges) - 1)
     found = rng.exponential(0.4, shape) * (rng.random(shape) < 0.5)
     found[:, -1] = 0.0
     return found
@@ -55,17 +55,17 @@ def test_any_prices_prove_a_bound(slotted: bool, by_server: bool, data: st.DataO
         instances(fractional=data.draw(st.booleans()), tables=data.draw(st.booleans()))
     )
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    cut = markets(instance, slotted=slotted, by_server=by_server)
+    cut = components(instance, slotted=slotted, by_server=by_server)
     optimum = brute_force.problem_2(instance)
     for scale in (0.0, 0.3, 1.0, 1e6):
-        found = proven(instance, [scale * drawn(market, rng) for market in cut], cut)
+        found = proven(instance, [scale * drawn(component, rng) for component in cut], cut)
         assert found <= optimum + 1e-12
 
 
 @given(instance=instances(jobs=(2, 4)))
 @examples(30)
 def test_without_prices_every_job_runs_as_if_alone(instance: Instance) -> None:
-    cut = markets(instance)
+    cut = components(instance)
     free = [np.zeros((len(m.capacity), len(m.edges) - 1)) for m in cut]
     assert proven(instance, free, cut) == lb_alone(instance)
 
@@ -83,13 +83,13 @@ def test_the_bound_found_lies_between_alone_and_the_optimum(data: st.DataObject)
 @examples(25)
 def test_what_is_bought_is_a_subgradient(data: st.DataObject) -> None:
     """The value at other prices lies below the plane that use minus capacity spans."""
-    market = markets(data.draw(instances(tables=True)))[0]
+    component = components(data.draw(instances(tables=True)))[0]
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    here, there = drawn(market, rng), drawn(market, rng)
-    use = market.evaluate(market.whole(here))[2]
-    slope = use - market.capacity[:, None] * np.diff(market.edges)
-    plane = float(proof(market, here)[0]) + (slope * (there - here)).sum()
-    assert float(proof(market, there)[0]) <= plane + 1e-6
+    here, there = drawn(component, rng), drawn(component, rng)
+    use = component.evaluate(component.whole(here))[2]
+    slope = use - component.capacity[:, None] * np.diff(component.edges)
+    plane = float(proof(component, here)[0]) + (slope * (there - here)).sum()
+    assert float(proof(component, there)[0]) <= plane + 1e-6
 
 
 def test_the_worked_example_is_bounded_by_its_optimum(example: Instance, doubled: Instance) -> None:
@@ -123,8 +123,8 @@ def test_jobs_without_the_cloud_are_priced_until_all_work_is_done() -> None:
         upload_delay_cloud=np.inf,
         worker_server=[0],
     )
-    assert markets(instance)[0].edges[0] == 1
-    assert markets(instance)[0].edges[-2] >= 7
+    assert components(instance)[0].edges[0] == 1
+    assert components(instance)[0].edges[-2] >= 7
     assert 9 <= lb_prices(instance) <= 10
 
 
@@ -151,16 +151,16 @@ def test_long_overloads_are_priced_on_longer_cells() -> None:
         upload_delay_cloud=np.inf,
         worker_server=[0],
     )
-    (market,) = markets(instance)
-    assert not market.slotted
-    assert len(market.edges) <= MOST_CELLS + 2
-    few = improve(market, steps=3)
+    (component,) = components(instance)
+    assert not component.slotted
+    assert len(component.edges) <= MOST_CELLS + 2
+    few = improve(component, steps=3)
     assert float(few.bound) <= 4 * MOST_CELLS
 
 
 def test_jobs_of_one_type_are_a_market_of_their_own() -> None:
     instance = generate(np.random.default_rng(0), jobs=30, servers=8, types=3, span=10)
-    cut = markets(instance)
+    cut = components(instance)
     assert len(cut) == len(np.unique(instance.job_worker_type))
     assert sorted(np.concatenate([m.jobs for m in cut])) == list(range(30))
     named = replace(instance, explicit_worker_eligible=instance.worker_eligible)

@@ -1,4 +1,4 @@
-"""What a market says of its jobs and workers, to the last unit of time."""
+"""What a component says of its jobs and workers, to the last unit of time."""
 
 from collections import Counter
 from dataclasses import replace
@@ -9,7 +9,13 @@ from hypothesis import given
 from preemptive_cases import examples, instances
 
 from formulations.preemptive.exact.cheapest_purchase import BITS, NEVER
-from formulations.preemptive.exact.components import FINE, MOST_CELLS, PRICE_BITS, Market, markets
+from formulations.preemptive.exact.components import (
+    FINE,
+    MOST_CELLS,
+    PRICE_BITS,
+    Component,
+    components,
+)
 from formulations.preemptive.grid import edge_end, fast_completion
 from formulations.preemptive.instance import Instance
 
@@ -29,52 +35,54 @@ def two() -> Instance:
     )
 
 
-def only(instance: Instance, **options: bool) -> Market:
-    """The one market of an instance."""
-    (market,) = markets(instance, **options)
-    return market
+def only(instance: Instance, **options: bool) -> Component:
+    """The one component of an instance."""
+    (component,) = components(instance, **options)
+    return component
 
 
-def jobs_of(market: Market) -> list[dict[str, int]]:
-    """Every job of a market."""
-    return [dict(zip(market.table.dtype.names, job, strict=True)) for job in market.table.tolist()]
+def jobs_of(component: Component) -> list[dict[str, int]]:
+    """Every job of a component."""
+    return [
+        dict(zip(component.table.dtype.names, job, strict=True)) for job in component.table.tolist()
+    ]
 
 
 def test_in_slots_everything_is_taken_up_to_whole_ones() -> None:
-    market = only(two())
-    assert (market.time_bits, market.slotted, market.slack) == (0, True, 0)
-    assert jobs_of(market) == [
+    component = only(two())
+    assert (component.time_bits, component.slotted, component.slack) == (0, True, 0)
+    assert jobs_of(component) == [
         {"release": 1, "chunks": 2, "work": 5, "fast": 4, "cloud": 2, "first": 0, "last": 2},
         {"release": 2, "chunks": 1, "work": 3, "fast": NEVER, "cloud": NEVER,
          "first": 2, "last": 4},
     ]  # fmt: skip
-    assert market.steps.tolist() == [(0, 0, 1), (1, 0, 2), (1, 0, 2), (2, 0, 1)]
-    assert market.capacity.tolist() == [3]
+    assert component.steps.tolist() == [(0, 0, 1), (1, 0, 2), (1, 0, 2), (2, 0, 1)]
+    assert component.capacity.tolist() == [3]
     # the second ends by 2 + 3 / 3 + 2 + 3; the free cell has room for 5 units after any arrival
-    assert market.edges.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 8 + 5 + 2 + 2 + 1]
+    assert component.edges.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 8 + 5 + 2 + 2 + 1]
 
 
 def test_in_continuous_time_everything_is_taken_down_to_whole_units() -> None:
-    market = only(two(), slotted=False)
-    assert (market.time_bits, market.slotted, market.slack) == (20, False, 0)
-    first, second = jobs_of(market)
+    component = only(two(), slotted=False)
+    assert (component.time_bits, component.slotted, component.slack) == (20, False, 0)
+    first, second = jobs_of(component)
     assert (first["release"], second["release"]) == (SLOT // 2, 2 * SLOT)
     assert (first["work"], second["work"]) == (5 * SLOT, 3 * SLOT)
     assert (first["cloud"], first["fast"]) == (9 * SLOT // 4, 15 * SLOT // 4)
     assert (second["cloud"], second["fast"]) == (NEVER, NEVER)
-    assert market.steps["age"].tolist() == [SLOT // 4, SLOT, SLOT // 2, 2 * SLOT]
+    assert component.steps["age"].tolist() == [SLOT // 4, SLOT, SLOT // 2, 2 * SLOT]
     ends = np.append(np.add.outer(np.arange(8), [0, *FINE]).ravel(), 8) * SLOT
-    np.testing.assert_array_equal(market.edges[:-1], ends)
+    np.testing.assert_array_equal(component.edges[:-1], ends)
     moved = replace(two(), release_time=np.array([0.5 + 2.0**-21, 2 + 2.0**-22]))
     later = only(moved, slotted=False)
     assert later.slack == 2
-    assert later.table["release"].tolist() == market.table["release"].tolist()
+    assert later.table["release"].tolist() == component.table["release"].tolist()
 
 
 def test_by_server_its_workers_are_a_pool() -> None:
-    market = only(two(), by_server=True)
-    assert market.capacity.tolist() == [2, 1]
-    assert market.steps.tolist() == [(0, 1, 1), (1, 0, 2), (1, 0, 2), (2, 1, 1)]
+    component = only(two(), by_server=True)
+    assert component.capacity.tolist() == [2, 1]
+    assert component.steps.tolist() == [(0, 1, 1), (1, 0, 2), (1, 0, 2), (2, 1, 1)]
     level = replace(two(), upload_delay_edge=np.ones((2, 2)))
     assert only(level, by_server=True).steps.tolist() == [(1, 0, 2), (1, 1, 1)] * 2
     assert only(level).steps.tolist() == [(1, 0, 3)] * 2
@@ -83,9 +91,9 @@ def test_by_server_its_workers_are_a_pool() -> None:
 @pytest.mark.parametrize(("off", "release", "age"), [(0.9e-9, 2, 1), (1.1e-9, 3, 1)])
 def test_a_release_a_billionth_after_a_slot_begins_is_in_it(off, release, age) -> None:
     late = replace(two(), release_time=np.array([0.5, 2 + off]))
-    market = only(late)
-    assert market.table["release"][1] == release
-    assert market.steps["age"][2] == age - (release == 3)
+    component = only(late)
+    assert component.table["release"][1] == release
+    assert component.steps["age"][2] == age - (release == 3)
 
 
 @pytest.mark.parametrize(("off", "extra"), [(0.9e-9, 0), (1.1e-9, 1)])
@@ -95,9 +103,9 @@ def test_a_delay_a_billionth_beyond_a_slot_is_in_it(off: float, extra: int) -> N
         upload_delay_edge=np.array([[1.0, 0.5 + off], [0.5, 2.0]]),
         upload_delay_cloud=np.array([2.5 + off, np.inf]),
     )
-    market = only(far)
-    assert market.steps.tolist()[:2] == [[(0, 0, 1), (1, 0, 2)], [(1, 0, 3), (1, 0, 2)]][extra]
-    assert market.table["cloud"][0] == 2 + extra
+    component = only(far)
+    assert component.steps.tolist()[:2] == [[(0, 0, 1), (1, 0, 2)], [(1, 0, 3), (1, 0, 2)]][extra]
+    assert component.table["cloud"][0] == 2 + extra
     slower = only(replace(two(), chunk_time_fast=np.array([2 + off, 2.0])))
     assert slower.table["fast"][0] == 4 + extra
 
@@ -110,12 +118,12 @@ def test_a_cloud_and_a_server_that_are_never_waited_for_leave_no_trace() -> None
     )
     kept = replace(two(), explicit_worker_eligible=np.array([[True, True, False], [True] * 3]))
     for slotted in (False, True):
-        (market,) = markets(never, slotted=slotted)
-        (other,) = markets(kept, slotted=slotted)
-        assert market.edges.tolist() == other.edges.tolist()
+        (component,) = components(never, slotted=slotted)
+        (other,) = components(kept, slotted=slotted)
+        assert component.edges.tolist() == other.edges.tolist()
         fields = ("release", "work", "fast", "cloud")
-        assert market.table[[*fields]].tolist() == other.table[[*fields]].tolist()
-        assert market.steps["age"].tolist() == other.steps["age"].tolist()
+        assert component.table[[*fields]].tolist() == other.table[[*fields]].tolist()
+        assert component.steps["age"].tolist() == other.steps["age"].tolist()
 
 
 @given(instance=instances(jobs=(3,), tables=True))
@@ -123,16 +131,18 @@ def test_a_cloud_and_a_server_that_are_never_waited_for_leave_no_trace() -> None
 def test_a_step_counts_the_workers_of_a_pool_that_are_reached_at_one_age(instance) -> None:
     late = np.minimum(edge_end(instance), fast_completion(instance)) - instance.release_time
     for by_server in (False, True):
-        for market in markets(instance, by_server=by_server):
+        for component in components(instance, by_server=by_server):
             pool = {}  # of each worker: by group, or by group and server
-            for worker, group in zip(market.workers.tolist(), market.group.tolist(), strict=True):
+            for worker, group in zip(
+                component.workers.tolist(), component.group.tolist(), strict=True
+            ):
                 server = int(instance.worker_server[worker])
                 pool[worker] = (group, server) if by_server else (group,)
             number = {key: k for k, key in enumerate(sorted(set(pool.values())))}
-            assert market.capacity.tolist() == [
+            assert component.capacity.tolist() == [
                 list(pool.values()).count(key) for key in sorted(number)
             ]
-            for j, job in zip(market.jobs.tolist(), jobs_of(market), strict=True):
+            for j, job in zip(component.jobs.tolist(), jobs_of(component), strict=True):
                 mine = [w for w in pool if instance.worker_eligible[j, w]]
                 ages = instance.upload_delay_edge[j, instance.worker_server[mine]]
                 reached = Counter(
@@ -140,7 +150,7 @@ def test_a_step_counts_the_workers_of_a_pool_that_are_reached_at_one_age(instanc
                     for age, w in zip(ages, mine, strict=True)
                     if age < late[j]
                 )
-                steps = market.steps[job["first"] : job["last"]].tolist()
+                steps = component.steps[job["first"] : job["last"]].tolist()
                 assert steps == sorted((*key, count) for key, count in reached.items())
 
 
@@ -156,10 +166,10 @@ def test_one_server_may_have_workers_of_two_groups() -> None:
         explicit_worker_eligible=may,
     )
     for by_server in (False, True):
-        market = only(both, by_server=by_server)
-        first, second = market.group.tolist()
+        component = only(both, by_server=by_server)
+        first, second = component.group.tolist()
         expected = sorted([(1, first, 1), (1, second, 1)])
-        assert market.steps.tolist() == [*expected, (2, second, 1)]
+        assert component.steps.tolist() == [*expected, (2, second, 1)]
 
 
 @pytest.mark.parametrize(
@@ -202,8 +212,8 @@ def test_a_table_of_no_workers_leaves_every_job_to_the_cloud() -> None:
         explicit_worker_eligible=np.zeros((1, 0), dtype=bool),
     )
     for by_server in (False, True):
-        market = only(cloud, by_server=by_server)
-        assert (len(market.steps), market.table["fast"].tolist()) == (0, [7])
+        component = only(cloud, by_server=by_server)
+        assert (len(component.steps), component.table["fast"].tolist()) == (0, [7])
 
 
 def test_who_may_serve_the_same_jobs_is_a_group_and_who_shares_one_is_a_market() -> None:
@@ -219,7 +229,7 @@ def test_who_may_serve_the_same_jobs_is_a_group_and_who_shares_one_is_a_market()
         worker_server=[0, 1, 1, 1],
         explicit_worker_eligible=may,
     )
-    cut = {tuple(market.jobs.tolist()): market for market in markets(instance)}
+    cut = {tuple(component.jobs.tolist()): component for component in components(instance)}
     assert cut.keys() == {(0, 1), (2,), (3,)}
     shared = cut[0, 1]
     assert shared.workers.tolist() == [0, 1, 3]
@@ -230,7 +240,11 @@ def test_who_may_serve_the_same_jobs_is_a_group_and_who_shares_one_is_a_market()
     alone = cut[3,]
     assert (len(alone.workers), len(alone.capacity), len(alone.steps)) == (0, 0, 0)
     assert alone.table["fast"].tolist() == [5 + 2]
-    assert {len(market.capacity) for market in markets(instance, by_server=True)} == {0, 1, 3}
+    assert {len(component.capacity) for component in components(instance, by_server=True)} == {
+        0,
+        1,
+        3,
+    }
 
 
 @pytest.mark.parametrize(("slots", "later"), [(1, 0), (1, 2**20), (2**10, 0), (2**12, 0)])
@@ -240,10 +254,12 @@ def test_prices_have_as_many_digits_as_the_sums_of_a_job_leave(slots: int, later
         chunk_time_slow=two().chunk_time_slow * slots,
         release_time=two().release_time + later,
     )
-    market = only(long, slotted=False)
-    span = int(market.edges[-1] - market.edges[0])
-    assert span << market.price_bits < 1 << (BITS - 1)
-    assert market.price_bits == PRICE_BITS or span << (market.price_bits + 1) >= 1 << (BITS - 1)
+    component = only(long, slotted=False)
+    span = int(component.edges[-1] - component.edges[0])
+    assert span << component.price_bits < 1 << (BITS - 1)
+    assert component.price_bits == PRICE_BITS or span << (component.price_bits + 1) >= 1 << (
+        BITS - 1
+    )
 
 
 def test_cells_are_fine_while_there_is_room_and_longer_than_a_slot_where_there_is_none() -> None:

@@ -110,10 +110,9 @@ def test_small_instances_have_a_proven_optimum_for_reference(example: Instance) 
     assert (solution.status, solution.objective) == (Status.OPTIMAL, 15)
 
 
-def test_instances_too_large_for_a_proof_have_an_interval(monkeypatch, example: Instance) -> None:
-    monkeypatch.setattr("formulations.preemptive.exact.method.LARGEST", 0)
+def test_instances_too_large_for_a_proof_have_an_interval() -> None:
     instance = generate(np.random.default_rng(0), jobs=60, servers=12, types=3, span=20)
-    solution = PROBLEM.solve(PROBLEM.reference, instance).solution
+    solution = PROBLEM.solve(PROBLEM.reference, instance, large=0).solution
     assert solution.status == Status.FEASIBLE
     assert 0 < solution.gap < 0.02
 

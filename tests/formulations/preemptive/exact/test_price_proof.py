@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from formulations.preemptive.exact import lagrangian as prices
-from formulations.preemptive.exact.components import MOST_CELLS, markets
-from formulations.preemptive.exact.lagrangian import PricedMarket, PriceProof, improve, price, proof
+from formulations.preemptive.exact.components import MOST_CELLS, components
+from formulations.preemptive.exact.lagrangian import (
+    PricedComponent,
+    PriceProof,
+    improve,
+    price,
+    proof,
+)
 from formulations.preemptive.instance import Instance
 from optsched.parallel.local import Serial
 
@@ -27,10 +33,12 @@ def queue(jobs: int = 2, **changes: object) -> Instance:
     return Instance.build(**{**fields, **changes})
 
 
-def found(bound: Fraction, best: tuple[float, ...] = (0.0,), seconds: float = 1.0) -> PricedMarket:
-    """A market priced, with what it took."""
+def found(
+    bound: Fraction, best: tuple[float, ...] = (0.0,), seconds: float = 1.0
+) -> PricedComponent:
+    """A component priced, with what it took."""
     took = seconds * np.arange(1, len(best) + 1)
-    return PricedMarket(bound, np.zeros((1, 1)), np.zeros(1), np.array(best), took)
+    return PricedComponent(bound, np.zeros((1, 1)), np.zeros(1), np.array(best), took)
 
 
 @pytest.mark.parametrize(
@@ -39,10 +47,10 @@ def found(bound: Fraction, best: tuple[float, ...] = (0.0,), seconds: float = 1.
 )
 def test_a_price_of_the_first_slot_is_paid_by_one_and_saves_the_other_waiting(first, proven):
     """Two jobs of a slot: at price p of the first, both pay 1 + p or 2, and p is given back."""
-    (market,) = markets(queue())
-    at = np.zeros((1, len(market.edges) - 1))
+    (component,) = components(queue())
+    at = np.zeros((1, len(component.edges) - 1))
     at[0, 0] = first
-    bound, age = proof(market, at)
+    bound, age = proof(component, at)
     assert bound == proven
     if first != 1.0:  # else either is as cheap
         assert age.tolist() == [1 if first < 1 else 2] * 2
@@ -54,19 +62,19 @@ def test_the_pools_are_paid_by_their_workers_and_cells_by_their_length():
         worker_server=[0, 0, 0, 0], worker_type=[0, 0, 1, 1], job_worker_type=[0, 1],
         upload_delay_edge=np.zeros((2, 1)), chunk_time_slow=[1.0, 1.0],
     )  # fmt: skip
-    for market in markets(instance, slotted=False):
-        length = np.diff(market.edges) * 2.0**-market.time_bits
+    for component in components(instance, slotted=False):
+        length = np.diff(component.edges) * 2.0**-component.time_bits
         at = np.zeros((1, len(length)))
         cell = int(np.flatnonzero(length == 0.5)[0])
         at[0, cell] = 1.0
-        bound, _ = proof(market, at)
+        bound, _ = proof(component, at)
         assert bound == 1 + 0.5 - 2 * 0.5
 
 
 def test_what_rounding_releases_may_add_is_taken_off():
-    (market,) = markets(queue(release_time=[2.0**-21, 2.0**-22]), slotted=False)
-    free = np.zeros((1, len(market.edges) - 1))
-    assert proof(market, free)[0] == 2 - 2 * Fraction(1, 2**20)
+    (component,) = components(queue(release_time=[2.0**-21, 2.0**-22]), slotted=False)
+    free = np.zeros((1, len(component.edges) - 1))
+    assert proof(component, free)[0] == 2 - 2 * Fraction(1, 2**20)
 
 
 def test_sums_of_all_jobs_are_larger_than_an_integer_holds():
@@ -75,10 +83,10 @@ def test_sums_of_all_jobs_are_larger_than_an_integer_holds():
         64, upload_delay_cloud=long, chunk_time_slow=long, chunk_time_fast=long,
         upload_delay_edge=np.full((64, 1), 2 * long),
     )  # fmt: skip
-    (market,) = markets(instance)
-    free = np.zeros((1, len(market.edges) - 1))
-    assert 128 * long << (market.time_bits + market.price_bits) > 1 << 63
-    bound, age = proof(market, free)
+    (component,) = components(instance)
+    free = np.zeros((1, len(component.edges) - 1))
+    assert 128 * long << (component.time_bits + component.price_bits) > 1 << 63
+    bound, age = proof(component, free)
     assert bound == 128 * long
     assert age.tolist() == [-1] * 64
 
@@ -106,8 +114,8 @@ def test_seconds_and_bounds_of_all_markets_add_up_over_their_steps():
 def test_ages_of_the_best_prices_are_slots_and_infinite_whole_in_the_cloud():
     near = queue(upload_delay_cloud=[np.inf, 0.5], upload_delay_edge=[[1.5], [1.5]],
                  chunk_time_slow=[1, 3], chunk_time_fast=[1, 0.5])  # fmt: skip
-    (market,) = markets(near, slotted=False)
-    assert improve(market, steps=1).age.tolist() == [2.5, np.inf]
+    (component,) = components(near, slotted=False)
+    assert improve(component, steps=1).age.tolist() == [2.5, np.inf]
 
 
 # how the search is shared out
@@ -115,11 +123,11 @@ def test_ages_of_the_best_prices_are_slots_and_infinite_whole_in_the_cloud():
 
 @pytest.fixture
 def searches(monkeypatch):
-    """Jobs, steps and seconds of every market that is priced, in order; a second each look."""
+    """Jobs, steps and seconds of every component that is priced, in order; a second each look."""
     seen = []
 
-    def improved(market, *, steps, seconds, stop):
-        seen.append((len(market.jobs), steps, seconds))
+    def improved(component, *, steps, seconds, stop):
+        seen.append((len(component.jobs), steps, seconds))
         return found(Fraction(0))
 
     clock = iter(range(5, 100))
@@ -146,7 +154,7 @@ def three() -> Instance:
 def test_time_that_is_left_is_shared_by_the_markets_largest_first(searches, executor, share):
     proven = price(three(), time_limit=10, steps=7, executor=executor)
     assert searches == [(3, 7, share), (2, 7, share), (1, 7, share)]
-    assert [len(market.jobs) for market in proven.markets] == [1, 3, 2]
+    assert [len(component.jobs) for component in proven.components] == [1, 3, 2]
 
 
 @pytest.mark.parametrize("limit", [0, 0.5])
@@ -158,7 +166,7 @@ def test_without_time_no_step_but_the_first_is_made(searches, limit):
 def test_unless_told_otherwise_jobs_keep_to_slots_and_servers_share_a_pool():
     proven = price(queue(1, worker_server=[0, 1], upload_delay_edge=np.zeros((1, 2))), steps=1)
     assert proven.slotted
-    assert proven.markets[0].capacity.tolist() == [2]
+    assert proven.components[0].capacity.tolist() == [2]
 
 
 def test_without_a_limit_there_is_none(searches):

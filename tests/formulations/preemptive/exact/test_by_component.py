@@ -1,4 +1,4 @@
-"""(2) market by market, and the completions that prices leave open, against enumeration."""
+"""(2) component by component, against enumeration and the model of the whole."""
 
 import math
 from dataclasses import replace
@@ -9,40 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from preemptive_cases import OPTIMUM, examples, instances
-from test_ages import PRICE_BITS, Shop
 
 from formulations.preemptive import PROBLEM
-from formulations.preemptive.check import check, completion_times, cost
+from formulations.preemptive.check import check, cost
+from formulations.preemptive.decode import in_turn
 from formulations.preemptive.exact import by_component as module
-from formulations.preemptive.exact.completion_fixing import NONE, Ends, values_by_end
-from formulations.preemptive.exact.components import markets
-from formulations.preemptive.exact.lagrangian import improve, price
+from formulations.preemptive.exact.completion_fixing import CompletionFixing
 from formulations.preemptive.generator import generate
-from formulations.preemptive.grid import build_grid
-from formulations.preemptive.instance import CLOUD, Instance, whole_slots
-from formulations.preemptive.problem_2 import compact_model
-from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.sequential import in_turn
-from optsched import solve
+from formulations.preemptive.instance import Instance
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
-
-MORE = {"fractional": st.booleans(), "tables": st.booleans()}
-
-
-def drawn(data: st.DataObject) -> Instance:
-    return data.draw(instances(**{name: data.draw(flag) for name, flag in MORE.items()}))
 
 
 @given(data=st.data())
 @examples(25)
 def test_it_finds_the_optimum_that_enumeration_finds(data: st.DataObject) -> None:
-    instance = drawn(data)
-    with pytest.MonkeyPatch.context() as patch:  # also where a first look ends with anything
-        patch.setattr(module, "LARGE", 0)
-        patch.setattr(module, "NEAR", data.draw(st.sampled_from([module.NEAR, 1.0])))
-        options = Options(threads=data.draw(st.sampled_from([1, 3])))
-        answer = PROBLEM.solve("by_market", instance, options=options)
+    more = {name: data.draw(st.booleans()) for name in ("fractional", "tables")}
+    instance = data.draw(instances(**more))
+    options = Options(threads=data.draw(st.sampled_from([1, 3])))
+    steps = data.draw(st.sampled_from([1, 300]))  # of one step, nothing but the model is left
+    answer = PROBLEM.solve("by_market", instance, options=options, steps=steps)
     assert answer.solution.status is Status.OPTIMAL
     assert answer.solution.objective == pytest.approx(brute_force.problem_2(instance), abs=OPTIMUM)
     assert answer.solution.bound == answer.solution.objective
@@ -57,47 +43,9 @@ def test_a_horizon_cuts_it_as_it_cuts_enumeration(data: st.DataObject) -> None:
     solution = PROBLEM.solve("by_market", instance).solution
     optimum = brute_force.problem_2(instance)
     if math.isinf(optimum):
-        assert (solution.status, solution.bound) == (Status.INFEASIBLE, None)
+        assert solution.status is Status.INFEASIBLE
     else:
         assert (solution.status, solution.objective) == (Status.OPTIMAL, pytest.approx(optimum))
-
-
-def test_completions_have_the_least_price_of_all_ways_to_end_with_their_slot() -> None:
-    for seed in range(250):
-        shop = Shop(np.random.default_rng(seed), slotted=True)
-        job = shop.jobs[0]
-        found = values_by_end(shop.jobs, shop.steps, shop.edges, shop.price, PRICE_BITS)[0]
-        ways = {int(job["release"]) + at: paid for at, paid in shop.ways(job)}
-        for cell, end in enumerate(shop.edges[1:-1].tolist()):
-            paid = ways.get(end)
-            age = (end - int(job["release"])) << PRICE_BITS
-            assert found[cell] == (NONE if paid is None else age + paid)
-
-
-@pytest.mark.parametrize(("by_server", "steps"), [(False, 1), (False, 60), (True, 10)])
-@given(data=st.data())
-@examples(15)
-def test_prices_leave_open_every_completion_of_a_schedule_within_the_total(
-    by_server: bool, steps: int, data: st.DataObject
-) -> None:
-    """At the optimum all schedules that are optimal remain, and the model over them has its value;
-    just below it nothing is left."""
-    instance = drawn(data)
-    for market in markets(instance, by_server=by_server):
-        part = instance.select_jobs(market.jobs)
-        ends = Ends(build_grid(part), market, improve(market, steps=steps))
-        optimum = PROBLEM.solve("problem_2_compact", part)
-        ages = whole_slots(completion_times(part, optimum.schedule)) - ends.grid.first_slot
-        total = int(ages.sum())
-        job, slot = ends.grid.windows
-        completion = (ends.grid.first_slot + ages)[job]
-        for within in (total, total + 1, 10 * total + 10):
-            assert ends.within(within)[slot + 1 == completion].all()
-        found = solve(compact_model(ends.grid, ends.within(total)))
-        assert found.objective == pytest.approx(optimum.solution.objective)
-        low = math.ceil(ends.priced.bound)
-        assert low <= total
-        assert all(ends.within(low - 1).sum() <= ends.within(t).sum() for t in (low, total))
 
 
 def instance_of(seed: int = 0, **more: object) -> Instance:
@@ -106,7 +54,7 @@ def instance_of(seed: int = 0, **more: object) -> Instance:
 
 
 TWO_OPEN = instance_of(1, time_scale=0.15)
-"""Prices and the schedule that they guide leave two markets open."""
+"""Prices and the schedule that they guide leave two components open."""
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -119,7 +67,7 @@ def test_it_agrees_with_the_model_of_the_whole(seed: int) -> None:
     assert check(instance, answer.schedule, slotted=True) == []
 
 
-@pytest.mark.parametrize("threads", [2, 5])
+@pytest.mark.parametrize("threads", [1, 2, 5])
 def test_threads_change_nothing_but_the_time_it_takes(threads: int) -> None:
     one, more = (
         PROBLEM.solve("by_market", TWO_OPEN, options=Options(threads=n)) for n in (1, threads)
@@ -132,49 +80,10 @@ def test_threads_change_nothing_but_the_time_it_takes(threads: int) -> None:
     assert steps == sorted(steps)
 
 
-def test_a_large_market_near_its_bound_waits_for_its_proof_until_the_others_are_so_far(
-    monkeypatch,
-) -> None:
-    monkeypatch.setattr(module, "LARGE", 0)
-    monkeypatch.setattr(module, "NEAR", 1.0)
-    monkeypatch.setattr(module, "price", lambda instance, **_: price(instance, steps=3))
-    seen: list[tuple[bool, int]] = []
-
-    def attempt(search: object, part: object, total: int, seconds: float | None) -> bool:
-        seen.append((part.to_prove, len(part.jobs)))
-        if part.to_prove:
-            part.low = part.high
-        return part.to_prove
-
-    monkeypatch.setattr(module._Search, "attempt", attempt)
-    PROBLEM.solve("by_market", TWO_OPEN)
-    sizes = sorted(size for _, size in seen[: len(seen) // 2])
-    assert len(sizes) > 1
-    assert seen == [(proves, size) for proves in (False, True) for size in sizes]
-
-
 def test_an_error_on_a_thread_ends_the_search_with_it(monkeypatch) -> None:
     monkeypatch.setattr(module, "solve", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         PROBLEM.solve("by_market", TWO_OPEN, options=Options(threads=2))
-
-
-def test_an_interrupt_ends_the_threads_with_what_is_known(monkeypatch) -> None:
-    instance, stopped = TWO_OPEN, []
-
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    def solved(*_: object, options: Options, **__: object) -> Solution:
-        stopped.append(options.stop.wait(60) or options.stop.is_set())
-        return Solution(Status.INTERRUPTED)
-
-    monkeypatch.setattr(module, "wait", interrupted)
-    monkeypatch.setattr(module, "solve", solved)
-    answer = PROBLEM.solve("by_market", instance, options=Options(threads=2))
-    assert answer.solution.status is Status.INTERRUPTED
-    assert set(stopped) <= {True}
-    assert check(instance, answer.schedule, slotted=True) == []
 
 
 def test_without_time_there_is_the_schedule_that_prices_guide_and_their_bound() -> None:
@@ -209,7 +118,7 @@ def test_where_prices_have_no_time_for_machine_code_there_is_the_start_or_one_jo
     monkeypatch.setattr(module, "price", late)
     turns = cost(instance, in_turn(instance))
     nothing = PROBLEM.solve("by_market", instance).solution
-    assert (nothing.status, nothing.limit, nothing.bound) == ("feasible", "time", None)
+    assert (nothing.status, nothing.bound) == (Status.FEASIBLE, None)
     assert nothing.objective == turns
     again = PROBLEM.solve("by_market", instance, start=best.schedule)
     assert again.solution.status is Status.FEASIBLE
@@ -220,7 +129,7 @@ def test_where_prices_have_no_time_for_machine_code_there_is_the_start_or_one_jo
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("loop", [(module, "guided_schedule"), (Ends, "within")])
+@pytest.mark.parametrize("loop", [(module, "guided_schedule"), (CompletionFixing, "within")])
 def test_what_has_no_time_for_machine_code_after_the_prices_leaves_their_bound(
     loop: tuple[object, str], threads: int, monkeypatch
 ) -> None:
@@ -230,19 +139,6 @@ def test_what_has_no_time_for_machine_code_after_the_prices_leaves_their_bound(
     assert 0 < answer.solution.bound <= proven <= answer.solution.objective
     assert check(TWO_OPEN, answer.schedule, slotted=True) == []
     assert answer.solution.objective == pytest.approx(cost(TWO_OPEN, answer.schedule))
-
-
-def test_a_schedule_at_once_sends_all_to_the_cloud_but_who_may_not_go_there() -> None:
-    alone = in_turn(TWO_OPEN)
-    assert check(TWO_OPEN, alone, slotted=True) == []
-    assert alone.together.all()
-    assert (alone.run_worker == CLOUD).all()
-    delay = TWO_OPEN.upload_delay_cloud.copy()
-    delay[:2] = np.inf
-    barred = replace(TWO_OPEN, upload_delay_cloud=delay)
-    mixed = in_turn(barred)
-    assert check(barred, mixed, slotted=True) == []
-    assert np.flatnonzero(~mixed.together).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -267,18 +163,6 @@ def test_a_solver_that_gives_up_ends_the_search_with_what_the_prices_prove(
     if not bound:
         assert solution.status is Status.FEASIBLE
         assert solution.bound <= optimum <= solution.objective
-
-
-def test_schedules_of_some_jobs_make_the_schedule_of_all(example: Instance) -> None:
-    whole = PROBLEM.solve("problem_2", example).schedule
-    parts = [np.array([2, 0]), np.array([1])]
-    again = Schedule.merged([(jobs, whole.of_jobs(jobs)) for jobs in parts])
-    assert check(example, again, slotted=True) == []
-    assert completion_times(example, again).tolist() == completion_times(example, whole).tolist()
-    for jobs in parts:
-        some = example.select_jobs(jobs)
-        found = completion_times(some, whole.of_jobs(jobs))
-        assert found.tolist() == completion_times(example, whole)[jobs].tolist()
 
 
 def test_a_solver_that_hears_no_stop_serves_where_nobody_asks_for_one() -> None:

@@ -1,32 +1,71 @@
 """An offline schedule guided by prices, and what they prove of the optimum.
 
 Jobs whose cheapest way at the best prices found lies below the fast cloud go to the edge, shortest
-remaining work first. Work changes workers, as (2) allows.
+remaining work first. Those that would end there no sooner than in the fast cloud go to the cloud.
+Work changes workers, as (2) allows.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field
 
 from formulations.preemptive.check import cost
 from formulations.preemptive.decode import cloud_services, fits_slots, refuse_too_many_chunks
-from formulations.preemptive.exact.edge_choice import EdgeChoice, Times
 from formulations.preemptive.exact.lagrangian import STEPS, PriceProof, price
-from formulations.preemptive.instance import CLOUD, Booleans, Floats, Instance
+from formulations.preemptive.exact.shortest_first import shortest_first
+from formulations.preemptive.grid import fast_completion
+from formulations.preemptive.instance import CLOUD, ROUNDING, Booleans, Floats, Instance
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.parallel.local import Processes
 from optsched.problem.methods import LIMITS, ExactMethod
 from optsched.solvers.answer import Answer
-from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 
 
+class Times(NamedTuple):
+    """When jobs may run and end, in slots; each of shape (jobs,)."""
+
+    begin: Floats
+    """Anywhere."""
+    cloud: Floats
+    """When each may run in the cloud."""
+    fast_end: Floats
+    """When each ends whole in the cloud."""
+    work: Floats
+    """Worker-slots with communication."""
+    slotted: bool
+    """Whether all of that is in whole slots."""
+
+    @classmethod
+    def of(cls, instance: Instance, slotted: bool) -> Times:
+        """Those of an instance."""
+        begin = instance.release_time
+        cloud = begin + instance.upload_delay_cloud
+        if slotted:
+            begin, cloud = np.ceil(begin - ROUNDING), np.ceil(cloud - ROUNDING)
+            work = instance.work_slow.astype(np.float64)
+            return cls(begin, cloud, fast_completion(instance), work, slotted)
+        work = (instance.num_chunks * instance.chunk_time_slow).astype(np.float64)
+        return cls(begin, cloud, cloud + instance.chunk_time_fast, work, slotted)
+
+
+class PriceParams(BaseModel, frozen=True, extra="forbid"):
+    """Parameters of the search for prices."""
+
+    steps: int = Field(STEPS, ge=1, description="evaluations of the Lagrangian bound at most")
+
+
 def price_guided(
-    instance: Instance, options: Options, *, slotted: bool | None = None, steps: int = STEPS
+    instance: Instance,
+    options: Options,
+    *,
+    slotted: bool | None = None,
+    params: PriceParams,
 ) -> Answer:
     """Bound and schedule at the size of a whole trace.
 
@@ -36,14 +75,14 @@ def price_guided(
             processes, which are not stopped on their way.
         slotted: problem (2) as it stands, in whole slots; otherwise in continuous time. None: in
             slots if they fit the jobs.
-        steps: improvements of the prices.
+        params: of the search for prices.
     """
     refuse_too_many_chunks(instance)
     slotted = fits_slots(instance) if slotted is None else slotted
     proof = price(
         instance,
         slotted=slotted,
-        steps=steps,
+        steps=params.steps,
         time_limit=options.time_limit,
         stop=options.stop,
         executor=Processes(options.threads) if options.threads > 1 else None,
@@ -64,33 +103,37 @@ PRICE_GUIDED = ExactMethod(
     "price_guided", price_guided, "problem (2), Lagrangian relaxation of (2d)",
     "total completion time at the size of a whole trace: a bound by prices of worker time and the "
     "schedule they guide, shortest remaining work first, work may migrate",
-    honours=LIMITS | {"threads"},
+    honours=LIMITS | {"threads"}, params=PriceParams,
 )  # fmt: skip
 
 
-def guided_schedule(
-    instance: Instance, proof: PriceProof, *, clock: Deadline | None = None, seed: int = 0
-) -> Schedule:
-    """The schedule that the prices guide.
-
-    Args:
-        instance: any.
-        proof: its prices.
-        clock: for exchanges that make the choice of jobs better; None: there are none.
-        seed: of these.
-    """
-    times, rng = Times.of(instance, proof.slotted), np.random.default_rng(seed)
+def guided_schedule(instance: Instance, proof: PriceProof) -> Schedule:
+    """Return the schedule that the prices guide."""
+    times = Times.of(instance, proof.slotted)
     together, rest = np.ones(instance.jobs, dtype=bool), np.zeros(instance.jobs)
-    parts, waiting = [], instance.jobs
-    for market, priced in zip(proof.markets, proof.priced, strict=True):
-        edge = EdgeChoice(instance, market, times)
-        served = edge.settle(market.jobs[np.isfinite(priced.age)])
-        if clock is not None:
-            share = Deadline(clock.left * len(market.jobs) / waiting, clock.stop)
-            served = edge.improved(served, share, rng)
-        waiting -= len(market.jobs)
-        together[served.jobs], rest[served.jobs] = False, served.rest
-        parts.append(served.runs)
+    parts = []
+    for component, priced in zip(proof.components, proof.priced, strict=True):
+        chosen = component.jobs[np.isfinite(priced.age)]
+        chosen = chosen[np.argsort(times.begin[chosen], kind="stable")]
+        end, left, runs = shortest_first(
+            chosen,
+            instance.release_time[chosen],
+            times.begin[chosen],
+            instance.num_chunks[chosen],
+            times.work[chosen],
+            instance.upload_delay_edge,
+            component.may[np.searchsorted(component.jobs, chosen)],
+            component.group,
+            instance.worker_server[component.workers],
+            times.cloud[chosen],
+            times.fast_end[chosen],
+            times.slotted,
+        )
+        sooner = end < times.fast_end[chosen]
+        runs = runs[sooner[runs["job"]]]
+        runs["job"], runs["worker"] = chosen[runs["job"]], component.workers[runs["worker"]]
+        together[chosen[sooner]], rest[chosen[sooner]] = False, left[sooner]
+        parts.append(runs)
     return _schedule(instance, np.concatenate(parts), together, times, rest)
 
 
