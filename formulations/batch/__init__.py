@@ -37,8 +37,8 @@ from formulations.batch.metrics import MEASURES
 from formulations.batch.online import ARRIVALS, replan, unfold
 from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
+from formulations.common.calendar import Calendar
 from optsched.problem import Bound, Problem, later
-from optsched.problem.calendar import Calendar
 from optsched.problem.methods import ExactMethod, Formulation
 
 __all__ = ["COMPLETION", "PROBLEM", "Instance", "Schedule"]

@@ -16,9 +16,9 @@ import numpy as np
 from pydantic import Field
 
 from formulations.batch.instance import Instance, Integers
+from formulations.common.traces import Machines, TraceJobs
 from optsched.instances.document import Document, parse, validated
 from optsched.instances.streams import integer_columns, integer_table, streams
-from optsched.traces import Machines, TraceJobs
 
 EPOCHS = (50, 100)
 """E_j."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from formulations import STUDIES
+from formulations.common.calendar import Calendar
 from formulations.okita.bounds import BOUNDS
 from formulations.okita.check import MEASURES, check, cost, flow_times
 from formulations.okita.encode import FORMULATIONS
@@ -21,7 +22,6 @@ from formulations.okita.online import ARRIVALS
 from formulations.okita.schedule import Schedule
 from formulations.okita.sequential import in_turn
 from optsched.problem import Problem, later
-from optsched.problem.calendar import Calendar
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
 

@@ -30,6 +30,7 @@ from functools import partial
 import numpy as np
 
 from formulations import STUDIES
+from formulations.common.calendar import Calendar
 from formulations.preemptive import (
     network,
     problem_2,
@@ -57,7 +58,6 @@ from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage import online as storage_online
 from formulations.preemptive.workload import WorkloadOptions, generate, repair
 from optsched.problem import Problem, later
-from optsched.problem.calendar import Calendar
 
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from formulations.common.traces import Machines, TraceJobs
 from formulations.preemptive.instance import (
     Floats,
     Instance,
@@ -24,7 +25,6 @@ from formulations.preemptive.instance import (
 )
 from optsched.instances.document import LARGEST_INDEX, Document, validated
 from optsched.instances.streams import integer_columns, integer_table, streams
-from optsched.traces import Machines, TraceJobs
 
 MODELS = {
     "ResNet-50": (27, 58),

@@ -22,6 +22,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import Field, FilePath, model_validator
 
+from formulations.common.traces import Machines, TraceJobs
 from formulations.preemptive.generator import (
     PHILLY_JOBS,
     PHILLY_MACHINES,
@@ -33,7 +34,6 @@ from formulations.preemptive.generator import generate as draw
 from formulations.preemptive.instance import Floats, Instance, Integers
 from optsched.errors import InputError
 from optsched.instances.document import validated
-from optsched.traces import Machines, TraceJobs
 
 PHILLY_SIZE = 117_325
 """Jobs of the full trace."""
@@ -149,7 +149,7 @@ def _read(path: str | Path) -> tuple[TraceJobs, Machines]:
     """Jobs and the machines of their cluster; Alibaba's are known by their columns."""
     import pandas as pd  # takes long to load, and only traces need it
 
-    from optsched.traces import alibaba_gpu, philly
+    from formulations.common.traces import alibaba_gpu, philly
 
     columns: Sequence[str] = ()
     with suppress(OSError, EOFError, ValueError):  # Philly's loader says what is wrong

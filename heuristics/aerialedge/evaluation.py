@@ -21,12 +21,12 @@ from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.metrics import aet_per_job, aet_pooled, usage
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.tables import DRONES
+from formulations.common.traces.alibaba_gpu import load_nodes, load_pods
 from heuristics.aerialedge import HEURISTICS
 from heuristics.aerialedge.gpu_cluster import GpuPolicy, replay, topped_up
 from heuristics.aerialedge.timeline import makespan_dag
 from heuristics.common.claims.claim import data_folder
 from optsched.study.sweep import Scale, Sweep
-from optsched.traces.alibaba_gpu import load_nodes, load_pods
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "aerialedge": ("aerialedge", {}),

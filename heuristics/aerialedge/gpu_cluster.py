@@ -15,8 +15,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from formulations.aerialedge.instance import Booleans, Floats, Integers
+from formulations.common.traces.alibaba_gpu import GpuNodes, GpuPods
 from optsched.errors import InputError
-from optsched.traces.alibaba_gpu import GpuNodes, GpuPods
 
 GpuPolicy = Literal["random", "best_fit"]
 

@@ -14,9 +14,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.common.traces import TraceJobs
 from optsched.errors import FieldProblem, InputError
 from optsched.instances.arrays import freeze
-from optsched.traces import TraceJobs
 
 Policy = Literal["fifo", "fifo_skip", "srtf", "srtf_gpu_time", "las", "tiresias_l"]
 """fifo: order of arrival, who does not fit blocks the rest; fifo_skip: who does not fit is passed

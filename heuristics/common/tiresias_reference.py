@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from formulations.common.traces import TraceJobs
 from heuristics.common.count_placement import Policy
-from optsched.traces import TraceJobs
 
 NAMES: dict[Policy, str] = {
     "fifo": "fifo",

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from formulations.common.traces import TraceJobs
+from formulations.common.traces.philly import load_jobs
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.bounds import lb_alone, lb_lp4_plus, lb_paper
 from formulations.preemptive.check import cost
@@ -40,8 +42,6 @@ from heuristics.preemptive.gang import GangRun
 from heuristics.preemptive.srtf import srtf
 from heuristics.preemptive.tiresias import tiresias_l
 from optsched.study.sweep import Scale, Sweep
-from optsched.traces import TraceJobs
-from optsched.traces.philly import load_jobs
 
 EPSILONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Speed augmentation of Figures 12 and 13."""

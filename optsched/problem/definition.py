@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from optsched.errors import FieldProblem, InputError
 from optsched.instances.declared import Declared
 from optsched.instances.document import Documented, refusal
 from optsched.problem.arrivals import Arrivals
-from optsched.problem.calendar import Calendar
 from optsched.problem.calls import accept, call_options, check_values, parse_call, pick, read_list
 from optsched.problem.certificate import Certificate
 from optsched.problem.methods import ExactMethod, Formulation
@@ -38,11 +37,24 @@ if TYPE_CHECKING:
 
 Sense = Literal["minimise", "maximise"]
 
+
 COST_TOLERANCE = 1e-6
 """Relative difference allowed between a solver's objective and the recomputed cost."""
 
 UNPROVEN = (Status.FEASIBLE, Status.NO_SOLUTION, Status.INTERRUPTED)
 """How a solve ends before anything is proven of the optimum."""
+
+
+class Calendar(Protocol):
+    """How a problem's instances and schedules are moved in time."""
+
+    def free(self, function: Callable[..., Any], *, gaps: bool = True) -> Callable[..., Any]:
+        """Return the function of an instance so that it sees the first release near slot 0.
+
+        Args:
+            function: of an instance, and of schedules perhaps.
+            gaps: whether it sees long gaps between releases shortened, too.
+        """
 
 
 @dataclass(frozen=True)

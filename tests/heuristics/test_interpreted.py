@@ -19,6 +19,7 @@ from formulations.batch.exact.columns import PooledColumns
 from formulations.batch.exact.improve import BATCH, Annealing
 from formulations.batch.exact.server_cuts import Runs
 from formulations.batch.insertion import Occupancy, inserted
+from formulations.common.traces import TraceJobs
 from formulations.drp.exact.annealing import SetExchange
 from formulations.drp.exact.configuration_prices import ConfigurationPrices
 from formulations.drp.exact.configuration_rows import configuration_row
@@ -52,7 +53,6 @@ from optsched.jit import dispatcher as jit
 from optsched.jit.interpreting import copied, put_back
 from optsched.problem import problem
 from optsched.solvers.deadline import Deadline
-from optsched.traces import TraceJobs
 
 SMALL = {
     "preemptive": {"jobs": 8, "servers": 3},

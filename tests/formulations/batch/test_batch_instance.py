@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from formulations.batch.generator import from_trace, generate
 from formulations.batch.instance import Instance
 from formulations.batch.schedule import Schedule
+from formulations.common.traces import philly
 from optsched.errors import InputError
 from optsched.instances.document import dumps, parse
-from optsched.traces import philly
 
 
 def job(**changes: object) -> dict[str, object]:

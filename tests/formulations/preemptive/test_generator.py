@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.common.traces import Machines, TraceJobs
+from formulations.common.traces.philly import load_jobs, load_machines
 from formulations.preemptive.generator import (
     MODELS,
     GeneratorOptions,
@@ -19,8 +21,6 @@ from formulations.preemptive.generator import (
 )
 from formulations.preemptive.instance import Instance
 from optsched.errors import InputError
-from optsched.traces import Machines, TraceJobs
-from optsched.traces.philly import load_jobs, load_machines
 
 
 def rng(seed: int = 0) -> np.random.Generator:

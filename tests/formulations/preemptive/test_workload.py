@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from formulations.common.traces import TraceJobs
+from formulations.common.traces.philly import load_jobs
 from formulations.preemptive.generator import PHILLY_JOBS
 from formulations.preemptive.workload import (
     DURATIONS,
@@ -14,8 +16,6 @@ from formulations.preemptive.workload import (
     philly_workload,
 )
 from optsched.errors import InputError
-from optsched.traces import TraceJobs
-from optsched.traces.philly import load_jobs
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.9)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from formulations.common.traces.alibaba_gpu import GpuNodes, GpuPods, load_nodes, load_pods
 from heuristics.aerialedge.gpu_cluster import replay, topped_up
 from optsched.errors import InputError
-from optsched.traces.alibaba_gpu import GpuNodes, GpuPods, load_nodes, load_pods
 
 SEEDS = 6
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.common.traces import TraceJobs
 from heuristics.common.count_placement import POLICIES, simulate
 from heuristics.common.tiresias_reference import load
 from optsched.errors import InputError
-from optsched.traces import TraceJobs
 
 
 def trace(*jobs):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.common.traces import TraceJobs
 from formulations.preemptive.check import check, completion_times, cost
 from formulations.preemptive.generator import generate, tiny
 from formulations.preemptive.instance import CLOUD, Instance
@@ -18,7 +19,6 @@ from heuristics.preemptive.a_online import a_online_e
 from heuristics.preemptive.srtf import srtf
 from heuristics.preemptive.tiresias import tiresias_l
 from optsched.errors import InputError
-from optsched.traces import TraceJobs
 
 FAR = 1000.0
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from formulations.common.traces.alibaba_gpu import load_jobs, load_nodes, load_pods
 from optsched.errors import InputError
-from optsched.traces.alibaba_gpu import load_jobs, load_nodes, load_pods
 
 
 def test_the_real_cluster_has_its_published_size(shared_data: Path) -> None:

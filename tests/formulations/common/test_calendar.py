@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from formulations.common.calendar import NEAR
 from optsched.problem import problem
-from optsched.problem.calendar import NEAR
 from optsched.problem.methods import ExactMethod, Formulation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Progress

@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from formulations.common.traces.jobs import Machines, TraceJobs
+from formulations.common.traces.table import read_table
 from optsched.errors import InputError
 from optsched.instances.text_files import text_file
-from optsched.traces.jobs import Machines, TraceJobs
-from optsched.traces.table import read_table
 
 COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
 """Columns needed in the CSV; any others are left alone."""

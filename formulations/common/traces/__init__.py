@@ -1,5 +1,5 @@
 """Cluster traces: loaders that turn published files into arrays."""
 
-from optsched.traces.jobs import Machines, TraceJobs
+from formulations.common.traces.jobs import Machines, TraceJobs
 
 __all__ = ["Machines", "TraceJobs"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.traces.jobs import TraceJobs
-from optsched.traces.table import read_table
+from formulations.common.traces.jobs import TraceJobs
+from formulations.common.traces.table import read_table
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from formulations.common.traces import TraceJobs
+from formulations.common.traces.philly import load_jobs, load_machines
 from optsched.errors import InputError
-from optsched.traces import TraceJobs
-from optsched.traces.philly import load_jobs, load_machines
 
 HEADER = "timestamp,duration,num_gpus,gpu_time,cluster\n"
 
