@@ -1,6 +1,7 @@
-"""Fixtures every test may use."""
+"""Fixtures every test may use; makes ``support`` importable."""
 
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ test asks for, and these at least."""
 
 SLOW = Path(__file__).with_name("slow.txt")
 """Names of tests that take two seconds or more, a line each; with its parameters if not all do."""
+
+sys.path.append(str(Path(__file__).parent))
 
 settings.register_profile("quick")
 

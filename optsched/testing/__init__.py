@@ -22,7 +22,6 @@ from optsched.testing.projection import Projection, project
 from optsched.testing.random_models import RANDOM_KINDS, random_model, random_recipe
 from optsched.testing.recipe import Recipe, build
 from optsched.testing.results import ConformanceReport, ConformanceResult, Word
-from optsched.testing.shrink import shrink
 
 __all__ = [
     "ENDINGS",
@@ -50,5 +49,4 @@ __all__ = [
     "random_case",
     "random_model",
     "random_recipe",
-    "shrink",
 ]

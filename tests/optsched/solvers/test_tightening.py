@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+from support.campaign import examine, structured_recipe_of
+from support.structured_models import FAMILIES, structured_recipe
 
 from optsched import Model, solve
 from optsched.solvers.registry import available
@@ -11,8 +13,6 @@ from optsched.solvers.repairs.tightening import tightened
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Status
 from optsched.testing import Word, build
-from optsched.testing.campaign import examine, structured_recipe_of
-from optsched.testing.structured_models import FAMILIES, structured_recipe
 
 MIXED = [
     name for name in available() if name not in ("cpsat", "glop", "pdlp", "exact", "tree-search")

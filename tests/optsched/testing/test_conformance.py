@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.campaign import examine, recipe_of, rotation
 
 from optsched import Model, UnsupportedError, solve
 from optsched.solvers.backend import MIXED_INTEGER, SolverResult
@@ -25,7 +26,6 @@ from optsched.testing import (
     counted_case,
     enumerate_optimum,
 )
-from optsched.testing.campaign import examine, recipe_of, rotation
 
 INSTALLED = sorted(available(), key=lambda name: (name != "highs", name))
 WHOLE = [name for name in INSTALLED if Feature.INTEGERS in backend(name).features]
