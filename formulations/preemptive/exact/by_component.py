@@ -58,7 +58,7 @@ def by_market(
 
     Args:
         instance: times are taken up to whole slots.
-        options: limits, and what the back end heeds of the rest; as many components are searched
+        options: limits, and what else the back end supports; as many components are searched
             at a time as there are ``threads``, which changes nothing but the time it takes.
         solver: back end.
         start: a schedule to begin with.

@@ -1,11 +1,12 @@
 """Each job's cheapest way to complete at given prices of worker time, in integers only.
 
-A job buys its work from pools of workers, cheapest time first, before the moment at which it
-completes; at any moment it takes at most D_j workers, and of a pool at most those that its data
-have reached. The caps are nested (pool, moment, job), so greedy is exact. Within an interval of
-constant prices and caps the cost is linear in the completion between the moments at which a dearer
-purchase is used up, so only those are looked at. Where several pools are open at once, work is
-counted as if the cheapest came first: a job may do so at most, and does by the interval's end.
+This is the subproblem of the Lagrangian relaxation. A job buys its work from pools of workers,
+cheapest time first, before the moment at which it completes. At any moment it takes at most D_j
+workers, and of a pool at most those that its data have reached. The caps are nested (pool, moment,
+job), so greedy is exact. Within an interval of constant prices and caps the cost is linear in the
+completion between the moments at which a more expensive purchase is used up, so only those are
+tried. If several pools are open at once, work is counted as if the cheapest came first: that is a
+lower bound within the interval, and exact at its end.
 
 Times are whole multiples of some unit, prices of some other; every number is an exact integer, and
 what is not whole is rounded down, so that the values are proven lower bounds.
@@ -27,7 +28,7 @@ JOB = np.dtype(
     [(name, "i8") for name in ("release", "chunks", "work", "fast", "cloud", "first", "last")]
 )
 """Time units: release; D_j; worker time at the slow speed; age at which it ends whole in the cloud
-and age from which workers of the cloud serve it, ``NEVER`` where they may not; its first step, and
+and age from which workers of the cloud serve it, ``NEVER`` if they may not; its first step, and
 one past its last."""
 
 STEP = np.dtype([(name, "i8") for name in ("age", "pool", "workers")])
@@ -113,7 +114,7 @@ def _buy(
         price_bits: see ``cheapest_ages``.
         slotted: see ``cheapest_ages``.
         stop: event at which to stop, leaving in the heap what is bought; ``NEVER``: none.
-        heap: room for what is bought, the dearest on top.
+        heap: room for what is bought, the most expensive on top.
         offers: room for the offers of a moment.
         open_workers: room for the workers of each pool.
 

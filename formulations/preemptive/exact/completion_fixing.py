@@ -52,7 +52,7 @@ def values_by_end(
         price_bits: a price is a whole multiple of 2 ** -price_bits.
 
     Returns:
-        Values by cell with whose end the job completes, ``NONE`` where it cannot by then, shape
+        Values by cell with whose end the job completes, ``NONE`` if it cannot by then, shape
         (jobs, cells - 1): not for the last cell, which is no slot.
     """
     pools, cells = price.shape
@@ -84,7 +84,7 @@ def _by_end(
         edges: see ``values_by_end``.
         price: see ``values_by_end``.
         price_bits: see ``values_by_end``.
-        heap: room for what is bought, the dearest on top.
+        heap: room for what is bought, the most expensive on top.
         offers: room for the offers of a slot.
         open_workers: room for the workers of each pool.
         value: of each cell, to be written.
@@ -164,7 +164,8 @@ class CompletionFixing:
     def within(self, total: int) -> Booleans:
         """Windows with which a job may end in some schedule whose ages sum up to ``total`` or less.
 
-        Shape (windows,), as ``Grid.windows``. Where the component is not priced by the slot, all.
+        Shape (windows,), as ``Grid.windows``. All windows, unless the component is priced by the
+        slot.
         """
         if not self.component.slotted:
             return np.ones(len(self.grid.windows[0]), dtype=bool)

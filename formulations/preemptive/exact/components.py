@@ -33,7 +33,8 @@ MOST_CELLS = 1 << 17
 """Cells of time of a component; more are joined."""
 
 FINE = tuple(2.0**-k for k in range(9, 0, -1))
-"""Where cells end within a slot if jobs may: many begin together, and most are short."""
+"""Ends of the cells within a slot in continuous time: many jobs begin together, and most are
+short."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +44,9 @@ class Component:
     jobs: Integers
     """Indices in the instance, shape (jobs,)."""
     table: NDArray[Any]
-    """Each job as ``ages.JOB``."""
+    """Each job as ``cheapest_purchase.JOB``."""
     steps: NDArray[Any]
-    """As ``ages.STEP``."""
+    """As ``cheapest_purchase.STEP``."""
     edges: Integers
     """Ends of the cells, shape (cells + 1,); the last cell is free."""
     capacity: Integers
@@ -100,8 +101,8 @@ def components(
         workers = np.flatnonzero(component_of_group[group] == number)
         jobs = np.flatnonzero(component_of_job == number)
         kinds, kind = np.unique(group[workers], return_inverse=True)
-        crew = (workers, kind, may[np.ix_(jobs, kinds)])
-        found.append(_component(instance, jobs, done[jobs], crew, slotted, by_server))
+        members = (workers, kind, may[np.ix_(jobs, kinds)])
+        found.append(_component(instance, jobs, done[jobs], members, slotted, by_server))
     return found
 
 
@@ -119,16 +120,16 @@ def _component(
     instance: Instance,
     jobs: Integers,
     done: Floats,
-    crew: tuple[Integers, Integers, Booleans],
+    members: tuple[Integers, Integers, Booleans],
     slotted: bool,
     by_server: bool,
 ) -> Component:
-    """The component of some jobs and of a crew: workers, their groups, who may use a group.
+    """Return the component of some jobs and members: workers, their groups, who may use a group.
 
     What is open to a job only from ``done`` on, see ``edge_end``, or from its end in the fast cloud
     on is left out: no optimal schedule uses it.
     """
-    workers, group, may = crew
+    workers, group, may = members
     key = group * instance.edge_servers + instance.worker_server[workers]
     classes, size = np.unique(key, return_counts=True)
     kind, server = np.divmod(classes, instance.edge_servers)
@@ -194,7 +195,7 @@ def _edges(
 ) -> Floats:
     """Ends of the cells that may have a price, slots, shape (cells + 1,).
 
-    Jobs end within ``limit`` of their begin where that is finite; the others at the latest when
+    Jobs end within ``limit`` of their begin if that is finite; the others at the latest when
     all workers have worked off everything that came.
     """
     barred = np.isinf(limit)

@@ -1,9 +1,10 @@
 """LB-PRICES: a proven bound at the size of a whole trace.
 
-Of (2) only the workers' capacities are kept, per pool of workers that serve the same jobs, and
-priced over time. At any prices, what every job on its own pays at least for its completion, less
-what the capacities are worth, bounds the optimum from below. Prices are improved by subgradient
-steps in floating point; what they prove is worked out in integers alone.
+Of (2) only the capacities (2d) remain, per pool of workers that serve the same jobs, and they are
+relaxed: their Lagrange multipliers are prices of worker time. At any prices, the least that each
+job pays for its completion, summed up, less the price of all capacity, bounds the optimum from
+below. Subgradient steps in floating point improve the prices; the bound that they prove is computed
+in integers alone.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from optsched.parallel.local import Executor, Serial, drain
 from optsched.problem import Bound
 
 STEPS = 300
-"""Evaluations of the bound where nothing else is said."""
+"""Evaluations of the bound, unless told otherwise."""
 
 FEW = 5_000
 """Pairs of a job and a worker up to which the servers' workers are priced apart."""
 
 PATIENCE = 6
-"""Steps without improvement after which the search goes back, to aim nearer."""
+"""Non-improving steps after which the search returns to the best prices, to aim nearer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +190,7 @@ def price(
         raise InputError.of("time_limit", time_limit, "a number of seconds >= 0")
     began = time.perf_counter()
     cut = components(instance, slotted=slotted, by_server=by_server)
-    heeded = stop if executor is None else None  # it goes into no other process
+    here = stop if executor is None else None  # it goes into no other process
     executor = executor or Serial()
     left = math.inf
     if time_limit is not None:
@@ -198,7 +199,7 @@ def price(
     priced: dict[int, PricedComponent] = {}
     # the largest first, so that none is waited for at the end
     largest = sorted(range(len(cut)), key=lambda i: -len(cut[i].jobs))
-    tasks = deque((i, cut[i], steps, share, heeded) for i in largest)
+    tasks = deque((i, cut[i], steps, share, here) for i in largest)
     for batch in drain(_improved, tasks, executor):
         for finished in batch:
             if finished.value is None:
@@ -213,10 +214,10 @@ def _improved(task: tuple[int, Component, int, float, Event | None]) -> PricedCo
 
 
 def lb_prices(instance: Instance) -> float:
-    """LB-PRICES of (2) after ``STEPS`` steps; by server where that is cheap.
+    """LB-PRICES of (2) after ``STEPS`` steps; by server if that is cheap.
 
-    In continuous time unless all times are whole slots, so that it holds for schedules between
-    slots, too. An instance's horizon is not looked at.
+    Time is continuous unless all times are whole slots, so that the bound holds for schedules
+    between slots, too. An instance's horizon is ignored.
     """
     by_server = instance.jobs * instance.workers <= FEW
     return price(instance, slotted=instance.is_integral, by_server=by_server).bound(instance)

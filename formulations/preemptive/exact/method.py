@@ -1,4 +1,4 @@
-"""The offline optimum of problem (2), proven where it can be and bounded where it cannot."""
+"""The offline optimum of problem (2), proven if it can be, else bounded."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def offline(
 
     Args:
         instance: any.
-        options: limits and tolerances; the method that suits refuses those that it does not heed.
+        options: limits and tolerances; the method chosen refuses those that it does not support.
         solver: back end.
         start: a schedule to start from; prices need none.
         params: of the methods.

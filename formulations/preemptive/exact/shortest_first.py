@@ -1,4 +1,4 @@
-"""Shortest remaining work first on named workers, where work may change workers at any time."""
+"""Shortest remaining work first on named workers, and work may change workers at any time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formulations.preemptive.instance import ROUNDING, Booleans, Floats, Integer
 from optsched.jit import njit_cached
 
 IDLE = -1
-"""Where a worker has no job."""
+"""Job of a worker that has none."""
 
 RUN = np.dtype([("job", "i8"), ("worker", "i8"), ("start", "f8"), ("end", "f8")])
 
@@ -52,7 +52,7 @@ def shortest_first(
         slotted: a worker is taken for whole slots; ``begin``, ``cloud`` and all work are whole.
 
     Returns:
-        Completion of each job, infinite where it was given up; work left for the cloud; the runs
+        Completion of each job, infinite if it was given up; work left for the cloud; the runs
         on edge workers, whose jobs are counted as in ``jobs``.
     """
     workers = len(server)
