@@ -21,8 +21,14 @@ from formulations.preemptive.theorems.lemmas import (
     lemma_4,
     storage_rows,
 )
-from formulations.preemptive.theorems.prices import Levels, cheapest, levels, prices
-from formulations.preemptive.theorems.priority import Priority, obeys
+from formulations.preemptive.theorems.prices import (
+    Levels,
+    Priority,
+    cheapest,
+    levels,
+    obeys,
+    prices,
+)
 from formulations.preemptive.theorems.record import TOLERANCE, Record, record
 from formulations.preemptive.theorems.theorems import theorem_3, theorem_4
 from optsched.problem.certificate import Certificate, feasibility
