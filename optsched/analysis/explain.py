@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +62,11 @@ class Explanation:
         >>> x = m.integer("x", upper=3)
         >>> m.add("more", x >= 4)
         >>> explain(m).status
-        'infeasible'
+        <Status.INFEASIBLE: 'infeasible'>
     """
 
-    status: Literal["infeasible", "feasible", "undecided"]
+    status: Status
+    """INFEASIBLE; FEASIBLE; otherwise how the solver ended without deciding."""
     members: tuple[Member, ...] = ()
     """Statements that cannot all hold; integrality of variables goes without saying."""
     irreducible: bool = False
@@ -84,9 +85,9 @@ class Explanation:
         return tuple(dict.fromkeys(m.block for m in self.members if m.kind != "bound"))
 
     def __str__(self) -> str:
-        if self.status == "feasible":
+        if self.status is Status.FEASIBLE:
             return "The model is feasible: there is nothing to explain."
-        if self.status == "undecided":
+        if self.status is not Status.INFEASIBLE:
             return "\n".join(
                 [f"{self.solver} did not decide whether the model is feasible.", *self.notes]
             )
@@ -126,7 +127,7 @@ def explain(
         >>> m.add("demand", workers >= [2, 3])
         >>> explanation = explain(m)
         >>> explanation.status
-        'infeasible'
+        <Status.INFEASIBLE: 'infeasible'>
         >>> print(explanation)
         These 3 cannot all hold:
           capacity: workers[0] + workers[1] <= 4
@@ -139,11 +140,8 @@ def explain(
     search = _Search(model, installed(solver)[0], time_limit)
     status = search.whole()
     if status is not Status.INFEASIBLE:
-        word: Literal["feasible", "undecided"] = (
-            "feasible" if status in (Status.OPTIMAL, Status.FEASIBLE) else "undecided"
-        )
         return Explanation(
-            word,
+            Status.FEASIBLE if status is Status.OPTIMAL else status,
             solver=search.solver,
             solves=search.solves,
             seconds=search.elapsed(),
@@ -193,7 +191,7 @@ class _Search:
         blocks = _minimal(list(self.model.blocks), lambda names: self._infeasible(self._of(names)))
         part = self._minimal_bounds(self._minimal_entries(self._of(blocks)))
         return Explanation(
-            "infeasible",
+            Status.INFEASIBLE,
             self._members(part),
             self.undecided == 0,
             self._build(part),

@@ -262,7 +262,6 @@ def show_ratios(
         measures: what the problem measures of a schedule.
         sense: of the problem.
     """
-    from optsched.evaluation.ratios import FAILED
     from optsched.evaluation.tables import (
         CONFIDENCE,
         granted_more,
@@ -271,6 +270,7 @@ def show_ratios(
         share,
         span,
     )
+    from optsched.solvers.solution import FAILED
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
     columns = [*keys, "n", "proven", "infinite", "mean ratio"]

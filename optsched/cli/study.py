@@ -71,8 +71,8 @@ def run(
     there when the same command is given again, and a method added to the file later is all that
     is computed. A run that times out, crashes or proves infeasibility is a result, too.
     """
-    from optsched.evaluation.ratios import FAILED
     from optsched.parallel.local import ExecutorLostError
+    from optsched.solvers.solution import FAILED
     from optsched.study import StoreLostError, read, run_study
 
     spec = read(study)

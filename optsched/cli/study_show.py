@@ -326,9 +326,8 @@ def _method_lines(results: Results) -> Iterator[list[Any]]:
 
     A heuristic's ratios are proven where they are points.
     """
-    from optsched.evaluation.ratios import FAILED
     from optsched.evaluation.tables import frame, interval_cell, span, summarise
-    from optsched.solvers.solution import Status
+    from optsched.solvers.solution import FAILED, Status
 
     steps = results.steps()
     for number, layout in enumerate(results.layouts):
@@ -339,7 +338,7 @@ def _method_lines(results: Results) -> Iterator[list[Any]]:
             if step.grid != number or step.kind not in ("heuristic", "exact", "sweep"):
                 continue
             line = ratios.get(step.method) if step.kind == "heuristic" else None
-            proven: int | None = step.statuses.get(Status.OPTIMAL.value, 0)
+            proven: int | None = step.statuses.get(Status.OPTIMAL, 0)
             if step.kind != "exact":
                 proven = None if line is None else line["proven"]
             yield [

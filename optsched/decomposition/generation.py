@@ -21,9 +21,10 @@ from optsched.decomposition.columns import (
     check_column,
 )
 from optsched.decomposition.limits import Limits
-from optsched.decomposition.master import MasterPoint, MasterStatus, Phase, RestrictedMaster
+from optsched.decomposition.master import MasterPoint, Phase, RestrictedMaster
 from optsched.decomposition.nodes import Budget, Iteration, NodeResult, Outcome
 from optsched.model.expression import Floats
+from optsched.solvers.solution import Status
 
 IMPROVES = 1e-9
 """A column improves the master problem when its price undercuts by this, relative to
@@ -88,7 +89,7 @@ class Generator:
         point = self.master.solve(self.budget.seconds)
         limits = self.master.limits
         for _ in range(rounds):
-            if point.ending is not MasterStatus.OPTIMAL or self.budget.spent:
+            if point.status is not Status.OPTIMAL or self.budget.spent:
                 break
             answers = self.ask(limits, point.duals, point.thresholds, exact=False)
             if not self.master.add(self.improving(answers, point)):
@@ -226,8 +227,8 @@ class _NodeRun:
             if reason := self.g.budget.spent:
                 return self._ended(reason, None)
             point = self.g.master.solve(self.g.budget.seconds)
-            if point.ending is not MasterStatus.OPTIMAL:
-                return self._failed(point.ending)
+            if point.status is not Status.OPTIMAL:
+                return self._failed(point.status)
             if point.shortfall <= SATISFIED and self.g.master.phase is Phase.FEASIBILITY:
                 self._change_phase(Phase.STRICT)
                 continue
@@ -237,10 +238,10 @@ class _NodeRun:
             if result is not None:
                 return result
 
-    def _failed(self, ending: MasterStatus) -> NodeResult:
-        if ending is MasterStatus.UNBOUNDED:
+    def _failed(self, status: Status) -> NodeResult:
+        if status is Status.UNBOUNDED:
             return self._ended(Outcome.UNBOUNDED, None)
-        if ending is MasterStatus.LIMIT:
+        if status is Status.NO_SOLUTION:
             return self._ended(Outcome.LIMIT, None)
         return self._ended(Outcome.OPEN, None)
 

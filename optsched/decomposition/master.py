@@ -21,6 +21,7 @@ from optsched.model import Model
 from optsched.model.expression import Floats
 from optsched.solvers.highs.backend import load, refuse
 from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 _PENALTY = 10.0  # price of leaving a row unsatisfied, over the largest cost of a column
 _ABSENT = -1  # a row that HiGHS has not been given
@@ -42,21 +43,12 @@ class Phase(StrEnum):
     """Cost, every row satisfied."""
 
 
-class MasterStatus(StrEnum):
-    """How a solve of the master problem ended."""
-
-    OPTIMAL = "optimal"
-    INFEASIBLE = "infeasible"
-    UNBOUNDED = "unbounded"
-    LIMIT = "limit"
-    FAILED = "failed"
-
-
 @dataclass(frozen=True, eq=False)
 class MasterPoint:
     """An optimum of the master problem's relaxation over the columns known."""
 
-    ending: MasterStatus
+    status: Status
+    """NO_SOLUTION: the time was over; ERROR: HiGHS failed twice."""
     value: float = math.nan
     weights: Floats = field(default_factory=_nothing)
     """Of each column, shape (columns,)."""
@@ -277,9 +269,9 @@ class RestrictedMaster:
     def _broken(self, point: MasterPoint) -> NDArray[np.int64]:
         """Coupling rows that HiGHS ought to know of, and does not."""
         absent = self._row[: self.pool.coupling] == _ABSENT
-        if point.ending in (MasterStatus.UNBOUNDED, MasterStatus.FAILED):
+        if point.status in (Status.UNBOUNDED, Status.ERROR):
             return np.flatnonzero(absent)  # they may be what is missing
-        if point.ending is not MasterStatus.OPTIMAL or not absent.any():
+        if point.status is not Status.OPTIMAL or not absent.any():
             return np.zeros(0, dtype=np.int64)
         held = self.pool.held(point.weights)
         lower, upper = self._lower[: len(held)], self._upper[: len(held)]
@@ -293,28 +285,28 @@ class RestrictedMaster:
         engine.setOptionValue("time_limit", min(limit, 1e30))
         facts = highspy.HighsModelStatus
         known = {
-            facts.kOptimal: MasterStatus.OPTIMAL,
-            facts.kInfeasible: MasterStatus.INFEASIBLE,
-            facts.kUnbounded: MasterStatus.UNBOUNDED,
-            facts.kUnboundedOrInfeasible: MasterStatus.UNBOUNDED,
-            facts.kTimeLimit: MasterStatus.LIMIT,
+            facts.kOptimal: Status.OPTIMAL,
+            facts.kInfeasible: Status.INFEASIBLE,
+            facts.kUnbounded: Status.UNBOUNDED,
+            facts.kUnboundedOrInfeasible: Status.UNBOUNDED,
+            facts.kTimeLimit: Status.NO_SOLUTION,
         }
         for _ in range(2):
             if engine.run() == highspy.HighsStatus.kError:  # its threads were set up otherwise
                 highspy.Highs.resetGlobalScheduler(True)
-            ending = known.get(engine.getModelStatus(), MasterStatus.FAILED)
-            if ending is not MasterStatus.FAILED:
+            status = known.get(engine.getModelStatus(), Status.ERROR)
+            if status is not Status.ERROR:
                 break
             engine.clearSolver()  # from scratch, once
-        if ending is not MasterStatus.OPTIMAL:
-            return MasterPoint(ending)
+        if status is not Status.OPTIMAL:
+            return MasterPoint(status)
         return self._read(engine.getSolution(), engine.getInfo().objective_function_value)
 
     def _read(self, solution: Any, value: float) -> MasterPoint:
         x, y = np.array(solution.col_value), np.array(solution.row_dual)
         duals = np.where(self._row == _ABSENT, 0.0, y[self._row])
         return MasterPoint(
-            MasterStatus.OPTIMAL,
+            Status.OPTIMAL,
             float(value),
             np.maximum(x[self._position], 0.0),
             float(x[self._artificial].sum()) if self._artificial else 0.0,

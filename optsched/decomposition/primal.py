@@ -13,7 +13,6 @@ from optsched.decomposition.branching import INTEGRAL
 from optsched.decomposition.columns import Column, ColumnBlock
 from optsched.decomposition.generation import SATISFIED, Generator
 from optsched.decomposition.limits import Limits
-from optsched.decomposition.master import MasterStatus
 from optsched.decomposition.pool import ColumnPool
 from optsched.model import Model
 from optsched.model.evaluate import row_excess
@@ -121,7 +120,7 @@ def _dive(generator: Generator, problem: IntegerMaster) -> ColumnChoice | None:
     least = np.zeros(0)
     while not generator.budget.spent:
         point = generator.improve(_ROUNDS)
-        if point.ending is not MasterStatus.OPTIMAL:
+        if point.status is not Status.OPTIMAL:
             return None
         least = np.pad(least, (0, len(point.weights) - len(least)))
         whole = np.floor(point.weights + INTEGRAL)

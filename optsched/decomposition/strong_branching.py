@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from optsched.decomposition.branching import Branching
 from optsched.decomposition.columns import ColumnBlock
 from optsched.decomposition.limits import Limits, Restriction, SplitRestriction
-from optsched.decomposition.master import MasterStatus, RestrictedMaster
+from optsched.decomposition.master import RestrictedMaster
 from optsched.decomposition.nodes import Budget
+from optsched.solvers.solution import Status
 
 _LEAST = 1e-3  # of what can be gained, so that a child that gains nothing is not all that counts
 
@@ -53,7 +54,7 @@ def strongest(
         master.enter(limits)
         master.basis = start
         point = master.solve(budget.seconds)
-        more = point.value - value if point.ending is MasterStatus.OPTIMAL else gain
+        more = point.value - value if point.status is Status.OPTIMAL else gain
         return min(max(more, _LEAST * gain), gain)
 
     best, most = candidates[0], -1.0

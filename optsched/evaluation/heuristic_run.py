@@ -23,13 +23,6 @@ from optsched.problem.violation import Violation, describe
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
-VIOLATED = "violated"
-"""Status of a run whose schedule fails the checker."""
-
-TIMEOUT, OUT_OF_MEMORY = "timeout", "out of memory"
-"""Statuses of a heuristic's run that was ended at its limits."""
-
-
 _TO_START = 60.0  # seconds that a process may take to start, before it counts as hanging
 
 _HERE = os.path.dirname(__file__) + os.sep
@@ -57,8 +50,8 @@ class HeuristicRun:
     instance; empty where it breaks nothing."""
     granted: bool = False
     """Whether it was granted more than other schedules are, such as speed."""
-    status: str = ""
-    """Set where there is no schedule to compare: "violated" or "error"."""
+    status: Status | None = None
+    """Set if there is no schedule to compare."""
     message: str = ""
     error: BaseException | None = None
     """What the heuristic, the checker or the cost raised; None where that was in a process that
@@ -113,7 +106,7 @@ def run_heuristic(
             schedule = chosen.run(instance, heuristic_rng(seed), **options)
         if not isinstance(schedule, problem.schedule_type):
             said = f"returned {_kind(schedule)}: expected a {problem.schedule_type.__name__}"
-            return replace(trial, status=Status.ERROR.value, message=said)
+            return replace(trial, status=Status.ERROR, message=said)
         trial = replace(trial, schedule=schedule)
         entitled = granted_check_options(problem, schedule)
         violations = problem.check(instance, schedule, **entitled)
@@ -122,7 +115,7 @@ def run_heuristic(
         strictly = problem.check(instance, schedule, **strict) if entitled or strict else violations
         taken = problem.interpretation(instance) if strictly and not violations else ""
     except (Exception, SystemExit, GeneratorExit) as error:  # it may do anything
-        status = OUT_OF_MEMORY if isinstance(error, MemoryError) else Status.ERROR.value
+        status = Status.OUT_OF_MEMORY if isinstance(error, MemoryError) else Status.ERROR
         said = words(error)
         return replace(trial, status=status, message=said, error=error, trace=traced(error))
     trial = replace(
@@ -134,11 +127,11 @@ def run_heuristic(
     )
     if violations:
         message = describe(violations)
-        return replace(trial, violations=violations, status=VIOLATED, message=message)
+        return replace(trial, violations=violations, status=Status.VIOLATED, message=message)
     if trial.cost is None:
         message = f"the schedule passes the checker and costs {cost}"
         return replace(
-            trial, offline=False, offline_message="", status=Status.ERROR.value, message=message
+            trial, offline=False, offline_message="", status=Status.ERROR, message=message
         )
     return trial
 
@@ -182,8 +175,8 @@ def _run_apart(attempt: _Attempt, limits: Options) -> HeuristicRun:
     said, _, trace = outcome.message.replace("the solver's process", "its process").partition(": ")
     if outcome.limit == Limit.TIME or trace.startswith("Timeout ("):
         said = f"ended at its time limit of {attempt.seconds:g} s"
-        return replace(ended, status=TIMEOUT, message=said, trace=trace)
-    status = OUT_OF_MEMORY if outcome.limit == Limit.MEMORY else outcome.status.value
+        return replace(ended, status=Status.TIMEOUT, message=said, trace=trace)
+    status = Status.OUT_OF_MEMORY if outcome.limit == Limit.MEMORY else outcome.status
     return replace(ended, status=status, message=said, trace=trace)
 
 
@@ -194,9 +187,6 @@ def traced(error: BaseException) -> str:
         frames = frames.tb_next
     return "".join(traceback.format_exception(type(error), error, frames))
 
-
-FORESEES = "sees the future"
-"""Status of a heuristic announced as online whose decisions change with jobs that come later."""
 
 SPOT_CHECK = 0.5
 """Longest run, wall seconds, that is repeated to see whether it looks ahead."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from optsched.errors import InputError
-from optsched.evaluation.runs import PROVEN, MethodRun
+from optsched.evaluation.runs import MethodRun
 from optsched.problem import COST_TOLERANCE, Sense
 from optsched.solvers.registry import family
 from optsched.solvers.solution import Status
@@ -129,7 +129,7 @@ def known_by(
     allowed = COST_TOLERANCE * max(1.0, abs(optimum))
     for proof in proofs:
         near = proof.bound is not None and abs(proof.bound - optimum) <= allowed
-        if proof.status == PROVEN and near:
+        if proof.status == Status.OPTIMAL and near:
             return "proven"
     families = {_family(run.solver) for run in solves if run.status == Status.OPTIMAL}
     return ("bound", "solver", "two solvers")[min(2, len(families))]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from optsched.evaluation.optimum import PROOF_TOLERANCE, OptimumInterval, known_by, known_optimum
-from optsched.evaluation.runs import DONE, MethodKind, MethodRun
+from optsched.evaluation.runs import MethodKind, MethodRun
 from optsched.problem import Problem, Sense
 from optsched.problem.calls import call_options, pick
 from optsched.solvers.solution import Status
@@ -33,18 +33,6 @@ FIELDS = (
 UNBOUNDED_RATIO = "unbounded ratio"
 """Status of a row whose ratio is infinite: a schedule worth nothing where another is worth
 something, or one that costs something where another is free."""
-
-FAILED = (
-    "violated",
-    "error",
-    "timeout",
-    "out of memory",
-    "disagreement",
-    "infeasible",
-    "unbounded",
-    "sees the future",
-)
-"""Statuses of runs and rows that a person must look at."""
 
 _TAIL = (
     *("incumbent", "known_by", "reference", "solver", "seconds", "compile_seconds"),
@@ -263,7 +251,7 @@ def _may_beat(run: MethodRun, as_free: bool) -> bool:
         as_free: whether all that is known of that optimum is over all schedules, and not over those
             of the exact models alone.
     """
-    return run.status == DONE and (run.may_beat or not (run.offline or as_free))
+    return run.status == Status.DONE and (run.may_beat or not (run.offline or as_free))
 
 
 def _options(problem: Problem, heuristics: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -302,8 +290,8 @@ def _row(
         extra=_against_bounds(comparison, run, bounds)
         | {f"measure_{name}": run.measures.get(name) for name in comparison.measures},
     )
-    if run.status != DONE:
-        return replace(row, status=run.status, message=run.message or common.message)
+    if run.status != Status.DONE:
+        return replace(row, status=run.status.value, message=run.message or common.message)
     if run.cost is None or known.status == Status.DISAGREEMENT:
         return row
     low = ratio(comparison.sense, run.cost, known.incumbent)
@@ -317,7 +305,7 @@ def _against_bounds(
     comparison: ComparisonSpec, run: MethodRun, bounds: Mapping[str, float | None]
 ) -> dict[str, float | None]:
     def against(quantity: float | None, bound: float | None) -> float | None:
-        usable = quantity is not None and run.status == DONE
+        usable = quantity is not None and run.status == Status.DONE
         found = ratio(comparison.sense, quantity or 0.0, bound) if usable else None
         return None if found == math.inf else found
 

@@ -17,10 +17,6 @@ import numpy as np
 
 from optsched.errors import InputError, words
 from optsched.evaluation.heuristic_run import (
-    FORESEES,
-    OUT_OF_MEMORY,
-    TIMEOUT,
-    VIOLATED,
     HeuristicRun,
     foresight,
     run_heuristic,
@@ -45,27 +41,8 @@ MethodKind = Literal["heuristic", "exact", "bound", "proof", "sweep"]
 """A proof is of what an exact method found; a sweep is a measurement of its own, which no
 comparison knows."""
 
-PROVEN = "proven"
-"""Status of a proof that was found and verified in exact arithmetic."""
-
-UNPROVEN = "not proven"
-"""Status of one that was not; it says nothing against the optimum."""
-
 NO_OPTIMUM = "no optimum to prove"
-"""What an unproven one says where the solve it is of has ended without an optimum."""
-
-DONE = "done"
-"""Status of a heuristic whose schedule passes the checker, of a bound that was computed, and of
-what was measured."""
-
-UNMEASURED = "not measured"
-"""Status of a measurement for which there is nothing to measure."""
-
-ENDS = (
-    *(DONE, VIOLATED, FORESEES, TIMEOUT, OUT_OF_MEMORY, UNMEASURED, PROVEN, UNPROVEN),
-    *(status.value for status in Status),
-)
-"""Every status of a run."""
+"""What a proof says if the solve it is of has ended without an optimum."""
 
 
 class UnmeasuredError(Exception):
@@ -103,8 +80,7 @@ class MethodSpec:
 class MethodRun:
     """What came of one method on one instance."""
 
-    status: str
-    """``DONE``; "violated" or "error"; for a formulation how its solve ended."""
+    status: Status
     cost: float | None = None
     """Of the schedule, which has passed the checker unless the status says otherwise."""
     bound: float | None = None
@@ -203,29 +179,28 @@ class InstanceRunner:
                 value = float(bound.compute(self.instance))
         except Exception as error:  # the other methods still count
             message = f"bound {name}: {words(error)}"
-            return MethodRun(
-                Status.ERROR.value, **vars(watch), message=message, trace=traced(error)
-            )
+            return MethodRun(Status.ERROR, **vars(watch), message=message, trace=traced(error))
         if not math.isfinite(value):
             message = f"bound {name}: {value}"
-            return MethodRun(Status.ERROR.value, **vars(watch), message=message)
+            return MethodRun(Status.ERROR, **vars(watch), message=message)
         taken = "" if bound.as_given else self.problem.interpretation(self.instance)
-        return MethodRun(DONE, bound=value, interpretation=taken, **vars(watch))
+        return MethodRun(Status.DONE, bound=value, interpretation=taken, **vars(watch))
 
     def _proof(self, method: MethodSpec, claim: float | None) -> MethodRun:
         from optsched.evaluation.proofs import proven_bound
 
         if claim is None:
-            return MethodRun(UNPROVEN, message=NO_OPTIMUM)
+            return MethodRun(Status.NO_SOLUTION, message=NO_OPTIMUM)
         seconds = None if method.options is None else method.options.time_limit
         began = time.perf_counter()
         try:
             proven = proven_bound(self.problem, method.call, self.instance, claim, seconds)
         except Exception as error:  # the optimum still counts
             spent = time.perf_counter() - began
-            return MethodRun(UNPROVEN, seconds=spent, message=f"not proven: {words(error)}")
+            message = f"not proven: {words(error)}"
+            return MethodRun(Status.FEASIBLE, seconds=spent, message=message)
         spent = time.perf_counter() - began
-        return MethodRun(PROVEN, bound=proven.bound, seconds=spent, nodes=proven.nodes)
+        return MethodRun(Status.OPTIMAL, bound=proven.bound, seconds=spent, nodes=proven.nodes)
 
     def _heuristic(self, method: MethodSpec, keep: bool) -> MethodRun:
         trial = self.trial(method.call, method.options)
@@ -239,7 +214,7 @@ class InstanceRunner:
         quantities, more = self._evaluate(sources, schedule)
         ahead = "" if trial.status else foresight(self.problem, self.instance, trial, self.seed)
         return MethodRun(
-            FORESEES if ahead else trial.status or DONE,
+            Status.FORESEES if ahead else trial.status or Status.DONE,
             cost=trial.cost,
             offline=trial.offline,
             may_beat=trial.granted,
@@ -270,7 +245,7 @@ class InstanceRunner:
         solution, schedule = answer.solution, answer.schedule
         measures, complaints = self._evaluate(self.problem.measures, schedule)
         return MethodRun(
-            solution.status.value,
+            solution.status,
             # a schedule has passed the checker, or it would not be here
             cost=None if schedule is None else float(self.problem.cost(self.instance, schedule)),
             bound=solution.bound,

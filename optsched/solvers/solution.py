@@ -18,7 +18,29 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """How a solve ended.
+    """How a solve, or a run of a method in a study, ended.
+
+    ======================= ======================================= ============================
+    word                    incumbent                               bound
+    ======================= ======================================= ============================
+    optimal                 known                                   meets the incumbent
+    feasible                known                                   none, or apart from it
+    no_solution             none yet                                none, or proven
+    infeasible              proven: there is none                   --
+    unbounded               --                                      proven: there is none
+    infeasible_or_unbounded proven: no optimum                      proven: no optimum
+    interrupted             the best so far, if any                 none, or proven
+    error                   refused                                 refused
+    disagreement            contradicted by the bound               contradicted
+    done                    a heuristic's schedule, checked         a bound's value
+    violated                refused: it breaks the problem          none
+    sees the future         refused: it is not online               none
+    timeout, out of memory  none                                    none
+    not measured            none: there is nothing to measure       none
+    ======================= ======================================= ============================
+
+    Those from "done" on end only runs. A run that proves an optimum in exact arithmetic is
+    "optimal" if it does, else "feasible", or "no_solution" if there is no optimum to prove.
 
     Example:
         >>> from optsched import Model, Status, solve
@@ -46,6 +68,34 @@ class Status(StrEnum):
     """The solver failed, or its answer did not survive our check; see ``message``."""
     DISAGREEMENT = "disagreement"
     """Two solvers, or a solver and a proof, contradict each other; see ``message``."""
+    DONE = "done"
+    """What was asked is computed: a heuristic's schedule passes the checker, a bound, a sweep."""
+    VIOLATED = "violated"
+    """A heuristic's schedule fails the checker."""
+    FORESEES = "sees the future"
+    """A heuristic announced as online decides by jobs that come later."""
+    TIMEOUT = "timeout"
+    """A heuristic was ended at its time limit."""
+    OUT_OF_MEMORY = "out of memory"
+    """A heuristic was ended at its memory limit."""
+    UNMEASURED = "not measured"
+    """A sweep has nothing to measure."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Status | None:
+        return next((now for now, old in OLD_WORDS.items() if old == value), None)
+
+
+OLD_WORDS = {Status.OPTIMAL: "proven", Status.FEASIBLE: "not proven"}
+"""What runs that prove an optimum ended with in stores of earlier versions."""
+
+FAILED = frozenset(
+    {
+        *(Status.VIOLATED, Status.ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY),
+        *(Status.DISAGREEMENT, Status.INFEASIBLE, Status.UNBOUNDED, Status.FORESEES),
+    }
+)
+"""Of runs that a person must look at."""
 
 
 class Limit(StrEnum):

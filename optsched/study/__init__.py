@@ -31,8 +31,8 @@ from contextlib import closing
 from pathlib import Path
 
 from optsched.errors import InputError
-from optsched.evaluation.runs import ENDS
 from optsched.parallel.local import Executor, External, Processes, Serial, cores
+from optsched.solvers.solution import Status
 from optsched.study.distinct import plan_of_distinct
 from optsched.study.engine import Engine, Keep
 from optsched.study.follow import Look
@@ -95,18 +95,22 @@ def run_study(
     count = cores() if workers is None else workers
     if count < 1:
         raise InputError.of("workers", workers, "an integer >= 1")
-    retry = list(retry)
-    for status in retry:
-        if status not in ENDS:
-            raise InputError.of("retry", status, "a status of runs: " + ", ".join(ENDS))
+    again = [_status(word) for word in retry]
     planned = plan_of_distinct(grids)
     with Store.in_memory() if store is None else Store.open(store) as kept:
-        kept.forget(retry)
+        kept.forget(again)
         with closing(Engine(planned, kept, _executor(executor, count), keep).run()) as steps:
             for step in steps:
                 if progress is not None:
                     progress(step)
         return Results.of(kept)
+
+
+def _status(word: str) -> Status:
+    try:
+        return Status(word)
+    except ValueError:
+        raise InputError.of("retry", word, "a status of runs: " + ", ".join(Status)) from None
 
 
 def _executor(

@@ -241,7 +241,7 @@ class Engine:
                     return stop
             self._record_instance(task, Made(report.digest, finished.error, report.took))
             return None
-        run = report.run or MethodRun(Status.ERROR.value, message=finished.error)
+        run = report.run or MethodRun(Status.ERROR, message=finished.error)
         if run.status == Status.INTERRUPTED:
             return KeyboardInterrupt()  # heard by the solver; it says nothing of the method
         if not self.store.has(task.key):  # two recipes may give one instance

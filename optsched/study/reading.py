@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.evaluation.ratios import FAILED, Row, ratio_rows
+from optsched.evaluation.ratios import Row, ratio_rows
 from optsched.evaluation.runs import MethodKind, MethodRun
-from optsched.solvers.solution import Status
+from optsched.solvers.solution import FAILED, Status
 from optsched.study.layout import Layout, Made, Place, PlannedInstance, RunKey
 from optsched.study.pace import Pace, StudyProgress
 from optsched.study.store import Store
@@ -36,7 +36,7 @@ class StepSummary:
     method: str
     planned: int
     finished: int
-    statuses: Mapping[str, int]
+    statuses: Mapping[Status, int]
     """Runs by how they ended."""
     seconds: float | None
     """Mean wall time of the method; None before its first run."""
@@ -191,7 +191,7 @@ def runs_of(
     if made is None:
         return {}
     if not made.digest:
-        failed = MethodRun(Status.ERROR.value, message=made.message)
+        failed = MethodRun(Status.ERROR, message=made.message)
         return dict.fromkeys((step.place for step in layout.steps), failed)
     keys = {step.place: step.run(made.digest, case.seed) for step in layout.steps}
     return {place: runs[key] for place, key in keys.items() if key in runs}

@@ -28,7 +28,7 @@ from pydantic_core import to_jsonable_python
 
 from optsched.errors import InputError, clean
 from optsched.evaluation.runs import NO_OPTIMUM, MethodRun
-from optsched.solvers.solution import ProgressPoint, Status
+from optsched.solvers.solution import OLD_WORDS, ProgressPoint, Status
 from optsched.study.layout import Layout, Made, PlannedInstance, RunKey, groupable
 from optsched.study.plan import Asked, Plan, Recipe, found, settings
 
@@ -404,7 +404,7 @@ class Store:
         question = "SELECT method, COUNT(*), TOTAL(took) FROM runs GROUP BY method"
         return {method: (count, total) for method, count, total in self._ask(question)}
 
-    def forget(self, statuses: Iterable[str]) -> int:
+    def forget(self, statuses: Iterable[Status]) -> int:
         """Drop runs that ended so, and instances that could not be made where "error" is named.
 
         A proof that had no optimum goes with its solve, which may find one now.
@@ -415,7 +415,9 @@ class Store:
         dropped = 0
         with self.writing():
             for status in statuses:
-                dropped += self._sql.execute("DELETE FROM runs WHERE status = ?", [status]).rowcount
+                words = [status.value, OLD_WORDS.get(status, "")]
+                question = "DELETE FROM runs WHERE status IN (?, ?)"
+                dropped += self._sql.execute(question, words).rowcount
                 if status == Status.ERROR:
                     dropped += self._sql.execute("DELETE FROM instances WHERE digest = ''").rowcount
             if dropped:

@@ -17,13 +17,12 @@ from typing import Any
 
 from optsched.evaluation.code_digest import code_versions, method_versions
 from optsched.evaluation.runs import (
-    DONE,
-    UNMEASURED,
     InstanceRunner,
     MethodRun,
     UnmeasuredError,
 )
 from optsched.problem import Problem
+from optsched.solvers.solution import Status
 from optsched.study.layout import RunKey
 from optsched.study.plan import Asked, Recipe, found, instance_digest
 
@@ -146,8 +145,9 @@ def _sweep(task: RunSweep) -> MethodRun:
     try:
         rows = plain_rows(task.asked.observe(**task.arguments))
     except UnmeasuredError as out_of_reach:
-        return MethodRun(UNMEASURED, message=str(out_of_reach), seconds=time.perf_counter() - began)
-    return MethodRun(DONE, rows=rows, seconds=time.perf_counter() - began)
+        spent = time.perf_counter() - began
+        return MethodRun(Status.UNMEASURED, message=str(out_of_reach), seconds=spent)
+    return MethodRun(Status.DONE, rows=rows, seconds=time.perf_counter() - began)
 
 
 def plain_rows(rows: Sequence[Mapping[str, Any]]) -> str:

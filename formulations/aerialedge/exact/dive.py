@@ -22,7 +22,8 @@ from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
 from optsched.decomposition.columns import Column
 from optsched.decomposition.knapsack import NODES
-from optsched.decomposition.master import MasterPoint, MasterStatus, RestrictedMaster
+from optsched.decomposition.master import MasterPoint, RestrictedMaster
+from optsched.solvers.solution import Status
 
 _ROUNDS, _LATER = 300, 4  # of pricing: for the whole, and after each step
 _AT_ROOT = 0.5  # of the time left, for the relaxation of the whole
@@ -92,7 +93,7 @@ class Dives:
         self.master.fix(np.zeros(len(self.master.pool)))
         packing = self.packing
         root = self._generate(packing.number, packing.available, _ROUNDS, seconds, (_NODES, NODES))
-        if root.ending is MasterStatus.OPTIMAL:
+        if root.status is Status.OPTIMAL:
             self.relaxed = root
         return root
 
@@ -167,7 +168,7 @@ class Dives:
         """
         enough = time.perf_counter() + seconds
         point = self.master.solve(self.seconds)
-        if point.ending is not MasterStatus.OPTIMAL:
+        if point.status is not Status.OPTIMAL:
             return point
         for _ in range(rounds):
             if self.over or time.perf_counter() > enough:
@@ -175,7 +176,7 @@ class Dives:
             if not any(self.master.add(self._improving(point, left, unused, n)) for n in nodes):
                 break
             later = self.master.solve(self.seconds)
-            if later.ending is not MasterStatus.OPTIMAL:  # the prices before it are as valid
+            if later.status is not Status.OPTIMAL:  # the prices before it are as valid
                 break
             point = later
         return point
@@ -237,4 +238,4 @@ class Dives:
 
 def _hopeless(point: MasterPoint, best: float) -> bool:
     """Whether nothing lighter than the best is in sight; weights are whole."""
-    return point.ending is not MasterStatus.OPTIMAL or point.value > best - 1 + _ROUNDING
+    return point.status is not Status.OPTIMAL or point.value > best - 1 + _ROUNDING

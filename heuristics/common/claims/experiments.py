@@ -14,7 +14,7 @@ from typing import Any
 from heuristics.common.claims.claim import Claim, Finding, Judged, Under, Value
 from heuristics.common.claims.readings import combinations, judge_options, measured_by, settle
 from optsched.errors import InputError, words
-from optsched.evaluation.runs import UNMEASURED, MethodRun, UnmeasuredError
+from optsched.evaluation.runs import MethodRun, UnmeasuredError
 from optsched.parallel.local import Processes, Serial
 from optsched.problem.calls import pick
 from optsched.solvers.solution import Status
@@ -131,7 +131,7 @@ def run_experiments(
         except Exception as error:  # one experiment must not take the others with it
             unplanned[experiment] = Result(error=words(error))
     with Store.in_memory() if keep is None else Store.open(keep) as store:
-        store.forget([Status.ERROR.value, UNMEASURED])
+        store.forget([Status.ERROR, Status.UNMEASURED])
         engine = Engine(plan, store, Serial() if workers == 1 else Processes(workers))
         with closing(engine.run()) as steps:
             for step in steps:
@@ -178,7 +178,7 @@ def _result(
     error = errors[0] if errors else ""
     if errors and len(tasks) > 1:
         error = f"{len(errors)} of {len(tasks)} instances failed, one by {error}"
-    reasons = [run.message for run in runs if run.status == UNMEASURED]
+    reasons = [run.message for run in runs if run.status == Status.UNMEASURED]
     return Result(value, sum(run.seconds for run in runs), (reasons or [""])[0], error)
 
 

@@ -16,7 +16,7 @@ from formulations.aerialedge.exact.dive import Dives
 from formulations.aerialedge.exact.patterns import solve_patterns
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.vector_packing import aggregate, to_schedule, total_weight
-from optsched.decomposition.master import MasterStatus
+from optsched.solvers.solution import Status
 
 
 @given(instance=instances())
@@ -63,11 +63,11 @@ def test_dives_meet_the_bound_that_quick_rules_miss() -> None:
 def cut_short(dives: Dives, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Let the fourth relaxation and all later ones end at a limit; numbers of those to come."""
     solve, calls = dives.master.solve, count(1)
-    in_time, late = MasterStatus.OPTIMAL, MasterStatus.LIMIT
+    in_time, late = Status.OPTIMAL, Status.NO_SOLUTION
     monkeypatch.setattr(
         dives.master,
         "solve",
-        lambda seconds: replace(solve(seconds), ending=in_time if next(calls) < 4 else late),
+        lambda seconds: replace(solve(seconds), status=in_time if next(calls) < 4 else late),
     )
     return calls
 

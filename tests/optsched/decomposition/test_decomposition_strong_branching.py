@@ -9,9 +9,10 @@ from decomposition_cases import listed
 
 from optsched.decomposition import Column, ColumnBlock, Condition, branch_and_price
 from optsched.decomposition.branching import Branching
-from optsched.decomposition.master import MasterPoint, MasterStatus
+from optsched.decomposition.master import MasterPoint
 from optsched.decomposition.nodes import Budget
 from optsched.decomposition.strong_branching import likely, strongest
+from optsched.solvers.solution import Status
 
 
 class Children:
@@ -31,8 +32,8 @@ class Children:
         feature, side = self.child
         gain = self.gains[feature][side]
         if math.isinf(gain):
-            return MasterPoint(MasterStatus.INFEASIBLE)
-        return MasterPoint(MasterStatus.OPTIMAL, 100.0 + gain)
+            return MasterPoint(Status.INFEASIBLE)
+        return MasterPoint(Status.OPTIMAL, 100.0 + gain)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from optsched.evaluation.ratios import ComparisonSpec, ratio_rows
-from optsched.evaluation.runs import DONE, PROVEN, UNPROVEN, MethodRun
+from optsched.evaluation.runs import MethodRun
 from optsched.parallel.local import Serial
 from optsched.problem import problem
+from optsched.solvers.solution import Status
 from optsched.study import ratio_study
 from optsched.study.engine import Engine
 from optsched.study.plan import Exact, StudyGrid, plan
@@ -20,8 +21,8 @@ def known_by(solves, proof=None):
         "p", "minimise", "exact", list(solves), {"h": {}}, {"bound": True}, [], []
     )
     runs = {("exact", name): run for name, run in solves.items()}
-    runs["heuristic", "h"] = MethodRun(DONE, cost=4.0, offline=True)
-    runs["bound", "bound"] = MethodRun(DONE, bound=4.0)
+    runs["heuristic", "h"] = MethodRun(Status.DONE, cost=4.0, offline=True)
+    runs["bound", "bound"] = MethodRun(Status.DONE, bound=4.0)
     if proof is not None:
         runs["proof", "first"] = proof
     (row,) = ratio_rows(spec, runs)
@@ -38,9 +39,9 @@ def optimal(solver):
         ({"first": optimal("highs 1.12.0")}, None, "solver"),
         ({"first": optimal("highs 1"), "second": optimal("scipy 1.17")}, None, "solver"),
         ({"first": optimal("highs 1"), "second": optimal("cpsat 9")}, None, "two solvers"),
-        ({"first": optimal("highs 1")}, MethodRun(PROVEN, bound=4.0), "proven"),
-        ({"first": optimal("highs 1")}, MethodRun(PROVEN, bound=3.0), "solver"),
-        ({"first": optimal("highs 1")}, MethodRun(UNPROVEN), "solver"),
+        ({"first": optimal("highs 1")}, MethodRun(Status.OPTIMAL, bound=4.0), "proven"),
+        ({"first": optimal("highs 1")}, MethodRun(Status.OPTIMAL, bound=3.0), "solver"),
+        ({"first": optimal("highs 1")}, MethodRun(Status.FEASIBLE), "solver"),
         ({"first": MethodRun("no solution")}, None, "bound"),
     ],
 )
@@ -60,7 +61,7 @@ def test_a_proof_is_a_run_of_its_own_that_is_kept():
     assert [step.kind for step in asked.layouts[0].steps] == ["heuristic", "exact", "proof"]
     with Store.in_memory() as store:
         (one,) = Engine(asked, store, Serial()).finished_instances()
-        (proof,) = [run for run in store.runs().values() if run.status == PROVEN]
+        (proof,) = [r for r in store.runs().values() if r.status is Status.OPTIMAL and not r.solver]
         assert one.rows[0].known_by == "proven"
         assert proof.bound == pytest.approx(one.rows[0].optimum)
         assert proof.nodes >= 1
@@ -74,7 +75,7 @@ def test_where_no_proof_is_found_in_time_the_solver_stands_for_its_optimum():
     with Store.in_memory() as store:
         (one,) = Engine(asked, store, Serial()).finished_instances()
         assert one.rows[0].known_by == "solver"
-        (proof,) = [run for run in store.runs().values() if run.status == UNPROVEN]
+        (proof,) = [run for run in store.runs().values() if run.status == Status.FEASIBLE]
         assert "time" in proof.message
 
 

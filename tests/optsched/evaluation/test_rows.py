@@ -4,7 +4,8 @@ import pytest
 
 from optsched.evaluation.optimum import known_by, optimum_interval
 from optsched.evaluation.ratios import ComparisonSpec, Row, best_start, ratio_rows
-from optsched.evaluation.runs import DONE, PROVEN, MethodRun
+from optsched.evaluation.runs import MethodRun
+from optsched.solvers.solution import Status
 
 
 def row(run, *, yardstick=2.0, numerators=()):
@@ -15,7 +16,7 @@ def row(run, *, yardstick=2.0, numerators=()):
     runs = {
         ("heuristic", "h"): run,
         ("exact", "exact"): MethodRun("optimal", cost=4.0, bound=4.0, offline=True),
-        ("bound", "yard"): MethodRun(DONE, bound=yardstick),
+        ("bound", "yard"): MethodRun(Status.DONE, bound=yardstick),
     }
     (found,) = ratio_rows(spec, runs)
     return found
@@ -41,7 +42,7 @@ def test_a_schedule_a_billionth_above_a_bound_is_optimal():
     ],
 )
 def test_a_proof_counts_within_a_millionth_of_the_optimum(optimum, proven, word):
-    assert known_by(optimum, [], [MethodRun(PROVEN, bound=proven)]) == word
+    assert known_by(optimum, [], [MethodRun(Status.OPTIMAL, bound=proven)]) == word
 
 
 def test_three_families_of_solvers_are_two_and_more():
@@ -51,9 +52,9 @@ def test_three_families_of_solvers_are_two_and_more():
 
 def test_a_solve_starts_from_the_best_schedule_of_the_exact_models():
     runs = {
-        "dear": MethodRun(DONE, cost=9.0, offline=True),
-        "cheap": MethodRun(DONE, cost=5.0, offline=True),
-        "faster": MethodRun(DONE, cost=1.0),
+        "dear": MethodRun(Status.DONE, cost=9.0, offline=True),
+        "cheap": MethodRun(Status.DONE, cost=5.0, offline=True),
+        "faster": MethodRun(Status.DONE, cost=1.0),
         "none": MethodRun("error", offline=True),
     }
     assert best_start("minimise", runs) == "cheap"
@@ -66,12 +67,12 @@ def test_what_was_not_measured_is_nothing():
     times = (found.seconds, found.compile_seconds, found.interpreted_seconds, found.solver_seconds)
     assert times == (0.0, 0.0, 0.0, 0.0)
     assert not found.may_beat
-    assert row(MethodRun(DONE, cost=6.0, offline=True)).seed == 0
+    assert row(MethodRun(Status.DONE, cost=6.0, offline=True)).seed == 0
 
 
 def test_against_a_yardstick_nothing_is_made_up():
-    assert row(MethodRun(DONE, cost=6.0, offline=True)).extra["ratio_yard"] == 3.0
-    assert row(MethodRun(DONE, cost=0.0)).extra["ratio_yard"] == 0.0
-    assert row(MethodRun("violated", cost=6.0)).extra["ratio_yard"] is None
-    asked = row(MethodRun(DONE, cost=6.0, offline=True), numerators=["yard"])
+    assert row(MethodRun(Status.DONE, cost=6.0, offline=True)).extra["ratio_yard"] == 3.0
+    assert row(MethodRun(Status.DONE, cost=0.0)).extra["ratio_yard"] == 0.0
+    assert row(MethodRun(Status.VIOLATED, cost=6.0)).extra["ratio_yard"] is None
+    asked = row(MethodRun(Status.DONE, cost=6.0, offline=True), numerators=["yard"])
     assert asked.extra["source_ratio_yard"] is None

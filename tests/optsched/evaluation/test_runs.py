@@ -21,7 +21,6 @@ from optsched.evaluation.heuristic_run import (
 from optsched.evaluation.measure import measure
 from optsched.evaluation.ratios import _may_beat
 from optsched.evaluation.runs import (
-    DONE,
     InstanceRunner,
     MethodRun,
     MethodSpec,
@@ -33,7 +32,7 @@ from optsched.jit import Stopwatch
 from optsched.problem import Bound, Heuristic, problem
 from optsched.solvers import isolation
 from optsched.solvers.options import Options
-from optsched.solvers.solution import ProgressPoint
+from optsched.solvers.solution import ProgressPoint, Status
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 EVERYTHING = MethodSpec("heuristic", "everything")
@@ -109,12 +108,12 @@ def test_a_bound_that_is_no_number_is_an_error(value):
 
 def test_a_proof_is_of_a_claim_and_has_the_time_it_was_given():
     found = run(MethodSpec("proof", "knapsack", options=Options(time_limit=30.0)), claim=7.0)
-    assert (found.status, found.bound) == ("proven", pytest.approx(7.0))
+    assert (found.status, found.bound) == ("optimal", pytest.approx(7.0))
     assert found.nodes >= 1
     assert 0 <= found.seconds < 60
-    assert run(MethodSpec("proof", "knapsack"), claim=7.0).status == "proven"
+    assert run(MethodSpec("proof", "knapsack"), claim=7.0).status == "optimal"
     hurried = run(MethodSpec("proof", "knapsack", options=Options(time_limit=1e-9)), claim=7.0)
-    assert (hurried.status, hurried.bound) == ("not proven", None)
+    assert (hurried.status, hurried.bound) == ("feasible", None)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,7 @@ def test_a_proof_is_of_a_claim_and_has_the_time_it_was_given():
 )
 def test_a_proof_that_fails_says_why_and_how_long_it_took(claim, said):
     found = run(MethodSpec("proof", "knapsack"), claim=claim)
-    assert (found.status, found.bound) == ("not proven", None)
+    assert (found.status, found.bound) == ("no_solution" if claim is None else "feasible", None)
     assert said in found.message
     assert 0 <= found.seconds < 60
 
@@ -282,9 +281,9 @@ def test_a_schedule_serves_as_incumbent_where_it_passes_the_exact_models_check(
 ):
     problem = with_heuristic(lambda *_: covering.Choice(taken=taken, speed=speed))
     found = run_heuristic(replace(problem, reference_check=strict), INSTANCE, "mine", 0)
-    assert found.status == ""
+    assert found.status is None
     assert (found.offline, found.granted) == (offline, speed > 1)
-    run = MethodRun(DONE, cost=1.0, offline=found.offline, may_beat=found.granted)
+    run = MethodRun(Status.DONE, cost=1.0, offline=found.offline, may_beat=found.granted)
     assert _may_beat(run, as_free=False) == may_beat
     assert _may_beat(run, as_free=True) == found.granted
 

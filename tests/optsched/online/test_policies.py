@@ -5,12 +5,11 @@ import online_cases
 import pytest
 
 from optsched.errors import InputError
-from optsched.evaluation.heuristic_run import FORESEES, heuristic_rng
+from optsched.evaluation.heuristic_run import heuristic_rng
 from optsched.evaluation.measure import measure
-from optsched.evaluation.ratios import FAILED
-from optsched.evaluation.runs import ENDS
 from optsched.online import Rerun, simulate
 from optsched.problem import Heuristic, problem
+from optsched.solvers.solution import FAILED, Status
 
 HEURISTICS = [
     (name, heuristic)
@@ -112,11 +111,10 @@ def test_the_optimum_announced_as_online_is_exposed():
     for seed in range(4):
         instance = online_cases.instance_of("preemptive", seed)
         rows = measure(found, instance, [cheat, "a_online"])
-        exposed |= rows[0].status == FORESEES
+        exposed |= rows[0].status == Status.FORESEES
         assert rows[1].status == "optimal"
-        if rows[0].status == FORESEES:
+        if rows[0].status == Status.FORESEES:
             assert rows[0].ratio_low is None
             assert rows[0].message.startswith("sees the future: with the jobs that arrive from")
     assert exposed
-    assert FORESEES in FAILED
-    assert FORESEES in ENDS
+    assert Status.FORESEES in FAILED
