@@ -10,7 +10,7 @@ import functools
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -69,15 +69,13 @@ def _libraries() -> str:
 def digest(things: Iterable[Any]) -> str:
     """Digest of the code of functions and classes."""
     content, tops = written(things)
-    files = (_files(top) for top in sorted(tops - {*LIBRARIES, *sys.stdlib_module_names}))
-    return _short(content + "\n".join(files).encode())
+    lines = [content.decode("latin-1")]
+    for top in sorted(tops - {*LIBRARIES, *sys.stdlib_module_names}):
+        lines += _files(top)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
 
-def _short(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:12]
-
-
-def _files(top: str) -> str:
+def _files(top: str) -> list[str]:
     """The ``.py`` files of a package, or those below the folder of a script, each by its digest."""
     module = sys.modules.get(top)
     file = os.path.abspath(getattr(module, "__file__", None) or "")
@@ -89,22 +87,29 @@ def _files(top: str) -> str:
         for path in [file] if shared else _scripts(folder):
             with suppress(OSError):  # a link that leads nowhere
                 there = os.stat(path)
-                content = _content(path, there.st_mtime_ns, there.st_size)
-                lines.append(f"{os.path.relpath(path, folder)} {content}")
-    return "\n".join(lines)
+                known = (path, there.st_mtime_ns, there.st_size)
+                if known not in _CONTENT:
+                    with open(path, "rb") as script:
+                        _CONTENT[known] = hashlib.sha256(script.read()).hexdigest()[:12]
+                lines.append(f"{os.path.relpath(path, folder)} {_CONTENT[known]}")
+    return lines
 
 
-def _scripts(folder: str) -> Iterator[str]:
+_CONTENT: dict[tuple[str, int, int], str] = {}
+"""Digests of files by path, time of change and size."""
+
+
+def _scripts(folder: str) -> list[str]:
     """The ``.py`` files below a folder, but not below a hidden one or an environment."""
+    found: list[str] = []
     for place, folders, names in os.walk(folder):
         if "pyvenv.cfg" in names:
             names = folders[:] = []
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(".py"))
-
-
-@functools.cache
-def _content(path: str, changed: int, size: int) -> str:
-    """Digest of what a file holds, read once until it changes."""
-    with open(path, "rb") as file:
-        return _short(file.read())
+        for name in list(folders):
+            if name.startswith(".") or name == "__pycache__":
+                folders.remove(name)
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(".py"):
+                found.append(os.path.join(place, name))
+    return found

@@ -123,7 +123,7 @@ class MethodRun:
 
 
 class InstanceRunner:
-    """An instance with what has been tried on it; a heuristic runs at most once.
+    """An instance with what has been tried on it: solves start from schedules that are there.
 
     Args:
         problem: what is being solved.
@@ -137,13 +137,11 @@ class InstanceRunner:
         self.seed = seed
         self._trials: dict[str, HeuristicRun] = {}
 
-    def trial(self, heuristic: str, limits: Options | None = None) -> HeuristicRun:
-        """What came of a heuristic."""
-        if heuristic not in self._trials:
-            self._trials[heuristic] = run_heuristic(
-                self.problem, self.instance, heuristic, self.seed, limits
-            )
-        return self._trials[heuristic]
+    def _run(self, heuristic: str, limits: Options | None = None) -> HeuristicRun:
+        """Run a heuristic and keep what came of it."""
+        run = run_heuristic(self.problem, self.instance, heuristic, self.seed, limits)
+        self._trials[heuristic] = run
+        return run
 
     def run(
         self,
@@ -203,7 +201,7 @@ class InstanceRunner:
         return MethodRun(Status.OPTIMAL, bound=proven.bound, seconds=spent, nodes=proven.nodes)
 
     def _heuristic(self, method: MethodSpec, keep: bool) -> MethodRun:
-        trial = self.trial(method.call, method.options)
+        trial = self._run(method.call, method.options)
         schedule = None if trial.trace else trial.schedule
         sources = {
             name: bound.numerator
@@ -229,7 +227,9 @@ class InstanceRunner:
 
     def _exact(self, method: MethodSpec, start: str | None, keep: bool) -> MethodRun:
         trace = ""
-        first = None if start is None else self.trial(start).schedule
+        first = None
+        if start is not None:
+            first = (self._trials.get(start) or self._run(start)).schedule
         try:
             with stopwatch() as watch:
                 answer = self.problem.solve(

@@ -11,7 +11,7 @@ import dataclasses
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import (
     Any,
@@ -82,17 +82,17 @@ class Field:
     file_default: Any = ...
     """Value where a file says nothing, if that is not ``default``."""
 
-    @property
+    @cached_property
     def numeric(self) -> bool:
         """Whether it has a range."""
         return self.kind in (int, float) and not self.choices
 
-    @property
+    @cached_property
     def unlimited(self) -> bool:
         """Whether it may be infinite."""
         return isinstance(self.null, float) and bool(np.isinf(self.null))
 
-    @property
+    @cached_property
     def stored(self) -> bool:
         """Whether a file has it as the instance does."""
         return not (self.in_file_only or self.derived)
@@ -102,7 +102,7 @@ class Field:
         """What a refusal of the whole calls it."""
         return self.name if not self.file or self.file.endswith("[]") else self.file
 
-    @property
+    @cached_property
     def as_read(self) -> bool:
         """Whether it keeps entries of a file as they were read."""
         return self.file.endswith("[]") and self.kind is not int
@@ -118,7 +118,7 @@ class Field:
         what = "an integer " if self.whole else "a finite number "
         return what + " and ".join(sides) + ", or infinite" * self.unlimited
 
-    @property
+    @cached_property
     def span(self) -> tuple[float | None, float]:
         """Least and greatest value, open ends aside."""
         if self.at_most is not None:
@@ -331,7 +331,7 @@ def problems_of(thing: Declares, filled: tuple[str, ...]) -> Iterator[FieldProbl
             sizes.setdefault(dim, int(dim) if dim.isdigit() else size)
     wrong = False
     for field, _ in listed:
-        wanted = tuple(sizes[dim] for dim in field.dims)
+        wanted = tuple(map(sizes.__getitem__, field.dims))
         if field.dims and shapes[field.name] != wanted:
             wrong = True
             allowed = f"{field.name} has shape {wanted}: {', '.join(field.dims)}"

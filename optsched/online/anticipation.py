@@ -85,10 +85,9 @@ def anticipation(
         schedule = run(instance, _rng(seed))
 
     def decided(other: Any, made: Any, moment: float, kept: NDArray[np.integer]) -> Decisions:
-        return Counter(
-            (int(kept[job]) if job < len(kept) else -1, said)
-            for job, said in arrivals.decisions(other, made, moment)
-        )
+        names = kept.tolist()
+        said = arrivals.decisions(other, made, moment)
+        return Counter([(names[job] if job < len(names) else -1, what) for job, what in said])
 
     whole = np.arange(len(times))
     for k in fresh.tolist():

@@ -67,7 +67,7 @@ def call_options(function: Callable[..., Any], given: int) -> dict[str, Any] | N
     None where it takes any option. An option without a default maps to ``inspect.Parameter.empty``.
     """
     parameters = list(inspect.signature(function).parameters.values())
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+    if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
         return None
     return {p.name: p.default for p in parameters[given:] if p.kind is not p.VAR_POSITIONAL}
 

@@ -85,11 +85,12 @@ class OtherInstanceError(RuntimeError):
 
 
 class _Kept(threading.local):
-    """The instance this thread worked on last."""
+    """The instance this thread worked on last, and what was tried on it."""
 
     problem: str = ""
     digest: str = ""
     instance: Any = None
+    runner: InstanceRunner | None = None
 
 
 _kept = _Kept()
@@ -123,7 +124,9 @@ def _run(task: RunMethod) -> MethodRun:
             "the instance is not the one made before from the same options and seed: "
             "is its generator random beyond its seed, or has a file it reads changed?"
         )
-    runner = InstanceRunner(problem, _kept.instance, task.recipe.seed)
+    runner = _kept.runner
+    if runner is None or runner.problem is not problem or runner.seed != task.recipe.seed:
+        runner = _kept.runner = InstanceRunner(problem, _kept.instance, task.recipe.seed)
     return runner.run(task.asked.method, task.start, keep=task.keep, claim=task.claim)
 
 
@@ -136,6 +139,7 @@ def _make(problem: Problem, recipe: Recipe) -> str:
     instance = recipe.make()
     digest = instance_digest(instance)
     _kept.problem, _kept.digest, _kept.instance = problem.name, digest, instance
+    _kept.runner = None
     return digest
 
 

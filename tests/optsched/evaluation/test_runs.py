@@ -33,6 +33,7 @@ from optsched.problem import Bound, Heuristic, problem
 from optsched.solvers import isolation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import ProgressPoint, Status
+from optsched.study import ratio_study
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 EVERYTHING = MethodSpec("heuristic", "everything")
@@ -81,7 +82,7 @@ def test_the_error_of_a_heuristic_is_its_own():
     assert row.message == "returned None: expected a Choice"
 
 
-def test_a_heuristic_runs_once_however_often_it_is_asked_for():
+def test_a_solve_starts_from_the_schedule_that_its_heuristic_made_before():
     calls = []
 
     def counted(instance, rng):
@@ -91,8 +92,11 @@ def test_a_heuristic_runs_once_however_often_it_is_asked_for():
     runner = InstanceRunner(with_heuristic(counted), INSTANCE, 0)
     runner.run(MethodSpec("heuristic", "mine"))
     runner.run(KNAPSACK, "mine")
-    assert runner.trial("mine").cost == 17
     assert len(calls) == 1
+    ratio_study(runner.problem, {"items": [4]}, ["mine"], seeds=2)
+    assert len(calls) == 3
+    ratio_study(runner.problem, {"items": [4]}, ["mine"], seeds=2)
+    assert len(calls) == 5
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan])
