@@ -12,6 +12,16 @@ from optsched.cli.names import ProblemName, extra_options, named_files
 from optsched.cli.progress import waiting
 from optsched.errors import InputError
 
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD=COLUMN",
+        help="Where a field is, with a factor to its unit or in its own: "
+        '"release_time=submitted/3600" or "release_time=submitted in ms".',
+        show_default=False,
+    ),
+]
+
 
 def generate(
     context: typer.Context,
@@ -55,15 +65,7 @@ def import_(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to write.", show_default=False)
     ],
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD=COLUMN",
-            help="Where a field is, with a factor to its unit or in its own: "
-            '"release_time=submitted/3600" or "release_time=submitted in ms".',
-            show_default=False,
-        ),
-    ] = None,
+    column: Columns = None,
     entries: Annotated[str, typer.Option(help="What a line of the table is.")] = "jobs",
     unit: Annotated[
         str,

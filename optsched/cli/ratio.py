@@ -270,7 +270,6 @@ def show_ratios(
         share,
         span,
     )
-    from optsched.solvers.solution import FAILED
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
     columns = [*keys, "n", "proven", "infinite", "mean ratio"]
@@ -299,16 +298,20 @@ def show_ratios(
     print_table(columns, lines, f"{quotient} (1 is optimal)", len(keys))
     for told in filter(None, (interpretations(table), granted_more(table))):
         console().print(told)
+    _show_failed(table)
+
+
+def _show_failed(table: pd.DataFrame) -> None:
+    """Print how often each heuristic has no ratio, and the first reason."""
+    from optsched.solvers.solution import FAILED
+
     failed = table[table["status"].isin(FAILED)]
-    if len(failed):
-        groups = failed.groupby(["heuristic", "status"], sort=False)
-        counts = groups.agg(rows=("message", "size"), message=("message", "first")).reset_index()
-        print_table(
-            ["heuristic", "status", "rows", "the first of them"],
-            counts.to_numpy().tolist(),
-            "without a ratio",
-            2,
-        )
+    if failed.empty:
+        return
+    groups = failed.groupby(["heuristic", "status"], sort=False)
+    counts = groups.agg(rows=("message", "size"), message=("message", "first")).reset_index()
+    columns = ["heuristic", "status", "rows", "the first of them"]
+    print_table(columns, counts.to_numpy().tolist(), "without a ratio", 2)
 
 
 def show_comparison(table: pd.DataFrame, cells: Sequence[str]) -> None:
