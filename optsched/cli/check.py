@@ -22,7 +22,7 @@ from optsched.cli.console import (
     print_table,
     say,
 )
-from optsched.cli.names import complete_problem, extra_options
+from optsched.cli.names import complete_heuristic, complete_problem, extra_options
 from optsched.cli.online import check_online
 from optsched.cli.progress import waiting
 from optsched.errors import InputError
@@ -39,13 +39,19 @@ _NO_PROOF = "must be a proof that 'solve --proof' wrote: the file holds somethin
 _ONLINE = "With --online"
 """Part of the help."""
 
+
+def _complete(incomplete: str) -> list[str]:
+    """Return the problems that begin so, or a problem's heuristics."""
+    return (complete_heuristic if "." in incomplete else complete_problem)(incomplete)
+
+
 Named = Annotated[
     str,
     typer.Argument(
         metavar="PROBLEM",
         help="A problem; with --online PROBLEM.HEURISTIC.",
         show_default=False,
-        autocompletion=complete_problem,
+        autocompletion=_complete,
     ),
 ]
 Instance = Annotated[

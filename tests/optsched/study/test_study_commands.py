@@ -180,6 +180,8 @@ def test_names_are_completed():
         ("optsched generate cov", "covering"),
         ("optsched stu", "study"),
         ("optsched study s", "show"),
+        ("optsched check cov", "covering"),
+        ("optsched check covering.g", "covering.greedy"),
     ],
 )
 def test_the_shell_is_answered(plugin_environment, typed, completed):
