@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from optsched.cli import study_show
+from optsched.solvers.solution import Status
 from optsched.study import Store, StudyGrid, follow, follow_study, run_study
 from optsched.study.plan import plan
 
@@ -67,7 +68,7 @@ def test_a_look_keeps_nobody_from_writing(unfinished, naps):
     for look in follow_study(unfinished, every=0.5):
         if look.state == "running":
             look.store.runs()
-            writer.forget(["optimal"])
+            writer.forget([Status.OPTIMAL])
             found.append(look.results.progress.finished)
             run_count = len(look.store.runs())
             break
@@ -80,7 +81,7 @@ def test_what_is_read_in_one_moment_is_of_that_moment(unfinished):
     with Store.open(unfinished) as writer, Store.reading(unfinished) as reader:
         with reader.one_moment():
             before = len(reader.runs())
-            writer.forget(["done"])
+            writer.forget([Status.DONE])
             assert len(reader.runs()) == before == 12
         assert len(reader.runs()) == 4
 
