@@ -325,7 +325,7 @@ def test_a_study_forgets_a_case_once_its_runs_are_kept(path):
 
     def look(told):
         if told.finished in (100, 200):
-            found = [one for one in gc.get_objects() if isinstance(one, engine._Open)]
+            found = [one for one in gc.get_objects() if type(one) is engine._Open]
             open_cases.append(len([one for one in found if not one.missing and one.made.digest]))
 
     run_study([grid], path, workers=1, progress=look)
