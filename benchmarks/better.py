@@ -24,12 +24,12 @@ import numpy as np
 from scipy import stats
 from worst import HUNTS
 
+from optsched.adversary import adversarial
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import instance_rng
 from optsched.problem import Problem, problem
 from optsched.solvers.options import Options
-from optsched.worst import worst
 
 
 class Field(NamedTuple):
@@ -138,7 +138,8 @@ def worst_found(name: str, call: str, evaluations: int, seeds: Sequence[int]) ->
     """The largest ratio that searches of so many candidates find."""
     options = next(options for problem_name, _, options in HUNTS if problem_name == name)
     return max(
-        worst(name, call, options, evaluations=evaluations, seed=seed).score.low for seed in seeds
+        adversarial(call, options, problem=name, evaluations=evaluations, seed=seed).score.low
+        for seed in seeds
     )
 
 

@@ -1,4 +1,4 @@
-"""The price of being online: on single scenarios, on a known tree from both sides, and looked for.
+"""The online lower bound: on single scenarios, on a known tree from both sides, and looked for.
 
 - A single scenario has price 1, always: generated instances, deterministic and with lots.
 - Known: the trees of ``notebooks/trees``, on which every online algorithm loses: prices, proofs,
@@ -16,13 +16,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from optsched.adversary import OnlineBoundCase, adversarial, check_online_bound_case
+from optsched.adversary.judging import ANY
 from optsched.evaluation.runs import instance_rng
 from optsched.instances.document import load, parse
-from optsched.online import endings, penalised, price
+from optsched.online import information_relaxation, online_lower_bound, stopping_scenarios
 from optsched.parallel.local import cores
 from optsched.problem import problem
-from optsched.worst import PriceCase, check_price_case, worst
-from optsched.worst.judging import ANY
 
 SINGLES = {"jobs": 3, "servers": 2, "types": 1, "time_scale": 0.03}
 HUNTED: dict[str, dict[str, Any]] = {
@@ -55,7 +55,7 @@ def priced_one(name: str, count: int) -> int:
     held = 0
     for seed in range(count):
         one = chosen.generate(instance_rng(seed), **chosen.generator_call(SINGLES))
-        paid = price(chosen, [one])
+        paid = online_lower_bound(chosen, [one])
         ends = (paid.deterministic.low, paid.deterministic.high, paid.randomised.high)
         held += all(abs(end - 1.0) <= CLOSE for end in ends)
     return held
@@ -63,15 +63,15 @@ def priced_one(name: str, count: int) -> int:
 
 def known_tree(path: Path) -> None:
     """Print what is known of a tree from both sides."""
-    case = load(PriceCase, path)
-    chosen, checked = problem(case.problem), check_price_case(case)
+    case = load(OnlineBoundCase, path)
+    chosen, checked = problem(case.problem), check_online_bound_case(case)
     print(f"{path.stem}: {len(case.instance['jobs'])} jobs, {len(case.costs)} futures")
-    futures = endings(chosen, parse(chosen.instance_type, case.instance))
-    paid = price(chosen, futures)
+    futures = stopping_scenarios(chosen, parse(chosen.instance_type, case.instance))
+    paid = online_lower_bound(chosen, futures)
     proven = f"proof verified: {checked.holds and checked.optimum == 'proven'}"
     print(f"  deterministic {paid.deterministic}; at least {checked.ratio_low:.6f}, {proven}")
     print(f"  with lots     {paid.randomised}; at least {case.lots_low:.6f}")
-    bound = penalised(chosen, futures, paid.hardest, target=paid.randomised.high)
+    bound = information_relaxation(chosen, futures, paid.hardest, target=paid.randomised.high)
     told = f"{bound.low:.6f} after {bound.rounds} rounds"
     print(f"  hindsight {bound.hindsight:.6f}, with penalties {told}")
 
@@ -90,7 +90,9 @@ def main() -> None:
         known_tree(path)
     for seed in range(given.seeds) if given.seconds else ():
         for name, options in HUNTED.items():
-            found = worst(name, ANY, options, seconds=given.seconds, seed=seed, workers=cores())
+            found = adversarial(
+                ANY, options, problem=name, seconds=given.seconds, seed=seed, workers=cores()
+            )
             print(
                 f"{name}, seed {seed}: every online algorithm loses at least"
                 f" {found.score.low:.4f}, one at most {found.score.high:.4f};"

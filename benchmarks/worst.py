@@ -16,13 +16,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from optsched.adversary import adversarial
+from optsched.adversary.judging import Wanted, strange
+from optsched.adversary.search import Hunt
 from optsched.evaluation.runs import instance_rng
 from optsched.instances.document import parse
 from optsched.parallel.local import cores
 from optsched.problem import problem
-from optsched.worst import worst
-from optsched.worst.judging import Wanted, strange
-from optsched.worst.search import Hunt
 
 HUNTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     (
@@ -72,8 +72,8 @@ def main() -> None:
             continue
         random = worst_random(name, call, options, arguments.random_seconds or arguments.seconds)
         for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-            found = worst(
-                name, call, options, seconds=arguments.seconds, seed=seed, workers=cores()
+            found = adversarial(
+                call, options, problem=name, seconds=arguments.seconds, seed=seed, workers=cores()
             )
             print(
                 f"{name + '.' + call:<26} {seed:>4}  {random:>12.3f}  {found.score.low:>6.3f}"

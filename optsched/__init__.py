@@ -33,6 +33,7 @@ __all__ = [
     "Solution",
     "Status",
     "UnsupportedError",
+    "adversarial",
     "alternatives",
     "conditioning",
     "explain",
@@ -50,13 +51,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """``problem``, ``measure`` and ``study``: the rooms above, loaded only when asked for."""
+    """Load what stands above the models, such as ``problem`` and ``study``, when asked for."""
     if name in ("problem", "study"):
         return import_module(f"optsched.{name}")
     if name == "measure":
         from optsched.evaluation.measure import measure
 
         return measure
+    if name == "adversarial":
+        return import_module("optsched.adversary").adversarial
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -12,7 +12,17 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli import catalogue, check, making, online, ratio, single, study, study_show, worst
+from optsched.cli import (
+    adversarial,
+    catalogue,
+    check,
+    making,
+    online,
+    ratio,
+    single,
+    study,
+    study_show,
+)
 from optsched.cli.adding import LOOK, MANY, ONE, add_announced_commands, add_command, listed
 from optsched.cli.commands import Commands, FindByDefault, OpenEnded, WithGeneratorOptions
 from optsched.cli.interrupts import heard
@@ -101,9 +111,9 @@ _add(
 )
 _add(check.verify, "optsched verify inst.json proof.json", hidden=True)
 _add(
-    online.online,
-    "optsched online preemptive --instances a.json,b.json",
-    "optsched online batch --instances few.json,many.json --json",
+    online.online_bound,
+    "optsched online-bound preemptive --instances a.json,b.json",
+    "optsched online-bound batch --instances few.json,many.json --json",
     part=MANY,
 )
 _add(
@@ -140,23 +150,27 @@ _add(
     group=studies,
 )
 
-worst_cases = typer.Typer(cls=FindByDefault, no_args_is_help=True, rich_markup_mode="rich")
+adversarial_cases = typer.Typer(cls=FindByDefault, no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(
-    worst_cases,
-    name="worst",
+    adversarial_cases,
+    name="adversarial",
     help="Search for instances on which a heuristic does badly: PROBLEM.HEURISTIC, or a command "
     "on a case that was found.",
     rich_help_panel=MANY,
 )
 _add(
-    worst.find,
-    "optsched worst preemptive.a_online --jobs 5 --seconds 60 -o case.json",
+    adversarial.find,
+    "optsched adversarial preemptive.a_online --jobs 5 --seconds 60 -o case.json",
     cls=WithGeneratorOptions,
-    group=worst_cases,
+    group=adversarial_cases,
 )
-_add(worst.shrink, "optsched worst shrink case.json -o smaller.json", group=worst_cases)
-_add(worst.check, "optsched worst check case.json", group=worst_cases)
-_add(worst.why, "optsched worst why case.json --plot why.png", group=worst_cases)
+_add(
+    adversarial.shrink,
+    "optsched adversarial shrink case.json -o smaller.json",
+    group=adversarial_cases,
+)
+_add(adversarial.check, "optsched adversarial check case.json", group=adversarial_cases)
+_add(adversarial.why, "optsched adversarial why case.json --plot why.png", group=adversarial_cases)
 
 
 def main(*arguments: str) -> None:

@@ -1,4 +1,4 @@
-"""``check-online``: whether an algorithm looks ahead; ``online``: what not looking ahead costs."""
+"""Whether an algorithm looks ahead, and what not looking ahead costs (``online-bound``)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_online(
     raise typer.Exit(YES if ahead is None else NO)
 
 
-def online(
+def online_bound(
     name: ProblemName,
     instances: Annotated[
         str,
@@ -81,22 +81,22 @@ def online(
     time_limit: Annotated[float, typer.Option(min=0.1, help="Wall seconds of each solve.")] = 60.0,
     json: Json = False,
 ) -> None:
-    """The price of being online: the least ratio that any online algorithm can have on scenarios.
+    """The online lower bound: the least ratio that any online algorithm can have on scenarios.
 
     The scenarios are all the futures there are: an algorithm does the same in two of them until
-    the first job that only one of them has. With more futures the price is larger or the same.
+    the first job that only one of them has. With more futures the bound is larger or the same.
     """
     from dataclasses import asdict
 
     from optsched.instances.document import load
-    from optsched.online import price
+    from optsched.online import online_lower_bound
     from optsched.problem import problem
 
     found = problem(name)
     files = split_list(instances)
     scenarios = [load(found.instance_type, Path(file)) for file in files]
     with waiting(f"looking for the best online algorithms on {len(files)} scenarios"):
-        paid = price(found, scenarios, time_limit=time_limit)
+        paid = online_lower_bound(found, scenarios, time_limit=time_limit)
     if json:
         facts = asdict(paid)
         del facts["schedules"]

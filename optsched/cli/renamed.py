@@ -22,6 +22,8 @@ RENAMED = {
     ("schema",): _New("problems", "--schema"),
     ("certify",): _New("check", "--theorems"),
     ("check-online",): _New("check", "--online", (("--instance", ""),)),
+    ("worst",): _New("adversarial", ""),
+    ("online",): _New("online-bound", ""),
     ("study", "watch"): _New("study show", "--watch"),
     ("study", "export"): _New("study show", ""),
     ("study", "report"): _New("study show", "", (("--follow", "--watch"),)),

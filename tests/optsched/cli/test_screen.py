@@ -76,7 +76,7 @@ def test_help_of_a_generator_is_of_the_problem_that_was_typed(monkeypatch, cli):
     assert "--distribution" in said
     assert "--tightness" not in said
     assert len(said.splitlines()) <= 60
-    assert "--distribution" in cli("worst", "find", "drp.r_dr", "--help").stdout
+    assert "--distribution" in cli("adversarial", "find", "drp.r_dr", "--help").stdout
 
 
 def test_a_long_wait_says_what_it_is_for_and_a_short_one_nothing(monkeypatch, capsys):

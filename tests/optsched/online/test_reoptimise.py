@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from formulations.batch import Instance
 from optsched.errors import InputError
-from optsched.online import anticipation, endings, reoptimise
+from optsched.online import anticipation, reoptimise, stopping_scenarios
 from optsched.online.reoptimise import plans
 from optsched.problem import problem
 from optsched.solvers.options import Options
@@ -70,7 +70,7 @@ def test_a_rolling_horizon_plans_so_many_jobs_at_a_time(name):
 def test_its_plans_are_its_schedules_where_no_more_jobs_come():
     chosen, one = problem("batch"), online_cases.instance_of("batch", 1)
     made = list(plans(chosen, one, Options(time_limit=10.0)))
-    for future, plan in zip(endings(chosen, one), made, strict=True):
+    for future, plan in zip(stopping_scenarios(chosen, one), made, strict=True):
         alone = reoptimise(chosen, future)
         assert chosen.cost(future, plan) == chosen.cost(future, alone)
         assert not chosen.check(future, plan)

@@ -17,6 +17,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from optsched.adversary.judging import Judge, scored, strange
+from optsched.adversary.space import Space
+from optsched.adversary.why import spelled
 from optsched.errors import InputError, ModelError, words
 from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.proofs import check_proof, prove
@@ -25,9 +28,6 @@ from optsched.instances.document import Document, PlainDocument, dumps, parse
 from optsched.problem import COST_TOLERANCE, Heuristic, problem
 from optsched.problem.violation import describe
 from optsched.proof import NotProvenError, ProofError
-from optsched.worst.judging import Judge, scored, strange
-from optsched.worst.space import Space
-from optsched.worst.why import spelled
 
 FRESH = 20
 """Runs by which a case reports the mean of a heuristic that draws lots, on seeds no search saw."""

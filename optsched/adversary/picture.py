@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from optsched.adversary.case import Case
+from optsched.adversary.online_bound import OnlineBoundCase
 from optsched.errors import InputError
 from optsched.instances.document import parse
-from optsched.online import endings
+from optsched.online import stopping_scenarios
 from optsched.online.state import arrivals_of
 from optsched.problem import problem
 from optsched.report.plots import aligned
-from optsched.worst.case import Case
-from optsched.worst.pricing import PriceCase
 
 CHART = "gantt"
 """The picture of a problem that has time to the right."""
 
 
-def both_schedules(case: Case | PriceCase) -> Figure:
+def both_schedules(case: Case | OnlineBoundCase) -> Figure:
     """Draw both, with a line at the first moment at which they differ.
 
     Of a case against all online algorithms, both are drawn for each future: the best online
@@ -32,8 +32,8 @@ def both_schedules(case: Case | PriceCase) -> Figure:
         there = ", ".join(chosen.pictures) or "no pictures"
         raise InputError.of("problem", case.problem, f"one with a {CHART} chart; it has {there}")
     instance = parse(chosen.instance_type, case.instance)
-    if isinstance(case, PriceCase):
-        arrivals, futures = arrivals_of(chosen), endings(chosen, instance)
+    if isinstance(case, OnlineBoundCase):
+        arrivals, futures = arrivals_of(chosen), stopping_scenarios(chosen, instance)
         instance, rows = futures[-1], []
         for i, future in enumerate(futures):
             count = len(arrivals.times(future))

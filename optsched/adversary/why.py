@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from optsched.adversary.judging import ANY, Judge, Score
+from optsched.adversary.space import LIKE, Path, Space, at, replaced
 from optsched.problem import Problem
-from optsched.worst.judging import ANY, Judge, Score
-from optsched.worst.space import LIKE, Path, Space, at, replaced
 
 
 @dataclass(frozen=True)

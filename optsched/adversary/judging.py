@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from optsched.adversary.space import Space
 from optsched.errors import InputError, words
 from optsched.evaluation.heuristic_run import HeuristicRun, heuristic_rng, run_heuristic
 from optsched.evaluation.ratios import ratio
@@ -17,7 +18,6 @@ from optsched.problem.violation import describe
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
-from optsched.worst.space import Space
 
 SEEDS = 5
 """Runs of a heuristic that draws lots, of which the mean counts."""

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from optsched.adversary.pool import Pool
+from optsched.adversary.space import LIKE, Space, at, leaves
 from optsched.errors import InputError
 from optsched.instances.document import parse
 from optsched.problem import problem
-from optsched.worst.pool import Pool
-from optsched.worst.space import LIKE, Space, at, leaves
 
 OPTIONS = {
     "preemptive": {"jobs": 4, "servers": 3, "types": 2, "time_scale": 0.05},

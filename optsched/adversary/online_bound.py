@@ -1,7 +1,7 @@
 """Instances on which every online algorithm must lose: judged, and kept as certificates.
 
 Jobs may stop coming after any moment of arrival: an instance is a tree of futures, and its score is
-the price of being online there, the least largest ratio of all deterministic online algorithms.
+the online lower bound there, the least largest ratio of all deterministic online algorithms.
 That it is no less is a bound on one model with a copy per future, which a proof in exact arithmetic
 can show; that costs are compared by schedules no better than optimal only makes it smaller. A bound
 on the mean ratio at some probabilities of the futures is likewise one on every algorithm that draws
@@ -19,12 +19,22 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
+from optsched.adversary.case import (
+    PROOF_SECONDS,
+    CaseDocument,
+    Checked,
+    SearchFacts,
+    expect,
+    found_by,
+)
+from optsched.adversary.judging import ALL, UNSOLVED, Judge, Score, Wanted
+from optsched.adversary.space import Space
 from optsched.errors import InputError, ModelError, words
 from optsched.evaluation.proofs import CONES
 from optsched.instances.document import dumps, parse
 from optsched.model import Model
 from optsched.model.expression import Floats
-from optsched.online.price import Interval, Tree, endings, optimum
+from optsched.online.lower_bound import Interval, Tree, optimum, stopping_scenarios
 from optsched.online.reoptimise import plans
 from optsched.online.state import arrivals_of
 from optsched.problem import COST_TOLERANCE, Problem, problem
@@ -33,16 +43,6 @@ from optsched.proof import NotProvenError, ProofError, find, verify
 from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
-from optsched.worst.case import (
-    PROOF_SECONDS,
-    CaseDocument,
-    Checked,
-    SearchFacts,
-    expect,
-    found_by,
-)
-from optsched.worst.judging import ALL, UNSOLVED, Judge, Score, Wanted
-from optsched.worst.space import Space
 
 
 def check_tree(problem: Problem) -> None:
@@ -55,37 +55,37 @@ def check_tree(problem: Problem) -> None:
         raise InputError.of("problem", problem.name, "one with a model of its online algorithms")
 
 
-class PriceJudge(Judge):
-    """Judges candidates by the price of being online where jobs may stop coming."""
+class OnlineBoundJudge(Judge):
+    """Judges candidates by the online lower bound where jobs may stop coming."""
 
     def instance(self, instance: Any, wanted: Wanted = ALL) -> Score | None:
         """As of a heuristic: the ratio that no online algorithm is below, and one has."""
         self.evaluated += 1
         options = self.options or Options()
-        scenarios = endings(self.problem, instance)
+        scenarios = stopping_scenarios(self.problem, instance)
         try:
             known = [optimum(self.problem, one, options) for one in scenarios]
             optima = [interval for interval, _ in known]
-            tree = Tree(self.problem, scenarios, options, optima)  # refuses what it cannot price
+            tree = Tree(self.problem, scenarios, options, optima)  # refuses what it cannot bound
             rival = self._rival(instance, scenarios, optima)
             if rival.max() < wanted.need:
                 return Score(0.0, rival.max(), rival.max(), None, None, UNSOLVED)
             if rival.max() <= 1 + COST_TOLERANCE:  # as it is online, too, nothing is lost
-                price = Interval(1.0, 1.0)
+                least = Interval(1.0, 1.0)
             else:
                 self.solved += 1
-                price, _ = tree.least_largest()
+                least, _ = tree.least_largest()
         except (InputError, ModelError) as error:
             self._fail(words(error))
             return None
-        closed = price.high <= price.low * (1 + COST_TOLERANCE)
+        closed = least.high <= least.low * (1 + COST_TOLERANCE)
         status = (Status.OPTIMAL if closed else Status.FEASIBLE).value
         return Score(
-            price.low, price.high, price.high, None, None, status, second=float(rival.mean())
+            least.low, least.high, least.high, None, None, status, second=float(rival.mean())
         )
 
     def _rival(self, instance: Any, scenarios: list[Any], optima: list[Interval]) -> Floats:
-        """Ratio of ``reoptimise`` in each future: no price is more than the largest."""
+        """Ratio of ``reoptimise`` in each future: the lower bound is at most the largest."""
         if arrivals_of(self.problem).replan is None:
             return np.full(len(scenarios), np.inf)
         made = plans(self.problem, instance, self.options or Options())
@@ -93,7 +93,7 @@ class PriceJudge(Judge):
         return np.array([c / o.low for c, o in zip(costs, optima, strict=True)])
 
 
-class PriceCase(CaseDocument):
+class OnlineBoundCase(CaseDocument):
     """A case against all online algorithms as its file has it; its instance has all jobs that may
     come.
     """
@@ -124,7 +124,7 @@ class PriceCase(CaseDocument):
         return f"{self.problem}: every deterministic online algorithm {ratio}, {lots}, {futures}"
 
 
-def make_price_case(
+def make_online_bound_case(
     judge: Judge,
     space: Space,
     generator: Mapping[str, Any],
@@ -132,7 +132,7 @@ def make_price_case(
     *,
     search: SearchFacts | None = None,
     proof_seconds: float = PROOF_SECONDS,
-) -> PriceCase:
+) -> OnlineBoundCase:
     """The certificate of an instance; arguments are those of ``make_case``.
 
     Raises:
@@ -140,13 +140,13 @@ def make_price_case(
     """
     chosen = judge.problem
     instance = parse(chosen.instance_type, document)
-    scenarios = endings(chosen, instance)
+    scenarios = stopping_scenarios(chosen, instance)
     tree = Tree(chosen, scenarios, judge.options or Options())
     found, strategy = tree.least_largest()
     lots, hardest = tree.mixed()
     low, proof = _proven(tree.largest(), found.low, proof_seconds)
     lots_low, lots_proof = _proven(tree.mean(hardest), lots.low, proof_seconds)
-    return PriceCase(
+    return OnlineBoundCase(
         **found_by(judge, space, generator, document, search),
         better=[json.loads(dumps(one)) for one in tree.best],
         incumbents=[one.high for one in tree.optima],
@@ -174,7 +174,7 @@ def _costs(chosen: Problem, scenarios: list[Any], schedules: list[Any]) -> list[
     return [float(chosen.cost(*pair)) for pair in zip(scenarios, schedules, strict=True)]
 
 
-def check_price_case(case: PriceCase) -> Checked:
+def check_online_bound_case(case: OnlineBoundCase) -> Checked:
     """Derive a case against all online algorithms again: schedules, strategy, and the bound.
 
     The bound is the proof's where there is one, else a solver's.
@@ -183,7 +183,7 @@ def check_price_case(case: PriceCase) -> Checked:
         InputError: a problem, instance or schedule that is none.
     """
     chosen = problem(case.problem)
-    scenarios = endings(chosen, parse(chosen.instance_type, case.instance))
+    scenarios = stopping_scenarios(chosen, parse(chosen.instance_type, case.instance))
     complaints: list[str] = []
     better, strategy = (
         [parse(chosen.schedule_type, one) for one in listed]
@@ -216,9 +216,10 @@ def check_price_case(case: PriceCase) -> Checked:
     )
 
 
-def _bounds(case: PriceCase, tree: Tree, complaints: list[str]) -> list[float]:
-    """What the price is at least, without lots and with, and a complaint where it is said to be
-    more.
+def _bounds(case: OnlineBoundCase, tree: Tree, complaints: list[str]) -> list[float]:
+    """What the lower bound is at least, deterministic and randomised.
+
+    A complaint is added if the case says that it is more.
     """
     weight = np.array(case.hardest)
     futures = len(tree.scenarios)
@@ -226,8 +227,8 @@ def _bounds(case: PriceCase, tree: Tree, complaints: list[str]) -> list[float]:
         raise InputError.of("hardest", case.hardest, f"{futures} numbers that add up to 1")
     bounds = []
     for what, model, proof, said in (
-        ("the price", tree.largest(), case.proof, case.ratio_low),
-        ("the price with lots", tree.mean(weight), case.lots_proof, case.lots_low),
+        ("the online lower bound", tree.largest(), case.proof, case.ratio_low),
+        ("the randomised lower bound", tree.mean(weight), case.lots_proof, case.lots_low),
     ):
         try:
             bound = solve(model).bound if proof is None else verify(model.compile(CONES), proof)

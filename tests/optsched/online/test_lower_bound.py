@@ -1,4 +1,4 @@
-"""The price of being online: facts that hold of it, and brute force over tiny trees."""
+"""The online lower bound: facts that hold of it, and brute force over tiny trees."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ from formulations.preemptive import Instance
 from optsched.errors import InputError
 from optsched.evaluation.runs import instance_rng
 from optsched.instances.document import save
-from optsched.online import endings, penalised, price
+from optsched.online import information_relaxation, online_lower_bound, stopping_scenarios
 from optsched.problem import problem
 
 CLOSE = 1e-6
@@ -25,14 +25,14 @@ CLOSE = 1e-6
 def test_who_knows_the_future_pays_nothing(name, seed):
     options = {"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03}
     one = problem(name).generate(instance_rng(seed), **options)
-    paid = price(problem(name), [one])
+    paid = online_lower_bound(problem(name), [one])
     for known in (paid.deterministic, paid.randomised, paid.mean):
         assert (known.low, known.high) == pytest.approx((1.0, 1.0), abs=CLOSE)
 
 
 def test_without_a_common_past_nothing_is_unknown():
     scenarios = [instance_of("preemptive", seed) for seed in (0, 1)]
-    paid = price(problem("preemptive"), scenarios)
+    paid = online_lower_bound(problem("preemptive"), scenarios)
     assert paid.deterministic.high == pytest.approx(1.0, abs=CLOSE)
     assert paid.hardest == [0.5, 0.5]  # as hard as any probabilities
 
@@ -44,14 +44,14 @@ def test_without_a_common_past_nothing_is_unknown():
         ("batch", 1, ["a_online", "reoptimise"]),
     ],
 )
-def test_no_online_algorithm_does_better_than_the_price(name, seed, heuristics):
+def test_no_online_algorithm_does_better_than_the_lower_bound(name, seed, heuristics):
     chosen = problem(name)
-    scenarios = endings(chosen, instance_of(name, seed).select_jobs(np.arange(3)))
-    paid = price(chosen, scenarios)
+    scenarios = stopping_scenarios(chosen, instance_of(name, seed).select_jobs(np.arange(3)))
+    paid = online_lower_bound(chosen, scenarios)
     assert paid.mean.low <= paid.randomised.low <= paid.deterministic.low + CLOSE
     for known in (paid.deterministic, paid.randomised, paid.mean):
         assert known.low <= known.high + CLOSE
-    assert penalised(chosen, scenarios, rounds=5).low <= paid.mean.low + CLOSE
+    assert information_relaxation(chosen, scenarios, rounds=5).low <= paid.mean.low + CLOSE
     for heuristic in heuristics:
         ratios = [
             chosen.cost(one, chosen.run(heuristic, one, np.random.default_rng(0))) / best.low
@@ -63,8 +63,8 @@ def test_no_online_algorithm_does_better_than_the_price(name, seed, heuristics):
 
 def test_what_the_best_algorithm_does_depends_on_the_past_alone():
     chosen = problem("batch")
-    scenarios = endings(chosen, instance_of("batch", 1).select_jobs(np.arange(3)))
-    schedules = price(chosen, scenarios).schedules
+    scenarios = stopping_scenarios(chosen, instance_of("batch", 1).select_jobs(np.arange(3)))
+    schedules = online_lower_bound(chosen, scenarios).schedules
     for (one, made), (later, its) in itertools.pairwise(zip(scenarios, schedules, strict=True)):
         parting = float(np.max(later.release_slot))
         assert sorted(chosen.arrivals.decisions(one, made, parting)) == sorted(
@@ -157,7 +157,7 @@ def strategies(scenarios):
     ],
 )
 def test_brute_force_over_tiny_trees_agrees(scenarios):
-    paid = price(problem("preemptive"), scenarios_of(scenarios))
+    paid = online_lower_bound(problem("preemptive"), scenarios_of(scenarios))
     best = np.array([strategies([one]).min() for one in scenarios])
     assert [one.low for one in paid.optima] == pytest.approx(best)
     ratios = strategies(scenarios) / best
@@ -176,7 +176,9 @@ def test_brute_force_over_tiny_trees_agrees(scenarios):
     ):
         assert (known.low, known.high) == pytest.approx((told, told), abs=1e-5)
     for weight, known in ((None, paid.mean), (paid.hardest, paid.randomised)):
-        bound = penalised(problem("preemptive"), scenarios_of(scenarios), weight, target=known.high)
+        bound = information_relaxation(
+            problem("preemptive"), scenarios_of(scenarios), weight, target=known.high
+        )
         assert bound.hindsight == pytest.approx(1.0)  # who knows the future pays nothing
         assert bound.low == pytest.approx(known.low)
         assert bound.rounds <= 5
@@ -187,7 +189,7 @@ def test_a_job_that_may_be_alone_or_not_costs_a_sixth():
     gone to the cloud (6 slots in all, not 7): edge first is 7/6, cloud first 4/3, and two parts of
     the one with one of the other are 10/9 either way."""
     scenarios = [instance([JOBS[0]]), instance([JOBS[0], JOBS[1]])]
-    paid = price(problem("preemptive"), scenarios)
+    paid = online_lower_bound(problem("preemptive"), scenarios)
     assert [one.low for one in paid.optima] == [3, 6]
     assert (paid.deterministic.low, paid.deterministic.high) == pytest.approx((7 / 6, 7 / 6))
     assert (paid.randomised.low, paid.randomised.high) == pytest.approx((10 / 9, 10 / 9))
@@ -198,11 +200,11 @@ def test_a_job_that_may_be_alone_or_not_costs_a_sixth():
 def test_what_is_no_tree_of_futures_is_refused():
     one = instance(JOBS[:1])
     with pytest.raises(InputError, match="differ in some job"):
-        price(problem("preemptive"), [one, one])
+        online_lower_bound(problem("preemptive"), [one, one])
     with pytest.raises(InputError, match="at least one instance"):
-        price(problem("preemptive"), [])
+        online_lower_bound(problem("preemptive"), [])
     with pytest.raises(InputError, match="a model of its online algorithms"):
-        price(problem("okita"), [instance_of("okita", 0)])
+        online_lower_bound(problem("okita"), [instance_of("okita", 0)])
 
 
 def test_what_no_model_in_whole_slots_can_price_is_refused():
@@ -211,29 +213,31 @@ def test_what_no_model_in_whole_slots_can_price_is_refused():
     slow, fast = (0.3 * times for times in (one.chunk_time_slow, one.chunk_time_fast))
     short = replace(one, chunk_time_slow=slow, chunk_time_fast=fast)
     with pytest.raises(InputError, match=r"chunk_time_slow = .*: jobs that fill whole slots"):
-        price(problem("preemptive"), endings(problem("preemptive"), short))
+        online_lower_bound(problem("preemptive"), stopping_scenarios(problem("preemptive"), short))
     table = replace(one, explicit_worker_eligible=one.worker_eligible)
     with pytest.raises(InputError, match="worker_eligible = 'a table': null: eligibility by type"):
-        price(problem("preemptive"), endings(problem("preemptive"), table))
+        online_lower_bound(problem("preemptive"), stopping_scenarios(problem("preemptive"), table))
 
 
 @pytest.mark.parametrize("weight", [[0.5], [0.7, 0.7], [-0.5, 1.5]])
 def test_probabilities_are_one_a_scenario_and_add_up_to_one(weight):
     with pytest.raises(InputError, match="2 numbers that add up to 1"):
-        penalised(problem("preemptive"), scenarios_of([(0,), (0, 1)]), weight)
+        information_relaxation(problem("preemptive"), scenarios_of([(0,), (0, 1)]), weight)
 
 
 def test_who_may_stop_sending_jobs_may_do_so_after_any_moment_of_arrival():
     late_first = instance([JOBS[1], JOBS[0], JOBS[2]])
-    futures = endings(problem("preemptive"), late_first)
+    futures = stopping_scenarios(problem("preemptive"), late_first)
     assert [one.release_time.tolist() for one in futures] == [[1], [1, 2, 2]]
 
 
-def test_the_command_prints_the_price(cli, tmp_path):
+def test_the_command_prints_the_lower_bound(cli, tmp_path):
     files = []
     for k in (1, 2):
         save(instance([JOBS[0], JOBS[1]][:k]), tmp_path / f"{k}.json")
         files.append(str(tmp_path / f"{k}.json"))
-    said = cli("online", "preemptive", "--instances", ",".join(files), "--json")
-    told = price(problem("preemptive"), [instance([JOBS[0]]), instance([JOBS[0], JOBS[1]])])
+    said = cli("online-bound", "preemptive", "--instances", ",".join(files), "--json")
+    told = online_lower_bound(
+        problem("preemptive"), [instance([JOBS[0]]), instance([JOBS[0], JOBS[1]])]
+    )
     assert json.loads(said.stdout)["deterministic"]["low"] == pytest.approx(told.deterministic.low)

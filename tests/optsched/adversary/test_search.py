@@ -11,16 +11,16 @@ import covering
 import numpy as np
 import pytest
 
+from optsched.adversary import Case, adversarial, check_case, make_case, shrink, why
+from optsched.adversary.judging import Judge, Wanted
+from optsched.adversary.search import Hunt
+from optsched.adversary.why import flipped, spelled
 from optsched.cli.console import cell
 from optsched.errors import InputError
 from optsched.evaluation.runs import instance_rng
 from optsched.instances.document import load, parse, save
 from optsched.problem import problem
 from optsched.study.store import Store
-from optsched.worst import Case, check_case, make_case, shrink, why, worst
-from optsched.worst.judging import Judge, Wanted
-from optsched.worst.search import Hunt
-from optsched.worst.why import flipped, spelled
 
 TINY = {"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03}
 
@@ -28,7 +28,7 @@ TINY = {"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03}
 @pytest.fixture(scope="module")
 def search():
     """A short search against the third party's greedy."""
-    return worst("covering", "greedy", {"items": 5}, evaluations=480, seed=3)
+    return adversarial("covering.greedy", {"items": 5}, evaluations=480, seed=3)
 
 
 def case_of(search, call="greedy", **changes):
@@ -43,7 +43,7 @@ def test_a_search_finds_worse_than_the_instances_it_starts_from(search):
 
 
 def test_what_is_found_depends_on_seed_and_budget_and_not_on_processes(search):
-    again = worst("covering", "greedy", {"items": 5}, evaluations=480, seed=3, workers=2)
+    again = adversarial("covering.greedy", {"items": 5}, evaluations=480, seed=3, workers=2)
     assert (again.document, again.score) == (search.document, search.score)
     assert again.evaluated == search.evaluated
 
@@ -61,8 +61,14 @@ def test_a_search_goes_on_from_what_its_store_has_and_repeats_nothing(search, tm
     def searched(evaluations):
         CALLS.clear()
         with Store.open(tmp_path / "search.sqlite") as store:
-            found = worst("covering", counted, {"items": 5}, evaluations=evaluations, seed=3,
-                          store=store)  # fmt: skip
+            found = adversarial(
+                counted,
+                {"items": 5},
+                problem="covering",
+                evaluations=evaluations,
+                seed=3,
+                store=store,
+            )
         return found, len(CALLS)
 
     _, half = searched(240)
@@ -79,23 +85,23 @@ def test_why_a_heuristic_has_no_ratio_anywhere_is_said():
         raise ValueError("no luck")
 
     with pytest.raises(InputError, match="on some generated instance: error: ValueError: no luck"):
-        worst("covering", broken, evaluations=8)
+        adversarial(broken, problem="covering", evaluations=8)
 
 
 def test_a_heuristic_that_buys_nothing_has_no_ratio():
     with pytest.raises(InputError, match="a ratio on some generated instance"):
-        worst("covering", "nothing", {"items": 4}, evaluations=8)
+        adversarial("covering.nothing", {"items": 4}, evaluations=8)
 
 
 def test_a_function_of_a_notebook_is_searched_against():
-    found = worst(
-        "covering", lambda instance, rng: covering.everything(instance, rng), evaluations=24
+    found = adversarial(
+        lambda instance, rng: covering.everything(instance, rng), problem="covering", evaluations=24
     )
     assert found.score.low > 1
 
 
 def test_a_heuristic_that_draws_lots_counts_by_its_mean():
-    found = worst("covering", "shuffled", {"items": 5}, evaluations=40)
+    found = adversarial("covering.shuffled", {"items": 5}, evaluations=40)
     judge = Judge(problem("covering"), "shuffled", seeds=range(5))
     score = judge.document(found.document)
     costs = [judge.run(parse(covering.Cover, found.document), seed).cost for seed in range(5)]
@@ -116,14 +122,14 @@ def test_a_heuristic_that_draws_lots_counts_by_its_mean():
 )
 def test_a_budget_is_one_of_two_and_positive(budget, said):
     with pytest.raises(InputError, match=said):
-        worst("covering", "greedy", **budget)
+        adversarial("covering.greedy", **budget)
 
 
 def test_names_and_options_are_refused_before_anything_runs():
     with pytest.raises(InputError, match="greedier"):
-        worst("covering", "greedier", evaluations=5)
+        adversarial("covering.greedier", evaluations=5)
     with pytest.raises(InputError, match="not an option"):
-        worst("covering", "greedy", {"things": 5}, evaluations=5)
+        adversarial("covering.greedy", {"things": 5}, evaluations=5)
 
 
 def test_a_case_holds_when_it_is_derived_again(search, tmp_path):
@@ -175,7 +181,7 @@ def test_shrinking_never_lowers_the_ratio_and_stays_within_the_ranges(search):
 
 
 def test_shrinking_a_papers_instance_leaves_fewer_jobs_or_rounder_numbers():
-    found = worst("preemptive", "a_online", TINY, evaluations=30)
+    found = adversarial("preemptive.a_online", TINY, evaluations=30)
     hunt = Hunt("preemptive", "a_online", TINY)
     judge, space = hunt.judge((0,)), hunt.space()
     document, score = shrink(judge, space, found.document, found.score, seconds=4)
@@ -204,16 +210,16 @@ def test_places_are_spelled_as_in_files():
 
 def test_the_command_line_finds_checks_and_explains(cli, tmp_path):
     path = tmp_path / "case.json"
-    made = cli("worst", "covering.greedy", "--items", 4, "--evaluations", 40, "-o", path,
+    made = cli("adversarial", "covering.greedy", "--items", 4, "--evaluations", 40, "-o", path,
                "--workers", 1)  # fmt: skip
     assert made.exit_code == 0
-    assert cli("worst", "check", path).exit_code == 0
-    explained = cli("worst", "why", path, "--json")
+    assert cli("adversarial", "check", path).exit_code == 0
+    explained = cli("adversarial", "why", path, "--json")
     assert json.loads(explained.stdout)["changes"]
-    smaller = cli("worst", "shrink", path, "--json")
+    smaller = cli("adversarial", "shrink", path, "--json")
     assert json.loads(smaller.stdout)["ratio_low"] >= load(Case, path).ratio_low * (1 - 1e-9)
     path.write_text(path.read_text().replace('"cost": ', '"cost": 1'), encoding="utf-8")
-    assert cli("worst", "check", path).exit_code == 1
+    assert cli("adversarial", "check", path).exit_code == 1
 
 
 def interrupting(function, times=1):
@@ -229,14 +235,14 @@ def interrupting(function, times=1):
     return call
 
 
-SHORT = ["worst", "covering.greedy", "--items", 4, "--evaluations", 60, "--workers", 1]
+SHORT = ["adversarial", "covering.greedy", "--items", 4, "--evaluations", 60, "--workers", 1]
 
 
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("optsched.worst.shrink.shrink", "as small as it is"),
-        ("optsched.worst.case.make_case", "without waiting for a proof"),
+        ("optsched.adversary.shrink.shrink", "as small as it is"),
+        ("optsched.adversary.case.make_case", "without waiting for a proof"),
     ],
 )
 def test_an_interrupt_after_the_search_leaves_a_case(cli, tmp_path, monkeypatch, place, said):
@@ -247,17 +253,17 @@ def test_an_interrupt_after_the_search_leaves_a_case(cli, tmp_path, monkeypatch,
     done = cli(*SHORT, "-o", path)
     assert done.exit_code == 130
     assert said in done.stderr
-    assert cli("worst", "check", path).exit_code == 0
+    assert cli("adversarial", "check", path).exit_code == 0
 
 
 def test_an_interrupted_search_writes_what_it_has_found(cli, tmp_path, monkeypatch):
-    monkeypatch.setattr("optsched.cli.worst.cell", interrupting(cell))  # once a chain has ended
+    monkeypatch.setattr("optsched.cli.adversarial.cell", interrupting(cell))  # after a chain
     path = tmp_path / "case.json"
     done = cli(*SHORT, "-o", path)
     assert done.exit_code == 130
     assert "interrupted: what 30 candidates show is written" in done.stderr
     assert load(Case, path).search.evaluated == 30
-    assert cli("worst", "check", path).exit_code == 0
+    assert cli("adversarial", "check", path).exit_code == 0
 
 
 def test_a_search_interrupted_before_it_has_found_anything_is_an_interrupt():
@@ -265,14 +271,14 @@ def test_a_search_interrupted_before_it_has_found_anything_is_an_interrupt():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        worst("covering", interrupted, {"items": 4}, evaluations=60)
+        adversarial(interrupted, {"items": 4}, problem="covering", evaluations=60)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_ends_a_search_with_a_case(command, tmp_path, workers):
     path = tmp_path / "case.json"
     process = command(
-        *("worst", "covering.greedy", "--items", 5, "--seconds", 60, "--workers", workers),
+        *("adversarial", "covering.greedy", "--items", 5, "--seconds", 60, "--workers", workers),
         *("-o", path),
     )
     while "worst so far" not in process.stderr.readline():

@@ -21,6 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from optsched.adversary.judging import ANY, KNOWN, SEEDS, Judge, Score, Wanted, draws_lots
+from optsched.adversary.online_bound import OnlineBoundJudge, check_tree
+from optsched.adversary.space import Key, Space
 from optsched.errors import InputError
 from optsched.evaluation.code_digest import code_versions, generator_versions, method_versions
 from optsched.evaluation.heuristic_run import with_heuristics
@@ -33,9 +36,6 @@ from optsched.study.layout import PlannedInstance
 from optsched.study.plan import Plan, fingerprint, found
 from optsched.study.store import Store
 from optsched.study.sweep import Sweep, add_sweep, case_of
-from optsched.worst.judging import ANY, KNOWN, SEEDS, Judge, Score, Wanted, draws_lots
-from optsched.worst.pricing import PriceJudge, check_tree
-from optsched.worst.space import Key, Space
 
 CHAINS = 4
 """Chains under way at a time, at most."""
@@ -103,7 +103,7 @@ class Hunt:
         usual = Options(time_limit=self.time_limit, profile="tiny")
         heeded = {n: v for n, v in vars(usual).items() if n in method.honours}
         limits = Options(**heeded)
-        kind = PriceJudge if self.heuristic == ANY else Judge
+        kind = OnlineBoundJudge if self.heuristic == ANY else Judge
         return kind(
             chosen,
             self.heuristic,
@@ -144,11 +144,11 @@ class Hunt:
         return fingerprint([generator_versions(chosen), versions])
 
 
-def worst(
-    problem: str | Problem,
+def adversarial(
     heuristic: str | Heuristic | Callable[..., Any],
     generator: Mapping[str, Any] | None = None,
     *,
+    problem: str | Problem | None = None,
     evaluations: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
@@ -164,12 +164,13 @@ def worst(
     the search with what the chains that have ended found.
 
     Args:
-        problem: its name, or the problem itself.
-        heuristic: name with options, a ``Heuristic``, a function (instance, rng) -> schedule, or
-            a class of policies; ``any_online``: instances are looked for on which every online
-            algorithm must lose as jobs may stop coming, and the ratio is the price of that.
+        heuristic: "problem.name" with options, or "name" beside ``problem``; a ``Heuristic``, a
+            function (instance, rng) -> schedule, or a class of policies; ``any_online``: instances
+            are looked for on which every online algorithm must lose as jobs may stop coming, and
+            the ratio is the online lower bound there.
         generator: options of the problem's generator, whose instances span the space.
         evaluations: candidates to judge; results are then the same for any number of workers.
+        problem: its name, or the problem itself; None: the heuristic's name begins with it.
         seconds: wall time to spend, where no evaluations are given.
         seed: of the search.
         reference: formulation ratios refer to; None: the problem's.
@@ -182,7 +183,14 @@ def worst(
         InputError: a name or option that is not known, a budget below one, or no instance at all
             on which heuristic and reference have a ratio.
         KeyboardInterrupt: before anything was found.
+
+    Example:
+        >>> found = adversarial("drp.r_dr", {"jobs": 2}, evaluations=4)
+        >>> found.score.low >= 1.0
+        True
     """
+    if problem is None:
+        problem, heuristic = _named(heuristic)
     hunt = _hunt(problem, heuristic, generator or {}, reference, time_limit)
     if (evaluations is None) == (seconds is None):
         raise InputError.of("evaluations", evaluations, "either evaluations or seconds")
@@ -203,6 +211,15 @@ def worst(
             best = replace(best, interrupted=True)
     assert best is not None
     return best
+
+
+def _named(heuristic: str | Heuristic | Callable[..., Any]) -> tuple[str, str]:
+    """Return the problem's name and the rest of "problem.name(option=value)"."""
+    name, dot, call = str(heuristic).partition(".")
+    if not isinstance(heuristic, str) or not dot or not call:
+        wanted = "problem.name or problem.name(option=value), or a problem beside it"
+        raise InputError.of("heuristic", heuristic, wanted)
+    return name, call
 
 
 def _hunt(
@@ -247,7 +264,7 @@ def _chains(
     if isinstance(hunt.problem, str):
         common["problem"] = hunt.problem
     name, plan = found(hunt.problem).name, Plan()
-    step = add_sweep(plan, name, Sweep("worst", lambda scale: (), measure), "quick")
+    step = add_sweep(plan, name, Sweep("adversarial", lambda scale: (), measure), "quick")
     rows: list[Mapping[str, Any]] = []
     ended: dict[int, list[dict[str, Any]]] = {}
     left = evaluations

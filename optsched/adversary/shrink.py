@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from optsched.worst.judging import Judge, Score, Wanted
-from optsched.worst.pool import number
-from optsched.worst.space import Path, Space, at, leaves, replaced
+from optsched.adversary.judging import Judge, Score, Wanted
+from optsched.adversary.pool import number
+from optsched.adversary.space import Path, Space, at, leaves, replaced
 
 SECONDS = 25.0
 """Wall seconds a shrinking may take where nothing else is said."""

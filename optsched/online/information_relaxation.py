@@ -1,4 +1,4 @@
-"""The price of being online from below, one scenario at a time: hindsight with penalties.
+"""Online lower bounds, one scenario at a time: information relaxation with penalties.
 
 Whoever knows the future pays nothing. Charge for using it: where two scenarios cannot be told
 apart yet, a price per decision is paid in the one and got back in the other. An online algorithm
@@ -21,7 +21,7 @@ from optsched.decomposition.lagrangian import maximise_dual
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.model.expression import Floats
-from optsched.online.price import CLOSED, Tree
+from optsched.online.lower_bound import CLOSED, Tree
 from optsched.problem import Problem
 from optsched.solve import solve
 from optsched.solvers.options import Options
@@ -31,7 +31,7 @@ ROUNDS = 50
 
 
 @dataclass(frozen=True)
-class Penalised:
+class InformationRelaxation:
     """A bound on the mean ratio of every online algorithm, with lots or without."""
 
     low: float
@@ -41,7 +41,7 @@ class Penalised:
     rounds: int
 
 
-def penalised(
+def information_relaxation(
     problem: Problem,
     scenarios: Sequence[Any],
     probabilities: ArrayLike | None = None,
@@ -49,23 +49,24 @@ def penalised(
     target: float | None = None,
     rounds: int = ROUNDS,
     time_limit: float = 60.0,
-) -> Penalised:
+) -> InformationRelaxation:
     """A lower bound on the mean ratio of online algorithms by hindsight with penalties.
 
-    As a mean is no more than the largest, it bounds the price against any adversary, too: the
-    probabilities of ``Price.hardest`` lead to the price of randomised algorithms, as far as
-    penalties that are linear in the decisions go.
+    As a mean is no more than the largest, it bounds the ratio against any adversary, too: the
+    probabilities of ``OnlineLowerBound.hardest`` lead to the lower bound of randomised algorithms,
+    as far as penalties that are linear in the decisions go.
 
     Args:
         problem: whose jobs arrive, with a model for trees.
-        scenarios: as for ``price``.
+        scenarios: as for ``online_lower_bound``.
         probabilities: of the scenarios; None: all the same.
-        target: a mean ratio that some online algorithm has: where reached, no price is better.
+        target: a mean ratio that some online algorithm has: if it is reached, the search ends.
         rounds: prices tried, at most.
         time_limit: wall seconds of each solve.
 
     Raises:
-        InputError: as for ``price``; probabilities that are not as many, or do not add up to 1.
+        InputError: as for ``online_lower_bound``; probabilities that are not as many, or do not
+            add up to 1.
     """
     count = len(scenarios)
     weight = np.full(count, 1.0 / max(1, count)) if probabilities is None else probabilities
@@ -104,7 +105,7 @@ def penalised(
         steps=rounds,
         stop=lambda: target is not None and best >= target - CLOSED,
     )
-    return Penalised(found.value, hindsight, found.steps)
+    return InformationRelaxation(found.value, hindsight, found.steps)
 
 
 class _Scenario:

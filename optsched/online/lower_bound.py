@@ -1,10 +1,10 @@
-"""The price of being online: what not knowing the future costs the best algorithm there is.
+"""Online lower bounds: what not knowing the future costs the best algorithm there is.
 
 Scenarios are instances that may share a past: until jobs differ for the first time, nobody can tell
 which of them is unfolding, so an online algorithm does the same in both. One copy of the offline
 model per scenario, with decisions tied for as long as pasts coincide, is the model of *all* online
 algorithms on this tree of futures, and its optimum is the best that any of them can do there. On
-larger sets of futures the price is larger or the same.
+larger sets of futures the bound is larger or the same.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ CLOSED = 1e-7
 
 @dataclass(frozen=True)
 class Interval:
-    """What is known of a price: none does better than ``low``, one was found at ``high``."""
+    """The least ratio: no algorithm does better than ``low``, and one was found at ``high``."""
 
     low: float
     high: float
 
 
 @dataclass(frozen=True)
-class Price:
-    """The price of being online on a tree of scenarios, as ratios to each scenario's optimum."""
+class OnlineLowerBound:
+    """The online lower bound on a tree of scenarios, as ratios to each scenario's optimum."""
 
     optima: Sequence[Interval]
     """Offline, one per scenario: best proven bound, and cost of the best schedule."""
@@ -64,7 +64,9 @@ class Price:
     ``randomised.low``."""
 
 
-def price(problem: Problem, scenarios: Sequence[Any], *, time_limit: float = 60.0) -> Price:
+def online_lower_bound(
+    problem: Problem, scenarios: Sequence[Any], *, time_limit: float = 60.0
+) -> OnlineLowerBound:
     """The least ratio to the optimum that any online algorithm can have on a tree of scenarios.
 
     Args:
@@ -82,7 +84,7 @@ def price(problem: Problem, scenarios: Sequence[Any], *, time_limit: float = 60.
         >>> from optsched.evaluation.runs import instance_rng
         >>> chosen = problem("preemptive")
         >>> one = chosen.generate(instance_rng(0), jobs=2, servers=2, types=1, time_scale=0.03)
-        >>> price(chosen, [one]).deterministic
+        >>> online_lower_bound(chosen, [one]).deterministic
         Interval(low=1.0, high=1.0)
     """
     tree = Tree(problem, scenarios, Options(time_limit=time_limit))
@@ -90,7 +92,7 @@ def price(problem: Problem, scenarios: Sequence[Any], *, time_limit: float = 60.
     mean, _ = tree.least_mean(np.full(len(scenarios), 1.0 / len(scenarios)))
     randomised, hardest = tree.mixed()
     low = max(randomised.low, mean.low)  # the mean is a weighting of the scenarios, too
-    return Price(
+    return OnlineLowerBound(
         optima=tree.optima,
         deterministic=Interval(max(deterministic.low, low), deterministic.high),
         randomised=Interval(low, min(randomised.high, deterministic.high)),
@@ -101,7 +103,7 @@ def price(problem: Problem, scenarios: Sequence[Any], *, time_limit: float = 60.
     )
 
 
-def endings(problem: Problem, instance: Any) -> list[Any]:
+def stopping_scenarios(problem: Problem, instance: Any) -> list[Any]:
     """The futures of an adversary that may stop sending jobs after any moment at which some came.
 
     Args:

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from optsched.adversary.entries import Entries
+from optsched.adversary.pool import Pool, number
 from optsched.evaluation.runs import instance_rng
 from optsched.instances.document import dumps, parse
 from optsched.problem import Problem
-from optsched.worst.entries import Entries
-from optsched.worst.pool import Pool, number
 
 SAMPLES = 60
 """Generated instances that tell the ranges."""

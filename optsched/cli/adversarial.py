@@ -1,4 +1,4 @@
-"""``optsched worst``: instances on which a heuristic does badly, and what makes them so."""
+"""``optsched adversarial``: instances on which a heuristic does badly, and what makes them so."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from optsched.cli.progress import waiting
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
-    from optsched.worst.case import Case
-    from optsched.worst.judging import Judge, Score
-    from optsched.worst.pricing import PriceCase
-    from optsched.worst.search import Search
-    from optsched.worst.space import Space
+    from optsched.adversary.case import Case
+    from optsched.adversary.judging import Judge, Score
+    from optsched.adversary.online_bound import OnlineBoundCase
+    from optsched.adversary.search import Search
+    from optsched.adversary.space import Space
 
 SECONDS = 60.0
 """Wall time of a search where nothing else is said."""
@@ -89,14 +89,14 @@ def find(
 
     Options of the problem's generator (--jobs 5) say what instances there are. The case that is
     written shows that the worst ratio is at least so large; a worse instance may exist. Of
-    preemptive.any_online the ratio is the price of being online where jobs may stop coming after
+    preemptive.any_online the ratio is the online lower bound where jobs may stop coming after
     any moment: every online algorithm has at least that. Ctrl-C ends the search with the case that
     it has so far; with --store the same command goes on from there.
     """
+    from optsched.adversary.case import SearchFacts
+    from optsched.adversary.search import adversarial
     from optsched.parallel.local import cores
     from optsched.study.store import Store
-    from optsched.worst.case import SearchFacts
-    from optsched.worst.search import worst
 
     found, call = target(name)
     typed = extra_options(context.args, name)
@@ -113,10 +113,10 @@ def find(
         say(f"{search.evaluated} candidates, worst so far {cell(search.score.low)}")
 
     with nullcontext() if store is None else Store.open(store) as kept:
-        search = worst(
-            found.name,
+        search = adversarial(
             call,
             options,
+            problem=found.name,
             evaluations=evaluations,
             seconds=seconds,
             seed=seed,
@@ -155,12 +155,12 @@ def check(case_file: CaseFile, json: Json = False) -> None:
 
     Exits 0 where the ratio is at least what the case says, else 1.
     """
-    from optsched.worst.case import Case, check_case
-    from optsched.worst.pricing import check_price_case
+    from optsched.adversary.case import Case, check_case
+    from optsched.adversary.online_bound import check_online_bound_case
 
     case = _load(case_file)
     with waiting(f"deriving {case_file} again"):
-        checked = check_case(case) if isinstance(case, Case) else check_price_case(case)
+        checked = check_case(case) if isinstance(case, Case) else check_online_bound_case(case)
     if json:
         print_json(checked.model_dump())
     else:
@@ -168,7 +168,9 @@ def check(case_file: CaseFile, json: Json = False) -> None:
         if checked.optimum == "proven" and checked.ratio_high is not None:
             low += f", at most {checked.ratio_high:.6g}"
             low += (
-                " (the optimum is proven)" if isinstance(case, Case) else " (the price is proven)"
+                " (the optimum is proven)"
+                if isinstance(case, Case)
+                else " (the online lower bound is proven)"
             )
         typer.echo(f"ratio {low}")
         for complaint in checked.complaints:
@@ -185,7 +187,7 @@ def why(
     json: Json = False,
 ) -> None:
     """What the loss of a case hangs on: options flipped, entries left out, values made typical."""
-    from optsched.worst.why import why as changes_of
+    from optsched.adversary.why import why as changes_of
 
     check_picture(plot)
     check_apart({"--plot": plot}, {"CASE": case_file})
@@ -194,7 +196,7 @@ def why(
     with waiting("changing one thing after the other"):
         changes = changes_of(judge, space, case.instance)
     if plot is not None:
-        from optsched.worst.picture import both_schedules
+        from optsched.adversary.picture import both_schedules
 
         both_schedules(case).savefig(plot)
     if json:
@@ -210,22 +212,22 @@ def why(
         say(f"{len(changes) - SHOWN} changes matter less; --json lists all")
 
 
-def _load(path: Path) -> Case | PriceCase:
+def _load(path: Path) -> Case | OnlineBoundCase:
+    from optsched.adversary.case import Case
+    from optsched.adversary.online_bound import OnlineBoundCase
     from optsched.instances.document import load, read_json
-    from optsched.worst.case import Case
-    from optsched.worst.pricing import PriceCase
 
     data = read_json(path)
     said = data.get("format") if isinstance(data, dict) else None
-    if said == PriceCase.model_fields["format"].default:
-        return load(PriceCase, path)
+    if said == OnlineBoundCase.model_fields["format"].default:
+        return load(OnlineBoundCase, path)
     return load(Case, path)
 
 
 def _judge(
     problem: str, call: str, generator: Any, reference: str | None, seeds: Any = None
 ) -> tuple[Judge, Space]:
-    from optsched.worst.search import Hunt
+    from optsched.adversary.search import Hunt
 
     hunt = Hunt(problem, call, generator, reference)
     return hunt.judge(hunt.seeds() if seeds is None else seeds), hunt.space()
@@ -233,7 +235,7 @@ def _judge(
 
 def _shrunk(judge: Judge, space: Space, document: Any, score: Score) -> tuple[Any, bool]:
     """The smallest instance reached, and whether that was where an interrupt came."""
-    from optsched.worst.shrink import shrink as shrunk
+    from optsched.adversary.shrink import shrink as shrunk
 
     reached = [document]
     try:
@@ -246,7 +248,10 @@ def _shrunk(judge: Judge, space: Space, document: Any, score: Score) -> tuple[An
 
 
 def _finish(
-    make: Callable[[bool], Case | PriceCase], interrupted: bool, output: Path | None, json: bool
+    make: Callable[[bool], Case | OnlineBoundCase],
+    interrupted: bool,
+    output: Path | None,
+    json: bool,
 ) -> None:
     """Make a case, write and show it; an interrupt before or meanwhile makes it a hurry."""
     try:
@@ -263,25 +268,25 @@ def _finish(
 
 def _case(
     judge: Judge, space: Space, generator: Any, document: Any, search: Any, hurry: bool
-) -> Case | PriceCase:
+) -> Case | OnlineBoundCase:
     """The case; in a hurry, with the proof that is found at once, if any is."""
-    from optsched.worst.case import PROOF_SECONDS, make_case
-    from optsched.worst.pricing import PriceJudge, make_price_case
+    from optsched.adversary.case import PROOF_SECONDS, make_case
+    from optsched.adversary.online_bound import OnlineBoundJudge, make_online_bound_case
 
-    make = make_price_case if isinstance(judge, PriceJudge) else make_case
+    make = make_online_bound_case if isinstance(judge, OnlineBoundJudge) else make_case
     seconds = HURRIED if hurry else PROOF_SECONDS
     with waiting("proving what was found"):
         return make(judge, space, generator, document, search=search, proof_seconds=seconds)
 
 
-def _facts(case: Case | PriceCase) -> dict[str, Any]:
-    from optsched.worst.case import Case
+def _facts(case: Case | OnlineBoundCase) -> dict[str, Any]:
+    from optsched.adversary.case import Case
 
     shown = case.model_dump(include={"problem", "heuristic", "cost", "incumbent", "status"})
     if isinstance(case, Case):
         shown["optimum"] = "proven" if case.proof is not None else case.status
     else:
-        shown["price"] = "proven" if case.proof is not None else "by a solver"
+        shown["lower bound"] = "proven" if case.proof is not None else "by a solver"
     return {
         **shown,
         "ratio at least": "infinite" if case.ratio_low is None else case.ratio_low,
@@ -292,7 +297,7 @@ def _facts(case: Case | PriceCase) -> dict[str, Any]:
     }
 
 
-def _show(case: Case | PriceCase, output: Path | None, json: bool) -> None:
+def _show(case: Case | OnlineBoundCase, output: Path | None, json: bool) -> None:
     from optsched.instances.document import save
 
     if output is not None:
