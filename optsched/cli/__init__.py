@@ -24,7 +24,7 @@ from optsched.cli import (
     study_show,
 )
 from optsched.cli.adding import LOOK, MANY, ONE, add_announced_commands, add_command, listed
-from optsched.cli.commands import Commands, FindByDefault, OpenEnded, WithGeneratorOptions
+from optsched.cli.commands import Commands, OpenEnded, WithGeneratorOptions
 from optsched.cli.interrupts import heard
 
 app = typer.Typer(
@@ -150,27 +150,26 @@ _add(
     group=studies,
 )
 
-adversarial_cases = typer.Typer(cls=FindByDefault, no_args_is_help=True, rich_markup_mode="rich")
+adversarial_cases = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(
     adversarial_cases,
     name="adversarial",
-    help="Search for instances on which a heuristic does badly: PROBLEM.HEURISTIC, or a command "
-    "on a case that was found.",
+    help="Search for instances on which a heuristic does badly; check what was found.",
     rich_help_panel=MANY,
 )
 _add(
     adversarial.find,
-    "optsched adversarial preemptive.a_online --jobs 5 --seconds 60 -o case.json",
+    "optsched adversarial find preemptive.a_online --jobs 5 --seconds 60 -o case.json",
     cls=WithGeneratorOptions,
     group=adversarial_cases,
 )
 _add(
-    adversarial.shrink,
-    "optsched adversarial shrink case.json -o smaller.json",
+    adversarial.check,
+    "optsched adversarial check case.json",
+    "optsched adversarial check case.json --why --plot why.png",
+    "optsched adversarial check case.json --shrink -o smaller.json",
     group=adversarial_cases,
 )
-_add(adversarial.check, "optsched adversarial check case.json", group=adversarial_cases)
-_add(adversarial.why, "optsched adversarial why case.json --plot why.png", group=adversarial_cases)
 
 
 def main(*arguments: str) -> None:

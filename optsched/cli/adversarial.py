@@ -51,37 +51,41 @@ CaseFile = Annotated[
 ]
 
 
+Seconds = Annotated[
+    float | None,
+    typer.Option(help=f"Wall time of the search; default {SECONDS:g}.", show_default=False),
+]
+Evaluations = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Candidates to judge, instead of a time: the same for any number of processes.",
+        show_default=False,
+    ),
+]
+Reference = Annotated[
+    str | None, typer.Option(help="Formulation ratios refer to; default: the problem's own.")
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes; default: one per core.", show_default=False)
+]
+StoreFile = Annotated[
+    Path | None,
+    typer.Option(help="File in which the search is kept, to be resumed.", show_default=False),
+]
+Small = Annotated[bool, typer.Option(help="Make what is found small, which takes up to 25 s more.")]
+
+
 def find(
     context: typer.Context,
     name: HeuristicName,
-    seconds: Annotated[
-        float | None,
-        typer.Option(help=f"Wall time of the search; default {SECONDS:g}.", show_default=False),
-    ] = None,
-    evaluations: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Candidates to judge, instead of a time: the same for any number of processes.",
-            show_default=False,
-        ),
-    ] = None,
+    seconds: Seconds = None,
+    evaluations: Evaluations = None,
     seed: Seed = 0,
-    reference: Annotated[
-        str | None,
-        typer.Option(help="Formulation ratios refer to; default: the problem's own."),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes; default: one per core.", show_default=False),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(help="File in which the search is kept, to be resumed.", show_default=False),
-    ] = None,
-    shrink: Annotated[
-        bool, typer.Option(help="Make what is found small, which takes up to 25 s more.")
-    ] = True,
+    reference: Reference = None,
+    workers: Workers = None,
+    store: StoreFile = None,
+    shrink: Small = True,
     output: Output = None,
     json: Json = False,
 ) -> None:
@@ -99,7 +103,7 @@ def find(
     from optsched.study.store import Store
 
     found, call = target(name)
-    typed = extra_options(context.args, name)
+    typed = extra_options(context.args)
     options = found.generator_call(typed)
     if seconds is not None and evaluations is not None:
         raise InputError.of("--evaluations", evaluations, "either --seconds or --evaluations")
@@ -136,21 +140,41 @@ def find(
     _finish(make, interrupted, output, json)
 
 
-def shrink(case_file: CaseFile, output: Output = None, json: Json = False) -> None:
-    """Make the instance of a case smaller and its numbers rounder; its ratio never falls."""
-    check_target(output)
-    check_apart({"--output": output}, {"CASE": case_file})
-    case = _load(case_file)
-    judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
-    score = judge.document(case.instance)
-    if score is None:
-        raise InputError.of("instance", judge.failure or "refused", "one that has a ratio")
-    document, interrupted = _shrunk(judge, space, case.instance, score)
-    make = partial(_case, judge, space, case.generator, document, case.search)
-    _finish(make, interrupted, output, json)
+Shrink = Annotated[bool, typer.Option("--shrink", help="Make the case small and write it.")]
+Why = Annotated[bool, typer.Option("--why", help="Say what the loss of the case hangs on.")]
+Plot = Annotated[
+    Path | None,
+    typer.Option(help="Picture of both schedules (png, pdf, svg), with --why.", show_default=False),
+]
 
 
-def check(case_file: CaseFile, json: Json = False) -> None:
+def check(
+    case_file: CaseFile,
+    shrink: Shrink = False,
+    why: Why = False,
+    plot: Plot = None,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """Derive a case again: run the heuristic, check both schedules, verify the proof.
+
+    --shrink makes its instance smaller and its numbers rounder; its ratio never falls. --why says
+    what the loss hangs on: options flipped, entries left out, values made typical. Exits 0 if the
+    ratio is at least what the case says, else 1.
+    """
+    if shrink and (why or plot is not None):
+        raise InputError.of("--shrink", shrink, "not together with --why or --plot")
+    if output is not None and not shrink:
+        raise InputError.of("--output", str(output), "only with --shrink")
+    if shrink:
+        _shrink(case_file, output, json)
+    elif why or plot is not None:
+        _explain(case_file, plot, json)
+    else:
+        _derive(case_file, json)
+
+
+def _derive(case_file: Path, json: bool) -> None:
     """Derive a case again: run the heuristic, check both schedules, verify the proof.
 
     Exits 0 where the ratio is at least what the case says, else 1.
@@ -178,14 +202,21 @@ def check(case_file: CaseFile, json: Json = False) -> None:
     raise typer.Exit(YES if checked.holds else NO)
 
 
-def why(
-    case_file: CaseFile,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Picture of both schedules (png, pdf, svg).", show_default=False),
-    ] = None,
-    json: Json = False,
-) -> None:
+def _shrink(case_file: Path, output: Path | None, json: bool) -> None:
+    """Make the instance of a case smaller and its numbers rounder; its ratio never falls."""
+    check_target(output)
+    check_apart({"--output": output}, {"CASE": case_file})
+    case = _load(case_file)
+    judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
+    score = judge.document(case.instance)
+    if score is None:
+        raise InputError.of("instance", judge.failure or "refused", "one that has a ratio")
+    document, interrupted = _shrunk(judge, space, case.instance, score)
+    make = partial(_case, judge, space, case.generator, document, case.search)
+    _finish(make, interrupted, output, json)
+
+
+def _explain(case_file: Path, plot: Path | None, json: bool) -> None:
     """What the loss of a case hangs on: options flipped, entries left out, values made typical."""
     from optsched.adversary.why import why as changes_of
 

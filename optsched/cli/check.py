@@ -22,9 +22,8 @@ from optsched.cli.console import (
     print_table,
     say,
 )
-from optsched.cli.names import complete_heuristic, complete_problem, extra_options
-from optsched.cli.online import check_online
-from optsched.cli.progress import waiting
+from optsched.cli.names import complete_heuristic, complete_problem, extra_options, target
+from optsched.cli.progress import progress, waiting
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
@@ -123,9 +122,8 @@ def check(
     if (theorems, proof is not None, online).count(True) > 1:
         raise InputError.of("--online", online, "only one of --theorems, --proof and --online")
     if online:
-        check_online(context, name, instance_file, instances, changes, seed, json)
-        return
-    for option, value in extra_options(context.args, name).items():
+        _check_online(context, name, instance_file, instances, changes, seed, json)
+    for option, value in extra_options(context.args).items():
         raise InputError.of(f"--{option}", value, "no option of check without --online")
     if instance_file is None:
         _missing(context, "INSTANCE")
@@ -277,3 +275,49 @@ def answer_with(
                 f"violations: {len(listed)}, the worst {len(worst)}",
             )
     raise typer.Exit(YES if facts["feasible"] else NO)
+
+
+def _check_online(
+    context: typer.Context,
+    name: str,
+    instance_file: Path | None,
+    instances: int,
+    changes: int,
+    seed: int,
+    json: bool,
+) -> NoReturn:
+    """Exit 0 if no decision is found that depends on jobs yet to arrive, else 1."""
+    from functools import partial
+
+    from optsched.evaluation.runs import instance_rng
+    from optsched.instances.document import load
+    from optsched.online import anticipation
+
+    found, call = target(name)
+    chosen, options = found.heuristic(call)
+    asked = found.generator_call(extra_options(context.args))
+    run = partial(chosen.run, **options)
+    given = range(seed, seed + (1 if instance_file else instances))
+    ahead, tried = None, 0
+    with progress(f"checking {name}", "instances") as show:
+        for number in given:
+            if instance_file is None:
+                instance = found.generate(instance_rng(number), **asked)
+            else:
+                instance = load(found.instance_type, instance_file)
+            ahead = anticipation(found, run, instance, seed=number, changes=changes)
+            tried += 1
+            show(tried, len(given), None)
+            if ahead is not None:
+                break
+    facts = {
+        "heuristic": call,
+        "announced_online": chosen.is_online(options),
+        "instances": tried,
+        "verdict": "no decision was found to depend on the future" if ahead is None else str(ahead),
+    }
+    if json:
+        print_json({**facts, "sees_the_future": ahead is not None})
+    else:
+        print_facts(facts)
+    raise typer.Exit(YES if ahead is None else NO)

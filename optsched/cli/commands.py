@@ -139,11 +139,3 @@ class WithGeneratorOptions(OpenEnded):
             f"Options of a problem's generator: {ctx.command_path} PROBLEM --help\n"
             f"Problems: {', '.join(announced)}"
         )
-
-
-class FindByDefault(TyperGroup):
-    """A first word that is none of its commands is whom to search against."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        named = bool(args) and (args[0] in self.commands or args[0].startswith("-"))
-        return super().resolve_command(ctx, args if named else ["find", *args])

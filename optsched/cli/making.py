@@ -35,7 +35,7 @@ def generate(
     from optsched.instances.document import dumps, save
     from optsched.problem import problem
 
-    typed = extra_options(context.args, problem_name)
+    typed = extra_options(context.args)
     found = problem(problem_name)
     options = found.generator_call(typed)
     check_target(output)
@@ -96,7 +96,7 @@ def import_(
     from optsched.problem import problem
 
     found = problem(problem_name)
-    more = extra_options(context.args, problem_name)
+    more = extra_options(context.args)
     check_target(output)
     check_apart({"--output": output}, {"CSV": table, **named_files(more)})
     rest = {name: typed(text) for name, text in more.items()}

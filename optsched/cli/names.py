@@ -110,14 +110,12 @@ def split_list(text: str) -> list[str]:
     return parts
 
 
-def extra_options(arguments: Sequence[str], problem_name: str) -> dict[str, str]:
+def extra_options(arguments: Sequence[str]) -> dict[str, str]:
     """Options a command does not know itself: ``--name value``, ``--name=value``, ``--flag``.
 
     Raises:
         InputError: something that is no option, or one given twice.
     """
-    if problem_name.startswith("-"):
-        raise InputError.of("PROBLEM", problem_name, "the problem comes before its options")
     options: dict[str, str] = {}
     rest = list(arguments)
     while rest:

@@ -121,7 +121,7 @@ def ratio(
     from optsched.solvers.options import Options
     from optsched.study import ratio_study
 
-    typed = extra_options(context.args, problem_name)
+    typed = extra_options(context.args)
     found = problem(problem_name)
     _check_files(output, plot)
     check_apart({"--output": output, "--plot": plot}, named_files(typed))

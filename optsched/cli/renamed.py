@@ -22,8 +22,12 @@ RENAMED = {
     ("schema",): _New("problems", "--schema"),
     ("certify",): _New("check", "--theorems"),
     ("check-online",): _New("check", "--online", (("--instance", ""),)),
-    ("worst",): _New("adversarial", ""),
     ("online",): _New("online-bound", ""),
+    ("worst", "find"): _New("adversarial find", ""),
+    ("worst", "shrink"): _New("adversarial check", "--shrink"),
+    ("worst", "check"): _New("adversarial check", ""),
+    ("worst", "why"): _New("adversarial check", "--why"),
+    ("worst",): _New("adversarial find", ""),
     ("study", "watch"): _New("study show", "--watch"),
     ("study", "export"): _New("study show", ""),
     ("study", "report"): _New("study show", "", (("--follow", "--watch"),)),
@@ -32,7 +36,7 @@ RENAMED = {
 
 def in_new_words(words: Sequence[str]) -> list[str]:
     """Words of a command line with today's names; says so if they were others."""
-    for length in (1, 2):
+    for length in (2, 1):
         old = tuple(words[:length])
         if old in RENAMED:
             new = RENAMED[old]

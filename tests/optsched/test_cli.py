@@ -227,7 +227,7 @@ def test_a_list_that_is_not_closed_is_refused(text):
 
 def test_options_come_as_pairs_as_equations_or_alone():
     given = ["--a-b", "-1", "--c=2", "--d", "--e", "x=y"]
-    assert extra_options(given, "p") == {"a_b": "-1", "c": "2", "d": "true", "e": "x=y"}
+    assert extra_options(given) == {"a_b": "-1", "c": "2", "d": "true", "e": "x=y"}
 
 
 # as a process of its own

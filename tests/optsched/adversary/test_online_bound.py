@@ -183,7 +183,7 @@ def test_the_command_line_checks_a_case_against_all_algorithms(cli, case, tmp_pa
     said = cli("adversarial", "check", path)
     assert said.exit_code == 0
     assert "(the online lower bound is proven)" in said.stdout
-    drawn = cli("adversarial", "why", path, "--plot", tmp_path / "why.svg")
+    drawn = cli("adversarial", "check", path, "--why", "--plot", tmp_path / "why.svg")
     assert drawn.exit_code == 0
     assert (tmp_path / "why.svg").exists()
     save(change(case, ratio_low=1.5), path)
@@ -192,7 +192,8 @@ def test_the_command_line_checks_a_case_against_all_algorithms(cli, case, tmp_pa
 
 def test_the_command_line_finds_a_case_against_all_algorithms(cli, tmp_path):
     path = tmp_path / "found.json"
-    made = cli("adversarial", "preemptive.any_online", "--jobs", 2, "--servers", 2, "--types", 1,
+    made = cli("adversarial", "find", "preemptive.any_online",
+               "--jobs", 2, "--servers", 2, "--types", 1,
                "--time-scale", 0.03, "--evaluations", 4, "--no-shrink", "--workers", 1,
                "-o", path)  # fmt: skip
     assert made.exit_code == 0

@@ -210,13 +210,13 @@ def test_places_are_spelled_as_in_files():
 
 def test_the_command_line_finds_checks_and_explains(cli, tmp_path):
     path = tmp_path / "case.json"
-    made = cli("adversarial", "covering.greedy", "--items", 4, "--evaluations", 40, "-o", path,
-               "--workers", 1)  # fmt: skip
+    made = cli("adversarial", "find", "covering.greedy", "--items", 4, "--evaluations", 40,
+               "-o", path, "--workers", 1)  # fmt: skip
     assert made.exit_code == 0
     assert cli("adversarial", "check", path).exit_code == 0
-    explained = cli("adversarial", "why", path, "--json")
+    explained = cli("adversarial", "check", path, "--why", "--json")
     assert json.loads(explained.stdout)["changes"]
-    smaller = cli("adversarial", "shrink", path, "--json")
+    smaller = cli("adversarial", "check", path, "--shrink", "--json")
     assert json.loads(smaller.stdout)["ratio_low"] >= load(Case, path).ratio_low * (1 - 1e-9)
     path.write_text(path.read_text().replace('"cost": ', '"cost": 1'), encoding="utf-8")
     assert cli("adversarial", "check", path).exit_code == 1
@@ -235,7 +235,17 @@ def interrupting(function, times=1):
     return call
 
 
-SHORT = ["adversarial", "covering.greedy", "--items", 4, "--evaluations", 60, "--workers", 1]
+SHORT = [
+    "adversarial",
+    "find",
+    "covering.greedy",
+    "--items",
+    4,
+    "--evaluations",
+    60,
+    "--workers",
+    1,
+]
 
 
 @pytest.mark.parametrize(
@@ -278,7 +288,17 @@ def test_a_search_interrupted_before_it_has_found_anything_is_an_interrupt():
 def test_ctrl_c_ends_a_search_with_a_case(command, tmp_path, workers):
     path = tmp_path / "case.json"
     process = command(
-        *("adversarial", "covering.greedy", "--items", 5, "--seconds", 60, "--workers", workers),
+        *(
+            "adversarial",
+            "find",
+            "covering.greedy",
+            "--items",
+            5,
+            "--seconds",
+            60,
+            "--workers",
+            workers,
+        ),
         *("-o", path),
     )
     while "worst so far" not in process.stderr.readline():

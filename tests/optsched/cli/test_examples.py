@@ -36,6 +36,11 @@ def typed(line):
     return shlex.split(line.partition(" > ")[0])[1:]
 
 
+def test_there_are_fourteen_commands():
+    shown = [path for path, one in EVERY if not (one.hidden or hasattr(one, "commands"))]
+    assert len(shown) == 14
+
+
 def test_every_command_has_an_example():
     assert all(examples_of(command) for _, command in EVERY if not hasattr(command, "commands"))
 

@@ -63,7 +63,7 @@ WRONG = [
     (["problems", "uncovering"], ["uncovering", "covering"]),
     (["claims", "covering"], ["covering", "preemptive"]),
     (["claims", "drp", "--claim", "figure_0"], ["--claim", "figure_0", "--list"]),
-    (["adversarial", "covering.greedee"], ["greedee", "greedy"]),
+    (["adversarial", "find", "covering.greedee"], ["greedee", "greedy"]),
     (["check", "covering", "--online"], ["covering", "problem.name"]),
     (
         ["online-bound", "covering", "--instances", "{instance},"],
@@ -82,7 +82,7 @@ WRONG = [
         ["solve", "covering.knapsack", "{instance}", "--threads", "100000000000000"],
         ["error: threads", "100000000000000", "< 2^31"],
     ),
-    (["adversarial", "covering.greedy", "--seconds", "inf"], ["seconds", "inf", "finite"]),
+    (["adversarial", "find", "covering.greedy", "--seconds", "inf"], ["seconds", "inf", "finite"]),
     (
         ["solve", "covering.knapsack", "{instance}", "--start", "{schedule}"],
         ["--start", "schedule.json", "breaks (1)"],
@@ -92,9 +92,9 @@ WRONG = [
     (["run", "covering.greedy(epsilon=x)", "{instance}"], ["epsilon", "'x'", "number"]),
     (["ratio", "covering", "--time-limit", "-1"], ["time_limit", "-1", "> 0"]),
     (["ratio", "covering", "-o", "rows.doc"], ["rows.doc", ".csv"]),
-    (["adversarial", "covering.greedy", "--seconds", "-1"], ["seconds", "-1", "> 0"]),
+    (["adversarial", "find", "covering.greedy", "--seconds", "-1"], ["seconds", "-1", "> 0"]),
     (
-        ["adversarial", "covering.greedy", "--seconds", "1", "--evaluations", "3"],
+        ["adversarial", "find", "covering.greedy", "--seconds", "1", "--evaluations", "3"],
         ["--evaluations", "3", "either"],
     ),
     (["claims", "--quick", "--full"], ["--quick", "--full"]),
@@ -130,6 +130,8 @@ WRONG = [
     ),
     (["solve", "covering.knapsack", "{broken}"], ["broken.json", "not JSON"]),
     (["solve", "preemptive.problem_4", "{batch}"], ["optsched/batch/instance", "preemptive"]),
+    (["adversarial", "check", "{batch}", "-o", "a.json"], ["--output", "only with --shrink"]),
+    (["adversarial", "check", "{batch}", "--why", "--shrink"], ["--shrink", "not together"]),
     (["adversarial", "check", "{batch}"], ["optsched/batch/instance", "worst-case"]),
     (["study", "run", "{absent}"], ["absent.json", "cannot be read"]),
     (["study", "show", "{absent}", "-o", "a.csv"], ["absent.json", "study run"]),
