@@ -55,8 +55,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def optsched(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """How far from optimal is this online algorithm, really?"""

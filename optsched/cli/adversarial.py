@@ -17,10 +17,12 @@ from optsched.cli.console import (
     Json,
     Output,
     Seed,
+    argument,
     cell,
     check_apart,
     check_picture,
     check_target,
+    option,
     print_facts,
     print_json,
     print_table,
@@ -46,33 +48,19 @@ HURRIED = 0.5
 SHOWN = 15
 """Changes listed for people."""
 
-CaseFile = Annotated[
-    Path, typer.Argument(metavar="CASE", help="Case file (JSON).", show_default=False)
-]
+CaseFile = Annotated[Path, argument("Case file (JSON).", metavar="CASE")]
 
 
-Seconds = Annotated[
-    float | None,
-    typer.Option(help=f"Wall time of the search; default {SECONDS:g}.", show_default=False),
-]
+Seconds = Annotated[float | None, option(f"Wall time of the search; default {SECONDS:g}.")]
 Evaluations = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        help="Candidates to judge, instead of a time: the same for any number of processes.",
-        show_default=False,
-    ),
+    option("Candidates to judge, instead of a time: the same for any number of processes.", min=1),
 ]
 Reference = Annotated[
     str | None, typer.Option(help="Formulation ratios refer to; default: the problem's own.")
 ]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes; default: one per core.", show_default=False)
-]
-StoreFile = Annotated[
-    Path | None,
-    typer.Option(help="File in which the search is kept, to be resumed.", show_default=False),
-]
+Workers = Annotated[int | None, option("Processes; default: one per core.", min=1)]
+StoreFile = Annotated[Path | None, option("File in which the search is kept, to be resumed.")]
 Small = Annotated[bool, typer.Option(help="Make what is found small, which takes up to 25 s more.")]
 
 
@@ -142,10 +130,7 @@ def find(
 
 Shrink = Annotated[bool, typer.Option("--shrink", help="Make the case small and write it.")]
 Why = Annotated[bool, typer.Option("--why", help="Say what the loss of the case hangs on.")]
-Plot = Annotated[
-    Path | None,
-    typer.Option(help="Picture of both schedules (png, pdf, svg), with --why.", show_default=False),
-]
+Plot = Annotated[Path | None, option("Picture of both schedules (png, pdf, svg), with --why.")]
 
 
 def check(

@@ -15,8 +15,10 @@ from optsched.cli.console import (
     InstanceFile,
     Json,
     Seed,
+    argument,
     cell,
     console,
+    option,
     print_facts,
     print_json,
     print_table,
@@ -46,36 +48,20 @@ def _complete(incomplete: str) -> list[str]:
 
 Named = Annotated[
     str,
-    typer.Argument(
-        metavar="PROBLEM",
-        help="A problem; with --online PROBLEM.HEURISTIC.",
-        show_default=False,
-        autocompletion=_complete,
+    argument(
+        "A problem; with --online PROBLEM.HEURISTIC.", metavar="PROBLEM", autocompletion=_complete
     ),
 ]
-Instance = Annotated[
-    Path | None,
-    typer.Argument(metavar="INSTANCE", help="Instance file (JSON).", show_default=False),
-]
-Schedule = Annotated[
-    Path | None,
-    typer.Argument(metavar="SCHEDULE", help="Schedule file (JSON).", show_default=False),
-]
+Instance = Annotated[Path | None, argument("Instance file (JSON).", metavar="INSTANCE")]
+Schedule = Annotated[Path | None, argument("Schedule file (JSON).", metavar="SCHEDULE")]
 Speed = Annotated[
-    float | None,
-    typer.Option(
-        help="Speed granted to the schedule, for algorithms under speed augmentation.",
-        show_default=False,
-    ),
+    float | None, option("Speed granted to the schedule, for algorithms under speed augmentation.")
 ]
 Theorems = Annotated[
     bool,
     typer.Option("--theorems", help="Evaluate the paper's lemmas and theorems on the schedule."),
 ]
-ProofFile = Annotated[
-    Path | None,
-    typer.Option("--proof", help="Check the proof that 'solve --proof' wrote.", show_default=False),
-]
+ProofFile = Annotated[Path | None, option("Check the proof that 'solve --proof' wrote.", "--proof")]
 Online = Annotated[
     bool, typer.Option("--online", help="Look for decisions that depend on jobs yet to arrive.")
 ]
@@ -123,8 +109,8 @@ def check(
         raise InputError.of("--online", online, "only one of --theorems, --proof and --online")
     if online:
         _check_online(context, name, instance_file, instances, changes, seed, json)
-    for option, value in extra_options(context.args).items():
-        raise InputError.of(f"--{option}", value, "no option of check without --online")
+    for extra, value in extra_options(context.args).items():
+        raise InputError.of(f"--{extra}", value, "no option of check without --online")
     if instance_file is None:
         _missing(context, "INSTANCE")
     if proof is not None:
@@ -141,9 +127,7 @@ def _missing(context: typer.Context, argument: str) -> NoReturn:
 
 def verify(
     instance_file: InstanceFile,
-    proof_file: Annotated[
-        Path, typer.Argument(metavar="PROOF", help="Proof file (JSON).", show_default=False)
-    ],
+    proof_file: Annotated[Path, argument("Proof file (JSON).", metavar="PROOF")],
     json: Json = False,
 ) -> None:
     """Check a proof; now a part of ``check``."""

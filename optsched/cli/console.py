@@ -29,21 +29,23 @@ WIDE = 200
 PICTURES = (".png", ".pdf", ".svg")
 """Endings of pictures that can be drawn."""
 
+
+def option(help: str, *names: str, **more: Any) -> Any:
+    """Return an option whose help says its own default."""
+    return typer.Option(*names, help=help, show_default=False, **more)
+
+
+def argument(help: str, **more: Any) -> Any:
+    """Return an argument whose help says its own default."""
+    return typer.Argument(help=help, show_default=False, **more)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="File to write.", show_default=False)
-]
-InstanceFile = Annotated[
-    Path, typer.Argument(metavar="INSTANCE", help="Instance file (JSON).", show_default=False)
-]
+Output = Annotated[Path | None, option("File to write.", "--output", "-o")]
+InstanceFile = Annotated[Path, argument("Instance file (JSON).", metavar="INSTANCE")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random generator.")]
-TimeLimit = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Limit per solve.", show_default=False)
-]
-Solver = Annotated[
-    str | None,
-    typer.Option(help="Solver; default: the one that suits the formulation.", show_default=False),
-]
+TimeLimit = Annotated[float | None, option("Limit per solve.", metavar="SECONDS")]
+Solver = Annotated[str | None, option("Solver; default: the one that suits the formulation.")]
 
 
 def console(*, error: bool = False) -> Console:
@@ -66,10 +68,7 @@ def print_json(data: Any) -> None:
 
 
 def print_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    title: str | None = None,
-    keys: int = 1,
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None, keys: int = 1
 ) -> None:
     """A table on standard output; see ``tables``.
 

@@ -7,18 +7,27 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.console import Json, Output, Seed, check_apart, check_target, print_json, say
+from optsched.cli.console import (
+    Json,
+    Output,
+    Seed,
+    argument,
+    check_apart,
+    check_target,
+    option,
+    print_json,
+    say,
+)
 from optsched.cli.names import ProblemName, extra_options, named_files
 from optsched.cli.progress import waiting
 from optsched.errors import InputError
 
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="FIELD=COLUMN",
-        help="Where a field is, with a factor to its unit or in its own: "
+    option(
+        "Where a field is, with a factor to its unit or in its own: "
         '"release_time=submitted/3600" or "release_time=submitted in ms".',
-        show_default=False,
+        metavar="FIELD=COLUMN",
     ),
 ]
 
@@ -56,15 +65,8 @@ def generate(
 def import_(
     context: typer.Context,
     problem_name: ProblemName,
-    table: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CSV", help="CSV or Excel table, a line per job.", show_default=False
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write.", show_default=False)
-    ],
+    table: Annotated[Path, argument("CSV or Excel table, a line per job.", metavar="CSV")],
+    output: Annotated[Path, option("File to write.", "--output", "-o")],
     column: Columns = None,
     entries: Annotated[str, typer.Option(help="What a line of the table is.")] = "jobs",
     unit: Annotated[

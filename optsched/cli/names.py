@@ -8,8 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from optsched.cli.console import argument
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,10 +49,9 @@ def _complete(incomplete: str, kind: str) -> list[str]:
 
 ProblemName = Annotated[
     str,
-    typer.Argument(
+    argument(
+        'A problem, as listed by "optsched problems".',
         metavar="PROBLEM",
-        help='A problem, as listed by "optsched problems".',
-        show_default=False,
         autocompletion=complete_problem,
     ),
 ]
@@ -61,10 +59,9 @@ ProblemName = Annotated[
 
 HeuristicName = Annotated[
     str,
-    typer.Argument(
+    argument(
+        'An algorithm; options in brackets: "preemptive.a_online(epsilon=0.5)".',
         metavar="PROBLEM.HEURISTIC",
-        help='An algorithm; options in brackets: "preemptive.a_online(epsilon=0.5)".',
-        show_default=False,
         autocompletion=complete_heuristic,
     ),
 ]

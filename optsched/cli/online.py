@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.console import Json, print_json, print_table
+from optsched.cli.console import Json, option, print_json, print_table
 from optsched.cli.names import ProblemName, split_list
 from optsched.cli.progress import waiting
 
@@ -16,10 +16,9 @@ def online_bound(
     name: ProblemName,
     instances: Annotated[
         str,
-        typer.Option(
-            help="Files of the scenarios, separated by commas: jobs that are the same in two "
-            "of them are their common past.",
-            show_default=False,
+        option(
+            "Files of the scenarios, separated by commas: jobs that are the same in two "
+            "of them are their common past."
         ),
     ],
     time_limit: Annotated[float, typer.Option(min=0.1, help="Wall seconds of each solve.")] = 60.0,

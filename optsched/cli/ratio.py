@@ -19,6 +19,7 @@ from optsched.cli.console import (
     check_picture,
     check_target,
     console,
+    option,
     print_json,
     print_table,
     say,
@@ -41,41 +42,22 @@ TIME_LIMIT = 60.0
 
 Heuristics = Annotated[
     str | None,
-    typer.Option(
-        help='Comma list: "a_online,a_online(epsilon=0.3)"; default: all, or the preset\'s.',
-        show_default=False,
-    ),
+    option('Comma list: "a_online,a_online(epsilon=0.3)"; default: all, or the preset\'s.'),
 ]
 Seeds = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help=f"Instances per cell; default {SEEDS}, or the preset's.", show_default=False
-    ),
+    int | None, option(f"Instances per cell; default {SEEDS}, or the preset's.", min=1)
 ]
 FirstSeed = Annotated[int, typer.Option(min=0, help="Seed of the first instance.")]
 Preset = Annotated[
-    str | None,
-    typer.Option(
-        help='A study listed by "optsched problems"; other options change it.', show_default=False
-    ),
+    str | None, option('A study listed by "optsched problems"; other options change it.')
 ]
 Reference = Annotated[
-    str | None,
-    typer.Option(
-        help="Formulation ratios refer to; default: the problem's own, or the preset's.",
-        show_default=False,
-    ),
+    str | None, option("Formulation ratios refer to; default: the problem's own, or the preset's.")
 ]
-Bounds = Annotated[
-    str | None, typer.Option(help="Comma list of further bounds to compute.", show_default=False)
-]
+Bounds = Annotated[str | None, option("Comma list of further bounds to compute.")]
 InstanceLimit = Annotated[
     float | None,
-    typer.Option(
-        metavar="SECONDS",
-        help=f"Limit per instance; default {TIME_LIMIT:g}, or the preset's.",
-        show_default=False,
-    ),
+    option(f"Limit per instance; default {TIME_LIMIT:g}, or the preset's.", metavar="SECONDS"),
 ]
 Prove = Annotated[
     float,
@@ -85,12 +67,8 @@ Prove = Annotated[
         help="Time to prove each optimum in exact arithmetic; 0: no proofs.",
     ),
 ]
-Workers = Annotated[
-    int | None, typer.Option(help="Processes; default: one per core.", show_default=False)
-]
-Plot = Annotated[
-    Path | None, typer.Option(help="Picture to draw (png, pdf, svg).", show_default=False)
-]
+Workers = Annotated[int | None, option("Processes; default: one per core.")]
+Plot = Annotated[Path | None, option("Picture to draw (png, pdf, svg).")]
 
 
 def ratio(

@@ -17,17 +17,15 @@ from optsched.cli.console import (
     Seed,
     Solver,
     TimeLimit,
+    argument,
     check_apart,
     check_target,
+    option,
     print_facts,
     print_json,
     say,
 )
-from optsched.cli.names import (
-    HeuristicName,
-    complete_formulation,
-    target,
-)
+from optsched.cli.names import HeuristicName, complete_formulation, target
 from optsched.cli.progress import progress, waiting
 from optsched.errors import InputError, ModelError
 
@@ -37,32 +35,23 @@ if TYPE_CHECKING:
 
 FormulationName = Annotated[
     str,
-    typer.Argument(
+    argument(
+        "What to solve, and how.",
         metavar="PROBLEM.FORMULATION",
-        help="What to solve, and how.",
-        show_default=False,
         autocompletion=complete_formulation,
     ),
 ]
 MemoryLimit = Annotated[
-    float | None,
-    typer.Option(
-        metavar="GIB",
-        help="Memory of a process of its own that builds and solves.",
-        show_default=False,
-    ),
+    float | None, option("Memory of a process of its own that builds and solves.", metavar="GIB")
 ]
 Gap = Annotated[float, typer.Option(help="Relative gap to stop at; 0 asks for a proof.")]
 Threads = Annotated[int, typer.Option(help="Threads of the solver.")]
-Start = Annotated[
-    Path | None, typer.Option(help="Schedule file to start from.", show_default=False)
-]
+Start = Annotated[Path | None, option("Schedule file to start from.")]
 ProofFile = Annotated[
     Path | None,
-    typer.Option(
-        help="File to write a proof in exact arithmetic to, for 'check --proof'; it may take as "
-        "long again as the limit.",
-        show_default=False,
+    option(
+        "File to write a proof in exact arithmetic to, for 'check --proof'; it may take as "
+        "long again as the limit."
     ),
 ]
 Log = Annotated[bool, typer.Option("--log", help="Show the solver's own log.")]

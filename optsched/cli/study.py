@@ -12,8 +12,10 @@ from optsched.cli.console import (
     NO,
     YES,
     Json,
+    argument,
     check_apart,
     check_target,
+    option,
     say,
 )
 from optsched.cli.names import split_list
@@ -25,22 +27,12 @@ from optsched.errors import InputError
 if TYPE_CHECKING:
     from optsched.parallel.local import Executor
 
-StudyFile = Annotated[
-    Path, typer.Argument(metavar="STUDY", help="Study file (TOML).", show_default=False)
-]
+StudyFile = Annotated[Path, argument("Study file (TOML).", metavar="STUDY")]
 Where = Annotated[
     Literal["processes", "dask"], typer.Option(help="Where runs go: this machine, or a cluster.")
 ]
-Address = Annotated[
-    str | None,
-    typer.Option(help="Scheduler of the Dask cluster: tcp://host:8786.", show_default=False),
-]
-Retry = Annotated[
-    str | None,
-    typer.Option(
-        help='Statuses to compute again, such as "error,no_solution".', show_default=False
-    ),
-]
+Address = Annotated[str | None, option("Scheduler of the Dask cluster: tcp://host:8786.")]
+Retry = Annotated[str | None, option('Statuses to compute again, such as "error,no_solution".')]
 
 EXAMPLE = """\
 [limits]

@@ -14,9 +14,11 @@ from optsched.cli.console import (
     NO,
     YES,
     Json,
+    argument,
     check_apart,
     check_target,
     console,
+    option,
     print_facts,
     print_json,
     print_table,
@@ -38,15 +40,9 @@ if TYPE_CHECKING:
 EVERY_LOOK, EVERY_REPORT = 2.0, 10.0
 """Seconds between two looks at a store if nothing else is said."""
 
-StudyOrStore = Annotated[
-    Path,
-    typer.Argument(metavar="STUDY", help="Study file (TOML) or its store.", show_default=False),
-]
+StudyOrStore = Annotated[Path, argument("Study file (TOML) or its store.", metavar="STUDY")]
 StoreFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--store", help="File with the results; default: STUDY.sqlite.", show_default=False
-    ),
+    Path | None, option("File with the results; default: STUDY.sqlite.", "--store")
 ]
 Errors = Annotated[
     bool, typer.Option("--errors", help="Every run that failed, with its traceback.")
@@ -60,22 +56,16 @@ Once = Annotated[
 ]
 Every = Annotated[
     float | None,
-    typer.Option(
+    option(
+        f"Between two looks of --watch, at the least; default {EVERY_LOOK:g}, of a report "
+        f"{EVERY_REPORT:g}.",
         min=0.5,
         metavar="SECONDS",
-        help=f"Between two looks of --watch, at the least; default {EVERY_LOOK:g}, of a report "
-        f"{EVERY_REPORT:g}.",
-        show_default=False,
     ),
 ]
 Target = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="File to write: ratios as csv or parquet, a report as html.",
-        show_default=False,
-    ),
+    option("File to write: ratios as csv or parquet, a report as html.", "--output", "-o"),
 ]
 Runs = Annotated[
     bool, typer.Option("--runs", help="Write every run, instead of the ratios joined from them.")
