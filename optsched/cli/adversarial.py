@@ -101,9 +101,6 @@ def find(
     if evaluations is None and seconds is None:
         seconds = SECONDS
 
-    def tell(search: Search) -> None:
-        say(f"{search.evaluated} candidates, worst so far {cell(search.score.low)}")
-
     with nullcontext() if store is None else Store.open(store) as kept:
         search = adversarial(
             call,
@@ -115,7 +112,7 @@ def find(
             reference=reference,
             workers=workers or cores(),
             store=kept,
-            progress=tell,
+            progress=_tell,
         )
     judge, space = _judge(found.name, call, options, reference)
     document, interrupted = search.document, search.interrupted
@@ -126,6 +123,10 @@ def find(
     facts = SearchFacts(seed=seed, evaluated=search.evaluated, seconds=search.seconds)
     make = partial(_case, judge, space, options, document, facts)
     _finish(make, interrupted, output, json)
+
+
+def _tell(search: Search) -> None:
+    say(f"{search.evaluated} candidates, worst so far {cell(search.score.low)}")
 
 
 Shrink = Annotated[bool, typer.Option("--shrink", help="Make the case small and write it.")]
