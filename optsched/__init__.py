@@ -8,7 +8,7 @@ from optsched.analysis.explain import Explanation, explain
 from optsched.analysis.lexicographic import solve_in_order
 from optsched.analysis.lowering_report import explain_lowering
 from optsched.analysis.numerics import Conditioning, conditioning
-from optsched.analysis.sensitivity import Ranging, fixed_duals, ranging
+from optsched.analysis.duals import fixed_duals
 from optsched.analysis.solution_pool import Alternatives, alternatives
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.files.reading import read
@@ -28,7 +28,6 @@ __all__ = [
     "Model",
     "ModelError",
     "Options",
-    "Ranging",
     "Session",
     "Solution",
     "Status",
@@ -42,7 +41,6 @@ __all__ = [
     "least_given_up",
     "measure",
     "problem",
-    "ranging",
     "read",
     "solve",
     "solve_in_order",
