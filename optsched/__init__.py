@@ -3,12 +3,12 @@
 from importlib import import_module
 from typing import Any
 
+from optsched.analysis.duals import fixed_duals
 from optsched.analysis.elastic import GivenUp, least_given_up
 from optsched.analysis.explain import Explanation, explain
 from optsched.analysis.lexicographic import solve_in_order
 from optsched.analysis.lowering_report import explain_lowering
 from optsched.analysis.numerics import Conditioning, conditioning
-from optsched.analysis.duals import fixed_duals
 from optsched.analysis.solution_pool import Alternatives, alternatives
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.files.reading import read

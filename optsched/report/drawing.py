@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,14 +33,8 @@ _LOOK: dict[Any, Any] = {
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
-_DECIMAL = re.compile(r"-?\d+\.\d{2,}")
-_COMMAND = re.compile(r"\s*([A-Za-z])\s*")
 _URL = re.compile(r"url\(#([^)]+)\)")
-
-_PART = re.compile(r"([A-Za-z])([^A-Za-z]*)")
-_CLOSED = re.compile(r"(M([-\d.]+) ([-\d.]+)V[-\d.]+H[-\d.]+V\3)H\2z")
-_BOX = re.compile(r"M([-\d.]+) ([-\d.]+)V([-\d.]+)H([-\d.]+)V\2z")
-_BOXES = re.compile(r"(?:M[-\d.]+ [-\d.]+V[-\d.]+H[-\d.]+V[-\d.]+z){2,}")
+_FONT_FAMILY = re.compile(r"font-family:[^;]*(;|$)")
 
 
 @dataclass(frozen=True)
@@ -78,11 +71,8 @@ def drawing(figure: Figure, label: str, key: str, told: Told | None = None) -> s
         group = next(part for part in root.iter() if part.get("id") == gid)
         _tell(group, points)
     prefix = "s" + hashlib.sha1(key.encode()).hexdigest()[:5]
-    _lighten(root, prefix)
-    _unwrap(root)
-    _join(root)
-    _share_patterns(root, prefix)
-    _share_styles(root, prefix)
+    _make_ids_unique(root, prefix)
+    _leave_font_to_the_page(root)
     del root.attrib["width"], root.attrib["height"]
     leads = root.find(f".//{_SVG}a") is not None  # what is an image has no parts to go to
     root.attrib.update({"role": "group" if leads else "img", "aria-label": label})
@@ -109,171 +99,27 @@ def look() -> Any:
     return mpl.rc_context(_LOOK)
 
 
-def _lighten(root: ElementTree.Element, prefix: str) -> None:
-    """Short ids, and none that nothing refers to; coordinates to 0.01 point."""
-    names: dict[str, str] = {}  # of what is referred to
+def _make_ids_unique(root: ElementTree.Element, prefix: str) -> None:
+    """Give the ids that something refers to a prefix, and take the others away."""
+    referred: set[str] = set()
     for part in root.iter():
         for name, value in part.attrib.items():
-            used = [value[1:]] if name == _LINK else _URL.findall(value)
-            for one in used:
-                names.setdefault(one, f"{prefix}i{len(names)}")
+            referred.update([value[1:]] if name == _LINK else _URL.findall(value))
     for part in root.iter():
         for name, value in list(part.attrib.items()):
             if name == "id":
                 del part.attrib[name]
-                if value in names:
-                    part.set("id", names[value])
+                if value in referred:
+                    part.set("id", prefix + value)
             elif name == _LINK:
                 del part.attrib[name]
-                part.set("href", f"#{names[value[1:]]}")
-            elif name in ("d", "x", "y", "points", "transform"):
-                short = _DECIMAL.sub(_rounded, value)
-                if name == "d":
-                    short = _straight(_COMMAND.sub(r"\1", short.strip()))
-                if name == "transform" and short.startswith("rotate(-0 "):
-                    del part.attrib[name]
-                else:
-                    part.set(name, short)
+                part.set("href", f"#{prefix}{value[1:]}")
             else:
-                part.set(name, _URL.sub(lambda found: f"url(#{names[found[1]]})", value))
+                part.set(name, _URL.sub(rf"url(#{prefix}\1)", value))
 
 
-def _straight(path: str) -> str:
-    """A path whose lines along an axis say one number each, and none that closing draws."""
-    said, x, y = [], "", ""
-    for command, numbers in _PART.findall(path):
-        last_x, last_y = ["", "", *numbers.split()][-2:]
-        if command == "L" and last_x == x:
-            said.append(f"V{last_y}")
-        elif command == "L" and last_y == y:
-            said.append(f"H{last_x}")
-        else:
-            said.append(command + numbers)
-        x, y = last_x, last_y
-    return _CLOSED.sub(r"\1z", "".join(said))
-
-
-def _unwrap(root: ElementTree.Element) -> None:
-    """Take out groups that say nothing of their parts; make one of neighbours that say the same."""
-    group = f"{_SVG}g"
-    for parent in reversed(list(root.iter())):
-        parts: list[ElementTree.Element] = []
-        for part in parent:
-            if part.tag != group or (part.attrib and not part.get("clip-path")):
-                parts.append(part)
-            elif not part.attrib:
-                parts.extend(part)
-            elif parts and parts[-1].tag == group and parts[-1].attrib == part.attrib:
-                parts[-1].extend(part)
-            else:
-                parts.append(part)
-        parent[:] = parts
-
-
-def _join(root: ElementTree.Element) -> None:
-    """Make one path of neighbours that look alike; not where one would show through another."""
-    for parent in root.iter():
-        last: ElementTree.Element | None = None
-        for part in list(parent):
-            alike = (
-                last is not None
-                and part.tag == last.tag == f"{_SVG}path"
-                and {**part.attrib, "d": ""} == {**last.attrib, "d": ""}
-                and "opacity" not in part.get("style", "")
-            )
-            if alike and last is not None:
-                last.set("d", last.get("d", "") + part.get("d", ""))
-                parent.remove(part)
-            else:
-                last = part
-    for path in root.iter(f"{_SVG}path"):
-        path.set("d", _BOXES.sub(_in_a_row, path.get("d", "")))
-
-
-def _in_a_row(found: re.Match[str]) -> str:
-    """Boxes side by side as one, with a line where one ends and the next begins."""
-    rows: list[list[tuple[str, ...]]] = []
-    for box in _BOX.findall(found[0]):
-        x, top, bottom, _ = box
-        last = rows[-1][-1] if rows else None
-        if last is not None and last[1:] == (top, bottom, x):
-            rows[-1].append(box)
-        else:
-            rows.append([box])
-    said = []
-    for row in rows:
-        (x, top, bottom, _), end = row[0], row[-1][3]
-        height = float(bottom) - float(top)
-        said.append(f"M{x} {top}V{bottom}H{end}V{top}z")
-        for number, (start, _, _, cut) in enumerate(row[:-1]):
-            line = -height if number % 2 else height
-            said.append(f"m{_short(float(cut) - float(start))} 0v{_short(line)}")
-    return "".join(said)
-
-
-def _share_styles(root: ElementTree.Element, prefix: str) -> None:
-    """One rule for every look that several parts have; the letters are the page's."""
-    looks: dict[str, list[ElementTree.Element]] = {}
+def _leave_font_to_the_page(root: ElementTree.Element) -> None:
+    """Take the font families out of the styles."""
     for part in root.iter():
-        part.text = (part.text or "").strip() or None
-        part.tail = None if part.tag != f"{_SVG}tspan" else part.tail
-        style = re.sub(r"font-family:[^;]*(;|$)", "", part.attrib.pop("style", "")).strip("; ")
-        clip = part.attrib.pop("clip-path", "")  # as often said as a colour
-        style = "; ".join(filter(None, (style, clip and f"clip-path: {clip}")))
-        if style:
-            looks.setdefault(style, []).append(part)
-    rules = []
-    for number, (style, parts) in enumerate(looks.items()):
-        if len(parts) == 1:
-            parts[0].set("style", style)
-            continue
-        rules.append(f".{prefix}{number}{{{style}}}")
-        for part in parts:
-            part.set("class", f"{prefix}{number}")
-    _say_once(root, [f"{prefix}{n}" for n, style in enumerate(looks) if "opacity" not in style])
-    sheet = ElementTree.Element(f"{_SVG}style")
-    sheet.text = "".join(rules)
-    root.insert(0, sheet)
-
-
-def _share_patterns(root: ElementTree.Element, prefix: str) -> None:
-    """Draw the lines of a hatching once, whatever colours they lie on."""
-    known: dict[str, str] = {}
-    for pattern in root.iter(f"{_SVG}pattern"):
-        for lines in pattern.findall(f"{_SVG}path"):
-            said = str(sorted(lines.attrib.items()))
-            if said in known:
-                lines.tag = f"{_SVG}use"
-                lines.attrib.clear()
-                lines.set("href", f"#{known[said]}")
-            else:
-                known[said] = f"{prefix}h{len(known)}"
-                lines.set("id", known[said])
-
-
-def _say_once(root: ElementTree.Element, classes: Sequence[str]) -> None:
-    """Let neighbours of one look have it from a group."""
-    inheriting = (f"{_SVG}use", f"{_SVG}text", f"{_SVG}path")
-    for parent in list(root.iter()):
-        parts: list[ElementTree.Element] = []
-        for look, alike in itertools.groupby(
-            parent, lambda part: part.get("class", "") if part.tag in inheriting else ""
-        ):
-            same = list(alike)
-            if look in classes and len(same) > 2:
-                for part in same:
-                    del part.attrib["class"]
-                group = ElementTree.Element(f"{_SVG}g")
-                group.set("class", look)
-                group.extend(same)
-                same = [group]
-            parts.extend(same)
-        parent[:] = parts
-
-
-def _rounded(number: re.Match[str]) -> str:
-    return _short(float(number[0]))
-
-
-def _short(number: float) -> str:
-    return f"{number:.2f}".rstrip("0").rstrip(".")
+        if "style" in part.attrib:
+            part.set("style", _FONT_FAMILY.sub("", part.get("style", "")))

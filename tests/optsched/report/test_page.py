@@ -12,15 +12,12 @@ from html.parser import HTMLParser
 import covering
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from optsched.evaluation.runs import instance_rng
 from optsched.evaluation.tables import frame
 from optsched.report import Example, Section, page
 from optsched.report.document import _order
-from optsched.report.drawing import _straight, drawing
 from optsched.report.formulas import mathml
-from optsched.report.plots import gantt
 from optsched.solvers.solution import ProgressPoint, Solution, Status
 from optsched.study import Results, Store, StudyGrid, run_study
 from optsched.study.page import study_page
@@ -135,14 +132,6 @@ def test_a_caption_spells_its_algorithm_as_it_is(table):
     assert text.count("Mean ratio of buys_all by items and time scale") == 2  # seen, and heard
 
 
-def test_paths_and_ids_of_drawings_say_no_more_than_they_must(text):
-    drawings = "".join(re.findall(r"<svg.*?</svg>", text))
-    paths = re.findall(r' d="([^"]+)"', drawings)
-    assert paths
-    assert not any(re.search(r"\s[A-Za-z]|[A-Za-z]\s|\d\.\d{3}", path) for path in paths)
-    assert max(map(len, re.findall(r' id="([^"]+)"', drawings))) <= 10
-
-
 def test_the_page_says_how_to_make_it_again_and_when_it_was_made(table):
     commands = ["optsched study run study.toml"]
     text = page("A study", [section(table)], made_on="2026-01-31", commands=commands)
@@ -206,45 +195,6 @@ def test_flow_times_and_a_solve_on_its_way_are_drawn_where_they_are_known(table,
     assert "from release to completion; 2 instances, which count the same" in more
     assert "while the longest solve went on: knapsack on one" in more
     assert "flow time" not in text
-
-
-def test_boxes_of_one_look_are_one_short_path(table):
-    figure = Figure()
-    figure.subplots().broken_barh([(0, 1), (2, 3)], (0, 1), facecolor="#d55e00")
-    paths = re.findall(r' d="([^"]+)"', drawing(figure, "two boxes", "key"))
-    box = r"M[\d.]+ [\d.]+V[\d.]+H[\d.]+V[\d.]+z"
-    assert sum(re.fullmatch(f"({box}){{2}}", path) is not None for path in paths) == 1
-
-
-def test_boxes_side_by_side_are_one_with_a_line_between_any_two():
-    figure = Figure()
-    figure.subplots().broken_barh([(0, 1), (1, 1), (2, 1), (4, 1)], (0, 1), facecolor="#d55e00")
-    paths = re.findall(r' d="([^"]+)"', drawing(figure, "four boxes", "key"))
-    box, line = r"M[\d.]+ [\d.]+V[\d.]+H[\d.]+V[\d.]+z", r"m[\d.]+ 0v-?[\d.]+"
-    assert sum(re.fullmatch(f"{box}{line}{line}{box}", path) is not None for path in paths) == 1
-
-
-def test_a_gantt_chart_has_one_path_a_job_however_many_rows_it_is_on():
-    figure = Figure()
-    runs = [(row, start, start + 1.0, row % 2) for row in range(6) for start in range(4)]
-    gantt(figure.subplots(), runs)
-    drawn = drawing(figure, "two jobs", "key")
-    rows = [path.count("z") for path in re.findall(r' d="([^"]+)"', drawn)]
-    assert rows.count(3) == 2
-
-
-@pytest.mark.parametrize(
-    ("path", "short"),
-    [
-        ("M1 2L1 5L4 5L4 2L1 2z", "M1 2V5H4V2z"),
-        ("M1 2L1 5L4 5L4 2z", "M1 2V5H4V2z"),
-        ("M0 0L3 4C1 2 3 4 5 6L5 9", "M0 0L3 4C1 2 3 4 5 6V9"),
-        ("M0 0L3 4z", "M0 0L3 4z"),
-        ("M0 0L3 0zM3 1L3 4", "M0 0H3zM3 1V4"),
-    ],
-)
-def test_a_line_along_an_axis_says_one_number(path, short):
-    assert _straight(path) == short
 
 
 def test_a_study_that_is_not_at_its_end_says_so(tmp_path):
