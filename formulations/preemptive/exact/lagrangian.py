@@ -175,7 +175,7 @@ def price(
         slotted: see ``components``.
         by_server: see ``components``.
         steps: most evaluations per component. The proof depends on nothing else, unless time is up.
-        time_limit: wall seconds, shared out among the components.
+        time_limit: wall seconds for the steps, shared out among the components.
         stop: set to improve no further; an ``executor`` ignores it.
         executor: where the components are priced, one after the other or at the same time; None: in
             this process.
@@ -188,13 +188,10 @@ def price(
         raise InputError.of("steps", steps, "an integer >= 1")
     if time_limit is not None and not time_limit >= 0:
         raise InputError.of("time_limit", time_limit, "a number of seconds >= 0")
-    began = time.perf_counter()
     cut = components(instance, slotted=slotted, by_server=by_server)
     here = stop if executor is None else None  # it goes into no other process
     executor = executor or Serial()
-    left = math.inf
-    if time_limit is not None:
-        left = max(0.0, time_limit - (time.perf_counter() - began))
+    left = math.inf if time_limit is None else time_limit
     share = left * min(executor.size(), len(cut)) / len(cut)
     priced: dict[int, PricedComponent] = {}
     # the largest first, so that none is waited for at the end
