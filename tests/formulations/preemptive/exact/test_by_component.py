@@ -80,12 +80,6 @@ def test_threads_change_nothing_but_the_time_it_takes(threads: int) -> None:
     assert steps == sorted(steps)
 
 
-def test_an_error_on_a_thread_ends_the_search_with_it(monkeypatch) -> None:
-    monkeypatch.setattr(module, "solve", lambda *_, **__: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        PROBLEM.solve("by_market", TWO_OPEN, options=Options(threads=2))
-
-
 def test_without_time_there_is_the_schedule_that_prices_guide_and_their_bound() -> None:
     instance = instance_of()
     optimum = PROBLEM.solve("problem_2_compact", instance).solution.objective
