@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 from pydantic import Field
 
+from formulations.preemptive.bounds import SLACK
 from formulations.preemptive.check import check, completion_times, cost
 from formulations.preemptive.decode import in_turn, refuse_too_many_chunks
 from formulations.preemptive.exact.completion_fixing import CompletionFixing
@@ -116,7 +117,7 @@ class _Part:
             check=partial(check, self.instance, slotted=True),
             whole=True,
         )
-        self.raise_bound(math.ceil(priced.bound))
+        self.best.raise_bound(math.ceil(priced.bound))
         self.nodes = 0
         self.given_up = False
         """Whether the search ended before the time limit without a proof."""
@@ -127,7 +128,7 @@ class _Part:
 
     def raise_bound(self, bound: float) -> None:
         """Take a proven bound; without a schedule below it there is none at all."""
-        self.best.raise_bound(min(bound, self.best.value))
+        self.best.raise_bound(bound)
         if self.best.schedule is None and self.best.bound > self.most:
             self.best.infeasible = True
 
@@ -149,8 +150,10 @@ class _Part:
             return
 
         def hear(progress: Progress) -> None:
-            if progress.bound is not None:  # a worse schedule may have the completions left out
-                self.raise_bound(min(progress.bound - self.shift, better + 1))
+            if progress.bound is not None:
+                slack = SLACK * max(1.0, abs(progress.bound))
+                # a schedule that is no better may have the completions left out
+                self.raise_bound(min(progress.bound - self.shift - slack, better + 1))
                 self.report()
 
         options = replace(
@@ -165,8 +168,9 @@ class _Part:
         if solution.status is not Status.ERROR:
             if solution.has_point:
                 self.best.offer(decode_problem_2_compact(self.instance, solution))
-            infeasible = solution.status is Status.INFEASIBLE
-            hear(Progress(math.inf if infeasible else solution.bound, None))
+            if solution.status is Status.INFEASIBLE:
+                self.raise_bound(better + 1)
+            hear(Progress(solution.bound, None))
         self.given_up = not (self.best.closed or time.over())
 
 
@@ -190,8 +194,9 @@ class _Search:
     def run(self, start: Schedule | None) -> None:
         """Search as far as the limits allow; time that one component leaves is the others'."""
         best, params = self.best, self.params
-        best.offer(start)
-        best.offer(in_turn(self.instance))
+        known = (start, in_turn(self.instance))
+        for schedule in known:
+            best.offer(schedule)
         proof = price(
             self.instance, steps=params.steps, time_limit=best.deadline.within(params.price_share)
         )
@@ -206,8 +211,8 @@ class _Search:
             _Part(self.instance, component, priced, quiet, self.solver, self.add_up)
             for component, priced in zip(proof.components, proof.priced, strict=True)
         ]
-        self.offer(start)
-        self.offer(best.schedule)
+        for schedule in known:
+            self.offer(schedule)
         self.offer(guided_schedule(self.instance, proof))
         while still := [p for p in self.parts if not (p.best.closed or p.given_up or best.over)]:
             still.sort(key=lambda part: len(part.jobs))
