@@ -15,11 +15,6 @@ def nothing(*arguments: Any, **options: Any) -> None:
     """Do nothing."""
 
 
-def no_cuts(*arguments: Any) -> list[Any]:
-    """Return no violated cut."""
-    return []
-
-
 @contextmanager
 def alone(*arguments: Any) -> Iterator[None]:
     """Run the block with nothing beside it."""
@@ -33,7 +28,6 @@ def columns(**replaced: Any) -> Part:
 
 
 PARTS = {
-    "slot cuts": columns(cut_rounds__slot_cuts=no_cuts),
     "neighbourhoods": columns(
         **{"improve__Neighbourhoods.search": nothing, "method__beside": alone}
     ),

@@ -23,7 +23,7 @@ class Slot(NamedTuple):
     last: Integers
     """After the last entry."""
     added: Floats
-    """What an entry adds to the bound, capacities and cuts paid for."""
+    """What an entry adds to the bound, capacities paid for."""
     dearer: Floats
     """How much dearer it is than the cheapest from its point; ascending by job, point."""
     to: Integers
@@ -37,8 +37,6 @@ class Slot(NamedTuple):
     server: Floats
     worth: Floats
     """Of the capacities, by site."""
-    cuts_worth: float
-    """Of the cuts of the slot."""
 
 
 class System(NamedTuple):
@@ -202,7 +200,7 @@ def expand(
         said: written: how many states there are, and how this ended.
         steps: combinations after which to return.
     """
-    added, dearer, worth = slot.added, slot.dearer, slot.worth.sum() + slot.cuts_worth
+    added, dearer, worth = slot.added, slot.dearer, slot.worth.sum()
     jobs, sites = point.shape[1], len(slot.worth)
     room = np.empty((jobs, sites, system.capacity.shape[1]), dtype=np.int64)
     room[0] = system.capacity

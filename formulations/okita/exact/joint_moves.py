@@ -57,7 +57,6 @@ class PricedJob:
     def __init__(self, instance: Instance, lattice: Lattice, terms: JobTerms, least: float) -> None:
         self.lattice, self.terms, self.least = lattice, terms, least
         self.ladder, self.goods = Ladder.of(lattice), Goods.of(instance, lattice)
-        self.charges = terms.charged
 
     def within(self, most: float) -> LimitedJob:
         """The job in schedules that cost no more than something, money."""
@@ -81,8 +80,8 @@ class LimitedJob:
         self._value = np.full((slots + 1, points + 1), np.inf)
         self._value[:, points] = 0.0
         fill_backwards(
-            job.ladder, job.goods, job.charges, self._before, self._value, limit,
-            terms.flow_cost, terms.worker_price, terms.server_price, terms.most,
+            job.ladder, job.goods, self._before, self._value, limit, terms.flow_cost,
+            terms.worker_price, terms.server_price, terms.most,
         )  # fmt: skip
 
     @property
@@ -108,7 +107,7 @@ class LimitedJob:
             slot, points = 0, points[:0]
         while len(points):
             count = list_slot(
-                job.ladder, job.goods, job.charges, slot, self._before, self._value, self._limit,
+                job.ladder, job.goods, slot, self._before, self._value, self._limit,
                 terms.flow_cost[slot], terms.worker_price[slot], terms.server_price[slot],
                 terms.most[slot], points, spare, found,
             )  # fmt: skip

@@ -1,6 +1,6 @@
 """All jobs slot by slot: how far each has come, and what is yet to be paid at least.
 
-At prices of what is limited at the sites, and of cuts, every schedule costs what its jobs pay,
+At prices of what is limited at the sites every schedule costs what its jobs pay,
 priced, less what the capacities in use are worth. So a state, the points of all jobs' lattices at
 the beginning of a slot, is bounded by what was paid before it and the least prices from its points
 on, less the worth of all capacities to come; a slot adds to that bound by how much dearer its moves
@@ -95,8 +95,6 @@ class JointStates:
         limits, price = pricing.limits, pricing.paid(rows)
         self.worth = limits.worth(price)
         """Of all capacities, by slot, site."""
-        self.cuts_worth = pricing.worth_of_cuts(rows)
-        """By slot."""
         charged = [limits.charged(i, price) for i in range(instance.jobs)]
         self._worker, self._server = (np.array(part) for part in zip(*charged, strict=True))
         self.jobs = []
@@ -104,7 +102,7 @@ class JointStates:
             lower, upper = _ends(ends, i)
             terms = pricing.terms(i, rows, lower, upper)
             self.jobs.append(PricedJob(instance, lattice, terms, pricing.least(i, terms)))
-        self._all_worth = float(self.worth.sum() + self.cuts_worth.sum())
+        self._all_worth = float(self.worth.sum())
         self.bound = sum(job.least for job in self.jobs) - self._all_worth
         """What every schedule costs at least, money, up to rounding."""
 
@@ -206,8 +204,7 @@ class JointStates:
             workers = np.pad(found.workers, ((0, 1), (0, 0)))
             server, dearer = np.append(found.server, -1), np.append(found.dearer, 0.0)
             held = np.where(server < 0, 0.0, self._server[i, t, server])
-            used = workers @ self._worker[i, t] + held + self._charged(i, slot, workers, server)
-            added = dearer - used
+            added = dearer - workers @ self._worker[i, t] - held
             parts.append((added, dearer, to, workers, server))
             come, begin, count = np.unique(point, return_index=True, return_counts=True)
             first[i, come] = size + begin
@@ -215,17 +212,7 @@ class JointStates:
             size += len(point)
         added, dearer, to, workers, server = map(np.concatenate, zip(*parts, strict=True))
         price = self._worker[:, t], self._server[:, t], self.worth[t]
-        return Slot(
-            first, last, added, dearer, to, workers, server, *price, float(self.cuts_worth[t])
-        )
-
-    def _charged(self, i: int, slot: int, workers: Integers, server: Integers) -> Floats:
-        """What actions of a job as a whole are charged in one of its slots, money."""
-        charges, charged = self.jobs[i].charges, np.zeros(len(server))
-        runs = server >= 0
-        if runs.any():
-            charged[runs] = charges.charge[charges.within(slot, workers[runs], server[runs])]
-        return charged
+        return Slot(first, last, added, dearer, to, workers, server, *price)
 
     def _schedule(self, layers: Sequence[_Layer], state: int) -> Schedule:
         """The way to a state of the last layer."""

@@ -4,12 +4,11 @@
    slots that one as cheap keeps to.
 2. If it is small, the compact model in CP-SAT has the first seconds: it proves the least cost of
    jobs that are alike soonest.
-3. Columns are generated over the capacities and their roundings; what the fractional choice
-   violates in a slot is cut, and so on while that moves the bound. Every round of prices gives a
+3. Columns are generated over the capacities and their roundings. Every round of prices gives a
    certified Lagrangian bound.
-4. Jobs are planned together, slot by slot, at the prices before and after the cuts: as far above
-   the bound as is quick. If that is not enough, neighbourhoods go on, jobs paying part of the
-   prices or taking what the last relaxation chooses in part.
+4. Jobs are planned together, slot by slot, at the last prices: as far above the bound as is
+   quick. If that is not enough, neighbourhoods go on, jobs paying part of the prices or taking
+   what the last relaxation chooses in part.
 5. Branching is on when a job completes, then on the workers at a site and on the site of the server
    in a slot, where children gain most by the columns known; at nodes too jobs are planned together.
    Where they have too many points for that, what time is left goes to neighbourhoods.
@@ -20,14 +19,13 @@ as long as they find anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
 
-from formulations.okita.exact.cut_rounds import CutRounds
 from formulations.okita.exact.improve import Neighbourhoods, beside
 from formulations.okita.exact.incumbent import BestKnown
 from formulations.okita.exact.joint_search import Together
@@ -57,7 +55,7 @@ from optsched.problem.methods import GAPS, LIMITS, ExactMethod
 from optsched.solvers.answer import Answer, answering
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers.solution import Status
 
 SEARCH_SHARE = 0.05
 """Part of the time for neighbourhoods before columns are generated."""
@@ -71,8 +69,8 @@ INSERT_SHARE = 0.4
 """Part of the time for inserting jobs as cheaply as can be where sites are many."""
 RELAX_SHARE = 0.5
 """Part of the time for a relaxation of the columns, where that is all that can be had."""
-CUTS_SHARE, CUTS_SHARE_BESIDE = 0.4, 0.8
-"""Part of the time by which the last cut is made; with neighbourhoods on a thread of their own."""
+COLUMNS_SHARE, COLUMNS_SHARE_BESIDE = 0.4, 0.8
+"""Part of the time for the relaxation; with neighbourhoods on a thread of their own."""
 SMOOTHING = 0.1
 """Weight of the best prices against the last ones in pricing."""
 BRANCHINGS_TRIED = 8
@@ -166,21 +164,12 @@ class _Search(BestKnown):
         self.offer(schedule)
         return bound, self.standing(pricing) if self.cost < below else []
 
-    def cut(self, share: float = 1.0, uncut: Callable[[], None] = lambda: None) -> Pricing:
-        """Columns at the root, and cuts while they move the bound; what prices the rest.
-
-        Args:
-            share: of the time, by which the last cut is made.
-            uncut: called once the prices are there that are to be cut for the first time.
-        """
+    def relaxation(self, share: float = 1.0) -> Pricing:
+        """Generate columns at the root, for a part of the time; what prices the rest."""
         pricing = self.pricing()
-        part = Deadline(self.clock.within(share), self.clock.stop)
-        rounds = CutRounds(self.instance, self.go_on, self.together is not None)
-        while self.go_on() and not part.over() and rounds.move(self.cost):
+        if self.go_on():
             found = self.generation(pricing).solve_relaxation(
-                time_limit=part.within(1.0),
-                gap=rounds.first_gap,
-                absolute_gap=rounds.near_enough(self.cost),
+                time_limit=self.clock.within(share),
                 smoothing=SMOOTHING,
                 stop=self.clock.stop,
                 on_progress=self.hear,
@@ -189,18 +178,8 @@ class _Search(BestKnown):
                 self.priced = pricing, found.prices
                 if self.near is not None:
                     self.near.chosen = self._chosen(found) or self.near.chosen
-                    if not pricing.cuts:  # later prices are in part of cuts
-                        self.near.prices = pricing.prices(found.prices)
+                    self.near.prices = pricing.prices(found.prices)
             self.raise_bound(found.bound)
-            if found.limit not in (None, Limit.GAP) or not found.chosen or not self.go_on():
-                break
-            if not pricing.cuts:
-                uncut()
-            more = rounds.further(pricing, found)
-            if more is None and (rounds.exact or found.limit is None):
-                break
-            rounds.exact = more is None  # at its optimum there may be something to cut yet
-            pricing = more or pricing
         return pricing
 
     def _chosen(self, found: ColumnSolution) -> dict[int, list[tuple[Path, float]]]:
@@ -262,7 +241,6 @@ class _Search(BestKnown):
             pricing,
             initial=list(pricing.known()),
             known=known,
-            tight=pricing.tight,
             branching=1,
             rank=lambda feature: float(feature == ENDS),
             finish=None if together is None else partial(self.finish, together, pricing),
@@ -327,10 +305,8 @@ class _Search(BestKnown):
         """Neighbourhoods, columns and their tree."""
         self.improve(SEARCH_SHARE, ROUNDS)
         with suppress(TimeoutError), self.improving() as meanwhile:
-            share = CUTS_SHARE_BESIDE if meanwhile else CUTS_SHARE
-            pricing = self.cut(share, self.plan_together)  # quicker, if little is left open
-            if pricing.cuts:
-                self.plan_together()
+            pricing = self.relaxation(COLUMNS_SHARE_BESIDE if meanwhile else COLUMNS_SHARE)
+            self.plan_together()
             if not meanwhile:
                 self.improve(PRICED_SHARE, ROUNDS if self.together else 10 * ROUNDS)
             self.branch(pricing, 1.0 if meanwhile or self.together else BRANCH_SHARE)
@@ -360,7 +336,7 @@ def problem_2_columns(
 
 
 def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
-    """The certified Lagrangian bound of the root, money, with cuts.
+    """The certified Lagrangian bound of the root, money.
 
     Args:
         instance: the system and its jobs.
@@ -372,14 +348,14 @@ def column_bound(instance: Instance, *, seconds: float | None = None) -> float:
         search.relax()
     elif search.go_on():
         with suppress(TimeoutError):
-            search.cut()
+            search.relaxation()
     return min(search.bound, search.cost)
 
 
 METHOD = ExactMethod(
     "problem_2_columns", problem_2_columns, "problem (2)",
-    "branch and price over whole schedules of one job, priced by dynamic programming, with cuts "
-    "of slots, and neighbourhoods: the model for scale",
+    "branch and price over whole schedules of one job, priced by dynamic programming, and "
+    "neighbourhoods: the model for scale",
     LIMITS | GAPS | {"start", "threads", "on_progress"},
     admits=in_horizon,
 )  # fmt: skip

@@ -1,8 +1,7 @@
 """What a job has yet to pay, backwards over its slots, and the moves of a slot, in machine code.
 
 What is yet to be paid at a point comes from what is paid at the points its workers lead to, decided
-site by site; what workers are charged for as a whole comes from the states they come to on the way.
-Only points that lie on schedules that are cheap enough are looked at.
+site by site. Only points that lie on schedules that are cheap enough are looked at.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
-from formulations.okita.one_job.cut_charges import Charges
 from formulations.okita.one_job.lattice import Lattice
 from formulations.okita.transport import cheapest_transport
 from optsched.jit import njit_cached
@@ -84,11 +82,11 @@ class _Rest(NamedTuple):
     """What the sites from each one on lead to at least, beginning at a point; inf: of no interest.
 
     The points of interest are listed, those of later sites first, so that the others need not be
-    looked at; states are those of one slot.
+    looked at.
     """
 
     any: Floats
-    """Shape (states, points of interest), money."""
+    """By sites decided, shape (sites + 1, points of interest), money."""
     some: Floats
     """The same with one worker at least."""
     points: Integers
@@ -100,43 +98,31 @@ class _Rest(NamedTuple):
 
 
 @njit_cached
-def _from_sites(
-    ladder: Ladder, charges: Charges, t: int, s: int, price: Floats, most: Integers, worth: float,
-    rest: _Rest,
-) -> None:  # fmt: skip
+def _from_sites(ladder: Ladder, price: Floats, most: Integers, worth: float, rest: _Rest) -> None:
     """Write what workers at the sites from each one on lead to.
 
     Args:
         ladder: how they climb.
-        charges: of what they do as a whole.
-        t: the slot.
-        s: site of the server.
         price: of a worker, by site.
         most: workers, by site.
         worth: prices above it are of no interest.
         rest: written; once all sites are decided it is given.
     """
-    shift, sites = charges.first[t, 0], len(price)
-    first = charges.first[t] - shift
-    then = charges.then[shift : shift + first[-1]] - shift
+    sites = len(price)
     for x in range(rest.size[sites], rest.size[0]):
         rest.place[rest.points[x]] = -1
     for r in range(sites - 1, -1, -1):
-        count, here = rest.size[r + 1], int(s == r)
-        for g in range(first[r], first[r + 1]):
-            h = then[g, here, 0]
-            rest.any[g, :count] = rest.any[h, :count]
-            rest.some[g, :count] = rest.some[h, :count]
+        count = rest.size[r + 1]
+        rest.any[r, :count] = rest.any[r + 1, :count]
+        rest.some[r, :count] = rest.some[r + 1, :count]
         for x in range(rest.size[r + 1]):
             n, climbed = rest.points[x], 0
             for o in range(len(ladder.option_workers)):
                 workers = ladder.option_workers[o]
                 if workers > most[r]:
                     break
-                least = np.inf
-                for g in range(first[r], first[r + 1]):
-                    least = min(least, rest.any[then[g, here, workers], x])
-                if least + price[r] * workers > worth:
+                total = rest.any[r + 1, x] + price[r] * workers
+                if total > worth:
                     break
                 while climbed < ladder.option_levels[o] and n >= 0:
                     n = ladder.below[r, n]
@@ -147,13 +133,10 @@ def _from_sites(
                 if y < 0:
                     y = count
                     rest.place[n], rest.points[y] = y, n
-                    rest.any[first[r] : first[r + 1], y] = np.inf
-                    rest.some[first[r] : first[r + 1], y] = np.inf
+                    rest.any[r, y] = rest.some[r, y] = np.inf
                     count += 1
-                for g in range(first[r], first[r + 1]):
-                    total = rest.any[then[g, here, workers], x] + price[r] * workers
-                    rest.some[g, y] = min(rest.some[g, y], total)
-                    rest.any[g, y] = min(rest.any[g, y], total)
+                rest.some[r, y] = min(rest.some[r, y], total)
+                rest.any[r, y] = min(rest.any[r, y], total)
         rest.size[r] = count
 
 
@@ -183,17 +166,14 @@ def _enter(found: Found, count: int, point: int, to: int, paid: float) -> int:
 
 @njit_cached
 def _ways_on(
-    ladder: Ladder, goods: Goods, charges: Charges, t: int, s: int, p: int, spare: float,
-    fee: float, late: float, after: Floats, price: Floats, most: Integers, rest: _Rest,
-    found: Found, count: int,
+    ladder: Ladder, goods: Goods, s: int, p: int, spare: float, fee: float, late: float,
+    after: Floats, price: Floats, most: Integers, rest: _Rest, found: Found, count: int,
 ) -> int:  # fmt: skip
     """Write the moves from a point with the server at one site, and what is paid from there on.
 
     Args:
         ladder: how workers climb.
         goods: what transport costs.
-        charges: of what workers do as a whole.
-        t: the slot.
         s: site of the server.
         p: the point.
         spare: most that may be paid from there on.
@@ -215,18 +195,15 @@ def _ways_on(
     high, option = place.copy(), np.full(sites + 1, -2)
     paid = np.full(sites + 1, fee)
     begun = np.zeros(sites + 1, dtype=np.bool_)
-    shift = charges.first[t, 0]
-    state = np.full(sites + 1, shift)
     r = 0
     while r >= 0:
         if r == sites:
-            due = paid[r] + charges.charge[state[r]]
             for ends in range(2):
-                n, total = place[r], due + after[place[r]]
+                n, total = place[r], paid[r] + after[place[r]]
                 if ends == 1:
-                    total = due + goods.cost[n] + late
+                    total = paid[r] + goods.cost[n] + late
                     if total <= spare:
-                        total = due + _completed(goods, n) + late
+                        total = paid[r] + _completed(goods, n) + late
                 if total <= spare:
                     count = _enter(found, count, p, len(goods.cost) if ends == 1 else n, total)
                     if count < 0:
@@ -257,10 +234,9 @@ def _ways_on(
         place[r + 1] = n
         paid[r + 1] = paid[r] + price[r] * workers
         begun[r + 1] = begun[r] or workers > 0
-        state[r + 1] = charges.then[state[r], int(s == r), workers]
-        x, g = rest.place[n], state[r + 1] - shift
+        x = rest.place[n]
         if 0 <= x < rest.size[r + 1]:
-            least = rest.any[g, x] if begun[r + 1] else rest.some[g, x]
+            least = rest.any[r + 1, x] if begun[r + 1] else rest.some[r + 1, x]
             if paid[r + 1] + least <= spare:
                 r += 1
     return count
@@ -268,43 +244,37 @@ def _ways_on(
 
 @njit_cached
 def _after_slot(
-    goods: Goods, charges: Charges, t: int, before: Floats, after: Floats, limit: float,
-    late: float, rest: _Rest,
-) -> None:  # fmt: skip
+    goods: Goods, before: Floats, after: Floats, limit: float, late: float, rest: _Rest
+) -> None:
     """Write what is yet to be paid once all sites are decided; points of interest alone.
 
     Args:
         goods: what transport costs.
-        charges: of what workers do as a whole.
-        t: the slot.
-        before: of ``fill_backwards``, as is limit.
+        before: what a point is reached at, at least, at the end of the slot.
         after: what is yet to be paid after the slot, at least, by point.
-        limit: see there.
+        limit: most that all of a schedule may cost.
         late: what completing in the slot costs.
-        rest: of which the last states are written.
+        rest: written: what follows the last site.
     """
     for x in range(rest.size[0]):
         rest.place[rest.points[x]] = -1
-    shift, count = charges.first[t, 0], 0
-    begin, end = charges.first[t, -2], charges.first[t, -1]
-    for p in range(before.shape[1]):
+    sites, count = len(rest.size) - 1, 0
+    for p in range(len(before)):
         target, ends = after[p], goods.cost[p] + late
-        if before[t + 1, p] + ends <= limit:
+        if before[p] + ends <= limit:
             target = min(target, ends)
         if target < np.inf:
-            for g in range(begin, end):
-                rest.any[g - shift, count] = target + charges.charge[g]
-                rest.some[g - shift, count] = np.inf
+            rest.any[sites, count], rest.some[sites, count] = target, np.inf
             rest.place[p], rest.points[count] = count, p
             count += 1
     rest.size[:] = count
 
 
 @njit_cached
-def _no_rest(states: int, sites: int, points: int) -> _Rest:
+def _no_rest(sites: int, points: int) -> _Rest:
     return _Rest(
-        np.empty((states, points)),
-        np.empty((states, points)),
+        np.empty((sites + 1, points)),
+        np.empty((sites + 1, points)),
         np.empty(points, dtype=np.int64),
         np.full(points, -1),
         np.zeros(sites + 1, dtype=np.int64),
@@ -313,15 +283,14 @@ def _no_rest(states: int, sites: int, points: int) -> _Rest:
 
 @njit_cached
 def fill_backwards(
-    ladder: Ladder, goods: Goods, charges: Charges, before: Floats, value: Floats, limit: float,
-    flow_cost: Floats, worker_price: Floats, server_price: Floats, most: Integers,
+    ladder: Ladder, goods: Goods, before: Floats, value: Floats, limit: float, flow_cost: Floats,
+    worker_price: Floats, server_price: Floats, most: Integers,
 ) -> None:  # fmt: skip
     """Fill what is yet to be paid, whose last row and last column are given.
 
     Args:
         ladder: how workers climb.
         goods: what transport costs.
-        charges: of what workers do as a whole.
         before: what a point is reached at, at least, at the beginning of a slot.
         value: written, shape (slots + 1, points + 1).
         limit: most that all of a schedule may cost.
@@ -332,11 +301,10 @@ def fill_backwards(
     """
     slots, sites = server_price.shape
     points = before.shape[1]
-    states = int((charges.first[:, -1] - charges.first[:, 0]).max())
-    rest = _no_rest(states, sites, points)
+    rest = _no_rest(sites, points)
     for t in range(slots - 1, -1, -1):
         worth = limit - before[t].min()
-        _after_slot(goods, charges, t, before, value[t + 1], limit, flow_cost[t], rest)
+        _after_slot(goods, before[t + 1], value[t + 1], limit, flow_cost[t], rest)
         for p in range(points):
             if before[t, p] + value[t + 1, p] <= limit:
                 value[t, p] = value[t + 1, p]
@@ -344,7 +312,7 @@ def fill_backwards(
             fee = server_price[t, s]
             if fee > worth:
                 continue
-            _from_sites(ladder, charges, t, s, worker_price[t, s], most[t, s], worth - fee, rest)
+            _from_sites(ladder, worker_price[t, s], most[t, s], worth - fee, rest)
             for x in range(rest.size[0]):
                 p, least = rest.points[x], rest.some[0, x] + fee
                 if least <= limit - before[t, p]:
@@ -353,16 +321,15 @@ def fill_backwards(
 
 @njit_cached
 def list_slot(
-    ladder: Ladder, goods: Goods, charges: Charges, t: int, before: Floats, value: Floats,
-    limit: float, late: float, worker_price: Floats, server_price: Floats, most: Integers,
-    start: Integers, spare: Floats, found: Found,
+    ladder: Ladder, goods: Goods, t: int, before: Floats, value: Floats, limit: float,
+    late: float, worker_price: Floats, server_price: Floats, most: Integers, start: Integers,
+    spare: Floats, found: Found,
 ) -> int:  # fmt: skip
     """List the moves of a slot from some points.
 
     Args:
         ladder: how workers climb.
         goods: what transport costs.
-        charges: of what workers do as a whole.
         t: the slot.
         before: of ``fill_backwards``, as are value, filled, and limit.
         value: see there.
@@ -379,9 +346,9 @@ def list_slot(
         How many moves there are, -1 if they are too many.
     """
     sites, count = len(server_price), 0
-    rest = _no_rest(charges.first[t, -1] - charges.first[t, 0], sites, before.shape[1])
+    rest = _no_rest(sites, before.shape[1])
     after = value[t + 1]
-    _after_slot(goods, charges, t, before, after, limit, late, rest)
+    _after_slot(goods, before[t + 1], after, limit, late, rest)
     dear = np.empty(len(start))
     for x in range(len(start)):
         p = start[x]
@@ -393,13 +360,13 @@ def list_slot(
         fee = server_price[s]
         if fee > worth:
             continue
-        _from_sites(ladder, charges, t, s, worker_price[s], most[s], worth - fee, rest)
+        _from_sites(ladder, worker_price[s], most[s], worth - fee, rest)
         for x in range(len(start)):
             p = start[x]
             y = rest.place[p]
             if count >= 0 and y >= 0 and rest.some[0, y] + fee <= dear[x]:
                 count = _ways_on(
-                    ladder, goods, charges, t, s, p, dear[x], fee, late, after, worker_price[s],
-                    most[s], rest, found, count,
+                    ladder, goods, s, p, dear[x], fee, late, after, worker_price[s], most[s],
+                    rest, found, count,
                 )  # fmt: skip
     return count

@@ -1,8 +1,7 @@
 """Pricing of whole schedules of a job, for branch and price over them.
 
-The coupling rows are limits of sites, in every slot: the capacities, and their roundings; then
-cuts of single slots, of which a job counts in some by what it does at all sites together. A
-job's cheapest schedules are looked for by labels.
+The coupling rows are limits of sites, in every slot: the capacities, and their roundings. A job's
+cheapest schedules are looked for by labels.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.okita.exact.slot_cuts import SlotCut
-from formulations.okita.exact.slot_diagram import SlotDiagram
 from formulations.okita.horizon import Windows
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.one_job.labels import cheapest_by_labels
@@ -118,32 +115,14 @@ class Pricing:
     searches: Sequence[ByUnits]
     windows: Windows
     limits: SiteLimits
-    cuts: tuple[SlotCut, ...] = ()
-    """Of what jobs do in a slot."""
-    tight: tuple[int, ...] = ()
-    """Numbers of rows that are expected to have prices."""
     offered: list[tuple[int, Path]] = field(default_factory=list)
     """Jobs and schedules offered so far."""
     _made: dict[tuple[int, int, bytes, bytes, bytes], Column] = field(default_factory=dict)
-    """Columns of schedules, which cuts are yet to be added to."""
 
     @cached_property
     def slots(self) -> int:
         """Slots 1 .. slots have capacity rows."""
         return int(self.windows.last.max())
-
-    @property
-    def _cuts_from(self) -> int:
-        """Number of the first cut's row."""
-        return self.slots * len(self.limits.room)
-
-    @cached_property
-    def _diagrams(self) -> tuple[SlotDiagram, ...]:
-        length = self.windows.last - self.instance.release_slot + 1
-        return tuple(
-            SlotDiagram.of(self.instance, i, int(length[i]), self.cuts)
-            for i in range(self.instance.jobs)
-        )
 
     @cached_property
     def _free(self) -> tuple[JobTerms, ...]:
@@ -152,19 +131,9 @@ class Pricing:
             free_terms(self.instance, i, int(length[i])) for i in range(self.instance.jobs)
         )
 
-    def cut(self, rows: Floats | None, more: Sequence[SlotCut]) -> Pricing:
-        """The same with further cuts, and without those that are free at prices of rows."""
-        first = self._cuts_from
-        if rows is None:
-            rows = np.append(np.zeros(first), np.full(len(self.cuts), -1.0))
-        kept = [cut for cut, price in zip(self.cuts, rows[first:], strict=True) if price < 0.0]
-        cuts = (*kept, *more)
-        tight = np.flatnonzero(rows[:first] < 0.0).tolist()
-        return replace(self, cuts=cuts, tight=(*tight, *range(first, first + len(cuts))))
-
     def room(self) -> Floats:
-        """Right-hand sides of the coupling rows: limits by slot, then cuts."""
-        return np.append(np.tile(self.limits.room, self.slots), np.full(len(self.cuts), 1.0))
+        """Right-hand sides of the coupling rows: limits by slot."""
+        return np.tile(self.limits.room, self.slots)
 
     def known(self) -> Iterator[Column]:
         """Everything offered so far that keeps to the slots, as columns."""
@@ -187,16 +156,6 @@ class Pricing:
             path: its schedule.
             earliest: first position at which it may be said to complete.
         """
-        cuts = self._diagrams[i].held(path) if self.cuts else np.zeros(0, dtype=np.int64)
-        uncut = self._uncut(i, path, earliest)
-        return replace(
-            uncut,
-            rows=np.append(uncut.rows, self._cuts_from + cuts),
-            values=np.append(uncut.values, np.ones(len(cuts))),
-        )
-
-    def _uncut(self, i: int, path: Path, earliest: int) -> Column:
-        """The same without its cuts."""
         key = i, earliest, path.workers.tobytes(), path.server.tobytes(), path.flow.tobytes()
         if key not in self._made:
             self._made[key] = self._made_anew(i, path, earliest)
@@ -246,10 +205,7 @@ class Pricing:
     ) -> JobTerms:
         """What a job is planned on: prices of rows, limits on features; how much costs count."""
         base = self._limited(i, lower, upper)
-        terms = ending(self.prices(rows).charged(i, base, weight), lower, upper)
-        if not self.cuts:
-            return terms
-        return replace(terms, charges=self._diagrams[i].charged(self.paid_for_cuts(rows)))
+        return ending(self.prices(rows).charged(i, base, weight), lower, upper)
 
     def least(self, i: int, terms: JobTerms) -> float:
         """What a job pays at least on some terms, money; infinite where it has no schedule."""
@@ -257,18 +213,7 @@ class Pricing:
 
     def paid(self, rows: Floats) -> Floats:
         """Prices of rows as what the limits cost, shape (slots, limits), money."""
-        return np.maximum(-rows[: self._cuts_from].reshape(self.slots, -1), 0.0)
-
-    def paid_for_cuts(self, rows: Floats) -> Floats:
-        """Prices of rows as what the cuts cost, shape (cuts,), money."""
-        return np.maximum(-rows[self._cuts_from :], 0.0)
-
-    def worth_of_cuts(self, rows: Floats) -> Floats:
-        """What the right-hand sides of the cuts are worth, by slot, money."""
-        slot = np.array([cut.slot for cut in self.cuts], dtype=np.int64)
-        worth = np.zeros(self.slots)
-        np.add.at(worth, slot, self.paid_for_cuts(rows))
-        return worth
+        return np.maximum(-rows.reshape(self.slots, -1), 0.0)
 
     def prices(self, rows: Floats) -> SitePrices:
         """The same by slot, for the terms of a job."""

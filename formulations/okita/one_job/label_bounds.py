@@ -1,6 +1,6 @@
 """What is yet to be paid for a job's schedule at least, from any point and slot on.
 
-That every chunk is trained is priced, as in ``by_units``: what a site earns by the levels it
+That every chunk is trained is priced, as in ``units``: what a site earns by the levels it
 reaches is concave in them. So no slot earns more than the first would, and a dynamic program over
 slots, sites and the levels that are missing in all bounds every completion from below.
 """
@@ -43,10 +43,6 @@ class LabelledJob(NamedTuple):
     """Chunks that lie at each site."""
     move: Floats
     """Price of a chunk from row to column."""
-    first: Integers
-    """Of its charges, as are the next two."""
-    then: Integers
-    charge: Floats
 
 
 class CompletionBounds(NamedTuple):
@@ -57,7 +53,7 @@ class CompletionBounds(NamedTuple):
     ahead: Floats
     """Yet to be paid before a slot, shape (slots + 1, needed + 1), by levels missing."""
     amid: Floats
-    """The same within a slot, by ``row``, levels missing."""
+    """The same within a slot, by slot, site of the server, sites decided, levels missing."""
     opening: Floats
     """The same before a slot, while nothing is done and the site of the first server is given."""
 
@@ -70,7 +66,6 @@ def labelled_job(search: ByUnits, terms: JobTerms) -> LabelledJob:
         np.append(0, levels.option_levels), levels.most, levels.in_all, levels.needed,
         levels.unit, instance.num_chunks[i],
         terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost,
-        *terms.charged,
     )  # fmt: skip
 
 
@@ -90,7 +85,7 @@ def completion_bounds(
     bounds = CompletionBounds(
         np.empty((sites, int(job.reach.max()) + 1)),
         np.empty((slots + 1, job.needed + 1)),
-        np.empty((sites * len(job.charge), job.needed + 1)),
+        np.empty((slots, sites, sites + 1, job.needed + 1)),
         np.empty(slots + 1),
     )
     _raise(job, alpha, first, aim, steps, bounds)
@@ -145,7 +140,7 @@ def _miss(
             low = terms.flow_cost[t - 1]
         for s in range(sites):
             if terms.server_price[t, s] < np.inf and (begun or first in (ANY, s)):
-                price = terms.server_price[t, s] + bounds.amid[row(job, s, job.first[t, 0]), m]
+                price = terms.server_price[t, s] + bounds.amid[t, s, 0, m]
                 if price < low:
                     low, stands = price, s
         if stands >= 0:
@@ -166,7 +161,7 @@ def _miss_in_slot(
     missing: Floats,
 ) -> int:
     """Take off what it trains in a slot with a server at a site; the levels missing then."""
-    sites, g = len(missing), job.first[t, 0]
+    sites = len(missing)
     least, most = job.terms.least[t], job.terms.most[t, s]
     worker_price = job.terms.worker_price[t, s]
     for r in range(sites):
@@ -176,27 +171,16 @@ def _miss_in_slot(
                 break
             if job.workers[o] < least[r]:
                 continue
-            after = job.then[g, int(r == s), job.workers[o]]
             left = max(0, m - job.gains[o])
             price = worker_price[r] * job.workers[o] - bounds.earned[r, job.gains[o]]
-            if r + 1 < sites:
-                price += bounds.amid[row(job, s, after), left]
-            else:
-                price += bounds.ahead[t + 1, left] + job.charge[after]
+            price += bounds.amid[t, s, r + 1, left]
             if price < low:
                 low, chosen = price, o
-        g = job.then[g, int(r == s), job.workers[chosen]]
         gain = job.gains[chosen]
         m = max(0, m - gain)
         if gain > 0:
             subtract(alpha, job.supply, job.move, r, float(gain * job.unit), missing)
     return m
-
-
-@njit_cached
-def row(job: LabelledJob, s: int, g: int) -> int:
-    """Where a state, with the server at a site, stands among bounds within slots."""
-    return s * len(job.charge) + g
 
 
 @njit_cached
@@ -222,12 +206,11 @@ def _fill(job: LabelledJob, alpha: Floats, first: int, bounds: CompletionBounds)
         for s in range(sites):
             if server_price[t, s] == np.inf:
                 continue
-            _fill_slot(job, earned, t, s, ahead[t + 1], amid)
-            begin = row(job, s, job.first[t, 0])
+            _fill_slot(job, earned, t, s, ahead[t + 1], amid[t, s])
             for m in range(needed + 1):
-                ahead[t, m] = min(ahead[t, m], server_price[t, s] + amid[begin, m])
+                ahead[t, m] = min(ahead[t, m], server_price[t, s] + amid[t, s, 0, m])
             if first in (ANY, s):
-                begun = server_price[t, s] + amid[begin, needed]
+                begun = server_price[t, s] + amid[t, s, 0, needed]
                 bounds.opening[t] = min(bounds.opening[t], begun)
 
 
@@ -243,13 +226,12 @@ def _fill_slot(
         t: the slot.
         s: site of the server.
         after: yet to be paid after the slot, by levels missing.
-        amid: of the bounds, written.
+        amid: written: of the bounds, those of the slot and the server's site.
     """
     workers, gains, reach = job.workers, job.gains, job.reach
     least, most, price = job.terms.least[t], job.terms.most[t, s], job.terms.worker_price[t, s]
     sites = len(price)
-    for g in range(job.first[t, sites], job.first[t, sites + 1]):
-        amid[row(job, s, g)] = after + job.charge[g]
+    amid[sites] = after
     for r in range(sites - 1, -1, -1):
         for o in range(len(workers)):
             if workers[o] > most[r] or gains[o] > reach[r]:
@@ -257,10 +239,8 @@ def _fill_slot(
             if workers[o] < least[r]:
                 continue
             paid, gain = price[r] * workers[o] - earned[r, gains[o]], gains[o]
-            for g in range(job.first[t, r], job.first[t, r + 1]):
-                now = amid[row(job, s, g)]
-                then = amid[row(job, s, job.then[g, int(s == r), workers[o]])]
-                for m in range(len(after)):
-                    total = paid + then[max(0, m - gain)]
-                    if total < now[m]:
-                        now[m] = total
+            now, then = amid[r], amid[r + 1]
+            for m in range(len(after)):
+                total = paid + then[max(0, m - gain)]
+                if total < now[m]:
+                    now[m] = total

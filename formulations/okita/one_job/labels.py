@@ -1,9 +1,9 @@
 """One job's cheapest schedules exactly, where its lattice has too many points to be listed.
 
 Points are come to one at a time, slot by slot; one is kept only while the cheapest completion that
-its bound allows is cheap enough. Bounds price that every chunk is trained, as in ``by_units``, but
-know of charges and limits on the way; where points are many, the prices of chunks are made better
-for them. A site earns what the chunks brought to it are worth, by the levels it reaches in all,
+its bound allows is cheap enough. Bounds price that every chunk is trained, as in ``units``, but
+know of limits on the way; where points are many, the prices of chunks are made better for them. A
+site earns what the chunks brought to it are worth, by the levels it reaches in all,
 
     price >= sum over r of alpha_r D^r + paid so far - sum over r' of E_r'(levels so far)
              + the least that the levels missing cost, sites earning in each slot as in the first,
@@ -25,7 +25,6 @@ from formulations.okita.one_job.label_bounds import (
     LabelledJob,
     completion_bounds,
     labelled_job,
-    row,
 )
 from formulations.okita.one_job.terms import JobTerms, Path, widened
 from formulations.okita.one_job.units import ByUnits
@@ -75,7 +74,7 @@ def cheapest_by_labels(
         below: schedules of a higher price are of no interest, and the bound need not exceed it.
         thorough: whether to go on longer where points are too many.
     """
-    near, bound = search.cheapest(terms) if terms.charges is None else ([], -np.inf)
+    near, bound = search.cheapest(terms)
     found = [path for path in near if search.levels.reaches(path.workers)]
     limit = min([below, *(path.price for path in found)])
     if bound < limit:
@@ -95,7 +94,7 @@ def _found_below(
     """Schedules that cost less than a limit, if there are any, and a bound up to there."""
     slots, sites = terms.server_price.shape
     job, found, limit = labelled_job(search, terms), list[Path](), below
-    alpha = search.alpha if terms.charges is None else search.charged_alpha
+    alpha = search.alpha
     left = {f if len(alpha) > 1 else ANY: -np.inf for f in range(len(alpha))}
     efforts = (
         (min(QUICK_POINTS, MOST_POINTS), 1),
@@ -196,7 +195,7 @@ def _search(
                 fee = job.terms.server_price[t, s]
                 if fee == np.inf or not (so_far > 0 or first in (ANY, s)):
                     continue
-                if value[a] + fee + bounds.amid[row(job, s, job.first[t, 0]), missing] < limit:
+                if value[a] + fee + bounds.amid[t, s, 0, missing] < limit:
                     end, limit = _expand(job, bounds, points, t, a, s, gained, fresh, end, limit)
         begin = fresh
         if t < job.earliest or job.terms.flow_cost[t] == np.inf:
@@ -257,14 +256,12 @@ def _expand(
     option = np.full(sites, -1)
     paid, done = np.empty(sites + 1), np.zeros(sites + 1, dtype=np.int64)
     paid[0] = points.value[a] + job.terms.server_price[t, s]
-    state = np.full(sites + 1, job.first[t, 0])
     r = 0
     while r >= 0:
         if r == sites:
             if done[r] > 0:
-                total = paid[r] + job.charge[state[r]]
                 end, limit = _enter(
-                    points, bounds.ahead[t + 1], a, gained, total, s, fresh, end, limit
+                    points, bounds.ahead[t + 1], a, gained, paid[r], s, fresh, end, limit
                 )
             r -= 1
             continue
@@ -280,8 +277,7 @@ def _expand(
         higher = level[r] + gains[o]
         paid[r + 1] = paid[r] + price[r] * workers[o] - (earned[r, higher] - earned[r, level[r]])
         done[r + 1] = done[r] + gains[o]
-        state[r + 1] = job.then[state[r], int(s == r), workers[o]]
-        ahead = amid[row(job, s, state[r + 1]), max(0, job.needed - so_far - done[r + 1])]
+        ahead = amid[t, s, r + 1, max(0, job.needed - so_far - done[r + 1])]
         if paid[r + 1] + ahead < limit:
             gained[r] = gains[o]
             r += 1

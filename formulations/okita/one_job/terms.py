@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
-from formulations.okita.one_job.cut_charges import Charges
 from formulations.okita.one_job.lattice import Lattice
 from formulations.okita.schedule import Schedule
 from formulations.okita.transport import cheapest_flow, cheapest_transport
@@ -52,8 +51,6 @@ class JobTerms:
     """Slots in which the job may not pause, shape (slots,)."""
     transport_weight: float = 1.0
     """How much moving data counts."""
-    charges: Charges | None = None
-    """What actions as a whole are charged for, if they are; ``cheapest_paths`` leaves it out."""
 
     @property
     def by_slot(self) -> SlotTerms:
@@ -67,14 +64,6 @@ class JobTerms:
     def earliest(self) -> int:
         """The first slot in which the job may complete."""
         return int(np.flatnonzero(self.must_run).max(initial=0))
-
-    @property
-    def charged(self) -> Charges:
-        """What actions as a whole are charged for, be it nothing."""
-        if self.charges is not None:
-            return self.charges
-        slots, sites = self.server_price.shape
-        return Charges.none(slots, sites, int(self.most.max(initial=0)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,8 +43,6 @@ class ByUnits:
     job: int
     alpha: Floats = field(init=False)
     """Price of a chunk by site of the first server (or for all at once), and site; money."""
-    charged_alpha: Floats = field(init=False)
-    """The same for labels where actions are charged for, of which units know nothing."""
 
     def __post_init__(self) -> None:
         instance, i = self.instance, self.job
@@ -53,7 +51,6 @@ class ByUnits:
         talk = share * instance.exchange_size_mb[i] * q.T  # [server, worker]
         way = (instance.chunk_size_mb[i] * q + talk[:, None, :]).min(axis=2)
         self.alpha = way if sites <= FEW_SITES else way.mean(axis=0, keepdims=True)
-        self.charged_alpha = self.alpha.copy()
 
     @cached_property
     def levels(self) -> Levels:

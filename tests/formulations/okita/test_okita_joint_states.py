@@ -4,9 +4,9 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from okita_cases import comes_to, followed, listed_optimum, tiny, worked_example
+from okita_cases import comes_to, followed, listed_optimum, random_terms, tiny, worked_example
 
 from formulations.okita import PROBLEM
 from formulations.okita.check import check, completion_slots, cost
@@ -18,21 +18,28 @@ from formulations.okita.exact.joint_states import JointStates
 from formulations.okita.exact.method import _Search, problem_2_columns
 from formulations.okita.exact.pricing import ENDS, Pricing, SiteLimits
 from formulations.okita.horizon import windows
+from formulations.okita.one_job.labels import cheapest_by_labels
 from formulations.okita.one_job.lattice import Levels, build_lattice
 from formulations.okita.one_job.planner import Planner
 from formulations.okita.one_job.prices import free_terms
 from formulations.okita.one_job.terms import cheapest_paths, path_cost
+from formulations.okita.one_job.units import ByUnits
 from optsched.decomposition import ColumnBlock, Limits
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
 
-def states_of(instance, known, price=0.0, ends=None):
-    """The search, with one price for every capacity in every slot."""
+def pricing_of(instance, known):
+    """Pricing in the slots of schedules that cost no more."""
     planner = Planner(instance)
     span = windows(instance, known_cost=known, job_bounds=planner.floors)
-    pricing = Pricing(instance, planner.searches, span, SiteLimits.of(instance))
-    return JointStates(planner.lattices, pricing, np.full(len(pricing.room()), -price), ends)
+    return Pricing(instance, planner.searches, span, SiteLimits.of(instance))
+
+
+def states_of(instance, known, price=0.0, ends=None):
+    """The search, with one price for every capacity in every slot."""
+    pricing, lattices = pricing_of(instance, known), Planner(instance).lattices
+    return JointStates(lattices, pricing, np.full(len(pricing.room()), -price), ends)
 
 
 def relaxed():
@@ -53,6 +60,34 @@ def test_whatever_the_prices_it_comes_to_the_optimum_and_to_none_below(seed, pri
     instance = tiny(seed)
     expected = PROBLEM.solve("problem_2_columns", instance).solution.objective
     assert comes_to(states_of(instance, expected, price), expected)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.sampled_from([0.1, 1.0, 10.0]))
+@example(6918, 1.0)
+def test_at_random_prices_jobs_planned_together_come_to_the_optimum_and_to_none_below(seed, price):
+    instance, rng = tiny(seed, jobs=3, sites=2, whole_rates=True), np.random.default_rng(seed)
+    # the schedule's own cost: HiGHS's may be below it by its tolerance, as with seed 6918
+    optimum = cost(instance, PROBLEM.solve("problem_2_aggregated", instance).schedule)
+    pricing = pricing_of(instance, optimum)
+    rows = -price * rng.exponential(1.0, len(pricing.room()))
+    assert comes_to(JointStates(Planner(instance).lattices, pricing, rows), optimum)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000))
+def test_moves_lead_to_the_least_price_that_labels_find(seed):
+    """Two ways to the least price of a job, and the cheapest schedule is made of moves."""
+    instance, rng = tiny(seed, jobs=3, sites=2, whole_rates=True), np.random.default_rng(seed)
+    i = int(rng.integers(instance.jobs))
+    terms, search = random_terms(instance, i, rng), ByUnits(instance, i)
+    paths, least = cheapest_by_labels(search, terms)
+    lattice, spare = build_lattice(instance, search.levels), float(rng.exponential(2.0))
+    job = PricedJob(instance, lattice, terms, least).within(least + spare)
+    assert job.least == pytest.approx(least)
+    for path in paths:
+        if path.price <= least + spare:
+            assert followed(job, path, spare) == pytest.approx(path.price)
 
 
 def test_the_worked_example_costs_12_and_no_less():

@@ -15,7 +15,6 @@ from formulations.okita.exact.joint_search import Together
 from formulations.okita.exact.method import _Search
 from formulations.okita.one_job import label_bounds, labels
 from formulations.okita.one_job import planner as construct
-from formulations.okita.one_job.cut_charges import Charges
 from formulations.okita.one_job.free_capacity import FreeCapacity
 from formulations.okita.one_job.label_bounds import ANY, completion_bounds, labelled_job
 from formulations.okita.one_job.labels import cheapest_by_labels
@@ -153,27 +152,6 @@ def test_what_a_bound_leaves_untrained_is_its_slope_in_the_prices_of_chunks(seed
     slope = np.empty(instance.sites)
     label_bounds._miss(job, here, ANY, bounds, slope)
     assert high <= low + slope @ (there - here) + 1e-7
-
-
-def test_steps_close_half_of_what_charges_open_between_bounds_and_optimum():
-    """The last four of eight slots cost 9 more to use, of which bounds by units know nothing."""
-    instance = PROBLEM.generate(np.random.default_rng(0), jobs=6, sites=4, horizon=3)
-    gaps = []
-    for i in range(instance.jobs):
-        search, free = ByUnits(instance, i), free_terms(instance, i, 8)
-        none = Charges.none(8, instance.sites, int(search.levels.option_workers.max()))
-        charge = np.repeat([0.0, 9.0], len(none.charge) // 2)
-        terms = replace(free, charges=none._replace(charge=charge))
-        _, exact = cheapest_by_labels(search, terms)
-        job = labelled_job(search, terms)
-        bounds = []
-        for steps in (1, 20):
-            begun = enumerate(ByUnits(instance, i).alpha)
-            own = [completion_bounds(job, alpha, f, exact, steps) for f, alpha in begun]
-            bounds.append(min(worth + after.opening[0] for worth, after in own))
-        gaps.append(exact - np.array(bounds))
-    few, many = np.sum(gaps, axis=0)
-    assert 0.0 <= many <= 0.5 * few
 
 
 @pytest.mark.parametrize("off", [1e-6, -1e-6])

@@ -84,6 +84,20 @@ def test_pricing_within_limits_on_completion_is_that_of_latencies_changed_alike(
         assert min(map(duals.price_of, found.columns)) == pytest.approx(best.price)
 
 
+def test_a_schedule_said_to_complete_later_is_another_column():
+    instance = tiny(0, jobs=3, sites=2, whole_rates=True)
+    planner = Planner(instance)
+    span = windows(instance, known_cost=1e6, job_bounds=planner.floors)
+    pricing = Pricing(instance, planner.searches, span, SiteLimits.of(instance))
+    path = planner.alone[0][0]
+    end = path.last
+    for earliest in (0, end + 1, 0):
+        column = pricing.column(0, path, earliest)
+        assert column.features[ENDS] == max(end, earliest) + 1
+        late = instance.latency.cost(0, max(end, earliest)) - instance.latency.cost(0, end)
+        assert column.cost == pytest.approx(path_cost(instance, 0, path) + late)
+
+
 def test_a_crowded_site_that_holds_one_large_worker_is_bounded_beyond_its_capacity():
     """Six of eight jobs want 3 or 4 of the 4 GPUs of one site; the last ends at slot 68, where
     capacities alone let all end at slot 60."""

@@ -132,7 +132,7 @@ def test_neighbourhoods_are_told_what_the_last_relaxation_chooses_and_what_it_co
     search.plan()
     near = search.neighbourhoods()
     assert not near.chosen
-    search.cut()
+    search.relaxation()
     for i in range(instance.jobs):
         assert sum(share for _, share in near.chosen[i]) == pytest.approx(1.0)
         for path, _ in near.chosen[i]:
@@ -151,7 +151,7 @@ def test_what_was_chosen_last_stays_where_a_relaxation_ends_without_a_choice(mon
         return replace(solve(*of, **how), chosen=())
 
     monkeypatch.setattr(columns.ColumnGeneration, "solve_relaxation", choiceless)
-    search.cut()
+    search.relaxation()
     assert near.prices is not None
     assert near.chosen is kept
 
