@@ -1,10 +1,10 @@
-"""The parts of okita's branch and price."""
+"""The parts of okita's search for the offline optimum of (2)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from parts import Part
 
@@ -15,10 +15,14 @@ def nothing(*arguments: Any, **options: Any) -> None:
     """Do nothing."""
 
 
-@contextmanager
-def alone(*arguments: Any) -> Iterator[None]:
-    """Run the block with nothing beside it."""
-    yield
+def no_joint_search(*arguments: Any) -> tuple[float, None]:
+    """Come to no end."""
+    return -np.inf, None
+
+
+def no_rows(demand: Any, capacity: Any) -> Any:
+    """Return no row by rounding."""
+    return np.zeros((0, len(demand)))
 
 
 def columns(**replaced: Any) -> Part:
@@ -28,18 +32,17 @@ def columns(**replaced: Any) -> Part:
 
 
 PARTS = {
-    "neighbourhoods": columns(
-        **{"improve__Neighbourhoods.search": nothing, "method__beside": alone}
-    ),
-    "joint search": columns(**{"method___Search.together": None}),
-    "tree": columns(**{"method___Search.branch": nothing}),
-    "small model": columns(method__take_small=nothing),
+    "annealing": columns(**{"method__Search.improve": nothing}),
+    "joint search": columns(**{"joint_states__JointSearch.search": no_joint_search}),
+    "rows by rounding": columns(pricing__rounded_rows=no_rows),
+    "more states": Part("okita", "problem_2_columns", search={"most_states": 8192}),
 }
 
 SIZES = {
     "okita": (
         {"jobs": 8, "sites": 6, "horizon": 20},
         {"jobs": 12, "sites": 6, "horizon": 20},
+        {"jobs": 10, "sites": 4, "horizon": 20},
     )
 }
 JOBS_TIMES = 2.0

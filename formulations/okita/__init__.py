@@ -1,7 +1,23 @@
 """Online scheduling of unbiased distributed learning over edge sites (Han et al.: Okita).
 
-``PROBLEM`` is what ``optsched`` finds by its entry point; the modules beside it are meant to be
-read next to the paper, one per numbered problem.
+``PROBLEM`` is what ``optsched`` finds by its entry point. The modules beside it are meant to be
+read next to the paper; ``exact`` is ours.
+
+=============================== ===================================================================
+the paper                       file
+=============================== ===================================================================
+the system and its jobs         ``instance``, f_i: ``latency``; random ones: ``generator``
+the objective (1), (2a) to (2h) ``check`` on a ``schedule``
+(2)                             ``problem_2`` row by row; ``problem_2_aggregated``, both with
+                                ``encode`` and ``symmetry``
+the horizon T                   ``horizon``
+(2) for one job                 ``one_job``; bounds of lone jobs and of their volume: ``bounds``
+(3), chunks left                ``online``
+(5), placement                  ``problem_5``
+(7), transport                  ``problem_7``
+guarantees                      ``theorems``
+figures                         ``plots``
+=============================== ===================================================================
 """
 
 from dataclasses import replace
@@ -14,13 +30,12 @@ from formulations.okita.bounds import BOUNDS
 from formulations.okita.check import MEASURES, check, cost, flow_times
 from formulations.okita.encode import FORMULATIONS
 from formulations.okita.exact.method import LB_COLUMNS, METHOD
-from formulations.okita.exact.relaxed_columns import LB_RELAXED_COLUMNS
 from formulations.okita.generator import GeneratorOptions, generate, repair, strange
 from formulations.okita.horizon import safe_horizon
 from formulations.okita.instance import Instance, Integers
+from formulations.okita.one_job.greedy import in_turn
 from formulations.okita.online import ARRIVALS
 from formulations.okita.schedule import Schedule
-from formulations.okita.sequential import in_turn
 from optsched.problem import Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
@@ -62,7 +77,7 @@ PROBLEM = Problem(
     proof_model="problem_2_aggregated(exchange='hull')",
     construct=in_turn,
     unit="money",
-    bounds={bound.name: bound for bound in (LB_COLUMNS, LB_RELAXED_COLUMNS, *BOUNDS)},
+    bounds={bound.name: bound for bound in (LB_COLUMNS, *BOUNDS)},
     measures=MEASURES,
     flow_times=flow_times,
     presets=STUDIES / "okita.toml",

@@ -25,6 +25,7 @@ from formulations.okita.problem_2_aggregated import (
     problem_2_logical,
     problem_windows,
 )
+from formulations.okita.problem_7 import cheapest_flow
 from formulations.okita.schedule import Schedule
 from formulations.okita.symmetry import (
     direct_sites,
@@ -34,7 +35,6 @@ from formulations.okita.symmetry import (
     spared_places,
     without_detours,
 )
-from formulations.okita.transport import cheapest_flow
 from optsched.problem.methods import Formulation
 
 

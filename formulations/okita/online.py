@@ -13,13 +13,13 @@ from functools import partial
 import numpy as np
 
 from formulations.okita.check import completion_slots, cost
-from formulations.okita.exact.method import METHOD
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.latency import EXPONENTIAL, LINEAR, Latencies
 from formulations.okita.problem_7 import exact_transport
 from formulations.okita.schedule import Schedule
 from optsched.errors import InputError
 from optsched.online import State as Base
+from optsched.problem import problem
 from optsched.problem.arrivals import Arrivals
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
@@ -131,7 +131,8 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
         release_slot=release,
         latency=later(part.latency, release - part.release_slot),
     )
-    return METHOD.solve(part, options=options).completed(
+    whole = problem("okita")
+    return whole.solve(whole.reference, part, options=options).completed(
         lambda made: Schedule.merged([past, relabel(instance, made, jobs)]),
         partial(cost, instance),
     )

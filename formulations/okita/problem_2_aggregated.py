@@ -19,11 +19,11 @@ import numpy as np
 from formulations.okita.bounds import job_bounds
 from formulations.okita.horizon import HorizonMode, Windows, windows
 from formulations.okita.instance import Instance, Integers
+from formulations.okita.one_job.paths import dealt
 from formulations.okita.one_job.planner import Planner, known_cost
-from formulations.okita.one_job.terms import dealt
+from formulations.okita.problem_7 import cheapest_flow
 from formulations.okita.schedule import Schedule
 from formulations.okita.symmetry import add_direct_transport, add_job_order, add_site_order
-from formulations.okita.transport import cheapest_flow
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.model.expression import Expression

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.okita.transport import cheapest_transport
+from formulations.okita.problem_7 import cheapest_transport
 from optsched.jit import njit_cached
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.okita.instance import Instance
-from formulations.okita.one_job.free_capacity import FreeCapacity
+from formulations.okita.one_job.paths import FreeCapacity
 from formulations.okita.schedule import Schedule
 from heuristics.okita.kernels import split, transport
 from heuristics.okita.online import Job, Recorder, Rules, SiteCosts

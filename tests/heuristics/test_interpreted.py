@@ -31,17 +31,11 @@ from formulations.drp.exact.set_tree import set_tree
 from formulations.drp.generator import tiny
 from formulations.drp.problem_p3_p5 import ANGLES
 from formulations.okita.check import cost as sites_cost
-from formulations.okita.exact.improve import Neighbourhoods as SitesNeighbourhoods
 from formulations.okita.exact.joint_states import JointStates
-from formulations.okita.exact.pricing import Pricing, SiteLimits
+from formulations.okita.exact.pricing import Pricing
 from formulations.okita.horizon import windows
 from formulations.okita.one_job import planner as planning
-from formulations.okita.one_job.by_servers import cheapest_by_servers
-from formulations.okita.one_job.free_capacity import FreeCapacity
-from formulations.okita.one_job.lattice import build_lattice
 from formulations.okita.one_job.planner import Planner
-from formulations.okita.one_job.prices import free_terms
-from formulations.okita.one_job.terms import path_of
 from heuristics.common.count_placement import POLICIES, simulate
 from optsched.decomposition.knapsack import Knapsack, ThresholdValue
 from optsched.decomposition.knapsack_search import tabulated
@@ -52,7 +46,6 @@ from optsched.instances.document import dumps
 from optsched.jit import dispatcher as jit
 from optsched.jit.interpreting import copied, put_back
 from optsched.problem import problem
-from optsched.solvers.deadline import Deadline
 
 SMALL = {
     "preemptive": {"jobs": 8, "servers": 3},
@@ -96,7 +89,7 @@ CALLS = {
         'heuristic a_online(pending_rule="exact")',
         'heuristic a_online(priority="residual",pending_rule="exact")',
     ],
-    "okita": ["exact problem_2_columns", "bound lb_relaxed_columns", "bound lb_alone"],
+    "okita": ["exact problem_2_columns", "bound lb_alone"],
     "batch": [],
     "dsrp": ["exact problem_22_projected"],
 }
@@ -149,8 +142,6 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
         for seed in range(4):
             if (name, seed) == ("okita", 3):  # as where the schedules of a job are too many to list
                 monkeypatch.setattr(planning, "LARGEST_LATTICE", 0)
-                monkeypatch.setattr(planning, "LARGEST_LATTICES", 0)
-                monkeypatch.setattr("formulations.okita.one_job.labels.MOST_POINTS", 2)
             runner = InstanceRunner(found, found.generate(instance_rng(seed), **TINY[name]), seed)
             own = [f"heuristic {call}" for call in found.heuristics if call != "reoptimise"]
             for kind, call in map(str.split, [*own, *others]):
@@ -170,15 +161,13 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     monkeypatch.setattr("formulations.aerialedge.exact.exchange.STEPS", 30)
     assert pack_into(nodes, nodes.available - 1, instance_rng(0), deadline=0.0) is None
     sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
-    assert cheapest_by_servers(sites, 0, free_terms(sites, 0, 8)) is not None
     assert len(Planner(sites).greedy().worker_job)
     pair = problem("okita").generate(instance_rng(0), jobs=2, sites=2, horizon=3)
     known = sites_cost(pair, Planner(pair).greedy())
-    span, limits = windows(pair, known_cost=known), SiteLimits.of(pair)
-    pricing = Pricing(pair, Planner(pair).searches, span, limits)
-    lattices = [build_lattice(pair, search.levels) for search in pricing.searches]
+    planner = Planner(pair)
+    pricing = Pricing(planner, windows(pair, known_cost=known))
     monkeypatch.setattr("formulations.okita.exact.joint_states.FIRST_STATES", 1)
-    states = JointStates(lattices, pricing, np.zeros(len(pricing.room())))
+    states = JointStates(planner.lattices, pricing, np.zeros(len(pricing.room())), 8192)
     assert states.search(2 * known, lambda: True)[1]
     crowded = {"jobs": 12, "servers": 4, "types": 1, "time_scale": 0.1}
     chosen = prospects(problem("batch").generate(instance_rng(0), **crowded))
@@ -218,13 +207,6 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     assert 0 < prices.bound(relaxed, 0.0, lambda: True).bound <= relaxed.bound + 1e-9
     fees = np.array([0.2, 0.3])
     assert len(sets_within(fees, np.zeros((2, 2)), np.arange(2), 0.4, 9)[0]) == 2
-    crowd = problem("okita").generate(instance_rng(1), **TINY["okita"] | {"jobs": 6, "horizon": 2})
-    planner = Planner(crowd)
-    made, alone = planner.greedy(), [path for path, _ in planner.alone]
-    near = SitesNeighbourhoods(planner, [path_of(crowd, i, made) for i in range(6)], planner.floors)
-    near.chosen = {i: [(path, 1.0)] for i, path in enumerate(alone)}
-    near.search(Deadline(None), 20)
-    assert planner.cheaper(1, FreeCapacity(crowd), alone[1].price + 1.0) is not None
     hours = np.arange(1.0, 41.0) * 3600
     trace = TraceJobs(hours / 8, hours[::-1].copy(), np.arange(40) % 4 + 1, np.full(40, "one"))
     for policy in POLICIES:

@@ -15,8 +15,8 @@ import numpy as np
 
 from formulations.okita.exact.move_listing import Found, Goods, Ladder, fill_backwards, list_slot
 from formulations.okita.instance import Floats, Instance, Integers
-from formulations.okita.one_job.lattice import Lattice
-from formulations.okita.one_job.terms import JobTerms, least_prices, widened
+from formulations.okita.one_job.lattice import Lattice, least_prices, widened
+from formulations.okita.one_job.paths import JobTerms
 
 FIRST_MOVES = 1024
 """Moves that there is room for at first."""

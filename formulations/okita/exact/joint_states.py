@@ -16,26 +16,23 @@ found.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from formulations.okita.exact.joint_expand import FITS, FULL, Slot, System, enter, expand
 from formulations.okita.exact.joint_moves import LimitedJob, PricedJob, TooManyError
-from formulations.okita.exact.pricing import ENDS, Pricing
+from formulations.okita.exact.pricing import Pricing
 from formulations.okita.instance import Floats, Integers
 from formulations.okita.one_job.lattice import Lattice
-from formulations.okita.one_job.terms import path_along, path_schedule
+from formulations.okita.one_job.paths import path_along, path_schedule
 from formulations.okita.schedule import Schedule
-from optsched.decomposition import Limits
-from optsched.decomposition.columns import Feature
 
 MOST_POINTS = 50_000_000
 """Points of all jobs' lattices, in each of their slots, beyond which nothing is begun."""
 FIRST_STATES = 512
 """States of a slot that there is room for at first."""
-MOST_STATES = 8192
-"""States of a slot beyond which not all of them are kept, and nothing is proven."""
 KEPT = 1024
 """How many of them are kept then."""
 STEPS = 20_000_000
@@ -73,7 +70,7 @@ class JointStates:
         lattices: of all jobs.
         pricing: of all jobs; every one has a schedule in its slots.
         rows: prices of its rows, money.
-        ends: limits on the slots of completion, among others that are left out.
+        most: states of a slot beyond which not all of them are kept, and nothing is proven.
 
     Raises:
         TooManyError: the jobs have too many points.
@@ -84,9 +81,10 @@ class JointStates:
         lattices: Sequence[Lattice],
         pricing: Pricing,
         rows: Floats,
-        ends: Limits | None = None,
+        most: int,
     ) -> None:
-        self.instance = instance = pricing.instance
+        self.instance, self._most = pricing.instance, most
+        instance = pricing.instance
         self.first = instance.release_slot - 1
         self.slots = pricing.slots
         points = np.array([len(lattice.level) for lattice in lattices])
@@ -99,8 +97,7 @@ class JointStates:
         self._worker, self._server = (np.array(part) for part in zip(*charged, strict=True))
         self.jobs = []
         for i, lattice in enumerate(lattices):
-            lower, upper = _ends(ends, i)
-            terms = pricing.terms(i, rows, lower, upper)
+            terms = pricing.terms(i, rows)
             self.jobs.append(PricedJob(instance, lattice, terms, pricing.least(i, terms)))
         self._all_worth = float(self.worth.sum())
         self.bound = sum(job.least for job in self.jobs) - self._all_worth
@@ -163,7 +160,7 @@ class JointStates:
                 system, slot, point, spare, begun,
                 room.points, room.remains, room.origin, room.moved, room.table, room.said, STEPS,
             )  # fmt: skip
-            if room.said[1] == FULL and len(room.points) < MOST_STATES:
+            if room.said[1] == FULL and len(room.points) < self._most:
                 room = room.larger()
             elif room.said[1] != FITS:
                 break
@@ -232,15 +229,6 @@ class JointStates:
         return Schedule.merged(parts)
 
 
-def _ends(limits: Limits | None, i: int) -> tuple[dict[Feature, int], dict[Feature, int]]:
-    """The least and the last slot of completion, among a job's limits."""
-    if limits is None:
-        return {}, {}
-    least, most = limits.least.get(i, {}), limits.most.get(i, {})
-    lower, upper = ({ENDS: own[ENDS]} if ENDS in own else {} for own in (least, most))
-    return lower, upper
-
-
 def _look(go_on: Callable[[], bool]) -> None:
     if not go_on():
         raise TooManyError("there is no time for more")
@@ -268,3 +256,56 @@ class _Room:
         other.said[0] = count
         enter(other.points, other.table, count)
         return other
+
+
+FIRST_SHARE = 0.1
+"""Part of the way from the root's bound to the incumbent that is searched first."""
+GROWTH = 1.5
+"""Of that way, from search to search."""
+
+
+@dataclass(eq=False)
+class JointSearch:
+    """Searches that learn from each other how far above their bound to go.
+
+    A search that ended lets the next one go further, one that did not keeps it nearer.
+    """
+
+    lattices: Sequence[Lattice]
+    """Of all jobs."""
+    go_on: Callable[[], bool]
+    """Asked now and then whether there is time."""
+    reach: float = field(default=np.inf, init=False)
+    """How far above the bound is searched next, money."""
+
+    def search(
+        self, pricing: Pricing, rows: Floats, below: float, most: int
+    ) -> tuple[float, Schedule | None]:
+        """Search as far above the bound as comes to an end.
+
+        Args:
+            pricing: of all jobs.
+            rows: prices of its rows.
+            below: only schedules that cost less are of interest, money.
+            most: states of a slot that are kept, at most.
+
+        Returns:
+            What schedules cost at least if they cost less than ``below``, and one if it is found;
+            -inf if no search came to an end.
+        """
+        bound, found = -np.inf, None
+        with suppress(TooManyError):
+            states = JointStates(self.lattices, pricing, rows, most)
+            if np.isinf(self.reach):
+                self.reach = FIRST_SHARE * (below - states.bound)
+            while self.go_on():
+                cutoff = min(below, states.bound + self.reach)
+                proven, found = states.search(cutoff, self.go_on)
+                if not proven > -np.inf:
+                    self.reach /= GROWTH
+                    break
+                bound = proven
+                if cutoff == below or found is not None:
+                    break
+                self.reach *= GROWTH
+        return bound, found

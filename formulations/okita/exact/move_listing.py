@@ -12,7 +12,7 @@ import numpy as np
 
 from formulations.okita.instance import Booleans, Floats, Instance, Integers
 from formulations.okita.one_job.lattice import Lattice
-from formulations.okita.transport import cheapest_transport
+from formulations.okita.problem_7 import cheapest_transport
 from optsched.jit import njit_cached
 
 

@@ -1,1 +1,1 @@
-"""The cheapest schedule of one job at given prices: what bounds, windows and pricing stand on."""
+"""Problem (2) for one job: its schedules, the cheapest at given prices, and a bound on it."""

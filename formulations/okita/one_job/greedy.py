@@ -1,7 +1,8 @@
-"""A job slot by slot: in each as many workers as fit and help, beside what others hold.
+"""Schedules that are quick to make at any size: slot by slot, or jobs one after another.
 
-Nothing is weighed against time, so that it is quick at any size; the cheapest transport for what
-the sites train in all is found once, at the end (Lemma 1).
+``Greedy`` plans a job slot by slot, in each as many workers as fit and help beside what others
+hold; the cheapest transport for what the sites train in all is found once, at the end (Lemma 1).
+``in_turn`` runs one job at a time, each at two sites that can host it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.okita.instance import Floats, Instance, Integers
-from formulations.okita.one_job.terms import Path, path_along
+from formulations.okita.instance import Floats, Instance, Integers, workers_beside_server
+from formulations.okita.one_job.paths import Path, path_along
+from formulations.okita.schedule import Schedule
 from optsched.jit import njit_cached
+
+MOST = 1_000_000
+"""Chunks up to which there is such a schedule."""
 
 
 class Greedy:
@@ -134,3 +139,36 @@ def _fill(
                 todo -= rate * taken // work
         t += 1
     at[0], at[1] = t, todo
+
+
+def in_turn(instance: Instance) -> Schedule | None:
+    """Run jobs one at a time, in order of arrival.
+
+    All workers of a job are at one site and its server at one, such that it ends soonest.
+
+    Returns:
+        The schedule; None if there are more chunks than ``MOST``, or a job fits nowhere.
+    """
+    if instance.total_chunks.sum() > MOST:
+        return None
+    workers: list[tuple[int, ...]] = []
+    servers: list[tuple[int, ...]] = []
+    moves: list[tuple[int, ...]] = []
+    now = 0
+    for i in np.argsort(instance.release_slot, kind="stable").tolist():
+        room = workers_beside_server(
+            instance.capacity, instance.worker_demand[i], instance.ps_demand[i]
+        )
+        most = np.where(room >= 0, instance.chunks_done(i, np.maximum(room, 0)), 0)
+        if not most.any():
+            return None
+        server, site = divmod(int(most.argmax()), instance.sites)
+        source = np.repeat(np.arange(instance.sites), instance.num_chunks[i])
+        start = max(now + 1, int(instance.release_slot[i]))
+        for first in range(0, len(source), int(most.max())):
+            now = start + first // int(most.max())
+            here = source[first : first + int(most.max())]
+            workers.append((i, now, site, int(instance.workers_needed(i, len(here)))))
+            servers.append((i, now, server))
+            moves += [(i, now, r, site, n) for r, n in enumerate(np.bincount(here).tolist())]
+    return Schedule.build(workers=workers, servers=servers, moves=moves)

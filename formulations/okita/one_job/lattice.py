@@ -8,13 +8,20 @@ full (proof of Lemma 3), so a site wastes less than one worker's chunks.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.one_job.paths import JobTerms, Path
+from formulations.okita.problem_7 import cheapest_flow, cheapest_transport
 from optsched.instances.arrays import ranges
+from optsched.jit import njit_cached
+
+_ROUNDING = 1e-9  # relative, by which a limit on prices is widened
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,3 +135,192 @@ def build_lattice(instance: Instance, levels: Levels) -> Lattice:
         transport_floor=exported @ leaving,
         transport_cost=np.full(len(ends), np.nan),
     )
+
+
+@njit_cached
+def _sweep(
+    value: Floats,
+    origin: NDArray[np.int32],
+    server: NDArray[np.int32],
+    above: Integers,
+    option_workers: Integers,
+    option_levels: Integers,
+    worker_price: Floats,
+    server_price: Floats,
+    most: Integers,
+    budget: Floats,
+) -> None:
+    """Least price of reaching every point by the end of every slot, and from where.
+
+    Points that cost more than the slot's budget are dropped.
+    """
+    slots, sites = server_price.shape
+    points = value.shape[1]
+    value[0, :] = np.inf
+    value[0, 0] = 0.0
+    now, then = np.empty(points), np.empty(points)
+    came = np.empty(points, dtype=np.int64)
+    then_came = np.empty(points, dtype=np.int64)
+    for t in range(slots):
+        old, new, limit = value[t], value[t + 1], budget[t]
+        for n in range(points):
+            new[n] = np.inf if old[n] > limit else old[n]
+            origin[t, n] = n
+            server[t, n] = -1
+        for s in range(sites):
+            left = limit - server_price[t, s]
+            if left < 0:
+                continue
+            now[:] = np.inf
+            for r in range(sites):
+                cap, price = most[t, s, r], worker_price[t, s, r]
+                if cap <= 0:
+                    continue
+                then[:] = now
+                then_came[:] = came
+                for m in range(points):
+                    base, source = now[m], came[m]
+                    if old[m] < base:
+                        base, source = old[m], np.int64(m)
+                    if base > left:
+                        continue
+                    n, climbed = m, 0
+                    for o in range(len(option_workers)):
+                        count = option_workers[o]
+                        total = base + price * count
+                        if count > cap or total > left:
+                            break
+                        while climbed < option_levels[o] and n >= 0:
+                            n = above[r, n]
+                            climbed += 1
+                        if n < 0:
+                            break
+                        if total < then[n]:
+                            then[n] = total
+                            then_came[n] = source
+                now, then = then, now
+                came, then_came = then_came, came
+            for n in range(points):
+                total = now[n] + server_price[t, s]
+                if total < new[n]:
+                    new[n] = total
+                    origin[t, n] = came[n]
+                    server[t, n] = s
+
+
+@njit_cached
+def _finish(
+    value: Floats,
+    ends: Integers,
+    floor: Floats,
+    known: Floats,
+    flow_cost: Floats,
+    weight: float,
+    supply: Integers,
+    room: Integers,
+    price: Floats,
+    best: Floats,
+    state: Integers,
+) -> None:
+    """Cheapest end for every completion slot; transport is computed only where it may matter."""
+    flow = np.zeros(price.shape, dtype=np.int64)
+    amount = int(supply.sum())
+    best[:] = np.inf
+    state[:] = -1
+    for t in range(len(flow_cost)):
+        promising, lowest = -1, np.inf
+        for e in range(len(ends)):
+            reach = value[t + 1, ends[e]]
+            if reach == np.inf:
+                continue
+            bound = reach + weight * (floor[e] if np.isnan(known[e]) else known[e])
+            if bound < lowest:
+                promising, lowest = e, bound
+        if promising < 0:
+            continue
+        for turn in range(len(ends) + 1):  # the promising one first
+            e = promising if turn == 0 else turn - 1
+            reach = value[t + 1, ends[e]]
+            if reach == np.inf or reach + weight * floor[e] + flow_cost[t] >= best[t]:
+                continue
+            if np.isnan(known[e]):
+                known[e] = cheapest_transport(supply, room[e], price, flow, amount)
+            total = reach + weight * known[e] + flow_cost[t]
+            if total < best[t]:
+                best[t] = total
+                state[t] = ends[e]
+
+
+def widened(limit: float) -> float:
+    """A limit on prices that no rounding exceeds."""
+    return limit + _ROUNDING * max(1.0, abs(limit))
+
+
+def least_prices(
+    lattice: Lattice, terms: JobTerms, below: float
+) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32]]:
+    """What every point is reached at, at least, before every slot and after the last.
+
+    Args:
+        lattice: of the job.
+        terms: its prices, none of them negative, and limits.
+        below: schedules of a higher price are of no interest.
+
+    Returns:
+        Prices, shape (slots + 1, points), money, infinite where no such schedule comes by; the
+        point that each is reached from and the site of the server then, shape (slots, points).
+    """
+    slots, points, levels = len(terms.flow_cost), len(lattice.level), lattice.levels
+    value = np.empty((slots + 1, points))
+    origin = np.empty((slots, points), dtype=np.int32)
+    server = np.empty((slots, points), dtype=np.int32)
+    ahead = np.minimum.accumulate(terms.flow_cost[::-1])[::-1]  # of completing in time to come
+    limit = widened(below)
+    budget = np.full(slots, -np.inf)
+    np.subtract(limit, ahead, out=budget, where=np.isfinite(ahead))
+    _sweep(
+        value, origin, server, lattice.above, levels.option_workers, levels.option_levels,
+        terms.worker_price, terms.server_price, terms.most, budget,
+    )  # fmt: skip
+    return value, origin, server
+
+
+def cheapest_paths(
+    instance: Instance, lattice: Lattice, terms: JobTerms, *, below: float = np.inf
+) -> Iterator[Path]:
+    """The cheapest schedule for each slot as the last one allowed, cheapest first.
+
+    The first is the optimum; none where the limits leave no schedule.
+
+    Args:
+        instance: the system.
+        lattice: of the job.
+        terms: its prices, none of them negative, and limits.
+        below: schedules of a higher price are of no interest.
+    """
+    levels, slots = lattice.levels, len(terms.flow_cost)
+    i = levels.job
+    value, origin, server = least_prices(lattice, terms, below)
+    best, state = np.empty(slots), np.empty(slots, dtype=np.int64)
+    room = lattice.level[lattice.ends] * levels.unit
+    supply = instance.num_chunks[i]
+    move_price = instance.unit_bandwidth_cost * instance.chunk_size_mb[i]
+    _finish(
+        value, lattice.ends, lattice.transport_floor, lattice.transport_cost, terms.flow_cost,
+        terms.transport_weight, supply, room, move_price, best, state,
+    )  # fmt: skip
+    for t in np.argsort(best, kind="stable").tolist():
+        if state[t] < 0:
+            return
+        workers = np.zeros((slots, instance.sites), dtype=np.int64)
+        at = np.full(slots, -1)
+        point = int(state[t])
+        for slot in range(t, -1, -1):
+            before = int(origin[slot, point])
+            at[slot] = server[slot, point]
+            gained = lattice.level[point] - lattice.level[before]
+            chosen = np.searchsorted(levels.option_levels, gained)
+            workers[slot, gained > 0] = levels.option_workers[chosen[gained > 0]]
+            point = before
+        flow = cheapest_flow(instance, i, lattice.level[int(state[t])] * levels.unit)
+        yield Path(float(best[t]), workers, at, flow)

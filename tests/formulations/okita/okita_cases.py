@@ -3,18 +3,12 @@
 import itertools
 
 import numpy as np
-import pytest
 from scipy.optimize import linear_sum_assignment
 
-from formulations.okita.check import check
-from formulations.okita.check import cost as schedule_cost
-from formulations.okita.exact.pricing import SiteLimits, SitePrices
-from formulations.okita.exact.quick_units import QuickJobs, Rent, planned_quickly
 from formulations.okita.horizon import slots_needed
 from formulations.okita.instance import Instance
 from formulations.okita.latency import Latencies
-from formulations.okita.one_job.prices import free_terms, priced_terms
-from formulations.okita.one_job.terms import Path
+from formulations.okita.one_job.paths import free_terms, priced_terms
 
 
 def worked_example():
@@ -143,62 +137,3 @@ def random_terms(instance, i, rng):
     shape = (slots, instance.sites)
     worker, server = rng.exponential(1.0, (2, *shape)) * (rng.random((2, *shape)) < 0.5)
     return priced_terms(free_terms(instance, i, slots), worker, server, 1.0)
-
-
-def followed(job, path, spare):
-    """What a path costs by the moves that lead along it."""
-    point, cost = 0, job.least
-    left = spare + 1e-6
-    for t, site in enumerate(path.server):
-        moves = job.moves(t, np.array([point]), np.array([left]))
-        assert (moves.point == point).all()
-        assert -1e-9 <= moves.dearer.min() <= moves.dearer.max() <= left + 1e-9
-        assert (np.diff(moves.dearer) >= 0).all()
-        same = (moves.server == site) & (moves.workers == path.workers[t]).all(axis=1)
-        same &= (moves.to == job.done) == (t == path.last)
-        (move,) = np.flatnonzero(same)
-        cost, left = cost + moves.dearer[move], left - moves.dearer[move]
-        point = int(moves.to[move])
-        if point == job.done:
-            return cost
-    raise AssertionError
-
-
-def comes_to(states, optimum):
-    """Whether jobs planned together come to the optimum, and to nothing below it."""
-    instance = states.instance
-    bound, schedule = states.search(optimum * (1 + 1e-9), lambda: True)
-    assert states.bound <= optimum * (1 + 1e-9)
-    assert check(instance, schedule) == []
-    assert schedule_cost(instance, schedule) == pytest.approx(optimum)
-    assert optimum * (1 - 1e-8) <= bound <= optimum
-    below = optimum * (1 - 1e-8)
-    return states.search(below, lambda: True) == (below, None)
-
-
-def drawn_prices(instance, rng, slots):
-    """Of capacities, in the first slots."""
-    limits = SiteLimits.of(instance)
-    return SitePrices(
-        limits, instance.release_slot, rng.exponential(1.0, (slots, len(limits.room)))
-    )
-
-
-def quickly(planner, i, room, slots, prices=None, paid=0.0):
-    """A job planned quickly beside what is held, in as many slots as it needs; None if in vain."""
-    instance = planner.instance
-    enough = int(slots_needed(instance)[i]) + room.end
-    left = room.between(int(instance.release_slot[i]), enough)
-    nothing = np.zeros((0, instance.sites))
-    rent = Rent(*((nothing, nothing) if prices is None else prices.of_jobs[i]), paid)
-    latency, slots = instance.latency.of_slots(i, enough), min(slots, enough)
-    jobs = QuickJobs.of(planner.searches)
-    cost, *path = planned_quickly(jobs, i, left, latency, rent, slots)
-    return Path(cost, *path) if cost < np.inf else None
-
-
-def fits(room, i, path):
-    """Whether sites have left what a job's schedule uses."""
-    after = room.copy()
-    after.hold(i, path)
-    return bool((after.between(1, after.end + 1) >= 0).all())

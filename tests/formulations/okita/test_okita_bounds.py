@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from okita_cases import tiny, worked_example
 
-from formulations.okita import Instance
-from formulations.okita.bounds import job_bounds, lb_alone, lb_sites, site_bounds
+from formulations.okita import PROBLEM, Instance
+from formulations.okita.bounds import job_bounds, lb_alone, lb_sites, site_bounds, volume_bound
 from formulations.okita.latency import Latencies
 from formulations.okita.one_job import planner as construct
+
+FLOORS = np.array([5.0, 5.0, 5.0])
 
 
 def three_sites(
@@ -79,7 +83,42 @@ def test_jobs_too_large_for_one_alone_are_bounded_no_less_than_by_their_sites(mo
     exact = job_bounds(worked_example())
     assert exact.tolist() == [7, 5]
     monkeypatch.setattr(construct, "LARGEST_LATTICE", 0)
-    monkeypatch.setattr(construct, "LARGEST_LATTICES", 0)
     assert np.all(job_bounds(worked_example()) <= exact)
     assert np.all(job_bounds(worked_example()) >= [5, 2])
     assert lb_alone(worked_example()) >= 7
+
+
+def queue(**changed):
+    """Three jobs of four worker-slots at one site of two units; f(x) = 5 + 2 x."""
+    return Instance.build(
+        **{
+            "capacity": [2], "unit_bandwidth_cost": [[0]], "release_slot": [1, 1, 1],
+            "num_chunks": [[4], [4], [4]], "worker_rate": 1, "epochs": 1, "chunk_size_mb": 1,
+            "exchange_size_mb": 1, "worker_demand": 1, "ps_demand": 0,
+            "latency": Latencies.build("linear", [2.0] * 3, offset=[5.0] * 3),
+        } | changed
+    )  # fmt: skip
+
+
+def test_what_cannot_be_done_by_a_slot_is_late_by_hand():
+    # 12 worker-slots, 2 a slot. By slot 5 two are missing, half a job that costs 10 more; by slot
+    # 4 four: a job that costs 8 more; by slot 3 six, 1.5 times 6 more; by slot 2 two jobs, 4 each
+    assert volume_bound(queue(), FLOORS) == pytest.approx(15 + 9)
+
+
+def test_a_release_later_than_the_first_one_is_later_in_flow_time_too():
+    late = queue(release_slot=[1, 1, 3])  # as above, but the last job costs 2 x 2 less
+    assert volume_bound(late, FLOORS) == pytest.approx(15 + 2 + 0.5 * 6)
+
+
+def test_a_resource_that_has_room_for_all_in_a_slot_adds_nothing():
+    assert volume_bound(queue(capacity=[12]), FLOORS) == pytest.approx(15.0)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000))
+def test_the_volume_bound_is_never_above_the_optimum(seed):
+    instance = tiny(seed)
+    optimum = PROBLEM.solve("problem_2_columns", instance).solution.objective
+    floors = job_bounds(instance)
+    assert floors.sum() * (1 - 1e-8) <= volume_bound(instance, floors) <= optimum * (1 + 1e-9)

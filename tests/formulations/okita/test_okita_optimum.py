@@ -11,19 +11,15 @@ from okita_cases import listed_optimum, tiny, worked_example
 from formulations.okita import PROBLEM, Instance
 from formulations.okita.bounds import lb_alone, lb_sites
 from formulations.okita.check import check, completion_slots, cost
-from formulations.okita.exact.method import _Search, column_bound
-from formulations.okita.exact.relaxed_columns import relaxed_column_bound
+from formulations.okita.exact.method import column_bound
 from formulations.okita.horizon import LARGEST_COEFFICIENT, safe_horizon, windows
 from formulations.okita.latency import Latencies
-from formulations.okita.one_job.planner import Planner
 from formulations.okita.problem_2 import problem_2
 from formulations.okita.problem_2_aggregated import problem_2_aggregated, problem_2_logical
-from formulations.okita.sequential import in_turn
-from optsched.decomposition import ColumnSolution
 from optsched.errors import InputError
 from optsched.solve import solve
 from optsched.solvers.options import Options
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers.solution import Status
 
 MODELS = (
     ("problem_2_aggregated", "highs"),
@@ -57,15 +53,6 @@ def test_the_worked_example_costs_12_from_two_slots_on(horizon):
     answer = optimum("problem_2_columns(horizon_mode=given)", instance)
     assert answer.solution.objective == pytest.approx(12.0)
     assert check(instance, answer.schedule, within_horizon=True) == []
-
-
-@pytest.mark.parametrize(("apart", "proven"), [(0.9e-9, True), (1.1e-9, False)])
-def test_a_cost_that_is_proven_up_to_rounding_is_proven(apart, proven):
-    search = _Search(worked_example(), Options(), None, "given")
-    search.hear = lambda bound, incumbent: None
-    search.cost = 1000.0
-    search.learn(ColumnSolution(Status.OPTIMAL, 1000.0 * (1 - apart), 1000.0 * (1 - apart)))
-    assert search.proven is proven
 
 
 def test_the_worked_example_cannot_be_done_in_one_slot():
@@ -194,121 +181,3 @@ def test_the_papers_ranges_are_solved_to_proof_at_five_jobs_and_four_sites():
     recomputed = cost(instance, answer.schedule)
     assert recomputed == pytest.approx(answer.solution.objective, rel=1e-6)
     assert column_bound(instance) <= recomputed * (1 + 1e-9)
-
-
-def test_branch_and_price_heeds_its_time_limit_and_keeps_a_true_bound():
-    instance = PROBLEM.generate(np.random.default_rng(6), jobs=6, sites=4, horizon=1)
-    start = Planner(instance).best_insertion()  # waits for machine code, which a limit does not
-    limit = Options(time_limit=0.5)
-    answer = PROBLEM.solve("problem_2_columns", instance, start=start, options=limit)
-    assert answer.solution.status in (Status.FEASIBLE, Status.OPTIMAL)
-    assert lb_sites(instance) - 1e-9 <= answer.solution.bound <= answer.solution.objective
-    assert check(instance, answer.schedule) == []
-
-
-def test_a_size_beyond_exact_pricing_still_has_a_bound_and_a_schedule():
-    instance = PROBLEM.generate(np.random.default_rng(1), jobs=4, sites=20, horizon=3)
-    answer = PROBLEM.solve("problem_2_columns", instance)
-    assert answer.solution.status is Status.FEASIBLE
-    assert lb_sites(instance) < answer.solution.bound <= cost(instance, answer.schedule)
-    assert column_bound(instance) == pytest.approx(answer.solution.bound)
-    hurried = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=1e-3))
-    assert lb_sites(instance) <= hurried.solution.bound <= answer.solution.bound
-
-
-class Turns:
-    """A clock that is a second later whenever it is looked at."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        self.now += 1.0
-        return self.now
-
-
-@pytest.mark.parametrize(("sites", "jobs"), [(20, 12), (4, 12)])
-def test_planning_ends_with_the_time_limit_between_two_jobs(monkeypatch, sites, jobs):
-    instance = PROBLEM.generate(np.random.default_rng(1), jobs=jobs, sites=sites, horizon=3)
-    clock = Turns()
-    monkeypatch.setattr("optsched.solvers.deadline.perf_counter", clock)
-    answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=2.0))
-    assert clock.now <= 8
-    assert (answer.solution.status, answer.solution.limit) == (Status.FEASIBLE, Limit.TIME)
-    assert answer.solution.bound == pytest.approx(lb_sites(instance))
-    assert answer.solution.objective == cost(instance, in_turn(instance))
-
-
-def test_jobs_that_are_alike_are_proven_by_the_small_model(monkeypatch):
-    instance = Instance.build(
-        capacity=[[6], [6]],
-        unit_bandwidth_cost=[[0, 1], [1, 0]],
-        release_slot=[1] * 4,
-        num_chunks=[[1, 2]] * 4,
-        worker_rate=1,
-        worker_demand=[[1]] * 4,
-        ps_demand=[[2]] * 4,
-        exchange_size_mb=[1.0] * 4,
-        latency=Latencies.build("linear", [5.0] * 4),
-    )
-    expected = optimum("problem_2_logical", instance).solution.objective
-    monkeypatch.setattr(_Search, "search", lambda search: None)
-    solution = PROBLEM.solve("problem_2_columns", instance).solution
-    assert (solution.status, solution.objective) == (Status.OPTIMAL, pytest.approx(expected))
-
-
-@given(seed=st.integers(0, 99))
-@settings(max_examples=15, deadline=None)
-def test_jobs_one_after_another_are_a_schedule(seed):
-    instance = tiny(seed)
-    assert check(instance, in_turn(instance)) == []
-
-
-def test_a_start_is_what_planning_that_was_cut_short_ends_with(monkeypatch):
-    instance = worked_example()
-    start = PROBLEM.solve("problem_2_columns", instance).schedule
-    monkeypatch.setattr("optsched.solvers.deadline.perf_counter", Turns())
-    limits = Options(time_limit=0.1)
-    solution = PROBLEM.solve("problem_2_columns", instance, start=start, options=limits).solution
-    assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.TIME)
-    assert solution.objective == pytest.approx(12.0)
-    assert lb_sites(instance) <= solution.bound <= 12.0
-
-
-def test_the_first_order_that_was_planned_is_the_schedule_where_time_ends_in_the_next():
-    instance = PROBLEM.generate(np.random.default_rng(6), jobs=5, sites=4, horizon=20)
-    by_release = np.lexsort((np.arange(5), instance.release_slot)).tolist()
-    looks: list[bool] = []
-    first = Planner(instance, lambda: bool(looks.append(True))).insert(by_release)
-    most = len(looks) + 1
-    planner = Planner(instance, lambda: len(looks) > most or bool(looks.append(True)))
-    looks.clear()
-    made = planner.best_insertion()
-    assert check(instance, made) == []
-    assert cost(instance, made) == cost(instance, first)
-    with pytest.raises(TimeoutError):
-        _ = planner.alone
-
-
-def test_a_greedy_schedule_looks_at_the_clock_for_every_job_and_as_slots_become_more():
-    instance = PROBLEM.generate(np.random.default_rng(6), jobs=1, sites=4, horizon=20)
-    looks = Turns()
-    with pytest.raises(TimeoutError):
-        Planner(instance, lambda: looks() > 1).greedy()
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(st.integers(0, 10_000))
-def test_the_relaxed_columns_never_bound_the_optimum_too_high(seed):
-    instance = tiny(seed)
-    optimal = optimum("problem_2_columns", instance).solution.objective
-    bound = relaxed_column_bound(instance)
-    assert lb_sites(instance) - 1e-9 <= bound <= optimal * (1 + 1e-9) + 1e-9
-
-
-def test_prices_of_capacities_raise_the_relaxed_bound_of_a_crowded_slot():
-    """Twelve equal jobs arrive at once."""
-    one = PROBLEM.generate(np.random.default_rng(3), jobs=1, sites=3, horizon=1)
-    crowd = one.select_jobs([0] * 12)
-    assert relaxed_column_bound(crowd) > 1.05 * 12 * relaxed_column_bound(one)
-    assert relaxed_column_bound(crowd) <= column_bound(crowd) * (1 + 1e-6)
