@@ -164,6 +164,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     assert len(Planner(sites).greedy().worker_job)
     pair = problem("okita").generate(instance_rng(0), jobs=2, sites=2, horizon=3)
     known = sites_cost(pair, Planner(pair).greedy())
+    monkeypatch.setattr(planning, "LARGEST_LATTICE", 1000)
     planner = Planner(pair)
     pricing = Pricing(planner, windows(pair, known_cost=known))
     monkeypatch.setattr("formulations.okita.exact.joint_states.FIRST_STATES", 1)
