@@ -2,8 +2,8 @@
 
 Every method gets the same instances and the same time limit, in turn, on one thread:
 
-- ``pack``: quick rules and bounds, exchanges, dives, listed patterns, column generation with
-  branch-and-price, arc-flow, CP-SAT;
+- ``pack``: quick rules and bounds, exchanges, listed patterns, branch and price with dives,
+  arc-flow, CP-SAT;
 - ``cbc``: the paper's own way, the assignment model in CBC through PuLP;
 - ``highs``: the assignment model [AE2] with its symmetry rows in HiGHS;
 - ``cpsat``: the same in CP-SAT.
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.aerialedge.exact.method import pack
+from formulations.aerialedge import pack
 from formulations.aerialedge.generator import hard
 from formulations.aerialedge.instance import Instance
 

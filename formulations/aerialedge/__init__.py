@@ -1,7 +1,23 @@
 """Closest dispatch and variable-sized vector bin packing on drone-carried clusters (Awada et al.).
 
 ``PROBLEM`` is what ``optsched`` finds by its entry point; the modules beside it are meant to be
-read next to the paper.
+read next to the paper. ``exact`` is ours.
+
+=============================== ===================================================================
+the paper                       file
+=============================== ===================================================================
+drones, jobs and tasks          ``instance``; Tables II and III: ``tables``; random: ``generator``
+objective (23), rows (24)-(26)  ``check`` on a ``schedule``
+[AE1], Algorithm 2, (6)-(20)    ``problem_ae1``
+[AE2], (23)-(26)                ``problem_ae2``
+[AE3], patterns per node        ``problem_ae3``, on task and node types of ``vector_packing``
+Algorithm 3, first fit          ``construct``
+bounds without a solver         ``bounds``
+metrics (10), (12), (27)-(29)   ``metrics``; figures: ``plots``
+what the paper states           ``theorems``
+one job after the other         ``online``
+files of public benchmarks      ``benchmark_files``
+=============================== ===================================================================
 """
 
 from collections.abc import Callable
@@ -11,12 +27,12 @@ from formulations.aerialedge.bounds import conflict_bound, step_bound, volume_bo
 from formulations.aerialedge.check import check, cost
 from formulations.aerialedge.exact.arc_flow import ARC_FLOW
 from formulations.aerialedge.exact.method import PACKING, pack
-from formulations.aerialedge.exact.patterns import relaxation_bound
 from formulations.aerialedge.generator import GeneratorOptions, generate
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.online import ARRIVALS
 from formulations.aerialedge.problem_ae1 import DISPATCH, closest
 from formulations.aerialedge.problem_ae2 import FORMULATIONS, PRINTED
+from formulations.aerialedge.problem_ae3 import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import VectorPacking, aggregate
 from optsched.problem import Bound, Problem, later

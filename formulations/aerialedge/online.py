@@ -13,13 +13,13 @@ from functools import partial
 import numpy as np
 
 from formulations.aerialedge.check import cost, served_units
-from formulations.aerialedge.closest_deployment import closest_feasible
-from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers
+from formulations.aerialedge.problem_ae1 import closest_feasible
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from formulations.aerialedge.vector_packing import weights
 from optsched.instances.arrays import ranges
 from optsched.online import State as Base
+from optsched.problem import problem
 from optsched.problem.arrivals import Arrivals
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
@@ -150,7 +150,8 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
             option=np.where(placed, schedule.option, made.option),
         )
 
-    answer = pack(part, deployment=0, time_limit=options.time_limit, stop=options.stop)
+    asked = Options(time_limit=options.time_limit, stop=options.stop)
+    answer = problem("aerialedge").solve("packing", part, options=asked, deployment=0)
     return answer.completed(joined, partial(cost, instance), unit=unit)
 
 

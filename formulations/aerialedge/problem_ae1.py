@@ -1,4 +1,4 @@
-"""[AE1]: which deployment takes the multi-job; (6), (7), (11), (13) to (15), (16) to (20)."""
+"""[AE1] and Algorithm 2: which deployment takes the multi-job; (6), (7), (11), (13) to (20)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from typing import Literal, get_args
 import numpy as np
 
 from formulations.aerialedge.check import order_of_travel, within_reach
+from formulations.aerialedge.construct import first_fit_decreasing
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.metrics import gang_times
+from formulations.aerialedge.vector_packing import aggregate
 from optsched.errors import InputError
 from optsched.instances.amounts import on_one_grid
 from optsched.model import Model
+from optsched.problem import problem
 from optsched.problem.methods import Formulation
+from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution
 
 Horizon = Literal["sum", "dag"]
+
+PACKING_SECONDS = 10.0
+"""Longest time spent on whether tasks fit one deployment."""
 
 
 def closest(instance: Instance) -> int:
@@ -26,6 +33,35 @@ def closest(instance: Instance) -> int:
     """
     order = order_of_travel(instance).tolist()
     return int(next((i for i in order if not within_reach(instance, i)), order[0]))
+
+
+def algorithm_2(
+    instance: Instance, *, check_packing: bool = True, time_limit: float = PACKING_SECONDS
+) -> int | None:
+    """Return the first feasible deployment in order of travel; None: the multi-job waits.
+
+    Args:
+        instance: the deployments and the multi-job.
+        check_packing: also ask that the tasks can be packed; the printed algorithm does not, and
+            may choose a deployment on which they cannot.
+        time_limit: wall seconds per deployment for that question; undecided counts as no.
+    """
+    for i in order_of_travel(instance).tolist():
+        if within_reach(instance, i):
+            continue
+        if not check_packing or first_fit_decreasing(aggregate(instance, i)) is not None:
+            return int(i)
+        options = Options(time_limit=time_limit)
+        found = problem("aerialedge").solve("packing", instance, options=options, deployment=i)
+        if found.solution.has_point:
+            return int(i)
+    return None
+
+
+def closest_feasible(instance: Instance) -> int:
+    """Return the deployment of ``algorithm_2``, or else the closest one: tasks take turns."""
+    chosen = algorithm_2(instance)
+    return closest(instance) if chosen is None else chosen
 
 
 def eligible(instance: Instance, *, round_trip: bool = False, horizon: Horizon = "sum") -> Floats:

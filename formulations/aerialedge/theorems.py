@@ -10,9 +10,9 @@ import math
 
 from formulations.aerialedge.bounds import lower_bound
 from formulations.aerialedge.check import check, cost, served_units
-from formulations.aerialedge.closest_deployment import closest_feasible
-from formulations.aerialedge.exact.patterns import relaxation_bound
 from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.problem_ae1 import closest_feasible
+from formulations.aerialedge.problem_ae3 import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate
 from optsched.problem.certificate import Certificate, at_most, feasibility

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from pydantic import PositiveInt
 
-from formulations.aerialedge.closest_deployment import closest_feasible
-from formulations.aerialedge.exact.fill import fill_by_knapsack
+from formulations.aerialedge.construct import fill_by_knapsack
 from formulations.aerialedge.exact.method import Method, pack
 from formulations.aerialedge.instance import Floats, Instance
+from formulations.aerialedge.problem_ae1 import closest_feasible
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_schedule
 from heuristics.aerialedge.baselines import first_fit_decreasing

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.aerialedge.check import cost
-from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.instance import Booleans, Floats, Instance, Integers
+from formulations.aerialedge.problem_ae1 import closest_feasible
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from heuristics.aerialedge import placement
 from heuristics.aerialedge.cluster import Cluster, shares

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from formulations.aerialedge import pack
 from formulations.aerialedge.check import cost
-from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.generator import hard, make_table3
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.metrics import aet_per_job, aet_pooled, usage

@@ -13,8 +13,8 @@ from math import ceil, floor
 
 import numpy as np
 
-from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.instance import Instance, Integers
+from formulations.aerialedge.problem_ae1 import closest_feasible
 from formulations.aerialedge.schedule import NOWHERE, Schedule
 from heuristics.aerialedge.cluster import Cluster
 from heuristics.aerialedge.placement import Placed, Rule

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from pydantic import PositiveInt
 
-from formulations.aerialedge.closest_deployment import closest_feasible
 from formulations.aerialedge.instance import Instance, Integers
+from formulations.aerialedge.problem_ae1 import closest_feasible
 from formulations.aerialedge.schedule import Schedule
 from heuristics.aerialedge.baselines import SPEAR, bottom_level
 from heuristics.aerialedge.cluster import Cluster

@@ -30,10 +30,12 @@ class Incumbent(Generic[S]):
 
     Args:
         options: limits, gaps and the listener of the search.
-        cost: (schedule) -> its objective.
+        cost: (schedule) -> its objective, in units if there are any.
         check: (schedule) -> violations; a schedule with any is refused.
         maximise: whether more is better.
-        whole: whether every objective is a whole number, so that bounds may be rounded.
+        whole: whether every cost is a whole number, so that bounds may be rounded.
+        unit: the objective of a schedule of cost 1, > 0; the listener and the answer are told
+            objectives, all else is in units of cost.
         start: a schedule to begin with, unless it is refused.
 
     Example:
@@ -56,6 +58,7 @@ class Incumbent(Generic[S]):
         check: Callable[[S], Sequence[object]] = lambda schedule: (),
         maximise: bool = False,
         whole: bool = False,
+        unit: float = 1.0,
         start: S | None = None,
     ) -> None:
         self.deadline = SearchProgress(options, maximise=maximise)
@@ -65,7 +68,7 @@ class Incumbent(Generic[S]):
         self.schedule: S | None = None
         self.infeasible = False
         """Whether it is proven that there is no schedule."""
-        self._cost, self._check, self._whole = cost, check, whole
+        self._cost, self._check, self._whole, self._unit = cost, check, whole, unit
         self._sign = -1.0 if maximise else 1.0
         self._value, self._bound = math.inf, -math.inf  # times the sign
         self._lock = threading.RLock()
@@ -83,7 +86,7 @@ class Incumbent(Generic[S]):
 
     @property
     def distance(self) -> float:
-        """How far value and bound lie apart, in the objective's unit."""
+        """How far value and bound lie apart."""
         return max(0.0, self._value - self._bound) if self._bound < self._value else 0.0
 
     @property
@@ -93,8 +96,14 @@ class Incumbent(Generic[S]):
             return self.infeasible
         size = abs(self._value)
         options = self.options
-        gap = max(options.absolute_gap, options.gap * size, ROUNDING * max(1.0, size))
+        gap = max(options.absolute_gap / self._unit, options.gap * size, self._rounding)
         return self.distance <= gap
+
+    @property
+    def _rounding(self) -> float:
+        """The distance at which value and bound are the same; whole ones differ by 1 or not."""
+        noise = ROUNDING * max(1.0, abs(self._value))
+        return min(noise, 0.5) if self._whole else noise
 
     @property
     def over(self) -> bool:
@@ -112,7 +121,7 @@ class Incumbent(Generic[S]):
             if self._sign * value >= self._value:
                 return False
             self.schedule, self._value = schedule, self._sign * value
-            self.deadline.tell(objective=value)
+            self.deadline.tell(objective=value * self._unit)
         return True
 
     def raise_bound(self, bound: float | None) -> None:
@@ -124,11 +133,11 @@ class Incumbent(Generic[S]):
             low = float(math.ceil(low - WHOLE))
         with self._lock:
             self._bound = max(self._bound, low)
-            self.deadline.tell(bound=self.bound)
+            self.deadline.tell(bound=self.bound * self._unit)
 
     def hear(self, progress: Progress) -> None:
         """Take the bound that a solver of the whole problem reports."""
-        self.raise_bound(progress.bound)
+        self.raise_bound(None if progress.bound is None else progress.bound / self._unit)
 
     def part(self, share: float = 1.0, most: float = math.inf) -> Deadline:
         """Return a deadline after part of the time left, at most so many seconds."""
@@ -155,7 +164,7 @@ class Incumbent(Generic[S]):
             status = Status.ERROR
             proven = self._sign * self._bound
             message = f"the cost {self.value!r} is better than the proven bound {proven!r}"
-        elif self.schedule is not None and self.distance <= ROUNDING * size:
+        elif self.schedule is not None and self.distance <= self._rounding:
             status, self._bound = Status.OPTIMAL, self._value
         elif self.infeasible:
             status = Status.INFEASIBLE
@@ -166,8 +175,8 @@ class Incumbent(Generic[S]):
             limit = Limit.TIME if self.deadline.over() else Limit.GAP
         solution = Solution(
             status,
-            objective=None if self.schedule is None else self.value,
-            bound=self.bound if math.isfinite(self.bound) else None,
+            objective=None if self.schedule is None else self.value * self._unit,
+            bound=self.bound * self._unit if math.isfinite(self.bound) else None,
             limit=limit,
             checked=self.schedule is not None,
             seconds=self.deadline.spent,

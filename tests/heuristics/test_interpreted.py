@@ -159,7 +159,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     assert knapsack.listed(np.arange(5.0), least=3, most=100).shape[0] > 1
     nodes = aggregate(Instance.build(demand=[[2, 1], [1, 2]] * 6, capacity=[[4, 4], [5, 3]] * 3), 0)
     monkeypatch.setattr("formulations.aerialedge.exact.exchange.STEPS", 30)
-    assert pack_into(nodes, nodes.available - 1, instance_rng(0), deadline=0.0) is None
+    assert pack_into(nodes, nodes.available - 1, instance_rng(0), Deadline(0.0)) is None
     sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
     assert len(Planner(sites).greedy().worker_job)
     pair = problem("okita").generate(instance_rng(0), jobs=2, sites=2, horizon=3)

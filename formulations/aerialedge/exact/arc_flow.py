@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +20,7 @@ from formulations.aerialedge.vector_packing import (
 from optsched.errors import ModelError
 from optsched.model import Model
 from optsched.problem.methods import Formulation
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.solution import Solution
 
 MOST_ARCS = 400_000
@@ -46,7 +45,7 @@ def build_graph(
     node_type: int,
     *,
     most_arcs: int = MOST_ARCS,
-    deadline: float = math.inf,
+    deadline: Deadline | None = None,
 ) -> Graph:
     """All loads reachable when types are packed in order of decreasing size.
 
@@ -54,7 +53,7 @@ def build_graph(
         packing: what to pack.
         node_type: whose loads.
         most_arcs: beyond which it is given up.
-        deadline: of ``time.perf_counter``, after which it is given up too.
+        deadline: after which it is given up too.
 
     Raises:
         ModelError: it was given up.
@@ -78,7 +77,7 @@ def build_graph(
             count += len(target)
             if count > most_arcs:
                 raise ModelError(f"the arc-flow graph has more than {most_arcs} arcs")
-            if time.perf_counter() > deadline:
+            if deadline is not None and deadline.over():
                 raise ModelError("the arc-flow graph takes longer than there is time for")
             source = target
         loads = np.unique(np.vstack([loads, *(a[1] for a in arcs if a[2] == k)]), axis=0)
@@ -108,7 +107,7 @@ def arc_flow(instance: Instance, *, deployment: int | None = None) -> Model:
 
 
 def build_graphs(
-    packing: VectorPacking, deadline: float = math.inf, most_arcs: int = MOST_ARCS
+    packing: VectorPacking, deadline: Deadline | None = None, most_arcs: int = MOST_ARCS
 ) -> list[Graph]:
     """The graph of each node type, with so many arcs at most together; see ``build_graph``."""
     graphs: list[Graph] = []

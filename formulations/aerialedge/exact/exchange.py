@@ -1,24 +1,25 @@
-"""Packings into given nodes of any types, by exchanging items between nodes.
+"""Tabu search for a packing into given nodes, and which nodes to try.
 
-A tabu search: nodes may overflow, and the exchange that lessens the overflow most is made, or
-increases it least, between a node that overflows and any other; items just exchanged rest for a
-while. Where it makes no progress, some exchanges at random lead elsewhere.
+Nodes may overflow. Each step exchanges two items, of a node that overflows and of another, so that
+the overflow falls most, or rises least; items just exchanged are tabu for a while. After a number
+of non-improving steps some exchanges at random lead elsewhere.
 """
 
 from __future__ import annotations
 
 import math
-import threading
-import time
 from collections.abc import Sequence
+from itertools import combinations_with_replacement, product
 from typing import NamedTuple
 
 import numpy as np
 
-from formulations.aerialedge.exact.fleets import lighter_fleets
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
 from optsched.jit import njit_cached
+from optsched.model import Model
+from optsched.solve import solve
+from optsched.solvers.deadline import Deadline
 
 STEPS = 500
 """Steps between looks at the clock."""
@@ -30,6 +31,8 @@ TIES = 1e-4
 """Of a capacity; random numbers up to this decide between similar exchanges."""
 ROUNDING = 1e-12
 """Overflow that counts as none, of sums of shares; of one node it is exact."""
+_FLEETS = 10  # that a search is begun on
+_TYPES = 10  # node types up to which two nodes are replaced by two
 _KICK = 8  # one exchange at random for so many items
 _NOISE = 1021  # random numbers that decide between exchanges; prime, so that none is met often
 
@@ -242,24 +245,24 @@ def pack_into(
     packing: VectorPacking,
     fleet: Integers,
     rng: np.random.Generator,
+    deadline: Deadline,
     *,
     start: Sequence[Bin] = (),
-    deadline: float = math.inf,
-    stop: threading.Event | None = None,
+    steps: float = math.inf,
 ) -> list[Bin] | None:
-    """A packing on so many nodes of each type; None where none is found in time.
+    """Return a packing on so many nodes of each type; None if none is found in time.
 
     Args:
         packing: with one option per task type.
         fleet: how many nodes of each type may be used, one at least, shape (node types,).
         rng: source of all randomness.
+        deadline: after which it gives up.
         start: a packing to begin with, which may have other nodes.
-        deadline: of ``time.perf_counter``, after which it gives up.
-        stop: set it from another thread to give up.
+        steps: exchanges after which it gives up, about.
     """
     search = _Exchange(packing, fleet, rng, start)
     while not search.improve():
-        if time.perf_counter() > deadline or (stop is not None and stop.is_set()):
+        if search.step >= steps or deadline.over():
             return None
     return search.bins()
 
@@ -269,25 +272,93 @@ def lightened(
     bins: list[Bin],
     bound: float,
     rng: np.random.Generator,
+    deadline: Deadline,
     *,
-    deadline: float = math.inf,
-    stop: threading.Event | None = None,
+    steps: float = math.inf,
 ) -> list[Bin] | None:
-    """A packing on lighter nodes than those of a packing; None where none is found in time.
+    """Return a packing on lighter nodes than those of a packing; None if none is found in time.
 
     Args:
         packing: with one option per task type.
         bins: to begin with.
         bound: weight below which there is none.
         rng: source of all randomness.
-        deadline: of ``time.perf_counter``, shared equally by the choices of nodes that are tried.
-        stop: set it from another thread to give up.
+        deadline: shared equally by the choices of nodes that are tried.
+        steps: exchanges of all of these together, about.
     """
     fleets = lighter_fleets(packing, bins, bound)
     for k, fleet in enumerate(fleets):
-        now = time.perf_counter()
-        enough = now + (deadline - now) / (len(fleets) - k)
-        found = pack_into(packing, fleet, rng, start=bins, deadline=enough, stop=stop)
-        if found is not None or (stop is not None and stop.is_set()):
+        part = Deadline(deadline.within(1.0 / (len(fleets) - k)), deadline.stop)
+        found = pack_into(packing, fleet, rng, part, start=bins, steps=steps / len(fleets))
+        if found is not None or deadline.over():
             return found
     return None
+
+
+def lightest_fleet(
+    packing: VectorPacking, at_least: float, *, time_limit: float | None = None
+) -> tuple[float, Integers | None]:
+    """The lightest whole nodes that together have room for all items.
+
+    The volume bound with whole numbers of nodes and all resources at once: above a bound of the
+    relaxation there may be no sum of weights for a while.
+
+    Args:
+        packing: what to pack.
+        at_least: proven bound, which is stated as a row.
+        time_limit: wall seconds, after which what is proven counts; None: until it is.
+
+    Returns:
+        Bound in units of weight, and nodes of each type, shape (node types,), or None where none
+        are known; they are as light as the bound unless time ended before.
+    """
+    model = Model("nodes with room for all items")
+    nodes = model.integer("nodes", packing.node_types, upper=packing.available.astype(float))
+    weight = nodes @ packing.weight.astype(float)
+    demand = packing.number @ packing.least_size
+    model.add("room", packing.capacity.T.astype(float) @ nodes >= demand.astype(float))
+    model.add("weight", weight >= at_least)
+    model.minimize(weight)
+    solution = solve(model, "highs", time_limit=time_limit)
+    bound = at_least if solution.bound is None else max(at_least, solution.bound)
+    return bound, np.rint(solution["nodes"]).astype(np.int64) if solution.has_point else None
+
+
+def lighter_fleets(packing: VectorPacking, bins: Sequence[Bin], bound: float) -> Integers:
+    """Nodes that weigh less than those of a packing: one or two of them are left out or replaced.
+
+    The heaviest come first, then those with most room; none is part of another.
+
+    Args:
+        packing: what to pack.
+        bins: a packing.
+        bound: weight below which there is none.
+
+    Returns:
+        Nodes of each type, shape (fleets, node types).
+    """
+    types, used = packing.node_types, np.bincount([b.node_type for b in bins])
+    most = 2 if types <= _TYPES else 1
+    there = np.flatnonzero(used)
+    out = [kinds for n in (1, 2) for kinds in combinations_with_replacement(there, n)]
+    into = [
+        kinds for n in range(most + 1) for kinds in combinations_with_replacement(range(types), n)
+    ]
+    fleets = np.tile(np.pad(used, (0, types - len(used))), (len(out) * len(into), 1))
+    for fleet, (gone, new) in zip(fleets, product(out, into), strict=True):
+        np.subtract.at(fleet, list(gone), 1)
+        np.add.at(fleet, list(new), 1)
+    fleets = np.unique(fleets, axis=0)
+    weight, demand = fleets @ packing.weight, packing.number @ packing.size
+    free = fleets @ packing.capacity - demand
+    lighter = (weight < used @ packing.weight[: len(used)]) & (weight >= bound)
+    possible = ((fleets >= 0) & (fleets <= packing.available)).all(axis=1)
+    kept = np.flatnonzero(lighter & possible & (free >= 0).all(axis=1) & fleets.any(axis=1))
+    room = (free / np.maximum(packing.capacity.max(axis=0), 1)).min(axis=1)
+    found: list[Integers] = []
+    for f in kept[np.lexsort((-room[kept], -weight[kept]))].tolist():
+        if not any((fleets[f] <= other).all() for other in found):
+            found.append(fleets[f])
+        if len(found) == _FLEETS:
+            break
+    return np.array(found, dtype=np.int64).reshape(-1, types)

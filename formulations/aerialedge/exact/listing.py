@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from formulations.aerialedge.instance import Floats, Integers
+from formulations.aerialedge.problem_ae3 import PatternModel
 from formulations.aerialedge.vector_packing import Bin, VectorPacking
 from optsched.decomposition.knapsack import Knapsack
 from optsched.model import Model
@@ -61,16 +62,14 @@ def dual_prices(
     packing: VectorPacking,
     knapsacks: Sequence[Knapsack],
     duals: Floats,
-    thresholds: Floats,
     best: float = math.inf,
 ) -> DualPrices:
-    """The prices of a relaxation, rounded, and made feasible by dearer nodes.
+    """Return dual values of a relaxation, rounded, and made feasible by prices of nodes.
 
     Args:
         packing: what to pack.
         knapsacks: of each node type.
         duals: of the task types, shape (task types,).
-        thresholds: of the numbers of nodes, negative or zero, shape (node types,).
         best: weight of a packing known. The prices say what is true of lighter ones, which use
             fewer nodes than there may be.
     """
@@ -80,13 +79,32 @@ def dual_prices(
     node = np.zeros(packing.node_types, dtype=np.int64)
     for s, knapsack in enumerate(knapsacks):
         weight = int(packing.weight[s]) * unit
-        beat = weight + max(0.0, float(np.floor(-thresholds[s] * unit)))
-        most = knapsack.solve(item[packing.type_of_option].astype(float), beat=beat, keep=1).most
+        value = item[packing.type_of_option].astype(float)
+        most = knapsack.solve(value, beat=float(weight), keep=1).most
         node[s] = max(0, math.ceil(most * (1 + _ROUNDING)) - weight)
     number = packing.available
     if math.isfinite(best):
         number = np.minimum(number, int(best) // np.maximum(packing.weight, 1))
     return DualPrices(item, node, unit, int(item @ packing.number - node @ number))
+
+
+def relaxation_prices(
+    packing: VectorPacking, model: PatternModel, duals: Floats, best: float
+) -> list[DualPrices]:
+    """Return prices from dual values of the relaxation, and others halfway to prices by size.
+
+    Between two optimal ones fewer patterns cost nothing than at either.
+
+    Args:
+        packing: what to pack.
+        model: for its knapsacks.
+        duals: of the task types, shape (task types,).
+        best: weight of a packing known; the prices are for lighter ones.
+    """
+    chosen, by_size = [duals], size_prices(packing)
+    if packing.number @ by_size > packing.number @ duals - 1:  # else far from optimal
+        chosen.append((duals + by_size) / 2)
+    return [dual_prices(packing, model.knapsacks, one, best) for one in chosen]
 
 
 def size_prices(packing: VectorPacking) -> Floats:

@@ -1,13 +1,6 @@
-"""One call that packs: quick rules and bounds first, then whichever exact method suits.
+"""The exact method of packing: which steps of the search are taken, for how long, in which order.
 
-Arc-flow comes next, where its graphs are so small that it ends at once. Exchanges between nodes
-follow, first on the lightest with room for all, then nodes filled by knapsacks, and the relaxation
-over patterns, whose prices bound the weight; dives into it often meet the bound. Where few patterns
-remain that a lighter packing can hold, at these prices, all are listed to decide whether there is
-one. Column generation with branch-and-price follows; where this leaves a gap, it is the turn of
-exchanges and dives again, of arc-flow if its graphs are not too large, and then of assignment in
-CP-SAT. What time is left then goes to exchanges, dives and branch-and-price, over and over.
-Whatever any of them finds or proves counts.
+Whatever any of them finds or proves counts for the others.
 """
 
 from __future__ import annotations
@@ -15,49 +8,58 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from formulations.aerialedge.bounds import lower_bound
-from formulations.aerialedge.check import check, order_of_travel, within_reach
-from formulations.aerialedge.construct import best_start
-from formulations.aerialedge.exact.portfolio import STEPS, Search
+from formulations.aerialedge.check import order_of_travel, within_reach
+from formulations.aerialedge.exact.search import Search, SearchParams
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.schedule import Schedule
-from formulations.aerialedge.vector_packing import aggregate, to_bins
 from optsched.errors import InputError
 from optsched.problem.methods import LIMITS, ExactMethod
 from optsched.solvers.answer import Answer, answering
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Listener, Solution, Status
-from optsched.solvers.trajectory import SearchProgress
 
 Method = Literal["auto", "patterns", "arc_flow", "highs", "cpsat"]
 """What ``pack`` may use: all it has, or one exact method after the quick rules and bounds."""
 
-_SHARES = {
-    "start": 0.1,
-    "small arc_flow": 0.2,
-    "exchange": 0.1,
-    "filling": 0.1,
-    "prices": 0.5,
-    "dive": 0.3,
-    "listing": 0.6,
-    "patterns": 0.5,
-    "exchange again": 0.5,
-    "dive again": 0.6,
-}  # of the time left, before something else is tried
-_SECONDS = {"small arc_flow": 5.0}  # at most, whatever the time left
-_ORDER = (
-    "small arc_flow", "exchange", "filling", "prices", "dive", "listing", "patterns",
-    "exchange again", "dive again", "arc_flow", "cpsat",
-)  # fmt: skip
-_REST = ("exchange again", "dive again", "patterns")  # of the time that the others left
-_IDLE = 0.1  # seconds; a round of them that takes no longer has nothing left to try
+Step = tuple[Callable[[Search], object], float, float]
+"""What is done, in which part of the time left, and for how many seconds at most."""
+
+_IDLE = 0.1  # seconds; a round of steps that takes no longer has nothing left to try
+
+
+def steps(p: SearchParams) -> Mapping[str, Step]:
+    """Return the steps of the portfolio in their order, by name."""
+    return {
+        "small arc-flow": (lambda s: s.arc_flow(p.small_arcs), 0.2, p.small_arc_seconds),
+        "exchange": (Search.exchange, p.exchange_share, math.inf),
+        "filling": (Search.fill, p.filling_share, math.inf),
+        "relaxation": (Search.relax, p.relaxation_share, math.inf),
+        "listing": (Search.list_all, p.listing_share, math.inf),
+        "branch and price": (Search.branch, p.branch_share, math.inf),
+        "exchange again": (lambda s: s.exchange(p.thorough), 0.5, math.inf),
+        "arc-flow": (lambda s: s.arc_flow(p.most_arcs), 1.0, math.inf),
+        "assignment": (lambda s: s.assign("cpsat"), 1.0, math.inf),
+    }
+
+
+ROUNDS = ("exchange again", "branch and price")
+"""Steps that are taken over and over in the time that the others have left."""
+
+ALONE: Mapping[Method, Step] = {
+    "patterns": (Search.branch, 1.0, math.inf),
+    "arc_flow": (lambda s: s.arc_flow(s.params.most_arcs), 1.0, math.inf),
+    "highs": (lambda s: s.assign("highs"), 1.0, math.inf),
+    "cpsat": (lambda s: s.assign("cpsat"), 1.0, math.inf),
+}
+"""Exact methods by themselves."""
 
 
 def pack(
@@ -70,6 +72,8 @@ def pack(
     stop: threading.Event | None = None,
     threads: int = 1,
     on_progress: Listener | None = None,
+    seed: int = 0,
+    params: SearchParams | None = None,
 ) -> Answer:
     """Pack all tasks on the nodes of one deployment at the least weight, or bracket that weight.
 
@@ -83,27 +87,24 @@ def pack(
         threads: of solvers that can use several.
         on_progress: told of each better packing and bound, of one deployment after the other;
             what it returns, if true, ends the search.
+        seed: of exchanges and of perturbed values.
+        params: of the search.
 
     Returns:
-        Solution and schedule; the status is "infeasible" where no deployment takes the tasks.
+        Solution and schedule; the status is "infeasible" if no deployment takes the tasks.
 
     Raises:
         InputError: an unknown method or deployment, or a time limit that is not positive.
     """
     if method not in get_args(Method):
         raise InputError.of("method", method, "must be one of " + ", ".join(get_args(Method)))
-    if time_limit is not None and not time_limit > 0:
-        raise InputError.of("time_limit", time_limit, "seconds > 0, or None")
-    began = time.perf_counter()
-    deadline = began + (math.inf if time_limit is None else time_limit)
-    last: Answer | None = None
+    options = Options(
+        time_limit=time_limit, stop=stop, threads=threads, on_progress=on_progress, seed=seed
+    )
+    whole, last = Deadline(time_limit, stop), None
     for i in _candidates(instance, deployment):
-        course = SearchProgress(Options(stop=stop, on_progress=on_progress))
-        search = Search(instance, aggregate(instance, i), i, deadline, course, threads)
-        answer = partial(_answer, search, began)
-        with answering(answer):
-            _run(search, method, start)
-        last = answer()
+        part = replace(options, time_limit=whole.within(1.0))
+        last = _Portfolio(instance, i, part, params or SearchParams(), start).run(method)
         if last.solution.status is not Status.INFEASIBLE:
             return last
     message = "no deployment can take the multi-job"
@@ -111,7 +112,7 @@ def pack(
 
 
 def _candidates(instance: Instance, deployment: int | None) -> Iterator[int]:
-    """Deployments in the order Algorithm 2 tries them."""
+    """Yield deployments in the order in which Algorithm 2 tries them."""
     if deployment is not None:
         yield deployment
         return
@@ -120,68 +121,51 @@ def _candidates(instance: Instance, deployment: int | None) -> Iterator[int]:
             yield i
 
 
-def _run(search: Search, method: Method, start: Schedule | None) -> None:
-    """A packing to begin with, bounds, and the steps of a method as long as there is time."""
-    packing = search.packing
-    if (
-        start is not None
-        and start.deployment == search.deployment
-        and not check(search.instance, start, gang=True)
-    ):
-        search.offer(to_bins(search.instance, packing, start))
-    with search.part(_SHARES["start"]):
-        search.offer(best_start(packing, search.deadline))
-    bound = lower_bound(packing)
-    if math.isinf(bound):
-        search.infeasible = True
-        return
-    search.raise_bound(bound)
-    _try(search, _ORDER if method == "auto" else [method], method)
-    while method == "auto" and not search.over and math.isfinite(search.deadline):
-        began = time.perf_counter()
-        _try(search, _REST, method)
-        if time.perf_counter() - began < _IDLE:
-            return
+class _Portfolio(Search):
+    """The search on one deployment, step by step."""
 
+    done: tuple[str, ...] = ()
+    """Steps taken."""
 
-def _try(search: Search, names: Sequence[str], method: Method) -> None:
-    """Steps one after the other, each within its part of the time left."""
-    for name in names:
-        if search.over:
-            return
-        share = _SHARES.get(name, 1.0) if method == "auto" else 1.0
-        with search.part(share, _SECONDS.get(name, math.inf)):
-            STEPS[name](search)
-        search.by.append(name)
+    def run(self, method: Method) -> Answer:
+        """Take the steps of a method as long as there is time; return what is known then."""
+        with answering(self.answer):
+            self.begin()
+            bound = lower_bound(self.packing)
+            if math.isinf(bound):
+                self.best.infeasible = True
+            else:
+                self.best.raise_bound(bound)
+                self._take(steps(self.params) if method == "auto" else {method: ALONE[method]})
+            while method == "auto" and not self.over and math.isfinite(self.deadline.left):
+                began = time.perf_counter()
+                self._take({name: steps(self.params)[name] for name in ROUNDS})
+                if time.perf_counter() - began < _IDLE:
+                    break
+        return self.answer()
 
+    def _take(self, chosen: Mapping[str, Step]) -> None:
+        for name, (step, share, most) in chosen.items():
+            if self.over:
+                return
+            with self.part(share, most):
+                step(self)
+            self.done += (name,)
 
-def _answer(search: Search, began: float) -> Answer:
-    seconds = time.perf_counter() - began
-    packing = search.packing
-    said = "settled by" if search.closed else "open after"
-    message = f"{said} {', '.join(['quick rules and bounds', *dict.fromkeys(search.by)])}"
-    if search.infeasible:
-        solution = Solution(Status.INFEASIBLE, seconds=seconds, solver="pack", message=message)
-        return Answer(search.course.ended(solution))
-    bound = min(search.bound, search.weight) * packing.weight_unit
-    if not (search.closed or search.course.stopped or search.seconds <= 0):
-        message += ", which have nothing left to try"
-    open_limit = Limit.TIME if search.seconds <= 0 else None
-    status = Status.OPTIMAL
-    if not search.closed:
-        status = Status.NO_SOLUTION if search.bins is None else Status.FEASIBLE
-        status = Status.INTERRUPTED if search.course.stopped else status
-    solution = Solution(
-        status=status,
-        objective=None if search.bins is None else search.weight * packing.weight_unit,
-        bound=bound,
-        limit=None if search.closed else open_limit,
-        checked=search.bins is not None,
-        seconds=seconds,
-        solver="pack",
-        message=message,
-    )
-    return Answer(search.course.ended(solution), search.schedule())
+    def answer(self) -> Answer:
+        """Return what is known so far."""
+        closed, late = self.best.closed, self.best.deadline.over()
+        said = "settled by" if closed else "open after"
+        message = f"{said} {', '.join(['quick rules and bounds', *dict.fromkeys(self.done)])}"
+        if not (closed or late):
+            message += ", which have nothing left to try"
+        found = self.best.answer("highs", nodes=self.nodes, message=message)
+        solution = replace(found.solution, solver="pack", version="")
+        if solution.limit is Limit.GAP:  # nobody asked for one: nothing is left to try
+            solution = replace(solution, limit=None)
+        return Answer(
+            solution, None if found.schedule is None else self.schedule_of(found.schedule)
+        )
 
 
 def solve_packing(
@@ -191,8 +175,9 @@ def solve_packing(
     solver: str | None = None,
     start: Schedule | None = None,
     deployment: int | None = None,
+    params: SearchParams,
 ) -> Answer:
-    """``pack`` under the limits of ``options``; ``solver`` names one exact method instead of all.
+    """Call ``pack`` under the limits of ``options``; ``solver`` names one exact method.
 
     Raises:
         InputError: a solver that is no method of ``pack``.
@@ -210,18 +195,20 @@ def solve_packing(
         stop=options.stop,
         threads=options.threads,
         on_progress=options.on_progress,
+        seed=options.seed,
+        params=params,
     )
     return replace(answer, solution=replace(answer.solution, values=_values(answer)))
 
 
 def _values(answer: Answer) -> dict[str, Any]:
-    """The node of each task, as values of the solution."""
+    """Return the node of each task, as values of the solution."""
     return {} if answer.schedule is None else {"node": answer.schedule.node.astype(np.float64)}
 
 
 PACKING = ExactMethod(
     "packing", solve_packing, "(23) to (26), corrected",
-    "nodes opened for all tasks: quick rules and bounds, small arc-flow, exchange, dives, listed "
-    "patterns, then column generation, arc-flow and CP-SAT, as the instance asks",
-    LIMITS | {"solver", "start", "threads", "on_progress"},
+    "nodes opened for all tasks: quick rules and bounds, small arc-flow, exchange, listed "
+    "patterns, then branch and price, arc-flow and CP-SAT, as the instance asks",
+    LIMITS | {"solver", "start", "threads", "on_progress", "seed"}, params=SearchParams,
 )  # fmt: skip

@@ -8,7 +8,6 @@ import pytest
 from formulations.aerialedge.bounds import lower_bound
 from formulations.aerialedge.check import check, cost
 from formulations.aerialedge.exact.method import pack
-from formulations.aerialedge.exact.patterns import relaxation_bound
 from formulations.aerialedge.generator import make_table3
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.metrics import (
@@ -24,6 +23,7 @@ from formulations.aerialedge.problem_ae1 import (
     dispatch_together,
     eligible,
 )
+from formulations.aerialedge.problem_ae3 import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.tables import DRONES, fleet, node_capacities
 from formulations.aerialedge.vector_packing import aggregate

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from formulations.aerialedge import PROBLEM
+from formulations.aerialedge import PROBLEM, pack
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.generator import hard, make_table3
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.metrics import aet_pooled, gang_times, usage

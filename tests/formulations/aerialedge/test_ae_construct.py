@@ -5,11 +5,16 @@ import pytest
 from aerialedge_cases import enumerated_optimum, instances
 from hypothesis import given, settings
 
+from formulations.aerialedge import pack
 from formulations.aerialedge.bounds import volume_bound
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.construct import best_start, first_fit_decreasing, shuffled
-from formulations.aerialedge.exact.fill import fill_by_knapsack, fillings
-from formulations.aerialedge.exact.method import pack
+from formulations.aerialedge.construct import (
+    best_start,
+    fill_by_knapsack,
+    fillings,
+    first_fit_decreasing,
+    shuffled,
+)
 from formulations.aerialedge.generator import hard
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.vector_packing import aggregate, to_schedule

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 
 from formulations.aerialedge.check import check, cost
 from formulations.aerialedge.construct import first_fit_decreasing
-from formulations.aerialedge.exact.exchange import lightened, pack_into
-from formulations.aerialedge.exact.fleets import lighter_fleets, lightest_fleet
+from formulations.aerialedge.exact.exchange import (
+    lightened,
+    lighter_fleets,
+    lightest_fleet,
+    pack_into,
+)
 from formulations.aerialedge.exact.method import pack
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.vector_packing import (
@@ -22,7 +26,10 @@ from formulations.aerialedge.vector_packing import (
     to_schedule,
     total_weight,
 )
+from optsched.solvers.deadline import Deadline
 from optsched.solvers.solution import Status
+
+ENDLESS, OVER = Deadline(None), Deadline(0.0)
 
 
 @st.composite
@@ -58,7 +65,7 @@ def test_exchanges_find_a_packing_on_the_nodes_of_an_optimal_one(case) -> None:
     fleet = fleet_of(packing, best)
     assert fleet @ packing.weight == optimum
     for start in ((), bins):
-        found = pack_into(packing, fleet, np.random.default_rng(0), start=start)
+        found = pack_into(packing, fleet, np.random.default_rng(0), ENDLESS, start=start)
         assert found is not None
         assert (fleet_of(packing, found) <= fleet).all()
         schedule = to_schedule(instance, packing, found, 0)
@@ -127,7 +134,7 @@ def test_between_a_bound_and_the_next_sum_of_weights_there_is_no_packing() -> No
 def test_a_lightened_packing_is_lighter_and_never_below_the_optimum(case) -> None:
     instance, packing, bins, optimum = case
     weight, rng = total_weight(packing, bins), np.random.default_rng(0)
-    found = lightened(packing, bins, optimum, rng, deadline=0.0)
+    found = lightened(packing, bins, optimum, rng, OVER)
     if found is not None:
         assert optimum <= total_weight(packing, found) < weight
         assert check(instance, to_schedule(instance, packing, found, 0), gang=True) == []
@@ -141,7 +148,7 @@ def test_two_small_nodes_give_way_to_a_large_one_and_a_large_one_to_a_small_one(
     packing, rng = aggregate(instance, 0), np.random.default_rng(0)
     small = [Bin(0, (0, 0)), Bin(0, (0, 0))]
     assert lighter_fleets(packing, small, 0).tolist() == [[0, 1]]
-    assert lightened(packing, small, 0, rng) == [Bin(1, (0, 0, 0, 0))]
+    assert lightened(packing, small, 0, rng, ENDLESS) == [Bin(1, (0, 0, 0, 0))]
     assert lighter_fleets(packing, small, 6).tolist() == []  # the bound is inclusive
     large = [Bin(1, (0, 0, 0)), Bin(1, (0,))]
     assert lighter_fleets(packing, large, 0).tolist()[0] == [1, 1]
@@ -151,7 +158,7 @@ def test_a_start_may_hold_an_item_more_often_than_needed() -> None:
     instance = Instance.build(demand=[[2.0], [3.0], [3.0]], capacity=[[5.0]] * 3)
     packing = aggregate(instance, 0)
     start = [Bin(0, (0, 0)), Bin(0, (0, 1)), Bin(0, (1,))]
-    found = pack_into(packing, np.array([2]), np.random.default_rng(0), start=start)
+    found = pack_into(packing, np.array([2]), np.random.default_rng(0), ENDLESS, start=start)
     assert sorted(b.options for b in found) == [(0, 1), (1,)]
 
 
@@ -162,7 +169,13 @@ def test_items_without_demand_need_one_node() -> None:
 
 def test_exchanges_give_up_in_time_where_there_is_no_packing() -> None:
     packing = aggregate(Instance.build(demand=[[2.0]] * 3, capacity=[[3.0]] * 3), 0)
-    assert pack_into(packing, np.array([2]), np.random.default_rng(0), deadline=0.0) is None
+    assert pack_into(packing, np.array([2]), np.random.default_rng(0), OVER) is None
+
+
+def test_exchanges_give_up_after_their_steps_if_there_is_no_packing() -> None:
+    packing = aggregate(Instance.build(demand=[[2.0]] * 3, capacity=[[3.0]] * 3), 0)
+    rng = np.random.default_rng(0)
+    assert pack_into(packing, np.array([2]), rng, ENDLESS, steps=1000) is None
 
 
 def test_sixty_items_that_fill_nodes_in_threes_are_packed_without_waste() -> None:

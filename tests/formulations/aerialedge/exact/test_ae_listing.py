@@ -18,8 +18,8 @@ from formulations.aerialedge.exact.listing import (
     size_prices,
 )
 from formulations.aerialedge.exact.method import pack
-from formulations.aerialedge.exact.patterns import PatternModel
 from formulations.aerialedge.instance import Instance
+from formulations.aerialedge.problem_ae3 import PatternModel
 from formulations.aerialedge.vector_packing import VectorPacking, aggregate, to_schedule
 
 
@@ -47,12 +47,9 @@ def priced(draw: st.DrawFn) -> tuple[Instance, VectorPacking, DualPrices, int]:
     packing = aggregate(instance, 0)
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     scale = float(packing.weight.max()) * draw(st.sampled_from([0.3, 0.6, 1.5]))
-    duals, thresholds = (
-        rng.uniform(-0.2, 1, packing.task_types),
-        rng.uniform(-0.3, 0, packing.node_types),
-    )
+    duals = rng.uniform(-0.2, 1, packing.task_types)
     knapsacks = PatternModel(packing).knapsacks
-    prices = dual_prices(packing, knapsacks, scale * duals, scale * thresholds)
+    prices = dual_prices(packing, knapsacks, scale * duals)
     return instance, packing, prices, round(expected / packing.weight_unit)
 
 
@@ -114,7 +111,7 @@ def test_items_that_cost_nothing_fill_every_node_of_a_packing_at_its_bound(
     demand = [[6.0]] * 10 + [[0.5]] * small
     packing = aggregate(Instance.build(demand=demand, capacity=[[10.0]] * (10 + small)), 0)
     knapsacks, large = PatternModel(packing).knapsacks, packing.number == 10
-    prices = dual_prices(packing, knapsacks, np.where(large, 1.0, price), np.zeros(1))
+    prices = dual_prices(packing, knapsacks, np.where(large, 1.0, price))
     assert prices.bound == 10
     for weight in (10, 11):
         found = lightest(packing, list_patterns(packing, knapsacks, prices, weight))
@@ -138,7 +135,7 @@ def test_where_no_room_is_left_patterns_are_full_and_hold_items_no_oftener_than_
     packing = aggregate(without_room(bins, np.random.default_rng(seed)), 0)
     knapsacks, duals = PatternModel(packing).knapsacks, size_prices(packing)
     assert packing.number @ duals == pytest.approx(bins)
-    prices = dual_prices(packing, knapsacks, duals, np.zeros(1))
+    prices = dual_prices(packing, knapsacks, duals)
     assert prices.bound == bins
     listing = list_patterns(packing, knapsacks, prices, bins)
     assert (listing.units @ packing.size == packing.capacity[0]).all()
@@ -174,10 +171,11 @@ def two_sizes_in_two_dimensions(items: int, seed: int) -> Instance:
 
 def test_a_packing_known_limits_the_nodes_that_prices_allow_for() -> None:
     packing = aggregate(two_sizes_in_two_dimensions(20, 0), 0)
-    knapsacks, thresholds = PatternModel(packing).knapsacks, -np.ones(2)
-    duals = packing.size.sum(axis=1) / 200.0
-    every = dual_prices(packing, knapsacks, duals, thresholds)
-    fewer = dual_prices(packing, knapsacks, duals, thresholds, best=20)
+    knapsacks = PatternModel(packing).knapsacks
+    duals = packing.size.sum(axis=1) / 150.0
+    every = dual_prices(packing, knapsacks, duals)
+    fewer = dual_prices(packing, knapsacks, duals, best=20)
+    assert every.node.any()
     assert every.node.tolist() == fewer.node.tolist()
     assert fewer.value - every.value == int(every.node @ (packing.available - 20 // packing.weight))
 
@@ -185,7 +183,7 @@ def test_a_packing_known_limits_the_nodes_that_prices_allow_for() -> None:
 def test_patterns_without_number_are_given_up() -> None:
     packing = aggregate(two_sizes_in_two_dimensions(40, 0), 0)
     knapsacks = PatternModel(packing).knapsacks
-    prices = dual_prices(packing, knapsacks, np.zeros(packing.task_types), np.zeros(2))
+    prices = dual_prices(packing, knapsacks, np.zeros(packing.task_types))
     assert list_patterns(packing, knapsacks, prices, 60, most=100) is None
 
 

@@ -1,7 +1,6 @@
 """Every exact method against enumeration, the model's own evaluation, and the checker."""
 
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +14,7 @@ from formulations.aerialedge.bounds import INFEASIBLE, conflict_bound, step_boun
 from formulations.aerialedge.check import check, cost
 from formulations.aerialedge.exact.arc_flow import arc_flow, build_graphs, decode_arc_flow
 from formulations.aerialedge.exact.method import pack
-from formulations.aerialedge.exact.patterns import relaxation_bound, solve_patterns
-from formulations.aerialedge.exact.portfolio import STEPS, Search
+from formulations.aerialedge.exact.search import SearchParams
 from formulations.aerialedge.generator import hard
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.problem_ae2 import (
@@ -25,12 +23,15 @@ from formulations.aerialedge.problem_ae2 import (
     encode_assignment,
     packing_printed,
 )
+from formulations.aerialedge.problem_ae3 import PatternModel, bins_of, relaxation_bound
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_bins, to_schedule, total_weight
 from optsched.errors import InputError, ModelError
 from optsched.jit import dispatcher as jit
 from optsched.solve import solve
-from optsched.solvers.solution import Limit, Status
+from optsched.solvers.deadline import Deadline
+from optsched.solvers.options import Options
+from optsched.solvers.solution import Status
 
 few = settings(max_examples=25, deadline=None)
 
@@ -78,13 +79,15 @@ def test_packing_finds_the_enumerated_optimum(method: str, instance: Instance) -
 @settings(max_examples=40, deadline=None)
 def test_branch_and_price_finds_the_enumerated_optimum_from_nothing(instance: Instance) -> None:
     packing = aggregate(instance, 0)
-    outcome = solve_patterns(packing)
+    outcome = PatternModel(packing).problem().solve(integral_objective=True)
     expected = enumerated_optimum(instance)
     if expected is None:
-        assert outcome.solution.status is Status.INFEASIBLE
+        assert outcome.status is Status.INFEASIBLE
         return
-    assert outcome.solution.status is Status.OPTIMAL
-    schedule = to_schedule(instance, packing, outcome.bins, 0)
+    assert outcome.status is Status.OPTIMAL
+    bins = bins_of(packing, outcome.incumbent)
+    assert bins is not None
+    schedule = to_schedule(instance, packing, bins, 0)
     assert check(instance, schedule, gang=True) == []
     assert cost(instance, schedule) == pytest.approx(expected)
 
@@ -177,7 +180,7 @@ def test_an_arc_flow_graph_is_given_up_in_time(five: Instance) -> None:
     packing = aggregate(five, 0)
     assert len(build_graphs(packing)) == packing.node_types
     with pytest.raises(ModelError, match="time"):
-        build_graphs(packing, deadline=0.0)
+        build_graphs(packing, Deadline(0.0))
 
 
 def test_a_task_that_fits_nowhere_is_proven_infeasible() -> None:
@@ -233,13 +236,7 @@ def triples(count: int, seed: int) -> Instance:
     return Instance.build(demand=size[:, None], capacity=[[1000]] * (3 * count), flight_time=1e9)
 
 
-def nothing(search: Search) -> None:
-    """A step without a result."""
-
-
-def test_demands_on_a_coarse_step_are_settled_by_arc_flow_alone(monkeypatch) -> None:
-    for name in STEPS.keys() - {"small arc_flow"}:
-        monkeypatch.setitem(STEPS, name, lambda search: pytest.fail("tried"))
+def test_demands_on_a_coarse_step_are_settled_by_arc_flow_alone() -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)
         instance = Instance.build(
@@ -248,37 +245,36 @@ def test_demands_on_a_coarse_step_are_settled_by_arc_flow_alone(monkeypatch) -> 
         solution = pack(instance).solution
         assert solution.status is Status.OPTIMAL
         assert solution.objective == solve(assignment(instance), "cpsat").objective
+        assert "exchange" not in solution.message
 
 
-def test_a_loop_that_is_late_ends_its_step_and_no_other(monkeypatch) -> None:
-    def late(search: Search) -> None:
-        raise TimeoutError
-
-    for name in ("small arc_flow", "exchange", "filling", "prices", "dive"):
-        monkeypatch.setitem(STEPS, name, late)
-    instance = triples(4, 0)
-    solution = pack(instance, time_limit=60).solution
-    assert (solution.status, solution.objective, solution.limit) == (Status.OPTIMAL, 4, None)
+@pytest.mark.parametrize("dropped", ["listed", "exchange_steps", "fillings", "small_arcs"])
+def test_triples_are_packed_to_proof_without_any_one_step(dropped: str) -> None:
+    params = SearchParams(**{dropped: 0})
+    solution = pack(triples(4, 0), time_limit=60, params=params).solution
+    assert (solution.status, solution.objective) == (Status.OPTIMAL, 4)
 
 
-def test_packing_uses_the_time_it_is_given(monkeypatch) -> None:
-    rounds = []
-    for name in STEPS:
-        monkeypatch.setitem(STEPS, name, nothing)
-    monkeypatch.setitem(STEPS, "dive again", lambda search: rounds.append(time.sleep(0.2)))
-    solution = pack(triples(20, 0), time_limit=1).solution
-    assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.TIME)
-    assert solution.seconds >= 1
-    assert len(rounds) > 1
+def test_the_same_seed_without_a_time_limit_gives_the_same_path() -> None:
+    rng = np.random.default_rng(5)
+    instance = Instance.build(demand=rng.integers(50, 601, (30, 3)), capacity=[[1000] * 3] * 30)
+    answers = [PROBLEM.solve("packing", instance, options=Options(seed=3)) for _ in range(2)]
+    first, second = (answer.solution for answer in answers)
+    assert first.status is Status.OPTIMAL
+    paths = [[(p.bound, p.objective) for p in s.trajectory] for s in (first, second)]
+    assert paths[0] == paths[1]
+    assert (answers[0].schedule.node == answers[1].schedule.node).all()
 
 
-def test_packing_that_has_nothing_left_to_try_says_so(monkeypatch) -> None:
-    for name in STEPS:
-        monkeypatch.setitem(STEPS, name, nothing)
-    solution = pack(triples(20, 0), time_limit=60).solution
-    assert (solution.status, solution.limit) == (Status.FEASIBLE, None)
-    assert "nothing left to try" in solution.message
-    assert "settled" not in solution.message
+def test_search_parameters_are_options_of_the_method() -> None:
+    instance = hard(16, np.random.default_rng(1))
+    options = PROBLEM.formulations["packing"].takes()
+    assert options is not None
+    assert options["fillings"] == SearchParams().fillings
+    found = PROBLEM.solve("packing", instance, fillings=0, listed=0).solution
+    assert found.status is Status.OPTIMAL
+    with pytest.raises(InputError, match="exchange_share"):
+        PROBLEM.solve("packing", instance, exchange_share=0)
 
 
 @pytest.mark.parametrize("limit", [1e-6, 1e-3])
