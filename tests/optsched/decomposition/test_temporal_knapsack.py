@@ -63,6 +63,34 @@ def test_columns_and_the_compact_model_have_one_optimum(seed, count, machines):
     assert all(feasible(jobs, column.block, column.rows) for column, _ in found.chosen)
 
 
+@st.composite
+def tiny(draw):
+    """Up to five jobs on up to two machines: ties, identical jobs, profits and sizes of zero."""
+    count, machines = draw(st.integers(1, 5)), draw(st.integers(1, 2))
+    start = np.sort(draw(st.lists(st.integers(0, 2), min_size=count, max_size=count)))
+    length = np.array(draw(st.lists(st.integers(1, 3), min_size=count, max_size=count)))
+
+    def table(most):
+        cells = st.lists(st.integers(0, most), min_size=count, max_size=count)
+        return np.array(draw(st.lists(cells, min_size=machines, max_size=machines)))
+
+    return problem.Jobs(start, start + length, table(3), table(2), draw(st.integers(0, 4)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(tiny())
+def test_columns_find_the_optimum_of_all_assignments_in_the_face_of_ties(jobs):
+    machines, count = jobs.size.shape
+    most = 0
+    for machine in itertools.product(range(machines + 1), repeat=count):  # the last: not taken
+        plans = [np.flatnonzero(np.array(machine) == i) for i in range(machines)]
+        if all(feasible(jobs, i, plan) for i, plan in enumerate(plans)):
+            most = max(most, sum(int(jobs.profit[i, plan].sum()) for i, plan in enumerate(plans)))
+    found = problem.temporal_knapsack(jobs).solve(integral_objective=True)
+    assert found.status is Status.OPTIMAL
+    assert -found.objective == pytest.approx(most) == pytest.approx(-found.bound)
+
+
 def test_the_page_shows_the_method_as_it_is_and_it_has_at_most_80_lines():
     page = (ROOT / "docs" / "decomposition.md").read_text(encoding="utf-8")
     parts = problem.Jobs, problem.best_plan, problem.temporal_knapsack
