@@ -7,14 +7,12 @@ programming over the sets of jobs that run. `best_plan` and `temporal_knapsack` 
 writes. The compact model of the same instance is given to HiGHS and CP-SAT.
 
     python benchmarks/temporal_knapsack.py --limit 10
-
-Sizes and the method were chosen on seeds below 100.
 """
 
 import argparse
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from statistics import median
 from typing import NamedTuple
 
@@ -45,7 +43,11 @@ class Jobs(NamedTuple):
 
 
 def best_plan(
-    jobs: Jobs, machine: int, value: Floats, least: Mapping[int, int], most: Mapping[int, int]
+    jobs: Jobs,
+    machine: int,
+    value: Floats,
+    least: Mapping[Hashable, int],
+    most: Mapping[Hashable, int],
 ) -> tuple[float, list[int]]:
     """Return the most valuable plan of a machine, over the sets of jobs that run at each start."""
     sets, used, worth = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1)
@@ -123,7 +125,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(20261, 20266)))
     given = parser.parse_args()
     print("| jobs, machines, seed | columns | HiGHS | CP-SAT |\n|---|---:|---:|---:|")
-    sizes = {}
+    sizes: dict[tuple[int, int], list[list[tuple[Solution, float]]]] = {}
     for count, machines in SIZES:
         sizes[count, machines] = []
         for seed in given.seeds:

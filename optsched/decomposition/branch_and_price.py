@@ -77,7 +77,7 @@ class TreeSearch:
             self.budget,
             options.smoothing,
             options.integral_objective,
-            None if options.on_progress is None else self._hear,
+            None if options.on_progress is None else self._report_root,
         )
         self.integer = IntegerMaster(problem.lower, problem.upper, problem.blocks)
         self.incumbent: ColumnChoice | None = None
@@ -159,7 +159,7 @@ class TreeSearch:
         follow: Node | None = None
         steps = 0
         while self.open:
-            self._tell()
+            self._report()
             if reason := self.budget.spent:
                 return reason
             if self.options.node_limit is not None and self.nodes >= self.options.node_limit:
@@ -378,7 +378,7 @@ class TreeSearch:
         cost = self.options.cutoff if self.incumbent is None else self.incumbent.cost
         if candidate is not None and candidate.cost < cost:
             self.incumbent = candidate
-            self._tell()
+            self._report()
 
     def _offer_columns(self, columns: Sequence[Column]) -> None:
         """A solution made of some columns, if they are one."""
@@ -420,15 +420,15 @@ class TreeSearch:
         found = self.integer.best_of(pool, candidates, self.incumbent, options)
         self._offer(self._solution(found))
 
-    # what is told on the way
+    # progress
 
-    def _hear(self, node: int, bound: float) -> None:
-        """The root's bound moves while it is solved, the tree's once a node is."""
+    def _report_root(self, node: int, bound: float) -> None:
+        """Report a bound of the root, which rises while it is solved; not those of single nodes."""
         if node == 0:
-            self._tell(bound)
+            self._report(bound)
 
-    def _tell(self, bound: float = -math.inf) -> None:
-        """Say what is proven of all solutions, by the open nodes or otherwise, and the best one."""
+    def _report(self, bound: float = -math.inf) -> None:
+        """Report the incumbent and the bound on all solutions, by the open nodes or otherwise."""
         if self.options.on_progress is None:
             return
         if self.open:
@@ -497,7 +497,7 @@ def _violates(chosen: Sequence[tuple[Column, float]], row: CutRow) -> bool:
 
 
 def _without_point(outcome: Outcome) -> Status:
-    """The status where no solution is known."""
+    """Return the status if no solution is known."""
     return {
         Outcome.INFEASIBLE: Status.INFEASIBLE,
         Outcome.UNBOUNDED: Status.INFEASIBLE_OR_UNBOUNDED,

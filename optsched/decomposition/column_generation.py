@@ -23,12 +23,12 @@ from optsched.model.expression import Floats
 
 
 class ColumnGeneration:
-    """min total cost of columns: rows within their sides, numbers per block within theirs.
+    """Minimise the total cost of columns, with rows and numbers per block within their limits.
 
     Each column is used a whole number of times. Columns are not listed but priced: for every
-    block the caller solves "which column is cheapest at these prices?", exactly where a proof is
-    wanted. What is returned as ``bound`` is the Lagrangian bound of prices actually used,
-    computed from what pricing proved; it is true at every moment, before convergence too.
+    block the caller solves "which column is cheapest at these dual values?", exactly if a proof is
+    wanted. ``bound`` is the Lagrangian bound of dual values that were used, computed from what
+    pricing proved. It holds at every moment, before convergence too.
 
     What pricing must support:
 
@@ -134,7 +134,7 @@ class ColumnGeneration:
             check_column(column, len(self.blocks), len(self.lower))
 
     def solve(self, options: GenerationOptions | None = None, **settings: Any) -> ColumnSolution:
-        """Branch-and-price: the best whole numbers of columns.
+        """Return the best whole numbers of columns, by branch and price.
 
         Args:
             options: limits and tolerances.
@@ -148,7 +148,7 @@ class ColumnGeneration:
     def solve_relaxation(
         self, options: GenerationOptions | None = None, **settings: Any
     ) -> ColumnSolution:
-        """The relaxation in which columns may be used a fraction of a time; no branching."""
+        """Return the relaxation, in which columns may be fractional; do not branch."""
         return TreeSearch(self, merged(options, settings)).relaxation()
 
 

@@ -51,7 +51,7 @@ class Generator:
     budget: Budget
     smoothing: float
     integral_objective: bool
-    heard: Callable[[int, float], None] | None = None
+    on_progress: Callable[[int, float], None] | None = None
     """Told a node's number and the bound on it after each round of pricing."""
     gap: float = 0.0
     """Distance of value and bound, relative to the value, at which a node may end."""
@@ -101,7 +101,7 @@ class Generator:
     def ask(
         self, limits: Limits, duals: Floats, thresholds: Floats, *, exact: bool
     ) -> list[Priced]:
-        """What every block offers at these prices.
+        """Return what pricing of every block offers at these dual values.
 
         Raises:
             PricingError: a bound exceeds the price of a column the block is known to have.
@@ -137,7 +137,7 @@ class Generator:
     def added(
         self, duals: Floats
     ) -> tuple[dict[int, list[Term]], tuple[tuple[AddedRow, float], ...]]:
-        """What pricing is told of the rows added: terms by block, and the others."""
+        """Return the dual values of added rows for pricing: terms by block, and the others."""
         terms: dict[int, list[Term]] = {}
         others: list[tuple[AddedRow, float]] = []
         for key, dual in zip(self.master.pool.added, duals.tolist(), strict=True):
@@ -164,7 +164,7 @@ class Generator:
                 )
 
     def _check_bounds(self, limits: Limits, duals: Floats, answers: Sequence[Priced]) -> None:
-        """No known column may be cheaper than its block's bound."""
+        """Raise an error if a known column is cheaper than its block's bound."""
         pool = self.master.pool
         bounds = np.array([-np.inf if a.bound is None else a.bound for a in answers])
         prices = pool.prices(self.master.weight, duals)
@@ -178,7 +178,7 @@ class Generator:
             )
 
     def improving(self, answers: Sequence[Priced], point: MasterPoint) -> list[Column]:
-        """The columns offered that the master problem, at its own prices, would take."""
+        """Return the columns offered that have a negative reduced cost in the master problem."""
         pool, weight = self.master.pool, self.master.weight
         least = IMPROVES * max(1.0, weight * float(np.abs(pool.cost).max(initial=0.0)))
         taken = []
@@ -208,7 +208,7 @@ class _NodeRun:
         self.capped = self.numbers[1] is not limits.upper
 
     def _capped(self, upper: Floats) -> Floats:
-        """Limits on numbers that follow from wanting to cost less than the cutoff."""
+        """Return upper limits on numbers of columns that the cutoff on the cost implies."""
         endless = np.isinf(upper)
         if not endless.any() or math.isinf(self.cutoff):
             return upper
@@ -255,7 +255,7 @@ class _NodeRun:
         return NodeResult(outcome, self.bound, proven, self.duals, self.value)
 
     def _closed(self, point: MasterPoint) -> bool:
-        """Whether the bound is near enough to the relaxation's value, rounding included."""
+        """Return whether the bound meets the relaxation's value, up to gaps and rounding."""
         if self.g.master.phase is Phase.FEASIBILITY or point.shortfall > SATISFIED:
             return False
         apart = self.g.rounded(point.value) - self.bound
@@ -296,7 +296,7 @@ class _NodeRun:
             exact = True
 
     def _noise(self, point: MasterPoint) -> float:
-        """Distance between the master problem's value and its bound that duals may cause."""
+        """Return the distance between value and bound that errors of dual values may cause."""
         return SATISFIED * max(1.0, abs(point.value))
 
     def _without_columns(self, point: MasterPoint, value: float | None) -> NodeResult | None:
@@ -325,7 +325,7 @@ class _NodeRun:
         )
 
     def _learn(self, trial: Floats, value: float | None) -> NodeResult | None:
-        """What the Lagrangian value of a trial decides about the node."""
+        """Take the Lagrangian value of a trial; return the node's result if that decides it."""
         if value is None:
             return None
         if self.g.master.phase is Phase.FEASIBILITY:
@@ -345,5 +345,5 @@ class _NodeRun:
     def _record(self, point: MasterPoint, value: float | None, phase: Phase, columns: int) -> None:
         bound = None if phase is Phase.FEASIBILITY else value
         self.g.history.append(Iteration(self.node, phase, point.value, bound, columns))
-        if self.g.heard is not None:
-            self.g.heard(self.node, self.bound)
+        if self.g.on_progress is not None:
+            self.g.on_progress(self.node, self.bound)

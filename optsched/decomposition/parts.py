@@ -18,37 +18,37 @@ Part = TypeVar("Part")
 def in_parts(
     parts: Sequence[Part],
     step: Callable[[Part, float | None], None],
-    clock: Deadline,
+    deadline: Deadline,
     share: float = 1.0,
     threads: int = 1,
     sizes: Sequence[float] = (),
 ) -> None:
-    """Take a step of every part, in their order; time that one leaves is the later ones'.
+    """Take a step of every part, in order; time that one part leaves goes to the later ones.
 
-    Machine code and solvers let other threads run.
+    Threads pay in compiled code and solvers, which release Python's lock.
 
     Args:
-        parts: what is stepped.
+        parts: of the problem, each with a step of its own.
         step: given a part and the seconds it has; None: no limit.
-        clock: once it is over no step is begun.
-        share: of what is left of it for all of them together.
+        deadline: once it is over no step is begun.
+        share: of the time left for all parts together.
         threads: steps at a time.
-        sizes: in proportion to which parts have time; nothing: all alike.
+        sizes: each part has time in proportion to its size; empty: all alike.
     """
-    until, began, seconds = clock.left * (1.0 - share), clock.spent, limit_left()
+    until, began, seconds = deadline.left * (1.0 - share), deadline.spent, limit_left()
     lock, weights = Lock(), list(sizes) or [1.0] * len(parts)
     ends = [0.0] * len(parts)  # by when a step under way is to be done
 
     def own_limit() -> AbstractContextManager[None]:
-        return limited(None if seconds is None else seconds - (clock.spent - began))
+        return limited(None if seconds is None else seconds - (deadline.spent - began))
 
     def turn(number: int) -> None:
-        if clock.over():
+        if deadline.over():
             return
         with lock:
             limit: float | None = None
-            left, now = clock.left - until, clock.spent
-            if math.isfinite(clock.left):
+            left, now = deadline.left - until, deadline.spent
+            if math.isfinite(deadline.left):
                 free = threads * left - sum(max(0.0, end - now) for end in ends)
                 limit = max(1e-3, min(left, free * weights[number] / sum(weights)))
                 ends[number] = now + limit

@@ -33,7 +33,7 @@ class CutRow:
     coefficient: Coefficient
 
     def of(self, column: Column) -> float:
-        """The coefficient of a column."""
+        """Return the coefficient of a column."""
         return _coefficient(self.coefficient, column)
 
 
@@ -50,7 +50,7 @@ class Split:
     """Of several sums that are fractional, one of the highest rank is branched on."""
 
     def of(self, column: Column) -> float:
-        """The amount of a column."""
+        """Return the amount of a column."""
         return _coefficient(self.amount, column)
 
 
@@ -63,7 +63,7 @@ class CutRounds:
     values: list[float] = field(default_factory=list)
 
     def promising(self, value: float, cutoff: float) -> bool:
-        """Whether to cut again, told the relaxation's value after each round."""
+        """Take the relaxation's value after a round; return whether to cut again."""
         self.values.append(value)
         if len(self.values) <= ROUNDS_SEEN:
             return True
