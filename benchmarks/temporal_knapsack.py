@@ -53,7 +53,8 @@ def best_plan(
     sets, used, worth = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1)
     bit: dict[int, int] = {}  # of every job that may run
     steps = []
-    for j in np.flatnonzero((value > 0) | np.isin(np.arange(len(value)), list(least))).tolist():
+    forced = np.array([j in least for j in range(len(value))], dtype=bool)
+    for j in np.flatnonzero((value > 0) | forced).tolist():
         size = jobs.size[machine]
         for i in [i for i in bit if jobs.end[i] <= jobs.start[j]]:
             used = used - size[i] * (sets >> bit[i] & 1)
