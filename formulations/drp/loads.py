@@ -8,12 +8,14 @@ which both capacities would have to grow to be enough.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
+from optsched.jit import njit_cached
 
 NEGLIGIBLE = 1e-12
 """Loads up to here are taken for 0 in models: solvers drop coefficients so small."""
@@ -22,6 +24,12 @@ NEGLIGIBLE = 1e-12
 def visible(load: Floats) -> Floats:
     """Loads as models state them, those up to ``NEGLIGIBLE`` left out."""
     return np.where(load > NEGLIGIBLE, load, 0.0)
+
+
+@njit_cached
+def load_factor(a: float, b: float, c: float) -> float:
+    """Return lambda_max of [[a, c], [c, b]], the load factor of (P1), for compiled callers."""
+    return float((a + b) / 2 + math.sqrt((a - b) * (a - b) / 4 + c * c))
 
 
 class Loads(NamedTuple):

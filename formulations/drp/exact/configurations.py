@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.exact.set_state import load_factor
 from formulations.drp.instance import Floats, Integers
+from formulations.drp.loads import load_factor
 from optsched.jit import njit_cached
 
 SAFE = 1e-8

@@ -14,7 +14,7 @@ import numpy as np
 
 from formulations.drp.exact.service_columns import cheapest_servers
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
-from formulations.drp.loads import visible
+from formulations.drp.loads import load_factor, visible
 from optsched.jit import njit_cached
 
 REMOVED = (2, 6)
@@ -224,8 +224,7 @@ def placed(
                 after[r, order[best]] += taken[r, pair[i, best]]
         fits = True
         for j in range(servers):
-            a, b, c = after[1, j], after[2, j], after[3, j]
-            factor = (a + b) / 2 + np.hypot((a - b) / 2, c)
+            factor = load_factor(after[1, j], after[2, j], after[3, j])
             if max(after[0, j], factor) > 1 and reach[j] < 0:
                 fits = False
                 price[:, j] *= DEARER

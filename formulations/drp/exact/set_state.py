@@ -7,13 +7,13 @@ and one for its loads.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from formulations.drp.exact.set_loads import SetLoads
 from formulations.drp.instance import Floats, Integers
+from formulations.drp.loads import load_factor
 from optsched.jit import njit_cached
 
 JUMP = 0.015
@@ -39,12 +39,6 @@ class State(NamedTuple):
     """Of each server, shape (servers,)."""
     weight: Floats
     """Of storage and of loads, shape (servers, 2)."""
-
-
-@njit_cached
-def load_factor(a: float, b: float, c: float) -> float:
-    """lambda_max of (P1)."""
-    return float((a + b) / 2 + math.sqrt((a - b) * (a - b) / 4 + c * c))
 
 
 @njit_cached

@@ -28,14 +28,13 @@ from formulations.drp.exact.set_state import (
     enter,
     leave,
     load_cost,
-    load_factor,
     overfull,
     recount,
     stands,
     storage_cost,
 )
 from formulations.drp.generator import tiny
-from formulations.drp.loads import server_load_factor
+from formulations.drp.loads import load_factor, server_load_factor
 
 
 def searching(instance, seed):
