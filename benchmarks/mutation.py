@@ -118,7 +118,7 @@ def _decides_nothing(node: Any) -> bool:
 
 def exchange(module: ModuleType, source: str) -> None:
     """Give the functions and constants of a loaded module the meaning that a source gives them."""
-    jit.PATIENCE = jit.PATIENCE_IN_ALL = float("inf")
+    jit.PLAIN_TURNS = jit.PLAIN_TURNS_IN_ALL = sys.maxsize
     new: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__}
     exec(compile(source, str(module.__file__), "exec", dont_inherit=True), new)
     for name, old in list(vars(module).items()):
@@ -134,7 +134,7 @@ def exchange(module: ModuleType, source: str) -> None:
 
 
 def _exchange(old: Any, new: Any) -> None:
-    if isinstance(old, jit.Dispatcher):  # interpreted, without asking the clock
+    if isinstance(old, jit.Dispatcher):  # as plain Python, without counting turns
         vars(old).update(_interpretable=old.py_func, _on_disk=False, _compiled=False)
     if isinstance(old, FunctionType):
         old.__code__, old.__defaults__ = new.__code__, new.__defaults__

@@ -2,6 +2,7 @@
 
 from optsched.jit.dispatcher import (
     Stopwatch,
+    always,
     continued,
     limit_left,
     limited,
@@ -9,4 +10,4 @@ from optsched.jit.dispatcher import (
     stopwatch,
 )
 
-__all__ = ["Stopwatch", "continued", "limit_left", "limited", "njit_cached", "stopwatch"]
+__all__ = ["Stopwatch", "always", "continued", "limit_left", "limited", "njit_cached", "stopwatch"]

@@ -1,9 +1,10 @@
 """The one door to the compiler: loops over arrays that numpy cannot say without loops.
 
-Compiling takes a hundred times longer than a small instance does without. Where no machine code
-is on disk yet, a function is therefore interpreted first; when that takes long it is given up, its
-arguments are put back as they were, and the compiler is called. Both ways are the same source, and
-the compiler is not even imported before it is needed.
+Compiling takes a hundred times longer than a small instance does without. If no machine code is on
+disk yet, a function therefore runs as plain Python first. After a stated number of loop turns it
+ends, its arguments are put back as they were, and the compiler is called. So the same calls take
+the same way in every run, however busy the machine is. Both ways are the same source, and the
+compiler is not even imported before it is needed.
 """
 
 from __future__ import annotations
@@ -21,30 +22,33 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from optsched.jit.alone import alone
-from optsched.jit.interpreting import copied, interruptible, plain, put_back, source
+from optsched.jit.interpreting import copied, file_digest, interruptible, plain, put_back
+from optsched.jit.one_process import held
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
-PATIENCE = 0.5
-"""Processor seconds for which one run is interpreted before the compiler is called; on a busy
-machine the clock on the wall says nothing of the work."""
+PLAIN_TURNS = 400_000
+"""Loop turns of one run as plain Python, before the compiler is called. They take about half a
+second, the compiler takes 1 to 8 seconds for the loops of one algorithm."""
 
-PATIENCE_IN_ALL = 20.0
-"""Processor seconds for which a thread interprets in all its runs: what compiling costs once."""
+PLAIN_TURNS_IN_ALL = 40 * PLAIN_TURNS
+"""Loop turns of all runs of a thread as plain Python: what compiling costs once."""
 
-MAKING = 10.0
-"""Processor seconds that must be left of a time limit for the compiler to be waited for, which
-cannot be called off."""
+TURNS_A_LOOK = 256
+"""Loop turns from one look at a time limit to the next."""
 
-MAKING_EACH = 1.0
-"""The same for each function that it consists of, where they are many."""
+COMPILE_SECONDS = 10.0
+"""Seconds that must be left of a time limit for the compiler to be called, as nothing ends it."""
+
+COMPILE_SECONDS_EACH = 1.0
+"""The same for each function that it compiles, if they are many."""
 
 CONSTANT = bool, int, float, str, tuple
 """What a module may name for machine code to be made of."""
@@ -59,8 +63,8 @@ def njit_cached(function: Function) -> Function:
     The function takes and returns arrays and numbers only, alone or in tuples; it may draw from a
     ``Generator`` by ``random()``. What was written remains as its attribute ``py_func``;
     ``machine`` is the compiled function. Machine code is used again only while everything it was
-    made from is the same: the file the function is in, those of the compiled functions and classes
-    it imports, and the constants of its module.
+    made from is the same: the version of numba, the file the function is in, those of the compiled
+    functions, classes and modules that it can name, and the constants of its module.
     """
     return cast(Function, Dispatcher(function))
 
@@ -81,21 +85,19 @@ class _Clock(threading.local):
 
     compiling: float = 0.0
     interpreted: float = 0.0
-    tried: float = 0.0
-    """Processor seconds of interpreting, what was given up included."""
-    tried_before: float = 0.0
-    """When the outermost watch started."""
+    turns: int = 0
+    """Loop turns as plain Python, what was given up included."""
+    turns_before: int = 0
+    """Those before the outermost watch started."""
     depth: int = 0
     """Of the compiler's calls of itself."""
     since: float = 0.0
     """When the outermost of them began."""
     watches: int = 0
-    deadline: float | None = None
-    """Of the interpreting under way, processor seconds."""
+    most_turns: float | None = None
+    """Value of ``turns`` that ends the plain run under way; None: none is."""
     latest: float = math.inf
     """Moment on the wall after which whatever is under way is late."""
-    slowness: float = 1.0
-    """Seconds on the wall for one of the processor, when last interpreting was given up."""
 
 
 _clock = _Clock()
@@ -162,7 +164,7 @@ def stopwatch() -> Iterator[Stopwatch]:
     """
     watch = Stopwatch()
     if not _clock.watches:
-        _clock.tried_before = _clock.tried
+        _clock.turns_before = _clock.turns
     _clock.watches += 1
     began, compiling, interpreted = _working(), _clock.compiling, _clock.interpreted
     try:
@@ -178,16 +180,42 @@ class _LateError(BaseException):
     """Interpreting takes too long."""
 
 
-def _in_time() -> None:
-    late = time.thread_time() > cast(float, _clock.deadline)
-    if late or time.perf_counter() > _clock.latest:
+def _count_turn() -> None:
+    _clock.turns += 1
+    if _clock.turns > cast(float, _clock.most_turns):
+        raise _LateError
+    if _clock.turns % TURNS_A_LOOK == 0 and time.perf_counter() > _clock.latest:
         raise _LateError
 
 
 def _time_to_compile(parts: int) -> bool:
-    """Whether machine code of so many functions would be there in time, on a machine so busy."""
+    """Whether the limit leaves time to compile so many functions."""
     left = _clock.latest - time.perf_counter()
-    return left >= max(MAKING, parts * MAKING_EACH) * _clock.slowness
+    return left >= max(COMPILE_SECONDS, parts * COMPILE_SECONDS_EACH)
+
+
+class _Way:
+    """How loops run in this process."""
+
+    compiled: bool | None = None
+    """None: as their work and the machine code on disk decide."""
+
+
+@contextmanager
+def always(*, compiled: bool) -> Iterator[None]:
+    """Run all loops of the process compiled, or all as plain Python, whatever their work is."""
+    before, _Way.compiled = _Way.compiled, compiled
+    try:
+        yield
+    finally:
+        _Way.compiled = before
+
+
+class _Held:
+    """What the thread knows that has numba's lock."""
+
+    by_this_process: bool = False
+    """Whether a function is being loaded or compiled."""
 
 
 class Dispatcher:
@@ -202,9 +230,9 @@ class Dispatcher:
         self._compiled = False
 
     def __call__(self, *args: Any) -> Any:
-        if _clock.deadline is not None:
+        if _clock.most_turns is not None:
             return self._interpretable(*args)  # it is called by one that is interpreted
-        if not self._compiled:
+        if not self._compiled or _Way.compiled is False:
             finished, result = self._tried(args)
             if finished:
                 return result
@@ -218,25 +246,24 @@ class Dispatcher:
         Raises:
             TimeoutError: under a limit, it is needed and would not come to its end.
         """
-        finished, result = False, None
-        if self._on_disk or self._interpretable is None:
+        finished, result, always_plain = False, None, _Way.compiled is False
+        if self._interpretable is None or _Way.compiled or (self._on_disk and not always_plain):
             return finished, result
-        if _time_to_compile(self._parts):
-            spent = _clock.tried
-            allowed = min(PATIENCE - (spent - _clock.tried_before), PATIENCE_IN_ALL - spent)
+        if not always_plain and _time_to_compile(self._parts):
+            allowed = min(_clock.turns_before + PLAIN_TURNS, PLAIN_TURNS_IN_ALL) - _clock.turns
             if allowed > 0:
                 finished, result = self._interpret(args, allowed)
-        if not finished and not _time_to_compile(self._parts):
+        if not finished and (always_plain or not _time_to_compile(self._parts)):
             finished, result = self._interpret(args, math.inf)
             if not finished:
                 raise TimeoutError("no time was left for machine code")
         return finished, result
 
-    def _interpret(self, args: tuple[Any, ...], seconds: float) -> tuple[bool, Any]:
+    def _interpret(self, args: tuple[Any, ...], turns: float) -> tuple[bool, Any]:
         """Whether it came to its end in time, and its result; else nothing has changed."""
-        began, worked, finished = time.perf_counter(), time.thread_time(), True
+        began, finished = time.perf_counter(), True
         before = [copied(value) for value in args]
-        _clock.deadline = worked + seconds
+        _clock.most_turns = _clock.turns + turns
         try:
             with np.errstate(all="ignore"):  # as machine code does
                 return True, plain(self._interpretable(*args))
@@ -246,14 +273,12 @@ class Dispatcher:
                 put_back(value, saved)
             return False, None
         finally:
-            _clock.deadline = None
-            spent, used = time.perf_counter() - began, time.thread_time() - worked
-            _clock.tried += used
+            _clock.most_turns = None
+            spent = time.perf_counter() - began
             if finished:
                 _clock.interpreted += spent
             else:
                 _clock.compiling += spent
-                _clock.slowness = max(1.0, spent / max(used, 1e-3))
 
     @cached_property
     def machine(self) -> Any:
@@ -282,13 +307,35 @@ class Dispatcher:
         names = self.py_func.__globals__ | self._constants
         settings.CACHE_DIR = str(self._folder)
         try:  # without the interpreter's lock, other threads go on meanwhile
-            half[self] = numba.njit(cache=True, nogil=True)(_in(names, self.py_func))
+            made = numba.njit(cache=True, nogil=True)(_in(names, self.py_func))
         finally:
             settings.CACHE_DIR = given
+        made.compile = self._by_one_process(made.compile)
+        half[self] = made
         for name, value in list(names.items()):
             if isinstance(value, Dispatcher):
                 names[name] = value._half_made(half)
         return half[self]
+
+    def _by_one_process(self, load_or_compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The same while no other process does it, so that this one finds what that one made.
+
+        A process holds one lock at a time, that of the function which calls the others: two
+        processes never wait for each other.
+        """
+
+        def compile_or_wait(signature: Any) -> Any:
+            with _compiling(), _numba().core.compiler_lock.global_compiler_lock:
+                if _Held.by_this_process:
+                    return load_or_compile(signature)
+                _Held.by_this_process = True
+                try:
+                    with held(self._folder / "lock"):
+                        return load_or_compile(signature)
+                finally:
+                    _Held.by_this_process = False
+
+        return compile_or_wait
 
     @cached_property
     def _parts(self) -> int:
@@ -314,7 +361,7 @@ class Dispatcher:
 
     @cached_property
     def _interpretable(self) -> Any:
-        return interruptible(self.py_func, _in_time)
+        return interruptible(self.py_func, _count_turn)
 
 
 def _in(names: dict[str, Any], function: FunctionType) -> FunctionType:
@@ -369,17 +416,42 @@ def _numba() -> Any:
 def _ingredients(function: Callable[..., Any]) -> Iterator[str]:
     """What the machine code of a function depends on; numba itself looks at its file only."""
     yield _numba_version()
-    yield source(function.__code__.co_filename)
-    package = function.__module__.partition(".")[0]
+    yield file_digest(function.__code__.co_filename)
     for name, value in sorted(function.__globals__.items(), key=lambda item: item[0]):
-        if name.startswith("__"):
-            continue
         if isinstance(value, Dispatcher):
             yield value.digest
-        elif isinstance(value, type) and value.__module__.partition(".")[0] == package:
-            yield source(getattr(sys.modules[value.__module__], "__file__", None) or "")
-        elif isinstance(value, CONSTANT):
-            yield f"{name} = {value!r}"
+        elif isinstance(value, type | ModuleType):
+            yield from _classes({name: value}, set())
+        elif not name.startswith("__"):
+            yield f"{name} = {_constant(value)}"
+
+
+def _classes(named: dict[str, Any], seen: set[str]) -> Iterator[str]:
+    """Digests of the files of classes and modules, and of those that named tuples may hold.
+
+    Machine code has the order of a named tuple's fields in it, of which numba knows the class's
+    name and the fields' types.
+    """
+    for _, value in sorted(named.items(), key=lambda item: item[0]):
+        if not isinstance(value, type | ModuleType):
+            continue
+        of = value.__name__ if isinstance(value, ModuleType) else value.__module__
+        if of in seen:
+            continue
+        module = sys.modules.get(of)
+        yield file_digest(getattr(module, "__file__", None) or "")
+        if hasattr(value, "_fields"):
+            seen.add(of)
+            yield from _classes(vars(module), seen)
+
+
+def _constant(value: Any) -> str:
+    """A value that machine code may have in it; "" for what it cannot."""
+    if isinstance(value, tuple):
+        return ", ".join(map(_constant, value))
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype!r} {value.shape} {value.tobytes().hex()}"
+    return repr(value) if isinstance(value, (*CONSTANT, np.generic, np.dtype)) else ""
 
 
 @cache

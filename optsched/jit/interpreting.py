@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import textwrap
 from collections.abc import Callable
@@ -94,3 +95,9 @@ def source(path: str) -> str:
     """The text of a file; "" where there is none."""
     file = Path(path)
     return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+@cache
+def file_digest(path: str) -> str:
+    """The digest of a Python file as its module was imported; that of "" if there is none."""
+    return hashlib.sha256((source(path) if path.endswith(".py") else "").encode()).hexdigest()

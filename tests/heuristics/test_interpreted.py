@@ -43,6 +43,7 @@ from optsched.decomposition.pivot import pivot
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.runs import InstanceRunner, MethodSpec, instance_rng
 from optsched.instances.document import dumps
+from optsched.jit import always
 from optsched.jit import dispatcher as jit
 from optsched.jit.interpreting import copied, put_back
 from optsched.problem import problem
@@ -54,26 +55,23 @@ SMALL = {
 """Options of the generators of the problems whose algorithms have compiled loops."""
 
 
-def schedules(monkeypatch, patience, name, seed):
+def schedules(compiled, name, seed):
     """Every heuristic's schedule or complaint on one instance."""
-    monkeypatch.setattr(jit, "PATIENCE", patience)
-    monkeypatch.setattr(jit, "PATIENCE_IN_ALL", patience)
-    monkeypatch.setattr(jit.Dispatcher, "_on_disk", patience == 0)
     found = problem(name)
     instance = found.generate(instance_rng(seed), **SMALL[name])
     made = {}
     for call in found.heuristics.keys() - {"reoptimise"}:  # what a clock ends has no one result
-        run = run_heuristic(found, instance, call, seed)
-        assert (run.time.interpreted_seconds == 0) or patience > 0
+        with always(compiled=compiled):
+            run = run_heuristic(found, instance, call, seed)
+        assert (run.time.interpreted_seconds == 0) or not compiled
         made[call] = run.message if run.schedule is None else dumps(run.schedule)
     return made
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", SMALL)
-def test_both_ways_give_the_same_schedules(monkeypatch, name, seed):
-    interpreted = schedules(monkeypatch, 1e9, name, seed)
-    assert interpreted == schedules(monkeypatch, 0, name, seed)
+def test_both_ways_give_the_same_schedules(name, seed):
+    assert schedules(False, name, seed) == schedules(True, name, seed)
 
 
 TINY = {
@@ -118,7 +116,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     calls, reached, differing = Counter(), set(), set()
 
     def both(function, *args):
-        if jit._clock.deadline is not None:  # it is called by one that is interpreted
+        if jit._clock.most_turns is not None:  # it is called by one that is interpreted
             reached.add(function)
             return function._interpretable(*args)
         calls[function] += 1

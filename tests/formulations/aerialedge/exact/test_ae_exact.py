@@ -27,7 +27,7 @@ from formulations.aerialedge.problem_ae3 import PatternModel, bins_of, relaxatio
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import aggregate, to_bins, to_schedule, total_weight
 from optsched.errors import InputError, ModelError
-from optsched.jit import dispatcher as jit
+from optsched.jit import always
 from optsched.solve import solve
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
@@ -217,12 +217,11 @@ def test_what_pack_cannot_take_is_refused_in_words(five: Instance) -> None:
     ],
     ids=["feasible", "infeasible"],
 )
-@pytest.mark.parametrize("patience", [0.0, 1e6], ids=["compiled", "interpreted"])
-def test_a_node_may_have_nothing_of_a_resource(demand, capacity, patience, monkeypatch) -> None:
-    monkeypatch.setattr(jit, "PATIENCE", patience)
-    monkeypatch.setattr(jit, "PATIENCE_IN_ALL", math.inf)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_node_may_have_nothing_of_a_resource(demand, capacity, compiled) -> None:
     instance = Instance.build(demand=demand, capacity=capacity, objective="lex", flight_time=1e9)
-    solution = PROBLEM.solve("packing", instance).solution
+    with always(compiled=compiled):
+        solution = PROBLEM.solve("packing", instance).solution
     expected = enumerated_optimum(instance)
     assert solution.status is (Status.INFEASIBLE if expected is None else Status.OPTIMAL)
     assert solution.objective == (None if expected is None else pytest.approx(expected))
