@@ -47,6 +47,7 @@ from optsched.jit import always
 from optsched.jit import dispatcher as jit
 from optsched.jit.interpreting import copied, put_back
 from optsched.problem import problem
+from optsched.solvers.deadline import Deadline
 
 SMALL = {
     "preemptive": {"jobs": 8, "servers": 3},

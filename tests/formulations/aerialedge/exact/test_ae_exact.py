@@ -1,6 +1,5 @@
 """Every exact method against enumeration, the model's own evaluation, and the checker."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
