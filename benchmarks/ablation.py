@@ -1,4 +1,4 @@
-"""What each part of each exact method buys: every part is taken out in turn.
+"""What each part of each exact method buys: every part is removed in turn.
 
 Instances are of the shapes in ``benchmarks/shapes``, which the generators do not draw, and of the
 generators; the parts stand in ``benchmarks/parts``. Every solve has a process of its own, which
@@ -224,7 +224,7 @@ def once(
 # all of them
 
 HEAD = (
-    "Taken out", "Instances", "Proven with", "without", "Gap with", "without", "CPU s with",
+    "Removed", "Instances", "Proven with", "without", "Gap with", "without", "CPU s with",
     "without", "Most on: proven, times the seconds", "Verdict",
 )  # fmt: skip
 RESULT = ("status", "proven", "objective", "bound", "seconds", "wall", "reached")

@@ -40,8 +40,8 @@ from optsched.solvers.solution import Solution, Status
 def unfold(model: Model, name: str, instance: Instance, known: float) -> Copy:
     """Add (2) in whole units per slot, by completion binaries over hubs, with room for any future.
 
-    Whether a job runs whole in the cloud is no decision of its own: it is what came of where its
-    work was done.
+    Whether a job runs whole in the cloud is not a decision variable: it follows from where its work
+    was done.
 
     Windows that are cut for one future are not valid here. A job may begin at the edge, be caught
     up with by others, and so end after the slot by which it would have been done whole in the

@@ -80,8 +80,8 @@ def lp_kappa(instance: Instance, *, epsilon: float = 1.0) -> Model:
     """``LP_kappa`` in slots, work charged from the start of its slot; identical workers counted.
 
     Args:
-        instance: chunk times are those of the offline machine; release times and delays are
-            taken up to whole slots.
+        instance: with the chunk times of the offline machine; release times and delays are taken
+            up to whole slots.
         epsilon: speed augmentation of the online machine, > 0.
 
     Raises:

@@ -42,7 +42,8 @@ FormulationName = Annotated[
     ),
 ]
 MemoryLimit = Annotated[
-    float | None, option("Memory of a process of its own that builds and solves.", metavar="GIB")
+    float | None,
+    option("Memory limit; building and solving run in another process.", metavar="GIB"),
 ]
 Gap = Annotated[float, typer.Option(help="Relative gap to stop at; 0 asks for a proof.")]
 Threads = Annotated[int, typer.Option(help="Threads of the solver.")]

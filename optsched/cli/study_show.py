@@ -293,7 +293,7 @@ def how_far(results: Results) -> str:
 
 
 def watched(results: Results, width: int, height: int | None) -> Group:
-    """How far a study is, and a line per method; those of one algorithm where that is too much.
+    """Show how far a study is, with a line per method, or per algorithm if there are too many.
 
     Args:
         results: of the study.

@@ -423,7 +423,7 @@ class TreeSearch:
     # progress
 
     def _report_root(self, node: int, bound: float) -> None:
-        """Report a bound of the root, which rises while it is solved; not those of single nodes."""
+        """Report a bound of the root, which rises while it is solved."""
         if node == 0:
             self._report(bound)
 

@@ -34,7 +34,7 @@ class Incumbent(Generic[S]):
         check: (schedule) -> violations; a schedule with any is refused.
         maximise: whether more is better.
         whole: whether every cost is a whole number, so that bounds may be rounded.
-        unit: the objective of a schedule of cost 1, > 0; the listener and the answer are told
+        unit: the objective of a schedule of cost 1, > 0; the listener and the answer get
             objectives, all else is in units of cost.
         start: a schedule to begin with, unless it is refused.
 

@@ -28,7 +28,7 @@ def in_parts(
     Threads pay in compiled code and solvers, which release Python's lock.
 
     Args:
-        parts: of the problem, each with a step of its own.
+        parts: of the problem; each is searched by its own steps.
         step: given a part and the seconds it has; None: no limit.
         deadline: once it is over no step is begun.
         share: of the time left for all parts together.

@@ -126,7 +126,7 @@ class SearchProgress(Deadline):
         return hear if self._heard else None
 
     def catch_up(self, solution: Solution, hear: Listener) -> None:
-        """Let ``hear`` have what a solver reported on its way to a solution that has just come."""
+        """Pass on to ``hear`` what a solver reported before it returned this solution."""
         with self._lock:
             began = self.spent - solution.seconds
             for moment in () if self._heard else solution.trajectory:

@@ -22,7 +22,7 @@ def check_table_file(path: Path, *others: str) -> None:
 
     Args:
         path: of the file.
-        others: endings that the caller takes beside those of tables.
+        others: further endings that the caller takes.
 
     Raises:
         InputError: another ending, or the extra that Parquet needs is not installed.

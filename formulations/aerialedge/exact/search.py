@@ -182,8 +182,8 @@ class Search:
         progress, unit = self.best.deadline, self.packing.weight_unit
         rounding = _DIVIDED if solver == "cpsat" else _ROUNDING  # CP-SAT counts in whole numbers
 
-        def hear(told: Progress) -> None:
-            progress.tell(told.bound, told.objective)
+        def hear(reported: Progress) -> None:
+            progress.tell(reported.bound, reported.objective)
 
         options = replace(
             self.best.within(), time_limit=self.deadline.within(1.0),

@@ -31,7 +31,7 @@ class Times(NamedTuple):
     """When jobs may run and end, in slots; each of shape (jobs,)."""
 
     begin: Floats
-    """Anywhere."""
+    """When each may run anywhere."""
     cloud: Floats
     """When each may run in the cloud."""
     fast_end: Floats
@@ -39,11 +39,11 @@ class Times(NamedTuple):
     work: Floats
     """Worker-slots with communication."""
     slotted: bool
-    """Whether all of that is in whole slots."""
+    """Whether all times are in whole slots."""
 
     @classmethod
     def of(cls, instance: Instance, slotted: bool) -> Times:
-        """Those of an instance."""
+        """Return the times of an instance."""
         begin = instance.release_time
         cloud = begin + instance.upload_delay_cloud
         if slotted:

@@ -219,7 +219,7 @@ def run(engine: Any, options: Options) -> bool:
 
 
 def _run(engine: Any, stop: threading.Event | None, report: Listener | None = None) -> bool:
-    """Run in a thread of its own, so that Ctrl-C and the stop event end it.
+    """Run in another thread, so that Ctrl-C and the stop event end it.
 
     HiGHS keeps one scheduler per thread and cannot change its size: in a fresh thread any
     number of threads may be asked for. Its callbacks are switched on only once the solve is to
