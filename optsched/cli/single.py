@@ -43,7 +43,7 @@ FormulationName = Annotated[
 ]
 MemoryLimit = Annotated[
     float | None,
-    option("Memory limit; building and solving run in another process.", metavar="GIB"),
+    option("Memory limit; another process builds and solves then.", metavar="GIB"),
 ]
 Gap = Annotated[float, typer.Option(help="Relative gap to stop at; 0 asks for a proof.")]
 Threads = Annotated[int, typer.Option(help="Threads of the solver.")]
