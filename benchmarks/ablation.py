@@ -205,8 +205,8 @@ def once(
 ) -> dict[str, Any]:
     """Solve one instance."""
     instance = task.instance(seed)
-    honours = chosen.formulations[task.method].honours
-    options = Options(time_limit=limit, threads=task.threads if "threads" in honours else 1)
+    supports = chosen.formulations[task.method].supports
+    options = Options(time_limit=limit, threads=task.threads if "threads" in supports else 1)
     began, at = sum(os.times()[:4]), time.perf_counter()
     answer = chosen.solve(task.method, instance, options=options, **own)
     seconds, wall = sum(os.times()[:4]) - began, time.perf_counter() - at

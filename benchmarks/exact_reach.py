@@ -131,8 +131,8 @@ def rung(
     instance = found.generate(np.random.default_rng(seed), **grown, **climb.fixed)
     rows: list[dict[str, Any]] = []
     for formulation, solver in routes:
-        honours = found.formulation(formulation)[0].honours
-        limits = {name: limit[name] for name in limit.keys() & honours}
+        supports = found.formulation(formulation)[0].supports
+        limits = {name: limit[name] for name in limit.keys() & supports}
         answer = found.solve(formulation, instance, solver=solver, options=Options(**limits))
         solution = answer.solution
         late = solution.seconds > limit["time_limit"]

@@ -89,7 +89,7 @@ def methods(limit: float, memory: float | None) -> None:
         found = problem(name)
         instance = found.generate(np.random.default_rng(1), **found.generator_call(options))
         for key, method in found.formulations.items():
-            if not isinstance(method, ExactMethod) or "time_limit" not in method.honours:
+            if not isinstance(method, ExactMethod) or "time_limit" not in method.supports:
                 continue
 
             def solving(method: ExactMethod = method, instance: object = instance) -> str:

@@ -68,7 +68,7 @@ def solved(family: Family, seed: int, limit: float) -> dict[str, Any]:
     """One instance, solved as far as the limit allows."""
     found = problem(family.problem)
     instance = found.generate(np.random.default_rng(seed), **family.options)
-    threads = {"threads": 2} if "threads" in found.formulation(found.reference)[0].honours else {}
+    threads = {"threads": 2} if "threads" in found.formulation(found.reference)[0].supports else {}
     options = Options(time_limit=limit, **threads)
     solution = found.solve(found.reference, instance, options=options).solution
     proven = solution.status is Status.OPTIMAL

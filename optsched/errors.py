@@ -75,7 +75,7 @@ class NoMeaningError(ModelError, TypeError):
 
 
 class UnsupportedError(ModelError):
-    """A solver cannot honour what the model or the caller asks; nothing was solved.
+    """A solver does not support what the model or the caller asks; nothing was solved.
 
     Example:
         >>> from optsched import Model, UnsupportedError, solve

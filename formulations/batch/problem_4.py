@@ -277,7 +277,7 @@ def problem_4_columns(
         found = generation.solve_relaxation(
             time_limit=options.time_limit,
             stop=course.stop,
-            on_progress=lambda bound, _: course.tell(-bound),
+            on_progress=lambda bound, _: course.report(-bound),
         )
         return Answer(course.ended(found.solution(scale=-1.0)))
     late = Solution(

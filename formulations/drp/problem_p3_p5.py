@@ -269,9 +269,9 @@ def _cards(services: bool, source: str, of: str) -> tuple[ExactMethod, Bound]:
         )
 
     summary = f"second-order-cone relaxation of {of}"
-    honours = frozenset(Options.__dataclass_fields__) - {"warm_start"}  # all that HiGHS heeds
+    supports = frozenset(Options.__dataclass_fields__) - {"warm_start"}  # all that HiGHS supports
     return (
-        ExactMethod("soc", search, source, summary, honours, relaxation=True),
+        ExactMethod("soc", search, source, summary, supports, relaxation=True),
         Bound("soc", partial(soc_bound, services=services), source, f"whole jobs of the {summary}"),
     )
 

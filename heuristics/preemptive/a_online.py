@@ -19,7 +19,7 @@ from heuristics.preemptive.rules import Margin, PendingRule, Priority, PsPolicy,
 from heuristics.preemptive.workers import WorkerPool
 from optsched.errors import InputError
 from optsched.problem.calls import NonNegative
-from optsched.problem.progress import tell
+from optsched.problem.progress import report
 
 TOLD = 500
 """Jobs after which progress is told anew."""
@@ -111,7 +111,7 @@ def _run(instance: Instance, rules: Rules, rng: np.random.Generator) -> OnlineRu
     for arrived, job in enumerate(instance.arrivals(), 1):
         scheduler.arrive(job)
         if arrived % TOLD == 0:
-            tell(arrived, instance.jobs)
+            report(arrived, instance.jobs)
     return scheduler.finish()
 
 

@@ -101,8 +101,8 @@ class Hunt:
         chosen = found(self.problem)
         method, _ = chosen.formulation(self.reference or chosen.reference)
         usual = Options(time_limit=self.time_limit, profile="tiny")
-        heeded = {n: v for n, v in vars(usual).items() if n in method.honours}
-        limits = Options(**heeded)
+        supported = {n: v for n, v in vars(usual).items() if n in method.supports}
+        limits = Options(**supported)
         kind = OnlineBoundJudge if self.heuristic == ANY else Judge
         return kind(
             chosen,

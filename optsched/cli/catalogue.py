@@ -131,7 +131,7 @@ def _card(problem: Problem) -> dict[str, Any]:
                 "summary": f.summary,
                 "solver": f.solver,
                 "relaxation": f.relaxation,
-                "honours": sorted(f.honours),
+                "supports": sorted(f.supports),
                 "options": _texts(f.takes()),
                 "params": [*f.tunable] if isinstance(f, ExactMethod) else [],
             }

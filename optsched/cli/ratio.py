@@ -145,7 +145,7 @@ def _plan(found: Problem, preset: str | None, given: dict[str, Any]) -> GridDocu
 def _limit(found: Problem, plan: GridDocument, time_limit: float | None) -> float | None:
     """The seconds per instance: what is typed, or the preset's, or the usual ones."""
     limit = plan.limits.time_limit if time_limit is None else time_limit
-    if limit is None and "time_limit" in found.formulation(str(plan.reference))[0].honours:
+    if limit is None and "time_limit" in found.formulation(str(plan.reference))[0].supports:
         return TIME_LIMIT
     return limit
 

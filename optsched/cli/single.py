@@ -92,7 +92,7 @@ def solve(
         seed=seed,
         log=log and not json,
     )
-    formulation.check_honoured(solver, options, None if start is None else str(start))
+    formulation.check_supported(solver, options, None if start is None else str(start))
     check_solver(solver or formulation.solver)
     if output is not None and formulation.relaxation:
         raise InputError.of("--output", str(output), f"{call} is a relaxation: it has no schedule")
@@ -184,7 +184,7 @@ def run(
     """
     from optsched.evaluation.heuristic_run import run_heuristic
     from optsched.instances.document import load, save
-    from optsched.problem.progress import heard_by
+    from optsched.problem.progress import reported_to
 
     found, call = target(name)
     found.heuristic(call)
@@ -193,7 +193,7 @@ def run(
     instance = load(found.instance_type, instance_file)
     with (
         progress(f"running {name}", "jobs") as show,
-        heard_by(lambda done, planned: show(done, planned, None)),
+        reported_to(lambda done, planned: show(done, planned, None)),
     ):
         trial = run_heuristic(found, instance, call, seed)
     if isinstance(trial.error, InputError):

@@ -185,9 +185,9 @@ class _Loop:
         while True:
             if limit := self._spent():
                 return self._finished(Status.FEASIBLE, limit)
-            hear = self._hear
-            solution = self._solve(self.model, self._start(), on_progress=self.progress.live(hear))
-            self.progress.catch_up(solution, hear)
+            listener = self.progress.live(self._on_progress)
+            solution = self._solve(self.model, self._start(), on_progress=listener)
+            self.progress.catch_up(solution, self._on_progress)
             if solution.status in _NO_POINT and self._cut_far_out():
                 continue
             if not solution.has_point:
@@ -214,9 +214,9 @@ class _Loop:
             return Limit.NODES
         return Limit.TIME if self.progress.left <= 0 else None
 
-    def _hear(self, progress: Progress) -> None:
+    def _on_progress(self, progress: Progress) -> None:
         """Points on the way may break rows that come later; bounds hold."""
-        self.progress.tell(bound=progress.bound)
+        self.progress.report(bound=progress.bound)
 
     def _solve(
         self,
@@ -326,13 +326,13 @@ class _Loop:
     def _raise_bound(self, solution: Solution) -> None:
         if solution.bound is not None:
             self.bound = max(self.bound, self.sign * solution.bound)
-            self.progress.tell(bound=solution.bound)
+            self.progress.report(bound=solution.bound)
 
     def _offer(self, solution: Solution) -> None:
         best = self.incumbent
         if best is None or self._value(solution) < self._value(best):
             self.incumbent = solution
-            self.progress.tell(objective=solution.objective)
+            self.progress.report(objective=solution.objective)
 
     def _value(self, solution: Solution) -> float:
         return math.inf if solution.objective is None else self.sign * solution.objective

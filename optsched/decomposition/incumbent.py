@@ -121,7 +121,7 @@ class Incumbent(Generic[S]):
             if self._sign * value >= self._value:
                 return False
             self.schedule, self._value = schedule, self._sign * value
-            self.deadline.tell(objective=value * self._unit)
+            self.deadline.report(objective=value * self._unit)
         return True
 
     def raise_bound(self, bound: float | None) -> None:
@@ -133,9 +133,9 @@ class Incumbent(Generic[S]):
             low = float(math.ceil(low - WHOLE))
         with self._lock:
             self._bound = max(self._bound, low)
-            self.deadline.tell(bound=self.bound * self._unit)
+            self.deadline.report(bound=self.bound * self._unit)
 
-    def hear(self, progress: Progress) -> None:
+    def on_progress(self, progress: Progress) -> None:
         """Take the bound that a solver of the whole problem reports."""
         self.raise_bound(None if progress.bound is None else progress.bound / self._unit)
 

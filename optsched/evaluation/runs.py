@@ -330,20 +330,20 @@ def check_exact(
     options: Options | None,
     start: Any | None = None,
 ) -> None:
-    """Refuse a formulation or exact method that is not known, and what it would not heed.
+    """Refuse a formulation or exact method that is not known, and options it does not support.
 
     Raises:
-        InputError: naming what there is, or what it honours.
+        InputError: naming what there is, or what it supports.
     """
     chosen, _ = problem.formulation(call)
-    chosen.check_honoured(solver, options, start)
+    chosen.check_supported(solver, options, start)
     check_solver(solver or chosen.solver)
 
 
 def starts(problem: Problem, reference: str, heuristics: Sequence[str]) -> tuple[str, ...]:
-    """The heuristics whose schedules a reference may start from; none where it heeds no start."""
+    """The heuristics whose schedules a reference may start from; none if it takes no start."""
     chosen, _ = problem.formulation(reference)
-    return tuple(heuristics) if "start" in chosen.honours else ()
+    return tuple(heuristics) if "start" in chosen.supports else ()
 
 
 def check_solver(name: str) -> None:

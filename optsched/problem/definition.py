@@ -198,7 +198,7 @@ class Problem:
         early is never worse than its start, or than what ``construct`` makes.
 
         Raises:
-            InputError: no such formulation or option, or one that would not be heeded.
+            InputError: no such formulation or option, or one that is not supported.
         """
         chosen, build_options = self.formulation(formulation)
         answer = chosen.solve(instance, start=start, **build_options, **options)

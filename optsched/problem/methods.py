@@ -1,6 +1,6 @@
 """How a problem is solved: models with their decoding, and exact searches of their own.
 
-Both declare what of a solve they heed; what would not be heeded is refused by name.
+Both declare which options of a solve they support; any other is refused by name.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def every(instance: Any, schedule: Any, **options: Any) -> bool:
     return True
 
 
-HONOURED_BY_MODELS = frozenset({"solver", "start", *Options.__dataclass_fields__})
+SUPPORTED_BY_MODELS = frozenset({"solver", "start", *Options.__dataclass_fields__})
 """What may be asked of a solve: a back end, a schedule to start from, limits and tolerances."""
 
 
 ALWAYS = frozenset({"isolate", "memory_limit", "stop"})
-"""What is heeded whatever the work makes of it, which is ended from outside if need be."""
+"""Options that every method supports: the work is ended from outside if need be."""
 LIMITS = frozenset({"time_limit", "stop"})
 GAPS = frozenset({"gap", "absolute_gap"})
 
@@ -60,31 +60,31 @@ def _left_open(function: Function, given: int) -> dict[str, Any] | None:
 
 
 class _Solvable(ABC):
-    """Answers for an instance; refuses what is asked of a solve and would not be heeded."""
+    """Answers for an instance; refuses options of a solve that it does not support."""
 
     name: str
     solver: str
 
     @property
     @abstractmethod
-    def honours(self) -> frozenset[str]:
-        """What of ``HONOURED_BY_MODELS`` it heeds."""
+    def supports(self) -> frozenset[str]:
+        """The members of ``SUPPORTED_BY_MODELS`` that it supports."""
 
-    def check_honoured(
+    def check_supported(
         self, solver: str | None = None, options: Options | None = None, start: Any | None = None
     ) -> None:
-        """Refuse what it does not heed.
+        """Refuse options that it does not support.
 
         Raises:
-            InputError: naming each such option and what it does heed.
+            InputError: naming each such option and those it supports.
         """
         usual = vars(Options())
         asked = {"solver": solver, "start": start, **(vars(options) if options else {})}
-        there = ", ".join(sorted(self.honours)) or "nothing of the kind"
+        there = ", ".join(sorted(self.supports)) or "no option"
         problems = [
-            FieldProblem(option, value, f"{self.name} does not honour {option}; it honours {there}")
+            FieldProblem(option, value, f"{self.name} does not support {option}, only {there}")
             for option, value in asked.items()
-            if option not in self.honours and value != usual.get(option)
+            if option not in self.supports and value != usual.get(option)
         ]
         if problems:
             raise InputError(problems)
@@ -108,9 +108,9 @@ class _Solvable(ABC):
             own_options: of the formulation's ``build`` or of the search.
 
         Raises:
-            InputError: something is asked for that would not be honoured.
+            InputError: an option is not supported.
         """
-        self.check_honoured(solver, options, start)
+        self.check_supported(solver, options, start)
         options = options or Options()
         with stopwatch() as watch:
             if options.isolate:
@@ -129,7 +129,7 @@ class _Solvable(ABC):
 
         call = _Call(self, instance, asked, here(options))
         try:
-            answer = run_isolated(call, options, stops="stop" in self.honours)
+            answer = run_isolated(call, options, stops="stop" in self.supports)
         except pickle.PicklingError as failure:
             return Answer(Solution(Status.ERROR, message=f"PicklingError: {failure}"))
         if isinstance(answer, Answer):
@@ -216,9 +216,9 @@ class Formulation(_Solvable):
     stands for "room:0", "room:1" and so on as well."""
 
     @property
-    def honours(self) -> frozenset[str]:
+    def supports(self) -> frozenset[str]:
         """All that ``solve`` takes; a schedule to start from where it can be encoded."""
-        return HONOURED_BY_MODELS - ({"start"} if self.encode is None else set())
+        return SUPPORTED_BY_MODELS - ({"start"} if self.encode is None else set())
 
     @property
     def relaxation(self) -> bool:
@@ -281,13 +281,13 @@ class ExactMethod(_Solvable):
     name: str
     search: Callable[..., Answer]
     """(instance, options, **options of its own) -> answer; it is told ``solver`` and ``start``,
-    None where they are not given, if it honours them."""
+    None where they are not given, if it supports them."""
     source: str
     """Paper, problem number."""
     summary: str
-    honours: frozenset[str] = frozenset()
-    """Fields of ``Options`` that the search heeds, and "solver" and "start" where it does; what a
-    process of its own heeds comes by itself, as does ``stop``."""
+    supports: frozenset[str] = frozenset()
+    """The fields of ``Options`` that the search supports, and "solver" and "start" if it takes
+    them. ``stop`` and what ends a separate process are added to every method."""
     relaxation: bool = False
     """Whether it bounds the optimum only."""
     solver: str = "highs"
@@ -299,11 +299,11 @@ class ExactMethod(_Solvable):
     Each is an option of the method; the search is given them together, as ``params``."""
 
     def __post_init__(self) -> None:
-        unknown = sorted(self.honours - HONOURED_BY_MODELS)
+        unknown = sorted(self.supports - SUPPORTED_BY_MODELS)
         if unknown:
-            allowed = "some of " + ", ".join(sorted(HONOURED_BY_MODELS))
-            raise InputError.of(f"{self.name}.honours", unknown, allowed)
-        object.__setattr__(self, "honours", self.honours | ALWAYS)
+            allowed = "some of " + ", ".join(sorted(SUPPORTED_BY_MODELS))
+            raise InputError.of(f"{self.name}.supports", unknown, allowed)
+        object.__setattr__(self, "supports", self.supports | ALWAYS)
 
     @property
     def code(self) -> tuple[Callable[..., Any], ...]:
@@ -358,7 +358,7 @@ class ExactMethod(_Solvable):
         self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
     ) -> Answer:
         asked = {"solver": solver, "start": start}
-        told = {name: value for name, value in asked.items() if name in self.honours}
+        told = {name: value for name, value in asked.items() if name in self.supports}
         own = self._with_params(own, self.name)
         question = Question()
 

@@ -1,4 +1,4 @@
-"""How far long work is: told by whoever does it, heard by whoever started it."""
+"""How far long work is: whoever does it reports, whoever started it listens."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Listener = Callable[[int, int], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-def tell(done: int, planned: int) -> None:
-    """Say how far the work at hand is; cheap where nobody listens."""
+def report(done: int, planned: int) -> None:
+    """Report how far the work is; this is cheap if nobody listens."""
     listener = _listener.get()
     if listener is not None:
         listener(done, planned)
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
-    """Let a listener hear what is told within the block, in this thread."""
+def reported_to(listener: Listener) -> Iterator[None]:
+    """Call a listener with each report made within the block, in this thread."""
     token = _listener.set(listener)
     try:
         yield

@@ -87,7 +87,8 @@ def run_isolated(task: Task[T], options: Options, *, stops: bool) -> T | SolverR
         InputError: what the task raises.
         PicklingError: the task cannot be sent.
     """
-    if options.memory_limit is not None and sys.platform != "linux":  # others let it pass unheeded
+    # other systems accept the limit without effect
+    if options.memory_limit is not None and sys.platform != "linux":
         raise UnsupportedError(f"memory_limit is held by Linux only, not by {sys.platform}")
     seconds = options.time_limit
     end_by = math.inf if seconds is None else time.time() + latest(seconds) - _TO_ANSWER

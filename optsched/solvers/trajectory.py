@@ -67,7 +67,7 @@ class SearchProgress(Deadline):
     """A search's deadline, and its best value and bound, reported as they come.
 
     ``on_progress`` gets each, as from a solver; ``stop`` is set if that ends the search.
-    Several threads may tell.
+    Several threads may report.
 
     Args:
         options: ``time_limit``, ``stop`` and ``on_progress`` of the search.
@@ -77,9 +77,9 @@ class SearchProgress(Deadline):
         >>> from optsched import Options
         >>> from optsched.solvers.solution import Solution, Status
         >>> search = SearchProgress(Options())
-        >>> search.tell(bound=3.0)
-        >>> search.tell(objective=5.0)
-        >>> search.tell(bound=2.0)
+        >>> search.report(bound=3.0)
+        >>> search.report(objective=5.0)
+        >>> search.report(bound=2.0)
         >>> search.bound
         3.0
         >>> solution = search.ended(Solution(Status.OPTIMAL, 5.0, 5.0))
@@ -89,16 +89,18 @@ class SearchProgress(Deadline):
 
     def __init__(self, options: Options, *, maximise: bool = False) -> None:
         self._recorder = Recorder(options)
-        self._heard = options.on_progress is not None
-        super().__init__(options.time_limit, self._recorder.stop if self._heard else options.stop)
+        self._listening = options.on_progress is not None
+        super().__init__(
+            options.time_limit, self._recorder.stop if self._listening else options.stop
+        )
         self._sign = -1.0 if maximise else 1.0
         self._bound, self._value = -math.inf, math.inf  # times the sign
         self._then: float | None = None
         self._latest = 0.0
         self._lock = threading.RLock()
 
-    def tell(self, bound: float | None = None, objective: float | None = None) -> None:
-        """Tell a proven bound or the value of a point; what is no better than before is no news."""
+    def report(self, bound: float | None = None, objective: float | None = None) -> None:
+        """Report a proven bound or the value of a point; what is no better is left out."""
         with self._lock:
             low, high = self._bound, self._value
             if bound is not None and math.isfinite(bound):
@@ -118,20 +120,20 @@ class SearchProgress(Deadline):
         """The best bound reported; None: none yet."""
         return None if math.isinf(self._bound) else self._sign * self._bound
 
-    def live(self, hear: Listener) -> Listener | None:
-        """Return ``on_progress`` for a solver at work for the search: ``hear`` if anybody listens.
+    def live(self, on_progress: Listener) -> Listener | None:
+        """Return the ``on_progress`` of a solver that works for the search; None if nobody listens.
 
-        Where nobody does the solver is free to work in another process, and ``catch_up`` follows.
+        Without a listener the solver may work in another process; then ``catch_up`` follows.
         """
-        return hear if self._heard else None
+        return on_progress if self._listening else None
 
-    def catch_up(self, solution: Solution, hear: Listener) -> None:
-        """Pass on to ``hear`` what a solver reported before it returned this solution."""
+    def catch_up(self, solution: Solution, on_progress: Listener) -> None:
+        """Pass what a solver reported before it returned this solution to ``on_progress``."""
         with self._lock:
             began = self.spent - solution.seconds
-            for moment in () if self._heard else solution.trajectory:
+            for moment in () if self._listening else solution.trajectory:
                 self._then = max(0.0, began + moment.seconds)
-                hear(Progress(moment.bound, moment.objective))
+                on_progress(Progress(moment.bound, moment.objective))
             self._then = None
 
     def ended(self, solution: Solution) -> Solution:

@@ -1,4 +1,4 @@
-"""What the papers' exact methods declare to heed, they heed; everything else is refused by name."""
+"""The papers' exact methods support the options they declare and refuse all others by name."""
 
 import threading
 from functools import cache
@@ -11,7 +11,7 @@ from optsched.cli import app
 from optsched.errors import InputError
 from optsched.instances.document import save
 from optsched.problem import problem
-from optsched.problem.methods import HONOURED_BY_MODELS, ExactMethod, Formulation
+from optsched.problem.methods import SUPPORTED_BY_MODELS, ExactMethod, Formulation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
 
@@ -95,10 +95,10 @@ def test_these_are_all_the_exact_methods_there_are():
 
 
 @pytest.mark.parametrize(("name", "method"), METHODS)
-def test_what_a_method_does_not_honour_is_refused_by_name(name, method):
+def test_what_a_method_does_not_support_is_refused_by_name(name, method):
     found = problem(name)
-    honours = found.formulations[method].honours
-    for option in HONOURED_BY_MODELS - honours:
+    supports = found.formulations[method].supports
+    for option in SUPPORTED_BY_MODELS - supports:
         if option in ("solver", "start"):
             asked = {option: object()}
         else:
@@ -108,18 +108,18 @@ def test_what_a_method_does_not_honour_is_refused_by_name(name, method):
         refused = {p.field: p.allowed for p in caught.value.problems}
         assert option in refused
         assert method in refused[option]
-        assert all(word in refused[option] for word in honours)
+        assert all(word in refused[option] for word in supports)
 
 
 @pytest.mark.parametrize(("name", "method"), METHODS)
-def test_a_limit_that_a_method_honours_ends_it_with_what_is_known(name, method):
+def test_a_limit_that_a_method_supports_ends_it_with_what_is_known(name, method):
     found, best = problem(name), unlimited(name, method).solution
-    honours = found.formulations[method].honours
+    supports = found.formulations[method].supports
     stop = threading.Event()
     stop.set()
-    asked = [Options(time_limit=1e-9)] * ("time_limit" in honours)
-    asked += [Options(stop=stop)] * ("stop" in honours)
-    asked += [options(o, ASKED[o]) for o in ("gap", "absolute_gap") if o in honours]
+    asked = [Options(time_limit=1e-9)] * ("time_limit" in supports)
+    asked += [Options(stop=stop)] * ("stop" in supports)
+    asked += [options(o, ASKED[o]) for o in ("gap", "absolute_gap") if o in supports]
     for limits in asked:
         solution = found.solve(method, instance(name), options=limits).solution
         assert solution.status in ENDED
@@ -134,15 +134,15 @@ def test_a_limit_that_a_method_honours_ends_it_with_what_is_known(name, method):
 def test_what_chooses_the_way_of_a_method_changes_nothing_of_its_optimum(name, method):
     found, best = problem(name), unlimited(name, method)
     assert best.solution.status is Status.OPTIMAL
-    honours = found.formulations[method].honours
+    supports = found.formulations[method].supports
     for option in ("time_limit", "threads", "seed", "log"):
-        if option in honours:
+        if option in supports:
             answer = found.solve(method, instance(name), options=options(option, ASKED[option]))
             assert answer.solution.objective == pytest.approx(best.solution.objective)
-    if "start" in honours:
+    if "start" in supports:
         again = found.solve(method, instance(name), start=best.schedule)
         assert again.solution.objective == pytest.approx(best.solution.objective)
-    if "solver" in honours:
+    if "solver" in supports:
         other = found.solve(method, instance(name), solver="highs")
         assert other.solution.objective == pytest.approx(best.solution.objective)
 
@@ -150,7 +150,7 @@ def test_what_chooses_the_way_of_a_method_changes_nothing_of_its_optimum(name, m
 TELLING = [
     (name, method)
     for name, method in METHODS
-    if "on_progress" in problem(name).formulations[method].honours
+    if "on_progress" in problem(name).formulations[method].supports
 ]
 
 
@@ -211,7 +211,7 @@ STARTING = [
     (name, method)
     for name in [*SMALL, *LIKE]
     for method, exact in problem(name).formulations.items()
-    if "start" in exact.honours
+    if "start" in exact.supports
 ]
 
 
@@ -236,7 +236,7 @@ def test_an_answer_is_never_worse_than_its_start_whatever_ended_the_solve(name, 
         assert answer.solution.objective == found.cost(instance(name), answer.schedule)
 
 
-def test_a_flow_does_not_pretend_to_heed_a_solver_or_a_limit():
+def test_a_flow_does_not_pretend_to_support_a_solver_or_a_limit():
     with pytest.raises(InputError) as caught:
         problem("preemptive").solve(
             "problem_4_flow",
@@ -252,7 +252,7 @@ def test_a_flow_does_not_pretend_to_heed_a_solver_or_a_limit():
 def test_a_model_whose_start_cannot_be_encoded_refuses_one(name):
     for key, exact in problem(name).formulations.items():
         if isinstance(exact, Formulation) and exact.encode is None:
-            with pytest.raises(InputError, match=f"{key} does not honour start"):
+            with pytest.raises(InputError, match=f"{key} does not support start"):
                 problem(name).solve(key, instance(name), start=object())
 
 
@@ -283,7 +283,7 @@ def command(tmp_path):
         ("preemptive.problem_4_flow", False),
     ],
 )
-def test_an_exact_method_is_solved_by_name_under_a_limit_it_honours(command, call, written):
+def test_an_exact_method_is_solved_by_name_under_a_limit_it_supports(command, call, written):
     limit = ("--time-limit", "30") if call != "preemptive.problem_4_flow" else ()
     result, there = command(call, *limit)
     assert result.exit_code == 0, result.output
@@ -296,8 +296,8 @@ def test_a_memory_limit_too_low_ends_without_a_schedule_and_says_why(command):
     assert "memory" in result.output
 
 
-def test_a_limit_that_would_not_be_heeded_is_bad_input(command):
+def test_a_limit_that_is_not_supported_is_bad_input(command):
     result, _ = command("preemptive.problem_4_flow", "--time-limit", "1", "--solver", "cpsat")
     assert result.exit_code == 2
-    assert "time_limit = 1.0: problem_4_flow does not honour time_limit" in result.output
-    assert "solver = 'cpsat': problem_4_flow does not honour solver" in result.output
+    assert "time_limit = 1.0: problem_4_flow does not support time_limit" in result.output
+    assert "solver = 'cpsat': problem_4_flow does not support solver" in result.output

@@ -182,16 +182,16 @@ class Search:
         progress, unit = self.best.deadline, self.packing.weight_unit
         rounding = _DIVIDED if solver == "cpsat" else _ROUNDING  # CP-SAT counts in whole numbers
 
-        def hear(reported: Progress) -> None:
-            progress.tell(reported.bound, reported.objective)
+        def on_progress(reported: Progress) -> None:
+            progress.report(reported.bound, reported.objective)
 
         options = replace(
             self.best.within(), time_limit=self.deadline.within(1.0),
-            on_progress=progress.live(hear), **settings,
+            on_progress=progress.live(on_progress), **settings,
         )  # fmt: skip
         solution = solve(model, solver, options=options)
         if solution.status is not Status.ERROR:
-            progress.catch_up(solution, hear)
+            progress.catch_up(solution, on_progress)
         self.nodes += solution.nodes or 0
         if solution.status is Status.INFEASIBLE:
             self.best.infeasible = self.best.schedule is None
@@ -295,7 +295,7 @@ class Search:
         known = [] if self.relaxed is None else [column for column, _ in self.relaxed.chosen]
         known += [self.model.column(b.node_type, b.options) for b in self.met]
 
-        def hear(bound: float, choice: Any) -> None:
+        def on_progress(bound: float, choice: Any) -> None:
             self.raise_bound(bound, _SUMMED)
             self.offer(bins_of(self.packing, choice))
 
@@ -305,7 +305,7 @@ class Search:
             integral_objective=True,
             dive_every=self.params.dive_every,
             stop=self.deadline.stop,
-            on_progress=hear,
+            on_progress=on_progress,
             heuristic_seconds=10.0 if limit is None else max(1.0, 0.6 * limit),
         )
         self.nodes += found.nodes

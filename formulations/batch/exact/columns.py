@@ -261,7 +261,7 @@ def problem_2_columns(
     limits = GenerationOptions(
         time_limit=options.time_limit,
         stop=course.stop,
-        on_progress=lambda bound, _: course.tell(bound + columns.constant),
+        on_progress=lambda bound, _: course.report(bound + columns.constant),
     )
     found = columns.relaxation(limits)
     return Answer(course.ended(found.solution(constant=columns.constant)))

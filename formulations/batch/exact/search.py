@@ -196,10 +196,12 @@ class Search:
             model.add("bound", value >= self.best.bound)
         if self.best.schedule is not None:
             options = replace(options, warm_start=encode(chosen, self.best.schedule))
-        progress, hear = self.best.deadline, self.best.hear
-        solution = solve(model, "cpsat", options=replace(options, on_progress=progress.live(hear)))
+        progress, listener = self.best.deadline, self.best.on_progress
+        solution = solve(
+            model, "cpsat", options=replace(options, on_progress=progress.live(listener))
+        )
         if solution.status is not Status.ERROR:
-            progress.catch_up(solution, hear)
+            progress.catch_up(solution, listener)
         self.nodes += solution.nodes or 0
         if solution.has_point:
             self.best.offer(decode(chosen, dict(solution.values)))

@@ -159,7 +159,7 @@ class _Cores:
     def _search_cores(self) -> None:
         prices = priced(self.instance, self.course)
         self.bound = min(self.bound, whole_jobs(prices.bound))
-        self.course.tell(self.bound, self.value)
+        self.course.report(self.bound, self.value)
         size = max(1, int(WIDE * self.bound))
         while self.bound - self.value > self._accepted and not self.course.over():
             core, others = prices.core(self.bound, size)
@@ -181,7 +181,7 @@ class _Cores:
 
         def hear(progress: Progress) -> None:
             bound = None if progress.bound is None else max(progress.bound, others)
-            self.course.tell(bound, progress.objective)
+            self.course.report(bound, progress.objective)
 
         part = self.instance.select_jobs(core)
         nodes = np.flatnonzero(np.isin(self.instance.node_job, core))
@@ -200,7 +200,7 @@ class _Cores:
             self.best = schedule_of(self.instance, assoc)
         if solution.bound is not None:
             self.bound = min(self.bound, max(solution.bound, others, self.value))
-        self.course.tell(self.bound, self.value)
+        self.course.report(self.bound, self.value)
 
     def _answer(self) -> Answer:
         return Answer(self.course.ended(self._solution()), self.best)

@@ -41,12 +41,12 @@ class Search(ABC):
     def hear(self, progress: Progress) -> None:
         """Branch and bound on its way; the whole jobs of its bound are one."""
         bound = None if progress.bound is None else whole_jobs(progress.bound)
-        self.clock.tell(bound, progress.objective)
+        self.clock.report(bound, progress.objective)
 
     def tell(self, best: Schedule, bound: float) -> None:
         """What is known from now on."""
         self.best, self.bound = best, bound
-        self.clock.tell(bound, float(best.admit.sum()))
+        self.clock.report(bound, float(best.admit.sum()))
 
     def offer(self, found: Schedule) -> None:
         """Keep a decision of more jobs, if the checker agrees."""

@@ -202,7 +202,7 @@ class Search:
         )  # fmt: skip
         found = columns.solve_relaxation(
             time_limit=best.deadline.within(share), smoothing=SMOOTHING,
-            stop=best.deadline.stop, on_progress=self._hear,
+            stop=best.deadline.stop, on_progress=self._on_progress,
         )  # fmt: skip
         best.raise_bound(found.bound)
         best.infeasible = found.status is Status.INFEASIBLE and best.schedule is None
@@ -214,7 +214,7 @@ class Search:
                 chosen.setdefault(column.block, []).append((path, part))
             self.moves.chosen = chosen
 
-    def _hear(self, bound: float | None, choice: ColumnChoice | None) -> None:
+    def _on_progress(self, bound: float | None, choice: ColumnChoice | None) -> None:
         """Take what columns prove and the best choice of them, on the way."""
         self.best.raise_bound(bound)
         if choice is not None and choice is not self._heard:

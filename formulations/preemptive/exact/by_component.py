@@ -149,7 +149,7 @@ class _Part:
             self.raise_bound(better + 1)
             return
 
-        def hear(progress: Progress) -> None:
+        def on_progress(progress: Progress) -> None:
             if progress.bound is not None:
                 slack = SLACK * max(1.0, abs(progress.bound))
                 # a schedule that is no better may have the completions left out
@@ -159,7 +159,7 @@ class _Part:
         options = replace(
             self.best.options,
             time_limit=time.within(1.0),
-            on_progress=self.best.deadline.live(hear),
+            on_progress=self.best.deadline.live(on_progress),
         )
         # the incumbent's completions are left in, so that a solution is never far
         model = compact_model(self.grid, may_end | self.own_completions())
@@ -170,7 +170,7 @@ class _Part:
                 self.best.offer(decode_problem_2_compact(self.instance, solution))
             if solution.status is Status.INFEASIBLE:
                 self.raise_bound(better + 1)
-            hear(Progress(solution.bound, None))
+            on_progress(Progress(solution.bound, None))
         self.given_up = not (self.best.closed or time.over())
 
 

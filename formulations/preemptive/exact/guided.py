@@ -103,7 +103,7 @@ PRICE_GUIDED = ExactMethod(
     "price_guided", price_guided, "problem (2), Lagrangian relaxation of (2d)",
     "total completion time at the size of a whole trace: a bound by prices of worker time and the "
     "schedule they guide, shortest remaining work first, work may migrate",
-    honours=LIMITS | {"threads"}, params=PriceParams,
+    supports=LIMITS | {"threads"}, params=PriceParams,
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from formulations.preemptive.grid import window_slots
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.problem_2 import COMPACT
 from formulations.preemptive.schedule import Schedule
-from optsched.problem.methods import HONOURED_BY_MODELS, ExactMethod
+from optsched.problem.methods import SUPPORTED_BY_MODELS, ExactMethod
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 
@@ -58,5 +58,5 @@ OFFLINE = ExactMethod(
     "offline", offline, "problem (2)",
     "total completion time: problem_2_compact where it is small, by_market where it is larger, "
     "price_guided where no proof is in reach",
-    honours=HONOURED_BY_MODELS, params=OfflineParams,
+    supports=SUPPORTED_BY_MODELS, params=OfflineParams,
 )  # fmt: skip

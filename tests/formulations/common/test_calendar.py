@@ -100,7 +100,7 @@ def test_an_optimum_is_the_same_at_any_date_and_its_schedule_is_at_that_date(nam
     here = found.solve(method, made)
     later = moved(made, DATES[1])
     told: list[Progress] = []
-    listens = "on_progress" in found.formulations[method].honours
+    listens = "on_progress" in found.formulations[method].supports
     options = Options(on_progress=told.append) if listens else Options()
     there = found.solve(method, later, options=options)
     added = DATES[1] * made.weight.sum() if name == "batch_completion" else 0.0

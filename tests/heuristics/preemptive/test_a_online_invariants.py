@@ -14,7 +14,7 @@ from formulations.preemptive.instance import CLOUD, Instance
 from heuristics.preemptive.a_online import TOLD, OnlineScheduler, System, a_online, a_online_e
 from heuristics.preemptive.online_run import OnlineRun
 from heuristics.preemptive.rules import Rules
-from optsched.problem.progress import heard_by
+from optsched.problem.progress import reported_to
 
 PRIORITIES = ("static", "residual")
 VARIANTS = st.fixed_dictionaries(
@@ -272,7 +272,7 @@ def test_a_burst_of_jobs_on_one_worker_ends_when_its_work_does(rng):
 def test_progress_is_told_to_whoever_listens():
     instance = generate(np.random.default_rng(3), jobs=2 * TOLD + 1, servers=3)
     heard = []
-    with heard_by(lambda done, planned: heard.append((done, planned))):
+    with reported_to(lambda done, planned: heard.append((done, planned))):
         run_of(instance)
     run_of(instance)
     assert heard == [(TOLD, instance.jobs), (2 * TOLD, instance.jobs)]

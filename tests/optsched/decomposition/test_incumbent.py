@@ -116,7 +116,7 @@ def test_a_listener_hears_of_every_better_value_and_bound():
     best = minimising(Options(on_progress=lambda p: heard.append((p.bound, p.objective))))
     best.offer(9.0)
     best.offer(9.5)
-    best.hear(Progress(4.0, None))
+    best.on_progress(Progress(4.0, None))
     best.offer(8.0)
     assert heard == [(None, 9.0), (4.0, 9.0), (4.0, 8.0)]
 

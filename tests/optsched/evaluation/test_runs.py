@@ -259,7 +259,7 @@ def test_names_are_checked_before_anything_runs():
         check_names(problem, ["everything"], "knapsack", None, ["nobody's"])
 
 
-def test_a_solve_starts_only_where_a_start_is_heeded():
+def test_a_solve_starts_only_where_a_start_is_supported():
     problem = covering.PROBLEM
     assert starts(problem, "knapsack", ["a", "b"]) == ("a", "b")
     chosen, _ = problem.formulation("knapsack")

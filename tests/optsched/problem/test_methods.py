@@ -59,7 +59,7 @@ def stop():
 
 
 @pytest.mark.parametrize("work", [turns, one_call])
-def test_a_search_that_does_not_heed_stop_is_asked_for_what_it_has(work, stop):
+def test_a_search_that_does_not_support_stop_is_asked_for_what_it_has(work, stop):
     assert ended(searching(work), stop=stop).schedule == KNOWN.schedule
 
 

@@ -2,30 +2,30 @@
 
 import pytest
 
-from optsched.problem.progress import heard_by, tell
+from optsched.problem.progress import report, reported_to
 
 
 def test_what_is_told_is_heard_within_the_block_only():
     heard = []
-    tell(1, 3)
-    with heard_by(lambda *told: heard.append(told)):
-        tell(2, 3)
-    tell(3, 3)
+    report(1, 3)
+    with reported_to(lambda *told: heard.append(told)):
+        report(2, 3)
+    report(3, 3)
     assert heard == [(2, 3)]
 
 
 def test_the_innermost_listener_hears():
     outer, inner = [], []
-    with heard_by(lambda *told: outer.append(told)):
-        with heard_by(lambda *told: inner.append(told)):
-            tell(1, 2)
-        tell(2, 2)
+    with reported_to(lambda *told: outer.append(told)):
+        with reported_to(lambda *told: inner.append(told)):
+            report(1, 2)
+        report(2, 2)
     assert (outer, inner) == ([(2, 2)], [(1, 2)])
 
 
 def test_an_error_leaves_no_listener_behind():
     heard = []
-    with pytest.raises(KeyError), heard_by(lambda *told: heard.append(told)):
+    with pytest.raises(KeyError), reported_to(lambda *told: heard.append(told)):
         raise KeyError
-    tell(1, 1)
+    report(1, 1)
     assert heard == []

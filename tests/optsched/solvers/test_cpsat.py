@@ -226,7 +226,7 @@ def test_a_parameter_cpsat_does_not_know_is_refused_by_name(name, value):
         run(knapsack(), extra={name: value})
 
 
-# what it honours
+# what it supports
 
 
 def test_parameters_reach_the_solver_whatever_numpy_type_they_have():

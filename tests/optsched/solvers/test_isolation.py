@@ -165,7 +165,7 @@ def test_the_stop_event_reaches_the_process(monkeypatch):
 
 
 @pytest.mark.parametrize("solver", ["Hangs", "scipy"])
-def test_a_solver_that_does_not_heed_the_stop_event_is_killed(solver):
+def test_a_solver_that_does_not_support_the_stop_event_is_killed(solver):
     stop = threading.Event()
     threading.Timer(0.8, stop.set).start()
     chosen = engine(solver) if solver == "Hangs" else solver

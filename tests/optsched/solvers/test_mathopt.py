@@ -309,7 +309,7 @@ def test_extra_parameters_a_solver_does_not_know_are_refused(solver, extra):
         ("pdlp", {"seed": 1}),
     ],
 )
-def test_options_a_solver_does_not_honour_are_refused(solver, settings_):
+def test_options_a_solver_does_not_support_are_refused(solver, settings_):
     with pytest.raises(UnsupportedError, match=next(iter(settings_))):
         solve(knapsack(integer=False), solver, **settings_)
 

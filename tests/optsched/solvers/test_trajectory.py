@@ -24,11 +24,11 @@ def solver(request):
 
 
 def stops_at_once(heard):
-    def hear(progress):
+    def on_progress(progress):
         heard.append(progress)
         return progress.objective is not None
 
-    return hear
+    return on_progress
 
 
 def test_a_listener_that_says_so_ends_the_solve_with_its_best_point(solver):
@@ -82,7 +82,7 @@ def test_an_error_of_a_listener_is_an_error_of_the_solve_that_names_it(solver):
     assert "on_progress raised ValueError: no such thing" in solution.message
 
 
-def test_the_caller_s_own_stop_event_is_heeded_and_not_touched(solver):
+def test_the_caller_s_own_stop_event_is_obeyed_and_not_touched(solver):
     stop = threading.Event()
     solve(market_split(), solver, stop=stop, on_progress=lambda _: True, time_limit=60)
     assert not stop.is_set()

@@ -180,9 +180,9 @@ def test_the_papers_own_studies_name_what_there_is(name):
     assert {grid.x for grid in own.values()} - {None} <= set(found.generator_options.model_fields)
 
 
-def test_a_solve_that_would_not_heed_a_limit_is_refused_before_anything_runs():
+def test_a_solve_that_does_not_support_a_limit_is_refused_before_anything_runs():
     text = {"problem": "covering", "exact": ["cutting"], "limits": {"time_limit": 1}}
-    with pytest.raises(InputError, match=r"exact\[0\] = 1.0: cutting does not honour time_limit"):
+    with pytest.raises(InputError, match=r"exact\[0\] = 1.0: cutting does not support time_limit"):
         plan(parse({"grid": [text]}, Path()).grids)
 
 

@@ -170,7 +170,7 @@ def test_the_bound_of_columns_is_that_of_the_relaxation():
     assert 0.0 < column_bound(instance) < 700.9471645959146
 
 
-def test_the_search_heeds_its_time_limit_and_keeps_a_true_bound():
+def test_the_search_keeps_its_time_limit_and_keeps_a_true_bound():
     instance = PROBLEM.generate(np.random.default_rng(6), jobs=6, sites=4, horizon=1)
     start = Planner(instance).best_insertion()  # waits for machine code, which a limit does not
     limit = Options(time_limit=0.5)

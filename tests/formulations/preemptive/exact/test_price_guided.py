@@ -100,7 +100,7 @@ def test_a_schedule_beyond_the_horizon_is_not_shown() -> None:
     assert (answer.solution.status, answer.schedule) == (Status.NO_SOLUTION, None)
 
 
-def test_limits_it_does_not_heed_are_refused(example: Instance) -> None:
+def test_limits_it_does_not_support_are_refused(example: Instance) -> None:
     with pytest.raises(InputError, match="gap"):
         PROBLEM.solve("price_guided", example, options=Options(gap=0.1))
 
