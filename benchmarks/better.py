@@ -24,9 +24,9 @@ import numpy as np
 from scipy import stats
 from worst import HUNTS
 
+import optsched as osd
 from optsched.adversary import adversarial
 from optsched.evaluation.heuristic_run import run_heuristic
-from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import instance_rng
 from optsched.problem import Problem, problem
 from optsched.solvers.options import Options
@@ -127,7 +127,9 @@ def ratios(field: Field, chosen: Problem, count: int) -> np.ndarray:
     found = np.full((len(calls), count), math.nan)
     for k in range(count):
         instance = chosen.generate(instance_rng(FIRST + k), **chosen.generator_call(field.quick))
-        rows = measure(chosen, instance, calls, seed=k, options=Options(time_limit=20))
+        rows = osd.ratios(
+            chosen, calls, instances=instance, seeds=[k], options=Options(time_limit=20)
+        ).rows
         for at, row in enumerate(rows):
             if row.ratio_low is not None and row.ratio_low == row.ratio_high:
                 found[at, k] = row.ratio_low

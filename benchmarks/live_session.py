@@ -21,7 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
 
-from optsched import Model, Session, Solution, solve
+from optsched import Model, Solution, solve
+from optsched.session import Session
 
 Index = np.ndarray
 Cuts = sp.csr_array

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from optsched.evaluation.measure import measure
+import optsched as osd
 from optsched.evaluation.runs import instance_rng
 from optsched.problem import problem
 from optsched.solvers.options import Options
@@ -72,7 +72,9 @@ def main() -> None:
                 instance = found.generate(instance_rng(seed), **options)
                 arrivals = len(np.asarray(found.arrivals.times(instance)))
                 limits = Options(time_limit=20)
-                for row in measure(found, instance, names, seed=seed, options=limits):
+                for row in osd.ratios(
+                    found, names, instances=instance, seeds=[seed], options=limits
+                ).rows:
                     low = row.ratio_low
                     ratios[row.heuristic].append(math.nan if low is None else low)
                     pace[row.heuristic].append(row.seconds / arrivals)

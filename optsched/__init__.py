@@ -1,67 +1,114 @@
-"""optsched: offline optima, online algorithms and certified ratios for ML-job scheduling."""
+"""optsched: offline optima, online algorithms and certified ratios for ML-job scheduling.
 
+What is listed here is the whole interface; each name is loaded when it is first asked for.
+"""
+
+import sys
+import warnings
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from optsched.analysis.duals import fixed_duals
-from optsched.analysis.elastic import GivenUp, least_given_up
-from optsched.analysis.explain import Explanation, explain
-from optsched.analysis.lexicographic import solve_in_order
-from optsched.analysis.lowering_report import explain_lowering
-from optsched.analysis.numerics import Conditioning, conditioning
-from optsched.analysis.solution_pool import Alternatives, alternatives
-from optsched.errors import InputError, ModelError, UnsupportedError
-from optsched.files.reading import read
-from optsched.model import Model
-from optsched.session import Session
-from optsched.solve import solve
-from optsched.solvers import exports
-from optsched.solvers.options import Options
-from optsched.solvers.solution import Solution, Status
-
-__all__ = [
-    "Alternatives",
-    "Conditioning",
-    "Explanation",
-    "GivenUp",
-    "InputError",
-    "Model",
-    "ModelError",
-    "Options",
-    "Session",
-    "Solution",
-    "Status",
-    "UnsupportedError",
-    "adversarial",
-    "alternatives",
-    "conditioning",
-    "explain",
-    "explain_lowering",
-    "fixed_duals",
-    "least_given_up",
-    "measure",
-    "problem",
-    "read",
-    "solve",
-    "solve_in_order",
-    "study",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Load what stands above the models, such as ``problem`` and ``study``, when asked for."""
-    if name in ("problem", "study"):
-        return import_module(f"optsched.{name}")
-    if name == "measure":
-        from optsched.evaluation.measure import measure
-
-        return measure
-    if name == "adversarial":
-        return import_module("optsched.adversary").adversarial
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+if TYPE_CHECKING:
+    from optsched.adversary import adversarial as adversarial
+    from optsched.analysis.explain import explain as explain
+    from optsched.analysis.report import report as report
+    from optsched.errors import InputError as InputError
+    from optsched.errors import ModelError as ModelError
+    from optsched.errors import UnsupportedError as UnsupportedError
+    from optsched.files.reading import read as read
+    from optsched.model import Model as Model
+    from optsched.problem import Bound as Bound
+    from optsched.problem import ExactMethod as ExactMethod
+    from optsched.problem import Formulation as Formulation
+    from optsched.problem import Heuristic as Heuristic
+    from optsched.problem import Problem as Problem
+    from optsched.problem import Violation as Violation
+    from optsched.problem import problem as problem
+    from optsched.problem import problems as problems
+    from optsched.solve import solve as solve
+    from optsched.solvers.options import Options as Options
+    from optsched.solvers.registry import available as solvers  # noqa: F401
+    from optsched.solvers.solution import Solution as Solution
+    from optsched.solvers.solution import Status as Status
+    from optsched.study.ratios import ratios as ratios
+    from optsched.study.reading import Ratios as Ratios
 
 __version__ = "0.1.0"
 
-Model.exports = exports
-Model.solving = staticmethod(solve)
+_PLACES = {
+    "Bound": "optsched.problem",
+    "ExactMethod": "optsched.problem",
+    "Formulation": "optsched.problem",
+    "Heuristic": "optsched.problem",
+    "InputError": "optsched.errors",
+    "Model": "optsched.model",
+    "ModelError": "optsched.errors",
+    "Options": "optsched.solvers.options",
+    "Problem": "optsched.problem",
+    "Ratios": "optsched.study.reading",
+    "Solution": "optsched.solvers.solution",
+    "Status": "optsched.solvers.solution",
+    "UnsupportedError": "optsched.errors",
+    "Violation": "optsched.problem",
+    "adversarial": "optsched.adversary",
+    "explain": "optsched.analysis.explain",
+    "problem": "optsched.problem",
+    "problems": "optsched.problem",
+    "ratios": "optsched.study.ratios",
+    "read": "optsched.files.reading",
+    "report": "optsched.analysis.report",
+    "solve": "optsched.solve",
+    "solvers": "optsched.solvers.registry:available",
+}
+"""The module of each public name, and its name there if that is another one."""
+
+_FORMER = {
+    "Alternatives": ("optsched.analysis.solution_pool", ""),
+    "Conditioning": ("optsched.analysis.numerics", ""),
+    "Explanation": ("optsched.analysis.explain", ""),
+    "GivenUp": ("optsched.analysis.elastic", ""),
+    "Session": ("optsched.session", ""),
+    "alternatives": ("optsched.analysis.solution_pool", ""),
+    "conditioning": ("optsched.analysis.numerics", "optsched.report"),
+    "explain_lowering": ("optsched.analysis.lowering_report", "optsched.report"),
+    "fixed_duals": ("optsched.analysis.duals", ""),
+    "least_given_up": ("optsched.analysis.elastic", ""),
+    "measure": ("optsched.study.former", "optsched.ratios"),
+    "solve_in_order": ("optsched.analysis.lexicographic", ""),
+}
+"""Names of the version before: the module, and what to use where it is not that module's."""
+
+__all__ = [*_PLACES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        place, _, other = _PLACES[name].partition(":")
+        found = getattr(import_module(place), other or name)
+        globals()[name] = found
+        return found
+    if name in _FORMER:
+        place, use = _FORMER[name]
+        told = f"optsched.{name} is going away: use {use or f'{place}.{name}'}"
+        warnings.warn(told, DeprecationWarning, stacklevel=2)
+        return getattr(import_module(place), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
+class _Package(ModuleType):
+    """This package, in which ``problem``, ``report``, ``solve`` and ``solvers`` are functions.
+
+    There are modules of these names, too, and loading one would put it in the function's place.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _PLACES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -45,7 +45,8 @@ class Session:
 
     Example:
         >>> import numpy as np
-        >>> from optsched import Model, Session
+        >>> from optsched import Model
+        >>> from optsched.session import Session
         >>> m = Model("knapsack")
         >>> take = m.continuous("take", shape=3, upper=1)
         >>> m.maximize(take.sum())

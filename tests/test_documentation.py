@@ -4,8 +4,6 @@ import doctest
 import importlib.util
 import inspect
 import pkgutil
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -44,7 +42,6 @@ FOR_AUTHORS_OF_BLOCKS = {
 def public():
     """What ``from optsched import ...`` offers, and what one calls of a model."""
     names = {name: getattr(optsched, name) for name in optsched.__all__}
-    names["problem"] = names["problem"].problem
     methods = {f"Model.{name}": getattr(Model, name) for name in dir(Model) if name[0] != "_"}
     callables = {name: one for name, one in methods.items() if inspect.isroutine(one)}
     return {
@@ -57,16 +54,3 @@ def public():
 @pytest.mark.parametrize("name", sorted(public()))
 def test_every_public_name_has_an_example(name):
     assert ">>>" in (public()[name].__doc__ or "")
-
-
-def test_the_rooms_above_are_there_by_name_and_not_loaded_before_they_are_asked_for():
-    code = """
-import sys, optsched
-assert not {"optsched.problem", "optsched.study", "pandas", "matplotlib"} & set(sys.modules)
-optsched.problem, optsched.study.run_study
-from optsched import measure, problem, study
-assert problem("batch").name == "batch"
-from optsched.problem import Problem, problem as same
-assert same("batch").name == "batch" and problem.Problem is Problem
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -46,7 +46,8 @@ def fixed_duals(
         UnsupportedError: the model holds what has no linear form, such as rotated cones.
 
     Example:
-        >>> from optsched import Model, fixed_duals, solve
+        >>> from optsched import Model, solve
+        >>> from optsched.analysis.duals import fixed_duals
         >>> m = Model("open a plant, then fill it")
         >>> is_open, made = m.binary("open"), m.continuous("made")
         >>> m.add("capacity", made <= 5 * is_open)

@@ -24,7 +24,8 @@ class GivenUp:
     """A point that breaks rows by the least weighted sum of amounts.
 
     Example:
-        >>> from optsched import Model, least_given_up
+        >>> from optsched import Model
+        >>> from optsched.analysis.elastic import least_given_up
         >>> m = Model()
         >>> x = m.integer("x", upper=2)
         >>> m.add("more", x >= 3)
@@ -62,7 +63,8 @@ def least_given_up(
         InputError: a weight of no linear block, or one that is not above 0.
 
     Example:
-        >>> from optsched import Model, least_given_up
+        >>> from optsched import Model
+        >>> from optsched.analysis.elastic import least_given_up
         >>> m = Model()
         >>> x = m.integer("x", shape=2, upper=4)
         >>> m.add("need", x.sum() >= 7)

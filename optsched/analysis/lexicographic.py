@@ -44,7 +44,8 @@ def solve_in_order(
         InputError: no goal, a sense that is neither, or a negative slack.
 
     Example:
-        >>> from optsched import Model, solve_in_order
+        >>> from optsched import Model
+        >>> from optsched.analysis.lexicographic import solve_in_order
         >>> m = Model()
         >>> x = m.integer("x", shape=2, upper=4)
         >>> m.add("work", x.sum() >= 5)

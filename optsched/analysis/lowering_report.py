@@ -68,7 +68,8 @@ def explain_lowering(model: Model, solver: str = "highs") -> LoweringReport:
         InputError: an unknown solver.
 
     Example:
-        >>> from optsched import Model, explain_lowering
+        >>> from optsched import Model
+        >>> from optsched.analysis.lowering_report import explain_lowering
         >>> m = Model()
         >>> load = m.integer("load", 3, upper=5)
         >>> z = m.maximum(load, name="peak")

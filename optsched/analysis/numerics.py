@@ -48,7 +48,8 @@ class Conditioning:
     """Every block of rows a solver is given, in the model's order.
 
     Example:
-        >>> from optsched import Model, conditioning
+        >>> from optsched import Model
+        >>> from optsched.analysis.numerics import conditioning
         >>> m = Model()
         >>> on, load = m.binary("on"), m.continuous("load", upper=2e6)
         >>> m.add("off", load <= 2e6 * on)

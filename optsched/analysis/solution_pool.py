@@ -25,7 +25,8 @@ class Alternatives:
     """Solutions that differ in some integer variable, from the best on.
 
     Example:
-        >>> from optsched import Model, alternatives
+        >>> from optsched import Model
+        >>> from optsched.analysis.solution_pool import alternatives
         >>> m = Model("two of three")
         >>> take = m.binary("take", 3)
         >>> m.add("two", take.sum() == 2)
@@ -68,7 +69,8 @@ def alternatives(
         InputError: no integer variable, one without finite bounds, or a number out of range.
 
     Example:
-        >>> from optsched import Model, alternatives
+        >>> from optsched import Model
+        >>> from optsched.analysis.solution_pool import alternatives
         >>> m = Model()
         >>> x = m.binary("x", 3)
         >>> m.add("two", x.sum() >= 2)

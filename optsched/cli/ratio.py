@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from optsched.problem import Problem, Sense
-    from optsched.study import RatioStudy
+    from optsched.study import Ratios
     from optsched.study.spec import GridDocument
 
 SEEDS = 10
@@ -94,10 +94,8 @@ def ratio(
     so "optsched generate" makes any of its instances again. If the time limit leaves an optimum
     unproven, the ratio is an interval between best schedule and best bound.
     """
-    from optsched.parallel.local import cores
     from optsched.problem import problem
-    from optsched.solvers.options import Options
-    from optsched.study import ratio_study
+    from optsched.study.ratios import ratios
 
     typed = extra_options(context.args)
     found = problem(problem_name)
@@ -111,19 +109,20 @@ def ratio(
         "bounds": None if bounds is None else split_list(bounds),
     }
     plan = _plan(found, preset, given)
-    with progress(f"measuring {problem_name}", "instances") as tell:
-        result = ratio_study(
+    with progress(f"measuring {problem_name}", "runs") as tell:
+        result = ratios(
             problem_name,
-            plan.cells,
-            list(found.heuristics) if plan.heuristics is None else plan.heuristics,
-            seeds=[first_seed + number for number in range(len(plan.seeds or range(SEEDS)))],
+            plan.heuristics,
+            grid=plan.cells,
+            seeds=len(plan.seeds or range(SEEDS)),
+            first_seed=first_seed,
             reference=plan.reference,
             solver=solver,
-            options=Options(time_limit=_limit(found, plan, time_limit)),
+            time_limit=_limit(found, plan, time_limit),
             bounds=plan.bounds or (),
             prove=prove or plan.limits.prove,
-            workers=cores() if workers is None else workers,
-            progress=lambda finished, planned, rows: tell(finished, planned),
+            workers=workers,
+            progress=lambda step: tell(step.finished, step.planned, step.seconds_left),
         )
     _tell(found, plan, result, output, plot, json)
 
@@ -153,19 +152,19 @@ def _limit(found: Problem, plan: GridDocument, time_limit: float | None) -> floa
 def _tell(
     found: Problem,
     plan: GridDocument,
-    result: RatioStudy,
+    result: Ratios,
     output: Path | None,
     plot: Path | None,
     json: bool,
 ) -> None:
     """Write and print what came of it, and exit with it."""
     from optsched.evaluation.comparison import compare, profile_table
-    from optsched.evaluation.tables import frame, in_words, summarise, varying
+    from optsched.evaluation.tables import in_words, summarise, varying
 
     if result.interrupted:
-        say(f"interrupted: {result.finished} of {result.instances} instances are measured")
+        say(f"interrupted: {result.finished} of {result.planned} instances are measured")
         output, plot = _for_part(output, result.finished), _for_part(plot, result.finished)
-    table = frame(result.rows)
+    table = result.table()
     cells = varying(table, plan.cells)
     summary = summarise(table, ["heuristic", *cells])
     _write(table, plan.x if plan.x in cells else next(iter(cells), None), output, plot)
@@ -176,7 +175,7 @@ def _tell(
                 "summary": in_words(summary.to_dict("records")),
                 "paired": in_words(compare(table, cells).to_dict("records")),
                 "profile": profile_table(table).to_dict("records"),
-                "instances": result.instances,
+                "instances": result.planned,
                 "finished": result.finished,
             }
         )

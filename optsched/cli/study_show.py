@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
-    from optsched.study import Look, Results
+    from optsched.study import Look, Ratios
     from optsched.study.reading import StepSummary
 
 EVERY_LOOK, EVERY_REPORT = 2.0, 10.0
@@ -114,10 +114,10 @@ def show(
 
 
 def _show_errors(source: Path, json: bool) -> None:
-    from optsched.study import Results, Store
+    from optsched.study import Ratios, Store
 
     with Store.reading(source) as kept:
-        failures = Results.of(kept).failures(kept)
+        failures = Ratios.of(kept).failures(kept)
     if json:
         print_json(failures)
         return
@@ -133,7 +133,7 @@ def _write_table(source: Path, output: Path, runs: bool) -> None:
 
     check_table_file(output, ".html")
     results = results_of(source)
-    table = results.runs_table() if runs else results.ratios()
+    table = results.runs_table() if runs else results.table()
     write(table, output)
     say(f"wrote {output} ({len(table)} lines)")
     raise typer.Exit(BAD_INPUT if results.damage else YES)
@@ -141,12 +141,12 @@ def _write_table(source: Path, output: Path, runs: bool) -> None:
 
 def _write_report(study: Path, store: Path | None, output: Path) -> None:
     from optsched.instances.document import write_text
-    from optsched.study import Store
+    from optsched.study import Ratios, Store
     from optsched.study.page import study_page
 
     title, commands = _heading(study, store, output)
     with Store.reading(store_of(study, store)) as known, waiting(f"drawing {output}"):
-        write_text(output, study_page(known, title, commands))
+        write_text(output, study_page(Ratios.of(known), known, title, commands))
     say(f"wrote {output}")
 
 
@@ -160,7 +160,8 @@ def _follow(study: Path, store: Path | None, output: Path, every: float) -> None
     for look in follow_study(store_of(study, store), every):
         again = every if look.state == "running" else None
         with waiting(f"drawing {output}"):
-            write_text(output, study_page(look.store, title, commands, reload=again))
+            page = study_page(look.results, look.store, title, commands, reload=again)
+            write_text(output, page)
         told = look.results.progress
         say(f"wrote {output}: {told.finished} of {told.planned} runs")
     _tell_end(look)
@@ -209,18 +210,18 @@ def store_of(study: Path, store: Path | None) -> Path:
     return study.with_suffix(".sqlite") if study.suffix == ".toml" else study
 
 
-def results_of(store: Path) -> Results:
+def results_of(store: Path) -> Ratios:
     """What a store holds at this moment."""
-    from optsched.study import Results, Store
+    from optsched.study import Ratios, Store
 
     with Store.reading(store) as kept, waiting(f"reading {store}"):
-        found = Results.of(kept)
+        found = Ratios.of(kept)
     if found.damage:
         say(f"error: store = {str(store)!r}: damaged ({found.damage}); the rest of it is shown")
     return found
 
 
-def tell(results: Results, json: bool) -> None:
+def tell(results: Ratios, json: bool) -> None:
     from optsched.evaluation.comparison import compare, profile_table
     from optsched.evaluation.tables import frame, in_words, summarise, varying
 
@@ -283,7 +284,7 @@ def _show_steps(title: str, steps: Sequence[StepSummary]) -> None:
     print_table(columns, lines, title, 2)
 
 
-def how_far(results: Results) -> str:
+def how_far(results: Ratios) -> str:
     """How many runs have their result, and how long the rest may take."""
     told = results.progress
     rest = ""
@@ -292,7 +293,7 @@ def how_far(results: Results) -> str:
     return f"{told.finished} of {told.planned} runs have their result{rest}"
 
 
-def watched(results: Results, width: int, height: int | None) -> Group:
+def watched(results: Ratios, width: int, height: int | None) -> Group:
     """Show how far a study is, with a line per method, or per algorithm if there are too many.
 
     Args:
@@ -311,7 +312,7 @@ def watched(results: Results, width: int, height: int | None) -> Group:
     return Group(Text(how_far(results)), *tables(columns, lines, 2, width))
 
 
-def _method_lines(results: Results) -> Iterator[list[Any]]:
+def _method_lines(results: Ratios) -> Iterator[list[Any]]:
     """Of every heuristic and exact method: runs done, optima proven, failures, ratio so far.
 
     A heuristic's ratios are proven where they are points.

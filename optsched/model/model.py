@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -105,12 +106,6 @@ class Model(ModelBase):
         9.0
     """
 
-    exports: ClassVar[Exports]
-    """``optsched.solvers.exports``, set by the package: exports need solvers, which need models."""
-
-    solving: ClassVar[Callable[..., Any]]
-    """``optsched.solve``, set by the package for the same reason."""
-
     def solve(self, solver: Any = "highs", **settings: Any) -> Any:
         """Solve the model as ``optsched.solve`` does, and with the same arguments.
 
@@ -123,7 +118,7 @@ class Model(ModelBase):
             >>> m.solve(time_limit=10).objective
             4.0
         """
-        return type(self).solving(self, solver, **settings)
+        return _above("optsched.solve").solve(self, solver, **settings)
 
     if not TYPE_CHECKING:  # else every misspelt name would be of some type
 
@@ -323,7 +318,7 @@ class Model(ModelBase):
             ...     m.write(f"{folder}/model.lp")
             {'start_0': 'start[0]', 'start_1': 'start[1]'}
         """
-        return self.exports.write(self, path, native=native)
+        return _exports().write(self, path, native=native)
 
     def to_scipy(self) -> ScipyForm:
         """Arguments of ``scipy.optimize.milp`` and ``linprog``.
@@ -337,7 +332,7 @@ class Model(ModelBase):
             >>> form.objective(milp(**form.milp()).fun)
             6.0
         """
-        return self.exports.scipy_arguments(self.compile())
+        return _exports().scipy_arguments(self.compile())
 
     def to_pulp(self) -> Any:
         """A ``pulp.LpProblem`` with the same optimum.
@@ -351,7 +346,7 @@ class Model(ModelBase):
             >>> m.to_pulp().name  # doctest: +SKIP
             'to_be_solved_elsewhere'
         """
-        return self.exports.pulp_model(self.compile(), self.name)
+        return _exports().pulp_model(self.compile(), self.name)
 
     def to_mathopt(self) -> Any:
         """An ``ortools.math_opt.python.mathopt.Model`` with the same optimum.
@@ -362,7 +357,7 @@ class Model(ModelBase):
             >>> m.to_mathopt().name
             'to_be_solved_elsewhere'
         """
-        return self.exports.mathopt_model(self.compile(), self.name)
+        return _exports().mathopt_model(self.compile(), self.name)
 
     # views
 
@@ -372,6 +367,16 @@ class Model(ModelBase):
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return html_view(self)
+
+
+def _above(module: str) -> Any:
+    """A module that needs models itself, and is therefore loaded when it is asked for."""
+    return import_module(module)
+
+
+def _exports() -> Exports:
+    exports: Exports = _above("optsched.solvers.exports")
+    return exports
 
 
 def _single(constant: Floats | float) -> float:

@@ -1,8 +1,5 @@
 """What a problem is, how it is solved, and how problems are found."""
 
-import sys
-from types import ModuleType
-
 from optsched.problem.definition import (
     COST_TOLERANCE,
     UNPROVEN,
@@ -35,13 +32,3 @@ __all__ = [
     "problem",
     "problems",
 ]
-
-
-class _Callable(ModuleType):
-    """This package, which is called as its function: both are what ``optsched.problem`` names."""
-
-    def __call__(self, name: str) -> Problem:
-        return problem(name)
-
-
-sys.modules[__name__].__class__ = _Callable

@@ -59,7 +59,16 @@ class Calendar(Protocol):
 
 @dataclass(frozen=True)
 class Heuristic:
-    """An algorithm that makes a schedule."""
+    """An algorithm that makes a schedule.
+
+    Example:
+        >>> import optsched as osd
+        >>> fifo = osd.problem("batch").heuristics["fifo"]
+        >>> mine = osd.Heuristic("mine", fifo.run, source="", summary="as first in, first out")
+        >>> found = osd.ratios("batch", ["fifo", mine], grid={"jobs": 3, "servers": 2})
+        >>> len({row.cost for row in found.rows})
+        1
+    """
 
     name: str
     run: Callable[..., Any]
@@ -81,7 +90,13 @@ class Heuristic:
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on the optimum that needs no schedule, or a yardstick that bounds nothing."""
+    """A bound on the optimum that needs no schedule, or a yardstick that bounds nothing.
+
+    Example:
+        >>> import optsched as osd
+        >>> osd.Bound("zero", lambda instance: 0.0, source="", summary="no cost is negative").proven
+        True
+    """
 
     name: str
     compute: Callable[[Any], float]
@@ -105,7 +120,14 @@ def _as_given(instance: Any) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything optsched knows of one problem."""
+    """Everything optsched knows of one problem.
+
+    Example:
+        >>> import optsched as osd
+        >>> batch = osd.problem("batch")
+        >>> batch.sense, batch.reference in batch.formulations, "fifo" in batch.heuristics
+        ('minimise', True, True)
+    """
 
     name: str
     summary: str
@@ -411,6 +433,11 @@ def problems() -> dict[str, Problem]:
     """Every problem installed packages announce, with all heuristics announced for it.
 
     A package that cannot be loaded is left out with a warning.
+
+    Example:
+        >>> import optsched as osd
+        >>> {"batch", "okita"} <= set(osd.problems())
+        True
     """
     found: dict[str, Problem] = {}
     for name in sorted({entry.name for entry in entry_points(group="optsched.problems")}):

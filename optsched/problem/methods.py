@@ -190,7 +190,19 @@ class _Call:
 
 @dataclass(frozen=True)
 class Formulation(_Solvable):
-    """A model of a problem, or of a relaxation of it, and how its points are read."""
+    """A model of a problem, or of a relaxation of it, and how its points are read.
+
+    Example:
+        >>> import optsched as osd
+        >>> def build(sizes: list[float]) -> osd.Model:
+        ...     m = osd.Model("pack")
+        ...     bins = m.integer("bins", upper=len(sizes))
+        ...     m.add("room", bins >= sum(sizes))
+        ...     m.minimize(bins)
+        ...     return m
+        >>> osd.Formulation("volume", build, source="", summary="sizes alone").relaxation
+        True
+    """
 
     name: str
     build: Callable[..., Model]
@@ -276,7 +288,16 @@ class Formulation(_Solvable):
 
 @dataclass(frozen=True)
 class ExactMethod(_Solvable):
-    """A search of its own for the optimum of a problem, or of a relaxation of it."""
+    """A search of its own for the optimum of a problem, or of a relaxation of it.
+
+    Example:
+        >>> import optsched as osd
+        >>> def search(instance, options):  # returns an optsched.problem.Answer
+        ...     ...
+        >>> mine = osd.ExactMethod("mine", search, "", "", supports=frozenset({"time_limit"}))
+        >>> "time_limit" in mine.supports
+        True
+    """
 
     name: str
     search: Callable[..., Answer]

@@ -9,7 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Violation:
-    """A constraint of the paper that a schedule breaks."""
+    """A constraint of the paper that a schedule breaks.
+
+    Example:
+        >>> import optsched as osd
+        >>> broken = osd.Violation("2a", {"job": 3}, 1.5)
+        >>> describe([broken])
+        'breaks (2a) at job 3 by 1.5; violations in all: 1'
+    """
 
     constraint: str
     """The paper's number, such as "2a"."""

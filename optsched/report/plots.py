@@ -19,7 +19,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from optsched.evaluation.comparison import profile
-from optsched.evaluation.tables import CONFIDENCE, summarise
+from optsched.evaluation.tables import CONFIDENCE, mean_interval, summarise
 from optsched.solvers.solution import Solution
 
 COLOURS = (
@@ -90,6 +90,44 @@ def ratio_against(ax: Axes, frame: pd.DataFrame, x: str, group: str = "heuristic
     ax.set_xlabel(x.replace("_", " "))
     ax.set_ylabel(f"mean ratio, {CONFIDENCE:.0%} interval")
     legend_above(ax)
+    return ax
+
+
+def column_means(
+    ax: Axes, frame: pd.DataFrame, y: str, x: str | None = None, group: str = "heuristic"
+) -> Axes:
+    """Mean of a column, with its confidence interval, by group and against a parameter.
+
+    Args:
+        ax: where to draw.
+        frame: rows of ratios, from ``optsched.evaluation.tables.frame``.
+        y: column of numbers; rows without one are left out.
+        x: column on the horizontal axis; None: the groups stand there.
+        group: column that makes the colours.
+    """
+    values = frame.assign(**{y: frame[y].astype(float)}).dropna(subset=[y])
+    axis = group if x is None else x
+    numeric = pd.api.types.is_numeric_dtype(values[axis])
+    ticks = list(pd.unique(values[axis]))
+    place = {tick: float(tick) if numeric else float(i) for i, tick in enumerate(ticks)}
+    names = list(pd.unique(frame[group]))
+    shifts = _shifts(len(names), sorted(place.values())) if x is not None else [0.0] * len(names)
+    for index, name in enumerate(names):
+        cells = values[values[group] == name].groupby(axis, sort=numeric)[y]
+        means = cells.mean()
+        ends = np.array([mean_interval(cell.to_list()) for _, cell in cells]).reshape(-1, 2)
+        at = np.array([place[tick] for tick in means.index]) + shifts[index]
+        colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
+        ax.vlines(at, ends[:, 0], ends[:, 1], color=colour, linewidth=1)
+        line = "-" if numeric else ""  # names have no order
+        ax.plot(at, means, color=colour, marker=marker, markersize=5, linestyle=line, label=name)
+    ax.set_xticks(
+        [place[tick] for tick in ticks], [f"{tick:g}" if numeric else str(tick) for tick in ticks]
+    )
+    ax.set_xlabel(f"{axis.replace('_', ' ')} (n = {len(values)})")
+    ax.set_ylabel(f"mean {y.replace('_', ' ')}, {CONFIDENCE:.0%} interval")
+    if x is not None:
+        legend_above(ax)
     return ax
 
 
@@ -405,8 +443,15 @@ class Picture(Figure):
         return text.getvalue()
 
 
-def study_figure(frame: pd.DataFrame, x: str | None = None) -> Picture:
-    """The picture of a study: ratios against a parameter that varies, and their distribution."""
+def study_figure(frame: pd.DataFrame, x: str | None = None, y: str = "ratio") -> Picture:
+    """The picture of a study: ratios against a parameter that varies, and their distribution.
+
+    Of another column than "ratio", its means alone.
+    """
+    if y != "ratio":
+        figure = Picture(figsize=(6.5, 4.5), layout="constrained")
+        column_means(figure.subplots(), frame, y, x)
+        return figure
     figure = Picture(figsize=(11 if x else 6.5, 4.5), layout="constrained")
     axes = figure.subplots(1, 2 if x else 1, squeeze=False)[0]
     ratio_distribution(axes[-1], frame)

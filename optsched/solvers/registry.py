@@ -76,7 +76,13 @@ def family(solver: Solver) -> str:
 
 
 def available() -> dict[str, str]:
-    """Back ends whose solver is installed, with its version."""
+    """Back ends whose solver is installed, with its version.
+
+    Example:
+        >>> import optsched as osd
+        >>> "highs" in osd.solvers()
+        True
+    """
     found = {}
     for name in announced():
         try:

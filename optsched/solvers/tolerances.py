@@ -98,7 +98,7 @@ def _owed(form: MatrixForm, x: Floats) -> list[str]:
     leaning = np.where((leak >= NOTICEABLE) & (over > -leak), leak, 0.0)
     if leaning.any():
         row = int(np.argmax(leaning))
-        through = f"lets {leak[row]:.3g} through {_block(form, row)!r}: see optsched.conditioning"
+        through = f"lets {leak[row]:.3g} through {_block(form, row)!r}: see optsched.report"
         said.append(f"hangs on the solver's tolerance for whole numbers, which {through}")
     return said
 

@@ -25,10 +25,12 @@ As a file: see :mod:`optsched.study.spec`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor as FuturesExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from optsched.errors import InputError
 from optsched.parallel.local import Executor, External, Processes, Serial, cores
@@ -39,23 +41,20 @@ from optsched.study.follow import Look
 from optsched.study.follow import follow as follow_study
 from optsched.study.pace import StudyProgress
 from optsched.study.plan import Exact, StudyGrid
-from optsched.study.ratio_study import RatioStudy, ratio_study
-from optsched.study.reading import Results
+from optsched.study.reading import Ratios
 from optsched.study.spec import Spec, read
 from optsched.study.store import Store, StoreLostError
 
 __all__ = [
     "Exact",
     "Look",
-    "RatioStudy",
-    "Results",
+    "Ratios",
     "Spec",
     "Store",
     "StoreLostError",
     "StudyGrid",
     "StudyProgress",
     "follow_study",
-    "ratio_study",
     "read",
     "run_study",
 ]
@@ -70,7 +69,7 @@ def run_study(
     keep: Keep = "exact",
     retry: Iterable[str] = (),
     progress: Callable[[StudyProgress], None] | None = None,
-) -> Results:
+) -> Ratios:
     """Run what the store does not hold yet, and read it all.
 
     Args:
@@ -103,7 +102,7 @@ def run_study(
             for step in steps:
                 if progress is not None:
                     progress(step)
-        return Results.of(kept)
+        return Ratios.of(kept, planned)
 
 
 def _status(word: str) -> Status:
@@ -121,3 +120,17 @@ def _executor(
     if isinstance(executor, FuturesExecutor) or callable(executor):
         return External(executor, workers)
     return executor
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ratio_study":
+        from optsched.study.former import ratio_study
+
+        told = "optsched.study.ratio_study is going away: use optsched.ratios"
+        warnings.warn(told, DeprecationWarning, stacklevel=2)
+        return ratio_study
+    if name in ("Results", "RatioStudy"):
+        told = f"optsched.study.{name} is going away: use optsched.Ratios"
+        warnings.warn(told, DeprecationWarning, stacklevel=2)
+        return Ratios
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from optsched.study.reading import Results
+from optsched.study.reading import Ratios
 from optsched.study.store import Store
 
 QUIET = 10.0
@@ -24,7 +24,7 @@ class Look:
 
     store: Store
     """Open until the next look."""
-    results: Results
+    results: Ratios
     state: Literal["running", "done", "stopped"]
     """Stopped: runs are missing and nobody computes them."""
 
@@ -56,7 +56,7 @@ def follow(path: str | Path, every: float) -> Iterator[Look]:
         written = Store.is_being_written(path)
         heard = began if written else heard
         with Store.reading(path) as store:
-            results = Results.of(store)
+            results = Ratios.of(store)
             missing = results.progress.finished < results.progress.planned
             if written or (missing and began - heard < QUIET):
                 yield Look(store, results, "running")

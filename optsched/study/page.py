@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optsched import __version__
 from optsched.errors import InputError
@@ -18,25 +18,33 @@ from optsched.problem import Problem
 from optsched.report import Example, Section, page
 from optsched.solvers.solution import Solution, Status
 from optsched.study.layout import PlannedInstance
-from optsched.study.plan import Recipe, found, instance_digest
-from optsched.study.reading import Results, rows_of
+from optsched.study.plan import Recipe, instance_digest
 from optsched.study.store import Store
+
+if TYPE_CHECKING:
+    from optsched.study.reading import Ratios
 
 MADE_AGAIN = 10.0
 """Seconds of a heuristic's run up to which the page makes its schedule again."""
 
 
 def study_page(
-    store: Store, title: str, commands: Sequence[str] = (), *, reload: float | None = None
+    results: Ratios,
+    store: Store,
+    title: str,
+    commands: Sequence[str] = (),
+    *,
+    reload: float | None = None,
 ) -> str:
-    """The page of what a store holds.
+    """The page of a study.
 
     The runs to look at are those on which each heuristic does worst, runs of more than
     ``MADE_AGAIN`` left out: heuristics are run again. The schedule of the exact method beside them
     is the one that was kept.
 
     Args:
-        store: of the study.
+        results: of the study.
+        store: that they are of, with the schedules that were kept.
         title: of the page.
         commands: which make it again.
         reload: seconds after which the page loads itself again; None: it stays as it is.
@@ -44,7 +52,6 @@ def study_page(
     Raises:
         InputError: a problem of the study is not installed here.
     """
-    results = Results.of(store)
     solvers = sorted({run.solver for run in results.runs.values() if run.solver})
     sections = [
         _section(store, results, number)
@@ -61,9 +68,9 @@ def study_page(
     )
 
 
-def _section(store: Store, results: Results, number: int) -> Section:
+def _section(store: Store, results: Ratios, number: int) -> Section:
     layout = results.layouts[number]
-    problem = found(layout.problem)
+    problem = results.problem(number)
     table = frame(results.rows_of_grid(number))
     cells = varying(table, layout.options)
     notes = []
@@ -79,7 +86,7 @@ def _section(store: Store, results: Results, number: int) -> Section:
     return Section(problem, table, cells, x, runs, flow_times, longest, notes)
 
 
-def _worst_runs(store: Store, results: Results, number: int, problem: Problem) -> Iterator[Example]:
+def _worst_runs(store: Store, results: Ratios, number: int, problem: Problem) -> Iterator[Example]:
     """Of each heuristic of a grid the run with the largest ratio, where it can be shown.
 
     Of problems whose pictures are no Gantt charts, that of the first heuristic.
@@ -87,7 +94,7 @@ def _worst_runs(store: Store, results: Results, number: int, problem: Problem) -
     layout = results.layouts[number]
     worst: dict[str, tuple[Row, PlannedInstance]] = {}
     for case in results.cases if layout.comparison is not None else ():
-        for row in rows_of(layout, case, results.runs_of(case)) if case.grid == number else ():
+        for row in results.rows_of_case(case) if case.grid == number else ():
             if row.ratio_high is not None:
                 known = worst.setdefault(row.heuristic, (row, case))[0].ratio_high
                 if known is not None and row.ratio_high > known:
@@ -107,7 +114,7 @@ def _worst_runs(store: Store, results: Results, number: int, problem: Problem) -
             return  # its other pictures, such as maps, weigh several times as much
 
 
-def _flow_times(store: Store, results: Results, number: int) -> dict[str, list[list[float]]]:
+def _flow_times(store: Store, results: Ratios, number: int) -> dict[str, list[list[float]]]:
     """By method, the flow times of each instance on which all methods that ran have them."""
     layout = results.layouts[number]
     steps = [step for step in layout.steps if step.kind in ("heuristic", "exact")]
@@ -123,7 +130,7 @@ def _flow_times(store: Store, results: Results, number: int) -> dict[str, list[l
     return {label: instances for label, instances in found.items() if instances}
 
 
-def _longest_solve(store: Store, results: Results, number: int) -> tuple[str, Solution] | None:
+def _longest_solve(store: Store, results: Ratios, number: int) -> tuple[str, Solution] | None:
     """Of the exact runs of a grid that told of steps on their way, the one that took longest."""
     found = [
         (run.seconds, case, step, run)
@@ -141,10 +148,13 @@ def _longest_solve(store: Store, results: Results, number: int) -> tuple[str, So
     return None
 
 
-def _instance(problem: Problem, case: PlannedInstance, results: Results) -> Any:
+def _instance(problem: Problem, case: PlannedInstance, results: Ratios) -> Any:
     """The instance of a case made again; None where it is another one now, or gone."""
+    known = results.plan.recipes.get(case.recipe) if results.plan is not None else None
     try:
-        if case.cell or not Path(case.name).is_file():
+        if known is not None:
+            instance = known.make()
+        elif case.cell or not Path(case.name).is_file():
             instance = Recipe(problem, case.name, case.seed, case.cell).make()
         else:
             instance = load(problem.instance_type, case.name)
@@ -157,7 +167,7 @@ def _instance(problem: Problem, case: PlannedInstance, results: Results) -> Any:
 
 def _schedules(
     store: Store,
-    results: Results,
+    results: Ratios,
     problem: Problem,
     case: PlannedInstance,
     instance: Any,

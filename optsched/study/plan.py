@@ -64,11 +64,13 @@ class StudyGrid:
     problem: str | Problem
     """Its name; the problem itself where only this process and its own workers need it."""
     generator: Mapping[str, Sequence[Any]] | None = None
-    """Values by generator option, every combination is a cell; None: files only, if there are."""
+    """Values by generator option, every combination is a cell; None: files and
+    instances only, if there are."""
     files: Sequence[str | Path] = ()
     """Instance files."""
     seeds: Iterable[int] | int = (0,)
-    """One instance each in every cell, or their number; heuristics run on a file once per seed."""
+    """One instance each in every cell, or their number; heuristics run on a file
+    or an instance once per seed."""
     heuristics: Sequence[str | Heuristic | Callable[..., Any]] | None = None
     """Names with options, functions, heuristics; None: all the problem has."""
     exact: Sequence[Exact | str] | None = None
@@ -79,6 +81,8 @@ class StudyGrid:
     """Formulation ratios refer to, as written in ``exact``; None: the first one there."""
     heuristic_limits: Options | None = None
     """Limits of every run of a heuristic; see ``heuristic_run.heuristic_limits``."""
+    instances: Mapping[str, Any] = field(default_factory=dict)
+    """Instances by name, beside the files."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class Recipe:
     folder: Path = Path()
     """Where files named among the options are found: a worker may stand elsewhere."""
     text: str | None = None
-    """The instance as JSON, where it comes from a file."""
+    """The instance as JSON, unless a generator makes it."""
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def make(self) -> Any:
@@ -329,15 +333,16 @@ def listed(seeds: Iterable[int] | int) -> list[int]:
 def _recipes(grid: StudyGrid, problem: Problem) -> Iterator[Recipe]:
     seeds = listed(grid.seeds)
     versions = generator_versions(problem)
-    if grid.generator is not None or not grid.files:
+    if grid.generator is not None or not (grid.files or grid.instances):
         for cell in _cells(problem, grid.generator or {}):
             for seed in seeds:
                 name = ",".join(f"{key}={value}" for key, value in {**cell, "seed": seed}.items())
                 yield Recipe(grid.problem, name, seed, cell, Path.cwd(), versions=versions)
-    for path in grid.files:
-        text = dumps(load(problem.instance_type, path))
+    files = {str(path): load(problem.instance_type, path) for path in grid.files}
+    for name, instance in [*files.items(), *grid.instances.items()]:
+        text = dumps(instance)
         for seed in seeds:
-            yield Recipe(grid.problem, str(path), seed, text=text, versions=versions)
+            yield Recipe(grid.problem, name, seed, text=text, versions=versions)
 
 
 def _cells(problem: Problem, grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optsched.errors import InputError
 from optsched.evaluation.ratios import Row, ratio_rows
 from optsched.evaluation.runs import MethodKind, MethodRun
+from optsched.instances.document import write_text
+from optsched.model.words import aligned
+from optsched.problem import Problem
 from optsched.solvers.solution import FAILED, Status
 from optsched.study.layout import Layout, Made, Place, PlannedInstance, RunKey
 from optsched.study.pace import Pace, StudyProgress
+from optsched.study.plan import Plan, found
 from optsched.study.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from optsched.report.plots import Picture
 
 _SHOWN = (
     *("status", "cost", "bound", "offline", "seconds", "compile_seconds"),
@@ -45,8 +52,22 @@ class StepSummary:
 
 
 @dataclass(frozen=True)
-class Results:
-    """A study as its store holds it at one moment."""
+class Ratios:
+    """Heuristics against the optimum: every run of a study, and the ratios that follow.
+
+    A notebook shows the summary and a picture; ``print`` shows the summary.
+
+    Example:
+        >>> import optsched as osd
+        >>> grid = {"jobs": [3, 4], "servers": 2}
+        >>> found = osd.ratios("batch", ["a_online", "fifo"], grid=grid, seeds=2)
+        >>> len(found.rows), found.planned, found.interrupted
+        (8, 4, False)
+        >>> found.summary(by=["heuristic", "jobs"])["measured"].tolist()
+        [2, 2, 2, 2]
+        >>> found.pairs()[["first", "second", "instances"]].to_numpy().tolist()
+        [['a_online', 'fifo', 4]]
+    """
 
     layouts: list[Layout]
     cases: list[PlannedInstance]
@@ -56,10 +77,18 @@ class Results:
     progress: StudyProgress
     damage: str = ""
     """What is wrong with the first line of the store that could not be read, if any could not."""
+    source: Path | bytes = field(default=b"", compare=False)
+    """The store: its file, or, if it was in memory, what it held."""
+    plan: Plan | None = field(default=None, compare=False)
+    """How the instances are made, where this process has planned the study."""
 
     @classmethod
-    def of(cls, store: Store) -> Results:
+    def of(cls, store: Store, plan: Plan | None = None) -> Ratios:
         """Read everything the study's plan asks for; schedules stay where they are.
+
+        Args:
+            store: of the study.
+            plan: the study's, where this process has made it.
 
         Raises:
             StoreLostError: the plan cannot be read.
@@ -73,7 +102,8 @@ class Results:
             for step in layouts[case.grid].steps:
                 if step.place in there:
                     pace.finish(step.key)
-        return cls(layouts, cases, instances, runs, pace.progress(), store.damage)
+        told = pace.progress()
+        return cls(layouts, cases, instances, runs, told, store.damage, store.source(), plan)
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -82,32 +112,143 @@ class Results:
 
     def rows_of_grid(self, grid: int) -> list[Row]:
         """The ratios of one grid."""
-        return [
-            row
-            for case in self.cases
-            if case.grid == grid
-            for row in rows_of(self.layouts[grid], case, self.runs_of(case))
-        ]
+        return [row for case in self.cases if case.grid == grid for row in self.rows_of_case(case)]
+
+    def problem(self, grid: int) -> Problem:
+        """The problem of a grid, with the heuristics that the study was given.
+
+        Raises:
+            InputError: it is not installed here.
+        """
+        if self.plan is not None:
+            for case in self.cases:
+                if case.grid == grid and case.recipe in self.plan.recipes:
+                    return found(self.plan.recipes[case.recipe].problem)
+        return found(self.layouts[grid].problem)
+
+    def rows_of_case(self, case: PlannedInstance) -> list[Row]:
+        """The ratios of one instance."""
+        return rows_of(self.layouts[case.grid], case, self.runs_of(case))
 
     def runs_of(self, case: PlannedInstance) -> dict[Place, MethodRun]:
         """The runs of a case that are there."""
         return runs_of(self.layouts[case.grid], case, self.instances, self.runs)
 
-    def ratios(self) -> pd.DataFrame:
-        """One line per heuristic and instance, as ``optsched ratio`` writes them."""
+    @property
+    def planned(self) -> int:
+        """How many instances there are, or will be."""
+        return len(self.cases)
+
+    @cached_property
+    def finished(self) -> int:
+        """How many instances have all their runs."""
+        steps = [len(layout.steps) for layout in self.layouts]
+        return sum(len(self.runs_of(case)) == steps[case.grid] for case in self.cases)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether runs are missing."""
+        return self.finished < self.planned
+
+    def table(self) -> pd.DataFrame:
+        """One line per heuristic and instance."""
         from optsched.evaluation.tables import frame  # pandas takes long to import
 
         return frame(self.rows)
 
-    def write(self, path: str | Path) -> None:
-        """Write the ratios as CSV or Parquet, by the path's ending.
+    def summary(self, by: Sequence[str] | None = None) -> pd.DataFrame:
+        """Mean and largest ratio of each group: see ``optsched.evaluation.tables.summarise``.
+
+        Args:
+            by: columns that make the groups; None: the heuristic, and the problem if there are
+                several.
 
         Raises:
-            InputError: another ending, or the extra that Parquet needs is not installed.
+            InputError: a column that is not there.
         """
+        from optsched.evaluation.tables import summarise
+
+        return summarise(*self._grouped(self._several("heuristic") if by is None else by))
+
+    def pairs(self, by: Sequence[str] | None = None) -> pd.DataFrame:
+        """Every two heuristics on the same instances: see ``optsched.evaluation.comparison``.
+
+        Args:
+            by: columns that make groups of instances; None: the problem if there are several.
+
+        Raises:
+            InputError: a column that is not there.
+        """
+        from optsched.evaluation.comparison import compare
+
+        return compare(*self._grouped(self._several() if by is None else by))
+
+    def _several(self, *columns: str) -> list[str]:
+        """The columns, after the problem if there are several."""
+        return [*(["problem"] if len({one.problem for one in self.layouts}) > 1 else []), *columns]
+
+    def _grouped(self, by: Sequence[str]) -> tuple[pd.DataFrame, Sequence[str]]:
+        table = self.table()
+        for name in by:
+            _check_column(table, "by", name)
+        return table, by
+
+    def plot(self, y: str = "ratio", x: str | None = None) -> Picture:
+        """Draw ratios, or a column, by heuristic.
+
+        Args:
+            y: "ratio", or a column of numbers such as "cost", "seconds" or "measure_NAME".
+            x: column on the horizontal axis; None: the first generator option that varies, if any.
+
+        Raises:
+            InputError: a column that is not there.
+        """
+        from optsched.evaluation.tables import varying
+        from optsched.report.plots import study_figure
+
+        table = self.table()
+        varied = varying(table, [name for layout in self.layouts for name in layout.options])
+        x = next(iter(varied), None) if x is None else x
+        _check_column(table, "y", "ratio_high" if y == "ratio" else y)
+        if x is not None:
+            _check_column(table, "x", x)
+        return study_figure(table, x, y)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table.
+
+        Raises:
+            InputError: the path does not end in ".csv".
+        """
+        if Path(path).suffix != ".csv":
+            raise InputError.of("path", str(path), "a file ending in .csv")
         from optsched.study.export import write
 
-        write(self.ratios(), Path(path))
+        write(self.table(), Path(path))
+
+    def to_html(self, path: str | Path, title: str = "") -> None:
+        """Write one HTML page: tables, pictures, and the schedules with the largest ratios.
+
+        Args:
+            path: of the page.
+            title: of the page; empty: the problems' names.
+        """
+        from optsched.study.page import study_page
+
+        problems = ", ".join(dict.fromkeys(layout.problem for layout in self.layouts))
+        with Store.reopened(self.source) as store:
+            text = study_page(self, store, title or f"Ratios: {problems}")
+        write_text(path, text)
+
+    def __repr__(self) -> str:
+        done = f"{self.finished} of {self.planned} instances"
+        if not self.rows:
+            return done
+        from optsched.study.view import summary_cells
+
+        head, lines = summary_cells(self.summary(), self._several("heuristic"))
+        numbers = range(len(head) - 6, len(head))
+        return "\n".join([done, *aligned([head, *lines], numbers)])
 
     def _repr_html_(self) -> str:
         """Of each grid a summary and a picture, for notebooks."""
@@ -143,7 +284,7 @@ class Results:
 
     def failures(self, store: Store) -> list[dict[str, Any]]:
         """Every run that failed, with the traceback of what it raised, where it raised anything."""
-        found = []
+        failed: list[dict[str, Any]] = []
         for case in self.cases:
             there = self.runs_of(case)
             digest = self.instances[case.recipe].digest if there else ""
@@ -155,19 +296,19 @@ class Results:
                 where = {"problem": self.layouts[case.grid].problem, "instance": case.name}
                 how = {"status": run.status, "message": run.message, "trace": trace}
                 named: dict[str, Any] = {"seed": case.seed, "kind": step.kind, "method": step.label}
-                found.append({**where, **named, **how})
-        return found
+                failed.append({**where, **named, **how})
+        return failed
 
     def steps(self) -> list[StepSummary]:
         """How every method has fared, in the order of the study."""
         summaries = []
         for number, layout in enumerate(self.layouts):
             cases = [case for case in self.cases if case.grid == number]
-            found: dict[Place, list[MethodRun]] = {step.place: [] for step in layout.steps}
+            there: dict[Place, list[MethodRun]] = {step.place: [] for step in layout.steps}
             for case in cases:
                 for place, run in self.runs_of(case).items():
-                    found[place].append(run)
-            for (kind, label), runs in found.items():
+                    there[place].append(run)
+            for (kind, label), runs in there.items():
                 mean = sum(run.seconds for run in runs) / len(runs) if runs else None
                 ends = dict(Counter(run.status for run in runs))
                 told = [run.message for run in runs if run.status in FAILED and run.message]
@@ -178,6 +319,11 @@ class Results:
                     )
                 )
         return summaries
+
+
+def _check_column(table: pd.DataFrame, field_name: str, column: str) -> None:
+    if column not in table:
+        raise InputError.of(field_name, column, "one of " + ", ".join(table.columns))
 
 
 def runs_of(

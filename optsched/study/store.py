@@ -163,6 +163,24 @@ class Store:
             raise InputError.of("store", str(path), "a store with a study: this one is empty")
         return cls(sql, None)
 
+    @classmethod
+    def reopened(cls, source: Path | bytes) -> Self:
+        """Open for reading what ``source`` of another store has told.
+
+        Raises:
+            InputError: see ``reading``.
+        """
+        if isinstance(source, Path):
+            return cls.reading(source)
+        sql = _connection(":memory:")
+        sql.deserialize(source)
+        return cls(sql, None)
+
+    def source(self) -> Path | bytes:
+        """The file; of a store in memory, all that it holds."""
+        ((_, _, file), *_) = self._sql.execute("PRAGMA database_list").fetchall()
+        return Path(file) if file else self._sql.serialize()
+
     @staticmethod
     def is_being_written(path: str | Path) -> bool:
         """Whether a study has it open for writing at this moment."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+import pandas as pd
+
 from optsched.evaluation.ratios import Row
 from optsched.evaluation.tables import (
     CONFIDENCE,
@@ -31,20 +33,31 @@ def ratios_html(rows: Sequence[Row], options: Sequence[str] = ()) -> str:
     if table.empty:
         return "<p>no ratios yet</p>"
     varying = those_that_vary(table, options)
-    head = ["heuristic", "n", "proven", "infinite", "mean ratio", f"{CONFIDENCE:.0%} interval"]
-    lines = [
-        [
-            *(str(line[name]) for name in ("heuristic", "measured", "proven")),
-            *(share(line["infinite"]), span(line["mean_low"], line["mean_high"])),
-            *(interval_cell(line), span(line["max_low"], line["max_high"])),
-        ]
-        for line in summarise(table).to_dict("records")
-    ]
+    head, lines = summary_cells(summarise(table), ["heuristic"])
     title = f"<p><b>{escape(rows[0].problem)}</b>: ratio to the optimum (1 is optimal)</p>"
     picture = study_figure(table, varying[0] if varying else None)._repr_svg_()
     told = filter(None, (interpretations(table), granted_more(table)))
     notes = "".join(f"<p>{escape(note)}</p>" for note in told)
-    return title + _html([*head, "worst"], lines) + notes + picture
+    return title + _html(head, lines) + notes + picture
+
+
+def summary_cells(summary: pd.DataFrame, by: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """The headings and the lines of a summary as people read it.
+
+    Args:
+        summary: what ``summarise`` gives.
+        by: the columns that make its groups.
+    """
+    head = [*by, "n", "proven", "infinite", "mean ratio", f"{CONFIDENCE:.0%} interval", "worst"]
+    lines = [
+        [
+            *(str(line[name]) for name in (*by, "measured", "proven")),
+            *(share(line["infinite"]), span(line["mean_low"], line["mean_high"])),
+            *(interval_cell(line), span(line["max_low"], line["max_high"])),
+        ]
+        for line in summary.to_dict("records")
+    ]
+    return head, lines
 
 
 def _html(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

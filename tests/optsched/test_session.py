@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched import InputError, Model, ModelError, Session, Status, solve
+from optsched import InputError, Model, ModelError, Status, solve
+from optsched.session import Session
 
 
 class Edited:

@@ -11,15 +11,15 @@ from hypothesis import given
 from preemptive_cases import examples, instances
 from typer.testing import CliRunner
 
+import optsched as osd
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.exact.lagrangian import lb_prices
 from formulations.preemptive.instance import ROUNDING, Instance
-from optsched import measure, problem
+from optsched import problem
 from optsched.cli import app
 from optsched.evaluation.tables import frame, interpretations
 from optsched.instances.document import save
 from optsched.solvers.options import Options
-from optsched.study.ratio_study import RatioStudy
 
 TAKEN_UP = "times taken up to whole slots"
 
@@ -84,19 +84,20 @@ def test_a_schedule_between_slots_says_why_it_is_none_of_the_exact_models(file: 
 def test_ratios_to_an_optimum_of_whole_slots_are_marked() -> None:
     chosen = problem("preemptive")
     options = {"reference": "problem_2_compact", "bounds": ["lb_prices", "lb_alone"]}
-    rows = measure(chosen, one(), ["a_online"], **options)
+    found = osd.ratios(chosen, ["a_online"], instances=one(), **options)
+    rows = found.rows
     assert [(row.interpretation, row.may_beat) for row in rows] == [(TAKEN_UP, True)]
     assert rows[0].record()["interpretation"] == TAKEN_UP
-    table = frame(rows + measure(chosen, one(2.0), ["a_online"], **options))
+    table = frame(rows + osd.ratios(chosen, ["a_online"], instances=one(2.0), **options).rows)
     assert interpretations(table) == f"optima and bounds hold for {TAKEN_UP} (1 of 2 rows)"
     assert interpretations(table[1:]) == ""
-    assert TAKEN_UP in RatioStudy(rows, 1, 1)._repr_html_()
+    assert TAKEN_UP in found._repr_html_()
 
 
 def test_a_fraction_of_a_large_release_time_is_marked_too() -> None:
     chosen = problem("preemptive")
     instance = one(11.0, release=1764316803.25)
-    (row,) = measure(chosen, instance, ["a_online"])
+    (row,) = osd.ratios(chosen, ["a_online"], instances=instance).rows
     assert (row.cost, row.optimum) == (11.0, 11.75)
     assert (row.interpretation, row.may_beat) == (TAKEN_UP, True)
     assert lb_prices(instance) <= 11.0

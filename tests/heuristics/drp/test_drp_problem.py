@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
+import optsched as osd
 from formulations.drp.generator import generate
 from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
 from heuristics.drp.r_dr import r_dr
-from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import check_names
 from optsched.problem import problem
 from optsched.solve import solve
-from optsched.solvers.options import Options
 from optsched.study.spec import presets
 
 
@@ -28,8 +27,9 @@ def test_every_preset_names_what_there_is(name):
 def test_ratios_of_drp_are_points_where_the_optimum_is_proven():
     found = problem("drp")
     instance = generate(np.random.default_rng(0), jobs=10)
-    rows = measure(found, instance, list(found.heuristics), bounds=("soc",),
-                   options=Options(time_limit=30))  # fmt: skip
+    rows = osd.ratios(
+        found, list(found.heuristics), instances=instance, bounds=("soc",), time_limit=30
+    ).rows
     assert {row.status for row in rows} == {"optimal"}
     for row in rows:
         assert row.optimum is not None
@@ -44,9 +44,10 @@ def test_ratios_of_dsrp_leave_out_decisions_that_break_capacities():
     instance = generate(np.random.default_rng(4), jobs=12)
     rows = {
         row.heuristic: row
-        for row in measure(found, instance, ["r_dsr", "r_dsr_raw", "r_dr_storage"],
-                           options=Options(time_limit=20))
-    }  # fmt: skip
+        for row in osd.ratios(
+            found, ["r_dsr", "r_dsr_raw", "r_dr_storage"], instances=instance, time_limit=20
+        ).rows
+    }
     assert rows["r_dsr_raw"].status == "violated"
     assert rows["r_dsr_raw"].ratio_low is None
     for name in ("r_dsr", "r_dr_storage"):
@@ -60,15 +61,16 @@ def test_the_papers_yardstick_is_the_first_relaxation_of_r_dr():
     model, _ = found.formulation("lp1_first")
     run = r_dr(instance, np.random.default_rng(0))
     assert solve(model.build(instance)).objective == pytest.approx(run.lp1_first)
-    best = found.solve(found.reference, instance, options=Options(time_limit=30)).solution
+    best = found.solve(found.reference, instance, time_limit=30).solution
     assert run.lp1_first < best.objective  # so it is no bound
 
 
 def test_a_yardstick_that_bounds_nothing_stands_beside_the_ratio_and_never_in_it():
     found = problem("drp")
     instance = generate(np.random.default_rng(1), jobs=30)
-    (row,) = measure(found, instance, ["r_dr"], bounds=("lp1_first",),
-                     options=Options(time_limit=30))  # fmt: skip
+    (row,) = osd.ratios(
+        found, ["r_dr"], instances=instance, bounds=("lp1_first",), time_limit=30
+    ).rows
     assert row.status == "optimal"
     assert row.extra["bound_lp1_first"] < row.optimum
     assert row.extra["ratio_lp1_first"] < row.ratio_low

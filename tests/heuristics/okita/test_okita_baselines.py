@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from okita_cases import worked_example
 
+import optsched as osd
 from formulations.okita.check import check, completion_slots, exchange_costs
 from formulations.okita.generator import generate
 from formulations.okita.instance import Instance, workers_beside_server, workers_within
@@ -16,10 +17,8 @@ from heuristics.okita.fixed import even_quota
 from heuristics.okita.kernels import fitting, in_a_slot
 from heuristics.okita.oasis import oasis
 from optsched.errors import InputError
-from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import check_names
 from optsched.problem import problem
-from optsched.solvers.options import Options
 from optsched.study.spec import presets
 
 
@@ -120,8 +119,8 @@ def test_every_preset_names_what_there_is():
 def test_ratios_are_points_where_the_optimum_is_proven():
     found = problem("okita")
     instance = generate(np.random.default_rng(0), jobs=3, sites=3, horizon=3)
-    rows = measure(found, instance, list(found.heuristics), bounds=("lb_alone", "lb_columns"),
-                   options=Options(time_limit=30))  # fmt: skip
+    rows = osd.ratios(found, list(found.heuristics), instances=instance,
+                      bounds=("lb_alone", "lb_columns"), time_limit=30).rows  # fmt: skip
     assert {row.status for row in rows} == {"optimal"}
     for row in rows:
         assert row.ratio_low == row.ratio_high == pytest.approx(row.cost / row.optimum)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched import InputError, Model, alternatives, solve
+from optsched import InputError, Model, solve
+from optsched.analysis.solution_pool import alternatives
 
 
 def box(weights, least, maximise=False) -> Model:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from optsched import InputError, Model, conditioning, solve
+from optsched import InputError, Model, solve
+from optsched.analysis.numerics import conditioning
 from optsched.solvers.backend import MIXED_INTEGER, SolverResult
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from optsched import InputError, Model, fixed_duals, solve
+from optsched import InputError, Model, solve
+from optsched.analysis.duals import fixed_duals
 from optsched.solvers.registry import available
 
 SOLVERS = [name for name in ("highs", "glop", "gurobi") if name in available()]

@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from optsched import InputError, Model, least_given_up, solve, solve_in_order
+from optsched import InputError, Model, solve
+from optsched.analysis.elastic import least_given_up
+from optsched.analysis.lexicographic import solve_in_order
 
 
 def model(rng: np.random.Generator) -> Model:
@@ -95,13 +97,3 @@ def test_weights_of_what_is_no_row_are_refused():
         least_given_up(m, {"size": 1})
     with pytest.raises(InputError, match="above 0"):
         least_given_up(m, {"work": 0.0})
-
-
-def test_the_package_offers_problems_measuring_and_studies():
-    from optsched import measure, problem, study
-
-    assert callable(measure)
-    assert callable(problem.problem)
-    assert callable(study.run_study)
-    with pytest.raises(ImportError, match="nothing"):
-        from optsched import nothing  # noqa: F401

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from optsched.cli.console import check_apart
-from optsched.study.ratio_study import RatioStudy, ratio_study
+from optsched.study.ratios import ratios
 
 COVER = {"price": [3, 4, 10], "size": [2, 3, 5], "demand": 5}
 
@@ -103,15 +103,13 @@ def interrupted(monkeypatch):
 
     def after(count):
         def stopped(*arguments, progress, **options):
-            def tell(finished, planned, rows):
-                if finished == count:
+            def tell(step):
+                if step.finished == 2 * count:  # of two runs an instance
                     raise KeyboardInterrupt
 
-            if not count:
-                return RatioStudy([], 4, 0)
-            return ratio_study(*arguments, progress=tell, **options)
+            return ratios(*arguments, progress=tell, **options)
 
-        monkeypatch.setattr("optsched.study.ratio_study", stopped)
+        monkeypatch.setattr("optsched.study.ratios.ratios", stopped)
 
     return after
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+import optsched as osd
 from optsched.evaluation.ratios import ComparisonSpec, ratio_rows
 from optsched.evaluation.runs import MethodRun
 from optsched.parallel.local import Serial
 from optsched.problem import problem
 from optsched.solvers.solution import Status
-from optsched.study import ratio_study
 from optsched.study.engine import Engine
 from optsched.study.plan import Exact, StudyGrid, plan
 from optsched.study.spec import parse
@@ -50,7 +50,7 @@ def test_the_best_reason_there_is_counts(solves, proof, word):
 
 
 def test_a_ratio_study_proves_its_optima():
-    study = ratio_study("preemptive", {"jobs": [2]}, ["srtf"], seeds=range(2), prove=30)
+    study = osd.ratios("preemptive", ["srtf"], grid={"jobs": [2]}, seeds=range(2), prove=30)
     assert [row.known_by for row in study.rows] == ["proven", "proven"]
     assert [row.record()["known_by"] for row in study.rows] == ["proven", "proven"]
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from untimed import untimed
 
+import optsched as osd
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import run_heuristic
-from optsched.evaluation.measure import measure
 from optsched.evaluation.optimum import optimum_interval
 from optsched.evaluation.plain import plain
 from optsched.evaluation.ratios import FIELDS, ComparisonSpec, ratio, ratio_rows
@@ -23,9 +23,7 @@ from optsched.evaluation.tables import frame, in_words, interval_cell, span, sum
 from optsched.problem import Bound, Heuristic, granted_check_options, problem
 from optsched.problem.methods import Formulation
 from optsched.solvers.answer import Answer
-from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
-from optsched.study import ratio_study
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 EVERYTHING, GREEDY, CHEAT = "everything", "greedy", "greedy(epsilon=1.0)"
@@ -57,7 +55,7 @@ def answered(status, *, taken=None, bound=None, message=""):
 
 
 def one(problem_, heuristic, **options):
-    (row,) = measure(problem_, INSTANCE, [heuristic], **options)
+    (row,) = osd.ratios(problem_, [heuristic], instances=INSTANCE, **options).rows
     return row
 
 
@@ -113,7 +111,7 @@ def test_a_limit_without_any_schedule_leaves_the_low_end_open():
 
 def test_the_best_heuristic_schedule_serves_as_incumbent():
     stopped = scripted(answered(Status.NO_SOLUTION, bound=6.0))
-    wasteful, good = measure(stopped, INSTANCE, [EVERYTHING, GREEDY])
+    wasteful, good = osd.ratios(stopped, [EVERYTHING, GREEDY], instances=INSTANCE).rows
     assert (good.cost, good.ratio_low) == (7, 1.0)
     assert (wasteful.incumbent, wasteful.ratio_low) == (7, pytest.approx(17 / 7))
 
@@ -209,7 +207,7 @@ def test_a_schedule_that_fails_the_checker_has_no_ratio():
 
 
 def test_a_heuristic_that_crashes_keeps_its_row_and_spares_the_others():
-    crashed, fine = measure(problem("covering"), INSTANCE, ["crashing", GREEDY])
+    crashed, fine = osd.ratios(problem("covering"), ["crashing", GREEDY], instances=INSTANCE).rows
     assert (crashed.status, crashed.cost, crashed.ratio_high) == ("error", None, None)
     assert "ZeroDivisionError" in crashed.message
     assert fine.ratio_low == 1
@@ -265,10 +263,12 @@ def test_a_proof_refuted_by_a_checked_schedule_gives_no_ratio(answer):
 
 def test_an_infeasible_instance_without_any_schedule_stays_infeasible():
     unpayable = INSTANCE.model_copy(update={"demand": 100.0})
-    (row,) = measure(covering.PROBLEM, unpayable, [EVERYTHING])
+    (row,) = osd.ratios(covering.PROBLEM, [EVERYTHING], instances=unpayable).rows
     assert row.status == "violated"
     cheat = Heuristic("cheat", lambda i, r: covering.Choice(taken=[0], speed=90.0), "", "")
-    (row,) = measure(replace(covering.PROBLEM, heuristics={"cheat": cheat}), unpayable, ["cheat"])
+    (row,) = osd.ratios(
+        replace(covering.PROBLEM, heuristics={"cheat": cheat}), ["cheat"], instances=unpayable
+    ).rows
     assert (row.status, row.ratio_low, row.ratio_high) == ("infeasible", None, None)
 
 
@@ -313,7 +313,7 @@ def test_names_that_are_not_known_are_refused_before_anything_runs(names):
     ran = []
     watched = replace(covering.PROBLEM, generate=lambda rng, **options: ran.append(1))
     with pytest.raises(InputError):
-        ratio_study(watched, {}, **{"heuristics": [GREEDY], **names})
+        osd.ratios(watched, grid={}, **{"heuristics": [GREEDY], **names})
     assert not ran
 
 
@@ -321,11 +321,13 @@ def test_names_that_are_not_known_are_refused_before_anything_runs(names):
 
 
 def test_rows_start_with_the_promised_columns():
-    row = one(covering.PROBLEM, GREEDY, name="here", seed=4, parameters={"items": 3})
+    (row,) = osd.ratios(
+        "covering", ["greedy(epsilon=0.5)"], instances={"here": INSTANCE}, seeds=1, first_seed=4
+    ).rows
     record = row.record()
     assert tuple(record)[: len(FIELDS)] == FIELDS
     assert (record["problem"], record["instance"], record["seed"]) == ("covering", "here", 4)
-    assert record["items"] == 3
+    assert record["epsilon"] == 0.5
 
 
 def values(rows):
@@ -335,11 +337,11 @@ def values(rows):
 
 def test_rows_depend_neither_on_processes_nor_on_the_rest_of_the_grid():
     names = ["shuffled", GREEDY]
-    alone = ratio_study("covering", {"items": [5]}, names, seeds=range(3))
-    wide = ratio_study(
-        "covering", {"items": [4, 5]}, [GREEDY, "shuffled"], seeds=range(3), workers=2
+    alone = osd.ratios("covering", names, grid={"items": [5]}, seeds=range(3))
+    wide = osd.ratios(
+        "covering", [GREEDY, "shuffled"], grid={"items": [4, 5]}, seeds=range(3), workers=2
     )
-    assert wide.finished == wide.instances == 6
+    assert wide.finished == wide.planned == 6
     assert not wide.interrupted
     same = [row for row in wide.rows if row.parameters["items"] == 5]
     assert len(alone.rows) == 6
@@ -347,7 +349,7 @@ def test_rows_depend_neither_on_processes_nor_on_the_rest_of_the_grid():
 
 
 def test_an_instance_of_a_study_can_be_made_again_from_its_seed():
-    (row,) = ratio_study("covering", {"items": [5]}, ["shuffled"], seeds=[7]).rows
+    (row,) = osd.ratios("covering", ["shuffled"], grid={"items": [5]}, seeds=[7]).rows
     again = covering.generate(instance_rng(7), items=5)
     assert run_heuristic(problem("covering"), again, "shuffled", 7).cost == row.cost
 
@@ -361,7 +363,7 @@ def test_a_process_that_dies_loses_only_its_own_instance():
         )
 
     lethal = replace(covering.PROBLEM, heuristics={"deadly": Heuristic("deadly", deadly, "", "")})
-    result = ratio_study(lethal, {"items": [3, 4, 5, 6, 7, 8]}, ["deadly"], workers=2)
+    result = osd.ratios(lethal, ["deadly"], grid={"items": [3, 4, 5, 6, 7, 8]}, workers=2)
     assert [row.parameters["items"] for row in result.rows] == [3, 4, 5, 6, 7, 8]
     assert [row.status for row in result.rows] == ["optimal"] * 2 + ["error"] + ["optimal"] * 3
     assert "died" in result.rows[2].message
@@ -371,28 +373,28 @@ def test_a_generator_that_crashes_leaves_rows_that_say_so():
     def broken(rng, **options):
         raise OverflowError("too many items")
 
-    result = ratio_study(replace(covering.PROBLEM, generate=broken), {}, [GREEDY, EVERYTHING])
+    result = osd.ratios(replace(covering.PROBLEM, generate=broken), [GREEDY, EVERYTHING], grid={})
     assert [row.status for row in result.rows] == ["error", "error"]
     assert "too many items" in result.rows[0].message
 
 
 def test_an_interrupt_keeps_the_rows_that_are_there():
-    def stop(finished, planned, rows):
-        if finished == 2:
+    def stop(step):
+        if step.finished == 4:  # of two runs an instance
             raise KeyboardInterrupt
 
-    result = ratio_study("covering", {"items": [4]}, [GREEDY], seeds=range(5), progress=stop)
+    result = osd.ratios("covering", [GREEDY], grid={"items": [4]}, seeds=range(5), progress=stop)
     assert result.interrupted
-    assert (result.finished, len(result.rows), result.instances) == (2, 2, 5)
+    assert (result.finished, len(result.rows), result.planned) == (2, 2, 5)
 
 
 def test_a_grid_value_out_of_range_is_refused():
     with pytest.raises(InputError, match="items"):
-        ratio_study("covering", {"items": [4, 0]}, [GREEDY])
+        osd.ratios("covering", [GREEDY], grid={"items": [4, 0]})
 
 
 def test_options_of_heuristics_become_columns_with_their_defaults():
-    result = ratio_study("covering", {}, [GREEDY, "greedy(epsilon=0.5)", EVERYTHING])
+    result = osd.ratios("covering", [GREEDY, "greedy(epsilon=0.5)", EVERYTHING], grid={})
     given = [row.parameters.get("epsilon") for row in result.rows]
     assert given == [0.0, 0.5, None]
 
@@ -407,7 +409,7 @@ def test_the_time_limit_reaches_the_solver():
 
     watching = Watching("knapsack", covering.knapsack, "", "")
     watched = replace(covering.PROBLEM, formulations={"knapsack": watching})
-    measure(watched, INSTANCE, [GREEDY], options=Options(time_limit=3.0))
+    osd.ratios(watched, [GREEDY], instances=INSTANCE, time_limit=3.0)
     assert seen == [3.0]
 
 
@@ -415,7 +417,7 @@ def test_the_time_limit_reaches_the_solver():
 
 
 def test_the_interval_of_the_mean_is_student_s_and_reaches_further_up():
-    rows = ratio_study("covering", {"items": [6]}, ["shuffled"], seeds=range(5)).rows
+    rows = osd.ratios("covering", ["shuffled"], grid={"items": [6]}, seeds=range(5)).rows
     ratios = np.array([row.ratio_low for row in rows])
     (line,) = summarise(frame(rows)).to_dict("records")
     half = 2.7764451 * ratios.std(ddof=1) / np.sqrt(5)  # t quantile, 4 degrees of freedom

@@ -10,6 +10,7 @@ import covering
 import numpy as np
 import pytest
 
+import optsched as osd
 from optsched.errors import InputError
 from optsched.evaluation import heuristic_run, runs
 from optsched.evaluation.heuristic_run import (
@@ -18,7 +19,6 @@ from optsched.evaluation.heuristic_run import (
     run_heuristic,
     with_heuristics,
 )
-from optsched.evaluation.measure import measure
 from optsched.evaluation.ratios import _may_beat
 from optsched.evaluation.runs import (
     InstanceRunner,
@@ -33,7 +33,6 @@ from optsched.problem import Bound, Heuristic, problem
 from optsched.solvers import isolation
 from optsched.solvers.options import Options
 from optsched.solvers.solution import ProgressPoint, Status
-from optsched.study import ratio_study
 
 INSTANCE = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)  # optimum 7
 EVERYTHING = MethodSpec("heuristic", "everything")
@@ -78,7 +77,7 @@ def test_the_error_of_a_heuristic_is_its_own():
     """Nothing that is said of the optimum is added to it."""
     bad = Bound("bad", lambda instance: 1 / 0, source="", summary="")
     problem = replace(with_heuristic(lambda instance, rng: None), bounds={"bad": bad})
-    (row,) = measure(problem, INSTANCE, ["mine"], bounds=["bad"])
+    (row,) = osd.ratios(problem, ["mine"], instances=INSTANCE, bounds=["bad"]).rows
     assert row.message == "returned None: expected a Choice"
 
 
@@ -93,9 +92,9 @@ def test_a_solve_starts_from_the_schedule_that_its_heuristic_made_before():
     runner.run(MethodSpec("heuristic", "mine"))
     runner.run(KNAPSACK, "mine")
     assert len(calls) == 1
-    ratio_study(runner.problem, {"items": [4]}, ["mine"], seeds=2)
+    osd.ratios(runner.problem, ["mine"], grid={"items": [4]}, seeds=2)
     assert len(calls) == 3
-    ratio_study(runner.problem, {"items": [4]}, ["mine"], seeds=2)
+    osd.ratios(runner.problem, ["mine"], grid={"items": [4]}, seeds=2)
     assert len(calls) == 5
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched import Model, ModelError, explain_lowering, solve
+from optsched import Model, ModelError, solve
+from optsched.analysis.lowering_report import explain_lowering
 from optsched.model.blocks import SpecialOrdered
 from optsched.model.latex import FormulaWriter
 from optsched.solvers.registry import available

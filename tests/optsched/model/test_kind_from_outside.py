@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optsched import Model, ModelError, UnsupportedError, explain, explain_lowering, solve
+from optsched import Model, ModelError, UnsupportedError, explain, solve
+from optsched.analysis.lowering_report import explain_lowering
 from optsched.model import Block
 from optsched.model.blocks import Linear, Product, RotatedCone
 from optsched.model.blocks.product import product

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from optsched import Model, ModelError, explain, explain_lowering, solve
+from optsched import Model, ModelError, explain, solve
+from optsched.analysis.lowering_report import explain_lowering
 from optsched.model.blocks import AllDifferent, Circuit, Element, Piecewise
 from optsched.testing import project
 

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from optsched import InputError, Model, explain_lowering, solve
+from optsched import InputError, Model, solve
+from optsched.analysis.lowering_report import explain_lowering
 from optsched.model.latex import variable_formula
 from optsched.model.view import block_formula, block_size, objective_formula
 from optsched.model.words import Writer

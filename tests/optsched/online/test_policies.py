@@ -4,9 +4,9 @@ import numpy as np
 import online_cases
 import pytest
 
+import optsched as osd
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import heuristic_rng
-from optsched.evaluation.measure import measure
 from optsched.online import Rerun, simulate
 from optsched.problem import Heuristic, problem
 from optsched.solvers.solution import FAILED, Status
@@ -23,7 +23,7 @@ HEURISTICS = [
 def test_a_policy_of_ten_lines_is_measured(name):
     found, instance = problem(name), online_cases.instance_of(name, 1)
     policy = online_cases.POLICIES[name]
-    own, reference = measure(found, instance, [policy, "reoptimise"])
+    own, reference = osd.ratios(found, [policy, "reoptimise"], instances=instance).rows
     assert own.heuristic == policy.__name__
     assert own.status == "optimal", own.message
     assert 1 - 1e-9 <= own.ratio_low <= own.ratio_high
@@ -110,7 +110,7 @@ def test_the_optimum_announced_as_online_is_exposed():
     exposed = False
     for seed in range(4):
         instance = online_cases.instance_of("preemptive", seed)
-        rows = measure(found, instance, [cheat, "a_online"])
+        rows = osd.ratios(found, [cheat, "a_online"], instances=instance).rows
         exposed |= rows[0].status == Status.FORESEES
         assert rows[1].status == "optimal"
         if rows[0].status == Status.FORESEES:

@@ -19,7 +19,7 @@ from optsched.report import Example, Section, page
 from optsched.report.document import _order
 from optsched.report.formulas import mathml
 from optsched.solvers.solution import ProgressPoint, Solution, Status
-from optsched.study import Results, Store, StudyGrid, run_study
+from optsched.study import Ratios, Store, StudyGrid, run_study
 from optsched.study.page import study_page
 
 GRID = StudyGrid("covering", {"items": [3, 6]}, seeds=range(3), heuristics=["greedy", "everything"])
@@ -44,7 +44,7 @@ def store(tmp_path_factory):
 @pytest.fixture(scope="module")
 def table(store):
     with Store.reading(store) as kept:
-        return frame(Results.of(kept).rows)
+        return frame(Ratios.of(kept).rows)
 
 
 def section(table):
@@ -154,7 +154,7 @@ def test_numbers_are_sorted_by_the_first_of_them(text, order):
 
 def test_the_runs_to_look_at_are_the_worst_of_each_algorithm_with_their_optimum(store, table):
     with Store.reading(store) as kept:
-        text = study_page(kept, "A study")
+        text = study_page(Ratios.of(kept), kept, "A study")
     assert table["heuristic"].nunique() > 1
     for number, (name, rows) in enumerate(table.groupby("heuristic", sort=False)):
         worst = rows.loc[rows["ratio_high"].idxmax()]
@@ -179,7 +179,7 @@ def test_a_heuristic_that_took_long_is_not_run_again_for_the_page(store, tmp_pat
         sql.execute("UPDATE runs SET seconds = 3600")
         sql.commit()
     with Store.reading(late) as kept:
-        assert "Runs to look at" not in study_page(kept, "A study")
+        assert "Runs to look at" not in study_page(Ratios.of(kept), kept, "A study")
 
 
 def test_flow_times_and_a_solve_on_its_way_are_drawn_where_they_are_known(table, text):
@@ -210,7 +210,7 @@ def test_a_study_that_is_not_at_its_end_says_so(tmp_path):
     with pytest.raises(EnoughError):
         run_study([GRID], path, workers=1, progress=stop)
     with Store.reading(path) as kept:
-        assert "Not at its end: 3 of 18 runs" in study_page(kept, "A study")
+        assert "Not at its end: 3 of 18 runs" in study_page(Ratios.of(kept), kept, "A study")
 
 
 def test_what_is_not_proven_is_listed(table):

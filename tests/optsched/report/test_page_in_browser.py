@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from optsched.study import Store, StudyGrid, run_study
+from optsched.study import Ratios, Store, StudyGrid, run_study
 from optsched.study.page import study_page
 
 BROWSER = next(
@@ -58,7 +58,7 @@ def text(tmp_path_factory):
     grid = StudyGrid("covering", options, seeds=range(2), heuristics=["greedy", "everything"])
     run_study([grid], path, workers=1)
     with Store.reading(path) as kept:
-        return study_page(kept, "A study", ["optsched study run study.toml"])
+        return study_page(Ratios.of(kept), kept, "A study", ["optsched study run study.toml"])
 
 
 def seen(text, folder, width, *flags):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import optsched as osd
 from optsched.evaluation.tables import frame, summarise
 from optsched.report.plots import (
     LEGEND_ENTRIES,
@@ -14,7 +15,6 @@ from optsched.report.plots import (
     ratio_distribution,
     study_figure,
 )
-from optsched.study import ratio_study
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def table():
     heuristics = ["greedy", "everything", "crashing"]
     grid = {"items": [4, 6, 9]}
     return frame(
-        ratio_study("covering", grid, heuristics, seeds=range(4), reference="relaxed").rows
+        osd.ratios("covering", heuristics, grid=grid, seeds=range(4), reference="relaxed").rows
     )
 
 
@@ -81,7 +81,7 @@ def test_neighbouring_jobs_look_different(ax):
 
 
 def test_a_study_without_any_ratio_still_has_a_picture(tmp_path):
-    rows = ratio_study("covering", {"items": [4, 5]}, ["crashing"]).rows
+    rows = osd.ratios("covering", ["crashing"], grid={"items": [4, 5]}).rows
     for x in ("items", None):
         study_figure(frame(rows), x).savefig(tmp_path / "empty.png")
         assert (tmp_path / "empty.png").stat().st_size > 0

@@ -7,13 +7,13 @@ import covering
 import numpy as np
 import pytest
 
+import optsched as osd
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import heuristic_limits, run_heuristic, with_heuristics
-from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import instance_rng
 from optsched.problem import Heuristic
 from optsched.study import Store, StudyGrid, run_study
-from optsched.study.reading import Results
+from optsched.study.reading import Ratios
 
 LIMITS = heuristic_limits(time_limit=2, memory_limit=2)
 
@@ -115,7 +115,7 @@ def test_the_whole_traceback_is_kept_with_the_run(tmp_path):
     path = tmp_path / "study.sqlite"
     run_study([StudyGrid("covering", heuristics=["crashing"])], path, workers=1)
     with Store.reading(path) as store:
-        (failure,) = Results.of(store).failures(store)
+        (failure,) = Ratios.of(store).failures(store)
     assert (failure["method"], failure["status"]) == ("crashing", "error")
     lines = failure["trace"].splitlines()
     assert lines[0] == "Traceback (most recent call last):"
@@ -129,15 +129,15 @@ def test_functions_and_heuristics_stand_beside_names(instance):
         return covering.PROBLEM.heuristics["everything"].run(instance, rng)
 
     own = Heuristic("mine", covering.PROBLEM.heuristics["greedy"].run, "", "as greedy")
-    rows = measure(covering.PROBLEM, instance, ["greedy", own])
+    rows = osd.ratios(covering.PROBLEM, ["greedy", own], instances=instance).rows
     assert [row.heuristic for row in rows] == ["greedy", "mine"]
     assert rows[0].cost == rows[1].cost
     with pytest.raises(InputError, match="a name that no other heuristic has"):
-        measure(covering.PROBLEM, instance, [everything])
+        osd.ratios(covering.PROBLEM, [everything], instances=instance)
     problem, _ = with_heuristics(covering.PROBLEM, [lambda instance, rng: None])
     assert not problem.heuristics["lambda"].online
 
 
 def test_what_is_no_heuristic_is_refused(instance):
     with pytest.raises(InputError, match="a named function"):
-        measure(covering.PROBLEM, instance, [3])
+        osd.ratios(covering.PROBLEM, [3], instances=instance)

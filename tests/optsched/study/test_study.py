@@ -12,9 +12,9 @@ import covering
 import pytest
 from untimed import untimed
 
+import optsched as osd
 from optsched.errors import InputError
 from optsched.evaluation.heuristic_run import heuristic_rng
-from optsched.evaluation.measure import measure
 from optsched.evaluation.runs import instance_rng
 from optsched.parallel.local import ExecutorLostError, Processes
 from optsched.problem import Bound, Heuristic, problem
@@ -84,17 +84,18 @@ def test_a_study_says_what_measuring_each_instance_says(studied):
         row
         for items in (4, 6)
         for seed in range(3)
-        for row in measure(
+        for row in osd.ratios(
             problem("covering"),
-            covering.generate(instance_rng(seed), items=items),
             ["greedy", "shuffled"],
-            seed=seed,
-            name=f"items={items},seed={seed}",
+            instances={
+                f"items={items},seed={seed}": covering.generate(instance_rng(seed), items=items)
+            },
+            seeds=[seed],
             bounds=["fractional"],
-            parameters={"items": items},
-        )
+        ).rows
     ]
-    assert content(results.rows) == content(measured)
+    generated = [replace(row, parameters={}) for row in results.rows]
+    assert content(generated) == content(measured)
     assert len(measured) == 12
 
 
@@ -365,9 +366,9 @@ def test_ratios_wait_for_the_optimum_and_the_bounds(path):
     with pytest.raises(KeyboardInterrupt):
         run_study([SMALL], path, workers=1, progress=stop)
     with Store.reading(path) as store:
-        from optsched.study import Results
+        from optsched.study import Ratios
 
-        results = Results.of(store)
+        results = Ratios.of(store)
     assert len(results.runs) == 3
     assert results.rows == []
     assert results.progress.finished == 3

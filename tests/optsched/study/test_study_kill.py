@@ -13,7 +13,7 @@ from contextlib import closing
 import pytest
 
 from optsched.errors import InputError
-from optsched.study import Results, Store, StudyGrid, run_study
+from optsched.study import Ratios, Store, StudyGrid, run_study
 from optsched.study.spec import read
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills groups of forked processes")
@@ -137,10 +137,10 @@ def test_twenty_kills_lose_nothing_and_compute_nothing_twice(study, start, tmp_p
     assert {key: final[key] for key in before} == before
     assert timeless(final) == whole
     with Store.reading(path) as ended, Store.reading(tmp_path / "whole.sqlite") as other:
-        told = Results.of(ended)
+        told = Ratios.of(ended)
         assert told.progress.finished == told.progress.planned
         assert [row.ratio_high for row in told.rows] == [
-            row.ratio_high for row in Results.of(other).rows
+            row.ratio_high for row in Ratios.of(other).rows
         ]
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+import optsched as osd
 from optsched.errors import InputError
 from optsched.problem import problem
-from optsched.study import StudyGrid, ratio_study, run_study
+from optsched.study import StudyGrid, run_study
 from optsched.study.plan import plan
 from optsched.study.spec import parse, presets, read
 
@@ -188,7 +189,7 @@ def test_a_solve_that_does_not_support_a_limit_is_refused_before_anything_runs()
 
 def test_an_instance_counts_once_however_its_options_are_written():
     with pytest.raises(InputError, match=r"instance = 'items=3,seed=0': given once"):
-        ratio_study("covering", {"items": ["3", "3.0"]}, ["greedy"])
+        osd.ratios("covering", ["greedy"], grid={"items": ["3", "3.0"]})
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from optsched.errors import InputError
-from optsched.study import Exact, Results, Store, StoreLostError, StudyGrid, run_study
+from optsched.study import Exact, Ratios, Store, StoreLostError, StudyGrid, run_study
 from optsched.study.export import write
 from optsched.study.plan import Plan
 from optsched.study.sweep import Sweep, add_sweep
@@ -37,7 +37,7 @@ def results(path):
 
 def test_what_is_read_is_what_was_computed(path, results):
     with Store.reading(path) as store:
-        assert Results.of(store) == results
+        assert Ratios.of(store) == results
     assert len(results.rows) == 2 * 2 * 3
 
 
@@ -52,7 +52,7 @@ def test_a_store_is_read_while_it_is_written(path):
 
     def look(progress):
         with Store.reading(path) as store:
-            seen.append((Results.of(store).progress.finished, progress.finished))
+            seen.append((Ratios.of(store).progress.finished, progress.finished))
 
     run_study([SMALL], path, workers=1, progress=look)
     assert len(seen) > 10
@@ -113,11 +113,11 @@ def test_nothing_to_read_is_told(path):
         Store.reading(path)
     Store.open(path).close()
     with Store.reading(path) as store:
-        assert Results.of(store).progress.planned == 0
+        assert Ratios.of(store).progress.planned == 0
 
 
 def test_tables_are_written_as_csv_and_parquet(results, tmp_path):
-    for table in (results.ratios(), results.runs_table()):
+    for table in (results.table(), results.runs_table()):
         write(table, tmp_path / "new" / "t.csv")
         write(table, tmp_path / "new" / "t.parquet")
         text, columns = (
@@ -133,7 +133,7 @@ def test_tables_are_written_as_csv_and_parquet(results, tmp_path):
 def test_parquet_without_its_extra_says_what_to_install(results, tmp_path, monkeypatch):
     monkeypatch.setattr("optsched.study.export.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'optsched\[parquet\]'"):
-        write(results.ratios(), tmp_path / "t.parquet")
+        write(results.table(), tmp_path / "t.parquet")
 
 
 def test_a_table_of_runs_has_every_kind_of_method(results):
@@ -173,7 +173,7 @@ def test_of_a_damaged_store_the_rest_is_shown_beside_a_sentence(change, path, re
         sql.execute(f"UPDATE runs SET {change} WHERE rowid = (SELECT MIN(rowid) FROM runs)")
         sql.commit()
     with Store.reading(path) as store:
-        found = Results.of(store)
+        found = Ratios.of(store)
     assert results.progress.finished - found.progress.finished == 1
     shown = cli("study", "show", path)
     assert "greedy" in shown.stdout
@@ -195,7 +195,7 @@ def test_words_of_earlier_versions_are_read_as_todays_and_asked_for_again(path, 
         sql.execute(f"UPDATE runs SET status = ? WHERE {of_proofs}", [old])
         sql.commit()
     with Store.reading(path) as store:
-        found = Results.of(store)
+        found = Ratios.of(store)
     assert [dict(step.statuses) for step in found.steps()] == [
         {"done": 1},
         {"optimal": 1},
@@ -264,11 +264,11 @@ def test_a_status_that_no_run_can_have_is_not_retried(path):
     assert not path.exists()
 
 
-def test_results_are_written_by_ending_and_others_are_refused(results, tmp_path):
-    results.write(tmp_path / "ratios.csv")
+def test_results_are_written_as_csv_and_other_endings_are_refused(results, tmp_path):
+    results.to_csv(tmp_path / "ratios.csv")
     assert len(pd.read_csv(tmp_path / "ratios.csv")) == len(results.rows)
-    with pytest.raises(InputError, match=r"a file ending in \.csv, \.parquet"):
-        results.write(tmp_path / "ratios.xlsx")
+    with pytest.raises(InputError, match=r"a file ending in \.csv"):
+        results.to_csv(tmp_path / "ratios.xlsx")
 
 
 def test_a_study_shows_itself_in_a_notebook(results):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
+import optsched as osd
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.decode import fits_slots
@@ -19,7 +20,6 @@ from formulations.preemptive.instance import Instance
 from formulations.preemptive.workload import generate as read_or_draw
 from formulations.preemptive.workload import philly_workload
 from optsched.errors import InputError
-from optsched.evaluation.measure import measure
 from optsched.evaluation.tables import frame, granted_more
 from optsched.problem import problem
 from optsched.solvers.options import Options
@@ -181,12 +181,16 @@ def test_only_against_whole_slots_may_a_ratio_be_below_1() -> None:
     workers = [{"server": 0, "count": 2}]
     instance = PROBLEM.instance_from(jobs, edge_servers=1, workers=workers)
     names = ["a_online", "all_cloud"]
-    whole = measure(problem("preemptive"), instance, names, reference="problem_2_compact")
+    whole = osd.ratios(
+        problem("preemptive"), names, instances=instance, reference="problem_2_compact"
+    ).rows
     assert all(row.may_beat and row.ratio_high < 1 for row in whole)
     assert granted_more(frame(whole)).endswith("below 1: a_online (1 of 1), all_cloud (1 of 1)")
-    free = measure(problem("preemptive"), instance, names)  # in continuous time: jobs are short
+    free = osd.ratios(
+        problem("preemptive"), names, instances=instance
+    ).rows  # in continuous time: jobs are short
     assert all(not row.may_beat and row.ratio_low >= 1 for row in free)
     assert granted_more(frame(free)) == ""
     # a bound of whole slots may lie above the optimum in continuous time
-    bounded = measure(problem("preemptive"), instance, names, bounds=["lb_theta"])
+    bounded = osd.ratios(problem("preemptive"), names, instances=instance, bounds=["lb_theta"]).rows
     assert all(row.may_beat for row in bounded)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from heuristics.common.claims import Sweep, UnmeasuredError, claims, data_folder, run_experiments
 from optsched.cli import app
 from optsched.errors import InputError
-from optsched.study import Results, Store
+from optsched.study import Ratios, Store
 
 
 def test_an_experiment_that_claims_share_runs_once():
@@ -114,7 +114,7 @@ def test_measurements_are_runs_of_a_study_and_live_in_its_store(tmp_path, monkey
     of = [claim("mean", doubles(fails_at=[3]), mean_double), claim("one", lambda scale: 1.0)]
     findings(of, keep=file)
     with Store.reading(file) as store:
-        results = Results.of(store)
+        results = Ratios.of(store)
         (rows,) = [store.rows(key) for key in results.runs if store.rows(key) == [{"double": 4}]]
     assert rows == [{"double": 4}]
     assert results.rows == []  # a sweep is compared with nothing

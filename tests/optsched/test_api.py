@@ -1,0 +1,108 @@
+"""``import optsched as osd`` is the whole interface: its names, and what loads with it."""
+
+import subprocess
+import sys
+import warnings
+
+import covering
+import pytest
+
+import optsched as osd
+
+NAMES = {
+    *("Model", "solve", "Solution", "Status", "Options", "explain", "report", "read"),
+    *("problem", "problems", "solvers", "Problem", "Formulation", "ExactMethod", "Heuristic"),
+    *("Bound", "Violation", "ratios", "Ratios", "adversarial"),
+    *("InputError", "ModelError", "UnsupportedError"),
+}
+
+HEAVY = {"numpy", "scipy", "pandas", "matplotlib", "pydantic", "highspy", "ortools", "numba"}
+
+
+def in_a_process(code):
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_the_names_are_those_of_the_interface_and_no_others():
+    assert set(dir(osd)) == NAMES | {"__version__"}
+    assert all(getattr(osd, name) is not None for name in NAMES)
+    with pytest.raises(AttributeError, match="no attribute 'frame'"):
+        osd.frame  # noqa: B018
+
+
+def test_importing_it_loads_nothing_heavy():
+    in_a_process(f"""
+import sys, optsched
+assert not {HEAVY} & set(sys.modules), {HEAVY} & set(sys.modules)
+assert [name for name in sys.modules if name.startswith("optsched")] == ["optsched"]
+""")
+
+
+@pytest.mark.parametrize("name", ["problem", "report", "solve", "solvers"])
+def test_a_module_of_the_name_of_a_function_does_not_take_its_place(name):
+    in_a_process(f"""
+import importlib, optsched
+module = importlib.import_module("optsched.{name}")
+assert callable(optsched.{name}) and optsched.{name} is not module
+from optsched.problem import Problem
+from optsched import {name}
+assert callable({name})
+""")
+
+
+@pytest.mark.parametrize("name", ["Session", "alternatives", "conditioning", "explain_lowering",
+                                  "fixed_duals", "least_given_up", "measure", "solve_in_order",
+                                  "GivenUp"])  # fmt: skip
+def test_a_former_name_works_and_says_what_to_use(name):
+    with pytest.warns(DeprecationWarning, match=rf"optsched\.{name} is going away: use optsched\."):
+        assert callable(getattr(osd, name))
+
+
+def test_former_measurements_give_the_rows_of_the_new_one():
+    from optsched.study.former import measure, ratio_study
+
+    problem = osd.problem("covering")
+    instance = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)
+    (old,) = measure(problem, instance, ["greedy"], seed=3, parameters={"items": 3})
+    (new,) = osd.ratios(problem, "greedy", instances=instance, seeds=[3]).rows
+    assert (old.cost, old.ratio_low, old.seed) == (new.cost, new.ratio_low, new.seed)
+    assert old.parameters == {"items": 3}
+    with pytest.warns(DeprecationWarning, match=r"use optsched\.ratios"):
+        from optsched.study import ratio_study as former  # noqa: F401
+    told = []
+    rows = ratio_study("covering", {"items": [4]}, ["greedy"], seeds=2,
+                       progress=lambda *step: told.append(step)).rows  # fmt: skip
+    assert len(rows) == 2
+    assert told[-1] == (4, 4, [])
+
+
+def test_nothing_of_the_interface_warns():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        for name in NAMES:
+            getattr(osd, name)
+
+
+def test_a_model_writes_solves_and_exports_itself_without_the_rest_of_the_interface():
+    in_a_process("""
+from optsched.model import Model
+m = Model("alone")
+x = m.integer("x", 2, upper=3)
+m.maximize(x.sum())
+assert m.solve().objective == 6
+assert m.to_scipy().c.tolist() == [-1, -1]
+""")
+
+
+def test_a_report_says_how_blocks_are_taken_and_which_numbers_are_blurred():
+    m = osd.Model("one machine")
+    load, on = m.continuous("load", upper=2e6), m.binary("on")
+    m.add("off", load <= 2e6 * on)
+    said = str(osd.report(m))
+    assert "one machine for highs; costs" in said
+    assert "tolerances let a tenth or more through: off" in said
+    unbounded = osd.Model()
+    unbounded.maximum(unbounded.continuous("x", 2, lower=-float("inf")))
+    found = osd.report(unbounded)
+    assert found.numerics is None
+    assert "cannot be lowered" in str(found)
