@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import pkgutil
 import re
@@ -42,6 +43,12 @@ PUBLIC = re.compile(
 )
 """Modules that are. What a package's ``__all__`` names stands under the package."""
 
+
+MEASURED = (
+    ("README.md", "benchmarks.md", ""),
+    ("claims_readings.md", "reference/claims_readings.md", "../"),
+)
+"""Figures that are kept beside the benchmarks: the file, its page, the way up from the page."""
 
 QUICK = "optsched.session"
 """The one page of the reference where there is no time for all."""
@@ -82,12 +89,11 @@ def notebooks() -> list[Path]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """List the pages that are made in the navigation."""
-    assert config.nav is not None
-    config.nav += [
-        {"Notebooks": [f"notebooks/{path.stem}.md" for path in notebooks()]},
-        {"Reference": [f"reference/{page}.md" for page in reference()]},
-    ]
+    """List the pages that are made in their parts of the navigation."""
+    parts = {name: part for entry in config.nav or [] if isinstance(entry, dict)
+             for name, part in entry.items()}  # fmt: skip
+    parts["Tutorial"].append({"Notebooks": [f"notebooks/{path.stem}.md" for path in notebooks()]})
+    parts["Reference"].append({"Packages": [f"reference/{page}.md" for page in reference()]})
     return config
 
 
@@ -103,9 +109,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for name, content in parts.items():
             where = f"notebooks/{name}" if name.endswith(".md") else f"notebooks/{path.stem}/{name}"
             files.append(File.generated(config, where, content=content))
-    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    content = text.replace("](../docs/", "](")
-    files.append(File.generated(config, "benchmarks.md", content=content))
+    for source, where, up in MEASURED:
+        text = (ROOT / "benchmarks" / source).read_text(encoding="utf-8")
+        content = text.replace("](../docs/", f"]({up}")
+        files.append(File.generated(config, where, content=content))
     return files
 
 
@@ -161,7 +168,7 @@ def as_page(path: Path, *, execute: bool) -> dict[str, str | bytes]:
     return {f"{path.stem}.md": text} | pictures
 
 
-LONG = ("claims.md", "claims_readings.md", "benchmarks.md")
+LONG = ("claims.md", *(where for _, where, _ in MEASURED))
 """Pages that are numbers for the most part, which nobody searches."""
 
 
@@ -170,7 +177,76 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     if page.file.src_uri in LONG:
         page.meta["search"] = {"exclude": True}
     markdown = re.sub(r"<!-- model: (.+?) -->", lambda found: model(found[1]), markdown)
-    return re.sub(r"<!-- claims: (\w+) -->", lambda found: claims(found[1]), markdown)
+    markdown = re.sub(r"<!-- claims: (\w+) -->", lambda found: claims(found[1]), markdown)
+    for made in (solves, statements):
+        mark = f"<!-- {made.__name__} -->"
+        markdown = markdown.replace(mark, made()) if mark in markdown else markdown
+    return markdown
+
+
+def solves() -> str:
+    """The table of problems: objective, constraints, methods, as they are registered."""
+    from optsched.problem import problems
+
+    lines = ["| problem | objective | constraints | methods |", "|---|---|---|---|"]
+    for name, found in problems().items():
+        paper = found.instance_type.__module__.split(".")[1]
+        objective = (inspect.getdoc(found.cost) or "").splitlines()[0].partition(";")[0].rstrip(".")
+        models = sorted(found.formulations, key=lambda m: m != found.reference)
+        kinds = {
+            "exact, the reference first": [
+                m for m in models if not found.formulations[m].relaxation
+            ],
+            "relaxations and bounds": dict.fromkeys(
+                [*(m for m in models if found.formulations[m].relaxation), *found.bounds]
+            ),
+            "proposed by the paper": [h for h, a in found.heuristics.items() if a.proposed],
+            "other algorithms": [h for h, a in found.heuristics.items() if not a.proposed],
+        }
+        methods = "<br>".join(
+            f"{kind}: {', '.join(f'`{one}`' for one in names)}" for kind, names in kinds.items()
+        )
+        lines.append(
+            f"| [`{name}`](papers/{paper}.md)<br>{found.summary} "
+            f"| {found.sense} {objective[0].lower()}{objective[1:]} "
+            f"| {'<br>'.join(constraints(paper, name))} | {methods} |"
+        )
+    return "\n".join(lines)
+
+
+def constraints(paper: str, problem: str) -> list[str]:
+    """What a paper's page says in words of each constraint that a problem has."""
+    page = (ROOT / "docs" / "papers" / f"{paper}.md").read_text(encoding="utf-8")
+    table = page.split("| | constraint | in words |\n|---|---|---|\n")[1].split("\n\n")[0]
+    rows = [line.strip("| ").rsplit(" | ", 1) for line in table.splitlines()]
+    found = []
+    for start, words in rows:
+        only, colon, rest = words.partition("`: ")
+        if not colon or only == f"`{problem}":
+            found.append(f"({start.split(' | ')[0]}) {rest if colon else words}")
+    return found
+
+
+def statements() -> str:
+    """The table of what a model may say beside rows, and which solver takes it as it is."""
+    from optsched.model import blocks
+    from optsched.solvers.registry import announced, backend
+
+    kinds = [getattr(blocks, name) for name in blocks.__all__ if name not in ("Block", "Linear")]
+    native: dict[str, list[str]] = {}
+    for solver in announced():
+        for kind in backend(solver).native:
+            native.setdefault(kind, []).append(solver)
+    lines = ["| statement | solvers that take it as it is | for the others |", "|---|---|---|"]
+    for kind in kinds:
+        taken = ", ".join(f"`{solver}`" for solver in native.get(kind.kind, [])) or "-"
+        lines.append(f"| `{kind.kind}`: {statement(kind)} | {taken} | {kind.how} |")
+    return "\n".join(lines)
+
+
+def statement(kind: type) -> str:
+    """The first sentence of a block's docstring."""
+    return " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split()).rstrip(".")
 
 
 def model(words: str) -> str:

@@ -10,6 +10,8 @@ import pytest
 import formulations
 import heuristics
 import optsched
+from optsched.model import blocks
+from optsched.problem import problems
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -33,7 +35,8 @@ def test_the_site_builds_without_a_warning_and_names_every_page(site):
     pages = {
         path.relative_to(ROOT / "docs").with_suffix("") for path in (ROOT / "docs").rglob("*.md")
     }
-    pages |= {Path("benchmarks"), *(Path("notebooks") / path.stem for path in NOTEBOOKS)}
+    pages |= {Path("benchmarks"), Path("reference/claims_readings")}
+    pages |= {*(Path("notebooks") / path.stem for path in NOTEBOOKS)}
     for page in pages:
         assert list(site.glob(f"{page}.html")) or list(site.glob(f"{page}/index.html")), page
 
@@ -75,3 +78,27 @@ def hooks_of_the_site():
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     return made
+
+
+def test_what_it_solves_lists_every_problem_with_its_objective_constraints_and_methods(site):
+    text = next(site.glob("what_it_solves*")).read_text(encoding="utf-8")
+    assert "<!--" not in text.partition("<article")[2].partition("</article>")[0]
+    rows = {row.partition("<code>")[2].partition("</code>")[0]: row for row in text.split("<tr>")}
+    for name, problem in problems().items():
+        assert problem.sense in rows[name]
+        assert "(2" in rows[name] or "(5" in rows[name]
+        for method in (*problem.formulations, *problem.bounds, *problem.heuristics):
+            assert f"<code>{method}</code>" in rows[name]
+    assert "its server" in rows["dsrp"]
+    assert "its server" not in rows["drp"]
+    for kind in {*blocks.__all__} - {"Block", "Linear"}:
+        assert f"<code>{getattr(blocks, kind).kind}</code>" in text
+
+
+def test_the_glossary_explains_each_term_in_few_sentences_and_in_order():
+    entries = re.split(r"^### ", (ROOT / "docs" / "glossary.md").read_text("utf-8"), flags=re.M)[1:]
+    terms = [entry.partition("\n")[0] for entry in entries]
+    assert len(terms) >= 20
+    assert terms == sorted(terms, key=str.lower)
+    for entry in entries:
+        assert entry.count(".\n") + entry.count(". ") <= 3, entry

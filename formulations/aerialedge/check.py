@@ -35,7 +35,7 @@ SECONDS = 1e-6
 
 
 def cost(instance: Instance, schedule: Schedule) -> float:
-    """(23), corrected: sum of omega_b over the nodes opened, by the instance's objective."""
+    """Number, cores or cost of the nodes opened, as the instance asks; (23), corrected."""
     weight, unit = weights(instance)
     opened = schedule.opened
     return float(weight[opened[opened < instance.nodes]].sum()) * unit

@@ -42,7 +42,7 @@ _DSRP = {
 
 
 def cost(instance: Instance, schedule: Schedule) -> float:
-    """(5a), (22a): number of admitted jobs."""
+    """Number of admitted jobs; (5a), (22a)."""
     return float(np.count_nonzero(schedule.admit))
 
 

@@ -85,7 +85,7 @@ def job_costs(instance: Instance, schedule: Schedule) -> Floats:
 
 
 def cost(instance: Instance, schedule: Schedule) -> float:
-    """Objective of (2), money; infinite if a job never runs or a row names what there is not."""
+    """Latency, data and exchange, in money; infinite if a job never runs or a place is unknown."""
     if any(not good.all() for _, _, good in _sound(instance, schedule)):
         return float("inf")
     return float(job_costs(instance, schedule).sum())
