@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r'^```(\w+)?(?: title="(.+?)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 CLOCK = re.compile(r"(seconds\s+)[\d.e-]+(?=\s|$)|()\b[\d.]+(?= s\b)")
 VERSION = re.compile(r"\b\d+\.\d+\.\d+\b")
-SET_UP = re.compile(r"git clone |python3 -m venv |\. \.venv/|\.venv/bin/pip install |cd ")
+SET_UP = re.compile(r"git clone |python3 -m venv |\. \.venv/|\.venv/bin/pip install |pip install \./optsched|cd ")
 """What makes an environment, which the tests have."""
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -176,6 +176,14 @@ def fresh(tmp_path: Path) -> Iterator[None]:
             del sys.modules[name]
     if list(tmp_path.glob("*.dist-info")):
         forget()
+
+
+def test_ten_minutes_take_the_lines_it_says_and_at_most_25():
+    page = ROOT / "docs" / "ten_minutes.md"
+    typed = [f.text for f in fences(page) if f.language in ("bash", "python")]
+    count = sum(bool(line.strip()) for text in typed for line in text.splitlines())
+    assert count <= 25
+    assert f"You type {count} lines" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
