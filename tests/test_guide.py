@@ -7,7 +7,9 @@ it prints: dots stand for anything, and seconds and versions are not compared.
 
 from __future__ import annotations
 
+import ast
 import doctest
+import importlib.util
 import os
 import re
 import runpy
@@ -33,7 +35,9 @@ ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r'^```(\w+)?(?: title="(.+?)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 CLOCK = re.compile(r"(seconds\s+)[\d.e-]+(?=\s|$)|()\b[\d.]+(?= s\b)")
 VERSION = re.compile(r"\b\d+\.\d+\.\d+\b")
-SET_UP = re.compile(r"git clone |python3 -m venv |\. \.venv/|\.venv/bin/pip install |pip install \./optsched|cd ")
+SET_UP = re.compile(
+    r"git clone |python3 -m venv |\. \.venv/|\.venv/bin/pip install |pip install \./optsched|cd "
+)
 """What makes an environment, which the tests have."""
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -69,7 +73,7 @@ def run_page(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
         if fence.title:
             (folder / fence.title).parent.mkdir(parents=True, exist_ok=True)
             (folder / fence.title).write_text(fence.text, encoding="utf-8")
-        elif fence.language == "python":
+        elif fence.language == "python" and not lacks(fence.text):
             heard = StringIO()
             with redirect_stdout(heard):
                 exec(compile(fence.text, f"{page.name}", "exec"), names)
@@ -81,6 +85,12 @@ def run_page(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
                 said = run_command(command, folder)
                 if fence.language == "console" and shown.strip():
                     yield command, shown, said
+
+
+def lacks(code: str) -> bool:
+    """Whether it shows another tool that is not installed here."""
+    shown = re.findall(r"^# \w+, (linopy|PyJobShop)$", code, flags=re.MULTILINE)
+    return any(importlib.util.find_spec(tool.lower()) is None for tool in shown)
 
 
 def commands(fence: Fence) -> Iterator[tuple[str, str]]:
@@ -198,3 +208,24 @@ def test_every_block_of_a_page_runs_and_prints_what_is_shown(
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     for what, shown, came in run_page(page, tmp_path):
         assert same(shown, came), f"{what}\n--- shown\n{shown}\n--- came\n{came}"
+
+
+def test_the_page_for_users_of_other_tools_counts_its_own_code():
+    page = ROOT / "docs" / "coming_from.md"
+    code = {f.text.partition("\n")[0][2:]: f.text for f in fences(page) if f.language == "python"}
+    code["ratio, linopy"] = code["optimum, linopy"] + code["ratio, linopy"]
+    text = page.read_text(encoding="utf-8")
+    for what, lines in code.items():
+        row = " | ".join([what, *map(str, counted(lines))])
+        assert f"| {row} |" in text, row
+
+
+def counted(code: str) -> tuple[int, int, int]:
+    """Lines of code, import statements, and distinct names that its author has to know."""
+    nodes = list(ast.walk(ast.parse(code)))
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {alias.name for node in imports for alias in node.names}
+    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    names |= {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
+    lines = [line for line in code.splitlines() if line.strip() and not line.startswith("#")]
+    return len(lines), len(imports), len(names)
