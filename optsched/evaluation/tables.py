@@ -28,6 +28,17 @@ def frame(rows: Iterable[Row]) -> pd.DataFrame:
     return pd.DataFrame(records, columns=columns)
 
 
+def options_of(table: pd.DataFrame) -> list[str]:
+    """The columns that hold options of generators and heuristics.
+
+    Args:
+        table: what ``frame`` gives.
+    """
+    every = Row("", "", 0, "", "").record()
+    found = ("bound_", "ratio_", "source_ratio_", "measure_")
+    return [name for name in map(str, table) if name not in every and not name.startswith(found)]
+
+
 def summarise(table: pd.DataFrame, by: Sequence[str] = ("heuristic",)) -> pd.DataFrame:
     """Mean and largest ratio by group, with a confidence interval of the mean.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -18,8 +20,11 @@ from matplotlib.path import Path as MplPath
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from optsched.errors import InputError
 from optsched.evaluation.comparison import profile
-from optsched.evaluation.tables import CONFIDENCE, mean_interval, summarise
+from optsched.evaluation.tables import CONFIDENCE, mean_interval, options_of, summarise
+from optsched.instances.columns import meant
+from optsched.problem.calls import parse_call
 from optsched.solvers.solution import Solution
 
 COLOURS = (
@@ -35,6 +40,15 @@ LINES = ("-", "--", "-.", ":")
 LOGARITHMIC = 4.0
 """Largest over smallest ratio beyond which a study's axes are logarithmic."""
 
+WIDE = 50.0
+"""The same for the axes of other quantities."""
+
+NAME_WIDTH = 26
+"""Most letters in a line of a name beside an axis."""
+
+LETTERS_PER_INCH = 12
+"""Of ticks."""
+
 LEGEND_ENTRIES = 40
 """Longest legend of a Gantt chart: as many looks as there are."""
 
@@ -47,88 +61,156 @@ Bar = tuple[str, float, float, tuple[float, ...]]
 _ALIKE = 6  # decimals to which two bars are the same
 
 
-def ratio_against(ax: Axes, frame: pd.DataFrame, x: str, group: str = "heuristic") -> Axes:
-    """Mean ratio over seeds against a parameter, one line per group.
+def means_against(
+    ax: Axes, table: pd.DataFrame, x: str, by: str = "heuristic", y: str = "ratio"
+) -> Axes:
+    """Draw means over instances against a parameter, one colour per group.
 
-    The thick bar spans the mean ratio against the best schedules to that against the proven
-    bounds; it shrinks to the marker where optima are proven. The thin bar is the confidence
-    interval of the mean. Rows without a ratio, and means that are infinite, are left out.
+    The thin bar is the confidence interval of the mean. Of ratios, the thick bar spans the mean
+    against the best schedules to that against the proven bounds; it shrinks to the marker if
+    optima are proven. Lines join the means of one group if the parameter is a number: names have
+    no order. Rows without a value, and means that are infinite, are left out.
 
     Args:
         ax: where to draw.
-        frame: rows of ratios, from ``optsched.evaluation.tables.frame``.
+        table: rows of ratios, from ``optsched.evaluation.tables.frame``.
         x: column on the horizontal axis; numbers, or names spaced evenly.
-        group: column that makes the lines.
+        by: column that makes the groups.
+        y: "ratio", or a column of numbers.
     """
-    table = summarise(frame, [group, x])
-    table = table[np.isfinite(table["mean_high"].astype(float))]
-    ticks = list(pd.unique(table[x]))
-    numeric = pd.api.types.is_numeric_dtype(table[x])
-    place = {tick: float(tick) if numeric else float(i) for i, tick in enumerate(ticks)}
-    names = list(pd.unique(frame[group]))  # so that a group keeps its colour in every plot
-    places = sorted(place.values())
-    shift = dict(zip(names, _shifts(len(names), places), strict=True))
+    means = _means(table, y, [by, x])
+    means = means[np.isfinite(means["mean_high"].astype(float))]
+    numeric = pd.api.types.is_numeric_dtype(means[x])
+    known = list(pd.unique(means[x]))
+    place = {one: float(one) if numeric else float(i) for i, one in enumerate(known)}
+    names = list(pd.unique(table[by]))  # so that a group keeps its colour in every plot
+    shift = dict(zip(names, _shifts(len(names), sorted(place.values())), strict=True))
     for index, name in enumerate(names):
-        line = table[table[group] == name]
+        line = means[means[by] == name]
         if line.empty:
             continue
-        at = np.array([place[tick] for tick in line[x]]) + shift[name]
+        at = np.array([place[one] for one in line[x]]) + shift[name]
         order = np.argsort(at)
         low, high, ci_low, ci_high = (
             line[column].to_numpy(float)[order]
             for column in ("mean_low", "mean_high", "ci_low", "ci_high")
         )
         at, middle = at[order], (low + high) / 2
-        colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
+        colour, marker = _colour_and_marker(index)
         ax.vlines(at, ci_low, ci_high, color=colour, linewidth=1)
         ax.vlines(at, low, high, color=colour, linewidth=5, alpha=0.5)
-        ax.plot(at, middle, color=colour, marker=marker, markersize=5, linewidth=1, label=str(name))
-    ax.axhline(1, color="grey", linewidth=0.8, linestyle=":")
-    ax.set_xticks(
-        [place[tick] for tick in ticks], [f"{tick:g}" if numeric else str(tick) for tick in ticks]
-    )
+        ax.plot(
+            at, middle, color=colour, marker=marker, markersize=5, linewidth=1, label=str(name),
+            linestyle="-" if numeric else "none",
+        )  # fmt: skip
+    if y == "ratio":
+        ax.axhline(1, color="grey", linewidth=0.8, linestyle=":")
+    labels = [f"{one:g}" for one in known] if numeric else _told_apart(list(map(str, known)))
+    _ticks(ax, dict(zip(labels, place.values(), strict=True)), slant=not numeric)
     ax.set_xlabel(x.replace("_", " "))
-    ax.set_ylabel(f"mean ratio, {CONFIDENCE:.0%} interval")
+    ax.set_ylabel(f"mean {_said(y)}, {CONFIDENCE:.0%} interval")
     legend_above(ax)
     return ax
 
 
-def column_means(
-    ax: Axes, frame: pd.DataFrame, y: str, x: str | None = None, group: str = "heuristic"
-) -> Axes:
-    """Mean of a column, with its confidence interval, by group and against a parameter.
+ratio_against = means_against
+
+
+def means_by(ax: Axes, table: pd.DataFrame, by: str = "heuristic", y: str = "ratio") -> Axes:
+    """Draw the mean of each group as a dot on a row of its own.
+
+    The dark bar is the confidence interval of the mean, the pale line spans the least to the
+    largest value. Of ratios, a broad bar spans the mean against the best schedules to that against
+    the proven bounds. Rows without a value are left out; a group with infinite ones says so.
 
     Args:
         ax: where to draw.
-        frame: rows of ratios, from ``optsched.evaluation.tables.frame``.
-        y: column of numbers; rows without one are left out.
-        x: column on the horizontal axis; None: the groups stand there.
-        group: column that makes the colours.
+        table: rows of ratios, from ``optsched.evaluation.tables.frame``.
+        by: column that makes the groups.
+        y: "ratio", or a column of numbers.
     """
-    values = frame.assign(**{y: frame[y].astype(float)}).dropna(subset=[y])
-    axis = group if x is None else x
-    numeric = pd.api.types.is_numeric_dtype(values[axis])
-    ticks = list(pd.unique(values[axis]))
-    place = {tick: float(tick) if numeric else float(i) for i, tick in enumerate(ticks)}
-    names = list(pd.unique(frame[group]))
-    shifts = _shifts(len(names), sorted(place.values())) if x is not None else [0.0] * len(names)
-    for index, name in enumerate(names):
-        cells = values[values[group] == name].groupby(axis, sort=numeric)[y]
-        means = cells.mean()
-        ends = np.array([mean_interval(cell.to_list()) for _, cell in cells]).reshape(-1, 2)
-        at = np.array([place[tick] for tick in means.index]) + shifts[index]
-        colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
-        ax.vlines(at, ends[:, 0], ends[:, 1], color=colour, linewidth=1)
-        line = "-" if numeric else ""  # names have no order
-        ax.plot(at, means, color=colour, marker=marker, markersize=5, linestyle=line, label=name)
-    ax.set_xticks(
-        [place[tick] for tick in ticks], [f"{tick:g}" if numeric else str(tick) for tick in ticks]
-    )
-    ax.set_xlabel(f"{axis.replace('_', ' ')} (n = {len(values)})")
-    ax.set_ylabel(f"mean {y.replace('_', ' ')}, {CONFIDENCE:.0%} interval")
-    if x is not None:
-        legend_above(ax)
+    means = _means(table, y, [by])
+    for place, line in enumerate(means.to_dict("records")):
+        colour, marker = _colour_and_marker(place)
+        if not np.isfinite(line["mean_high"]):
+            ax.annotate("infinite", (0.02, place), xycoords=("axes fraction", "data"), va="center")
+            continue
+        ax.hlines(place, line["min_low"], line["max_high"], color=colour, linewidth=1, alpha=0.5)
+        ax.hlines(place, line["ci_low"], line["ci_high"], color=colour, linewidth=3)
+        ax.hlines(place, line["mean_low"], line["mean_high"], color=colour, linewidth=8, alpha=0.4)
+        middle = (line["mean_low"] + line["mean_high"]) / 2
+        ax.plot(middle, place, marker=marker, color=colour, markersize=7)
+    if y == "ratio":
+        ax.axvline(1, color="grey", linewidth=0.8, linestyle=":")
+    names = [textwrap.fill(str(name), NAME_WIDTH) for name in means[by]]
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_xlabel(f"mean {_said(y)}, {CONFIDENCE:.0%} interval")
     return ax
+
+
+def _means(table: pd.DataFrame, y: str, keys: Sequence[str]) -> pd.DataFrame:
+    """Means by group, their intervals, the least and largest value, and how many there are."""
+    ends = ["ratio_low", "ratio_high"] if y == "ratio" else [y, y]
+    columns = [*keys, "n", "mean_low", "mean_high", "ci_low", "ci_high", "min_low", "max_high"]
+    lines = []
+    for values, group in table.dropna(subset=[*ends, *keys]).groupby(list(keys), sort=False):
+        low, high = (group[end].to_numpy(float) for end in ends)
+        if y == "ratio":
+            interval = tuple(summarise(group, []).loc[0, ["ci_low", "ci_high"]])
+        else:
+            interval = mean_interval(low.tolist())
+            if low.min() >= 0:
+                interval = max(interval[0], 0.0), interval[1]
+        lines.append((*values, len(low), low.mean(), high.mean(), *interval, low.min(), high.max()))
+    return pd.DataFrame(lines, columns=columns)
+
+
+def _colour_and_marker(index: int) -> tuple[str, str]:
+    """The look of a group: the ninth has the colour of the first, and another marker."""
+    turn = index // len(COLOURS)
+    return COLOURS[index % len(COLOURS)], MARKERS[(index + turn) % len(MARKERS)]
+
+
+def _said(y: str) -> str:
+    return y.removeprefix("measure_").replace("_", " ")
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Names without the parts that all share, such as options of instances that do not vary."""
+    parts = [name.split(",") for name in names]
+    shared = set(parts[0]).intersection(*parts[1:]) if len(parts) > 1 else set()
+    short = [",".join(one for one in part if one not in shared) for part in parts]
+    return [one if len(one) <= NAME_WIDTH else f"…{one[1 - NAME_WIDTH :]}" for one in short]
+
+
+def _ticks(ax: Axes, places: Mapping[str, float], *, slant: bool) -> None:
+    """Name places on the horizontal axis, as many of them as its width takes.
+
+    Args:
+        ax: what holds the axis.
+        places: by name.
+        slant: whether names that are too long to stand side by side are turned.
+    """
+    if not places:
+        return
+    figure = ax.get_figure(root=True)
+    width = ax.get_position().width * (figure.get_figwidth() if figure is not None else 6.0)
+    at = sorted(places.values())
+    letter = (at[-1] - at[0] or 1.0) / (width * LETTERS_PER_INCH)
+    longest = letter * (max(map(len, places)) + 1)
+    slant = slant and longest > min(np.diff(at), default=longest)
+    kept: dict[str, float] = {}
+    end = -np.inf
+    for name, middle in sorted(places.items(), key=lambda one: one[1]):
+        half = letter * (2 if slant else len(name) + 1) / 2
+        if middle - half >= end:
+            kept[name], end = middle, middle + half
+    ax.set_xticks(list(kept.values()), list(kept))
+    if slant:
+        ax.tick_params(axis="x", labelrotation=30)
+        for label in ax.get_xticklabels():
+            label.set(horizontalalignment="right", rotation_mode="anchor")
 
 
 def legend_above(ax: Axes) -> None:
@@ -443,15 +525,8 @@ class Picture(Figure):
         return text.getvalue()
 
 
-def study_figure(frame: pd.DataFrame, x: str | None = None, y: str = "ratio") -> Picture:
-    """The picture of a study: ratios against a parameter that varies, and their distribution.
-
-    Of another column than "ratio", its means alone.
-    """
-    if y != "ratio":
-        figure = Picture(figsize=(6.5, 4.5), layout="constrained")
-        column_means(figure.subplots(), frame, y, x)
-        return figure
+def study_figure(frame: pd.DataFrame, x: str | None = None) -> Picture:
+    """The picture of a study: ratios against a parameter that varies, and their distribution."""
     figure = Picture(figsize=(11 if x else 6.5, 4.5), layout="constrained")
     axes = figure.subplots(1, 2 if x else 1, squeeze=False)[0]
     ratio_distribution(axes[-1], frame)
@@ -462,22 +537,116 @@ def study_figure(frame: pd.DataFrame, x: str | None = None, y: str = "ratio") ->
     return figure
 
 
-def logarithmic_where_wide(ax: Axes, axis: Axis, frame: pd.DataFrame) -> None:
-    """Make an axis of ratios logarithmic, its ticks plain numbers, where the ratios differ much.
+def logarithmic_where_wide(ax: Axes, axis: Axis, frame: pd.DataFrame, y: str = "ratio") -> None:
+    """Make an axis logarithmic, its ticks plain numbers, where the values differ much.
 
     Args:
         ax: what holds the axis.
         axis: ``ax.xaxis`` or ``ax.yaxis``.
         frame: rows of ratios, from ``optsched.evaluation.tables.frame``.
+        y: "ratio", or a column of numbers.
     """
-    ratios = frame[["ratio_low", "ratio_high"]].to_numpy(float)
-    ratios = ratios[(ratios > 0) & np.isfinite(ratios)]
-    if not len(ratios) or ratios.max() <= LOGARITHMIC * ratios.min():
+    values = frame[["ratio_low", "ratio_high"] if y == "ratio" else [y]].to_numpy(float)
+    values = values[(values > 0) & np.isfinite(values)]
+    beyond = LOGARITHMIC if y == "ratio" else WIDE
+    if not len(values) or values.max() <= beyond * values.min():
         return
     if axis is ax.xaxis:
-        ax.set_xscale("log")
+        ax.set_xscale("log", nonpositive="clip")
     else:
         ax.set_yscale("log", nonpositive="clip")
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
+
+
+def plot(
+    table: pd.DataFrame,
+    *,
+    y: str = "ratio",
+    x: str | None = None,
+    by: str = "heuristic",
+    path: str | Path | None = None,
+) -> Picture:
+    """Draw means with their intervals, one panel per problem; the caption says of how many.
+
+    Args:
+        table: rows of ratios, from ``optsched.evaluation.tables.frame``.
+        y: "ratio", "cost", "seconds" (of the heuristic) or "measure_NAME".
+        x: option of the generator or of a heuristic, "seed" or "instance"; lines join the means if
+            it is a number. None: a row per group.
+        by: what makes the groups: "heuristic" (without its option ``x``), or as ``x``.
+        path: file to write (png, pdf, svg); None: none.
+
+    Raises:
+        InputError: ``y``, ``x`` or ``by`` is not in the table, or the table has no value of ``y``.
+    """
+    measures = [name for name in map(str, table) if name.startswith("measure_")]
+    check_axes(y, x, by, options=options_of(table), measures=measures)
+    if x is not None and by == "heuristic":
+        table = table.assign(heuristic=[_without(str(name), x) for name in table["heuristic"]])
+    keys = [by] if x is None else [by, x]
+    parts = {str(name): part for name, part in table.groupby("problem", sort=False)}
+    means = {name: _means(part, y, keys) for name, part in parts.items()}
+    drawn = [name for name, found in means.items() if len(found)]
+    if not drawn:
+        raise InputError.of("y", y, "a quantity of which there is a value; there is none yet")
+    heights = [3.6 if x else 0.7 + 0.34 * len(means[name]) for name in drawn]
+    figure = Picture(figsize=(7, sum(heights) + 0.6), layout="constrained")
+    axes = figure.subplots(len(drawn), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for ax, name in zip(axes, drawn, strict=True):
+        if x is None:
+            means_by(ax, parts[name], by, y)
+            ax.set_title(name, loc="left", fontsize="medium")
+        else:
+            means_against(ax, parts[name], x, by, y)
+            ax.get_legend().set(title=name, alignment="left")
+        logarithmic_where_wide(ax, ax.yaxis if x else ax.xaxis, parts[name], y)
+    counts = "; ".join(f"{name}: {_counted(means[name]['n'])}" for name in drawn)
+    caption = f"Each mean is over n runs, a run being a heuristic on an instance. {counts}"
+    figure.supxlabel(textwrap.fill(caption, 90), fontsize="small")
+    if path is not None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def check_axes(
+    y: str, x: str | None, by: str, *, options: Sequence[str], measures: Sequence[str]
+) -> None:
+    """Refuse what a table has no column for.
+
+    Args:
+        y: as of ``plot``.
+        x: likewise.
+        by: likewise.
+        options: of the generator and the heuristics.
+        measures: columns of what is measured beside cost and time.
+
+    Raises:
+        InputError: naming what there is.
+    """
+    parameters = [*options, "seed", "instance"]
+    allowed = {
+        "y": (y, ["ratio", "cost", "seconds", *measures]),
+        "x": (x, parameters),
+        "by": (by, ["heuristic", *parameters]),
+    }
+    for field, (value, known) in allowed.items():
+        if value is not None and value not in known:
+            listed = "one of " + ", ".join(known)
+            raise InputError.of(field, value, listed + meant(value, known))
+
+
+def _counted(counts: pd.Series) -> str:
+    least, most = counts.min(), counts.max()
+    return f"n = {least}" if least == most else f"n = {least} to {most}"
+
+
+def _without(call: str, option: str) -> str:
+    """A heuristic's call without one of its options."""
+    if f"{option}=" not in call:
+        return call
+    name, options = parse_call(call)
+    rest = [f"{key}={value}" for key, value in options.items() if key != option]
+    return f"{name}({', '.join(rest)})" if rest else name

@@ -193,26 +193,27 @@ class Ratios:
             _check_column(table, "by", name)
         return table, by
 
-    def plot(self, y: str = "ratio", x: str | None = None) -> Picture:
-        """Draw ratios, or a column, by heuristic.
+    def plot(
+        self,
+        y: str = "ratio",
+        x: str | None = None,
+        by: str = "heuristic",
+        path: str | Path | None = None,
+    ) -> Picture:
+        """Draw the mean of ratios, or of another quantity, with its interval.
 
         Args:
-            y: "ratio", or a column of numbers such as "cost", "seconds" or "measure_NAME".
-            x: column on the horizontal axis; None: the first generator option that varies, if any.
+            y: "ratio", "cost", "seconds" or "measure_NAME".
+            x: option of the generator or of a heuristic; None: a row per group.
+            by: what makes the groups: "heuristic", or an option.
+            path: file to write (png, pdf, svg); None: none.
 
         Raises:
-            InputError: a column that is not there.
+            InputError: a quantity or an option that is not there.
         """
-        from optsched.evaluation.tables import varying
-        from optsched.report.plots import study_figure
+        from optsched.report.plots import plot
 
-        table = self.table()
-        varied = varying(table, [name for layout in self.layouts for name in layout.options])
-        x = next(iter(varied), None) if x is None else x
-        _check_column(table, "y", "ratio_high" if y == "ratio" else y)
-        if x is not None:
-            _check_column(table, "x", x)
-        return study_figure(table, x, y)
+        return plot(self.table(), y=y, x=x, by=by, path=path)
 
     def to_csv(self, path: str | Path) -> None:
         """Write the table.
