@@ -69,6 +69,9 @@ def test_former_measurements_give_the_rows_of_the_new_one():
     assert old.parameters == {"items": 3}
     with pytest.warns(DeprecationWarning, match=r"use optsched\.ratios"):
         from optsched.study import ratio_study as former  # noqa: F401
+    with pytest.warns(DeprecationWarning, match=r"use optsched\.ratios"):
+        from optsched.evaluation.measure import measure as same
+    assert same is measure
     told = []
     rows = ratio_study("covering", {"items": [4]}, ["greedy"], seeds=2,
                        progress=lambda *step: told.append(step)).rows  # fmt: skip
