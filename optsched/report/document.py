@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from optsched.evaluation.comparison import compare, profile_table
+from optsched.evaluation.comparison import compare
 from optsched.evaluation.ratios import FIELDS, UNBOUNDED_RATIO
 from optsched.evaluation.tables import CONFIDENCE, interval_cell, share, span, summarise
 from optsched.problem import Problem
 from optsched.problem.calls import parse_call
 from optsched.problem.methods import Formulation
 from optsched.report.formulas import mathml
-from optsched.report.pictures import flow_picture, gap_picture, ratio_pictures, run_pictures
+from optsched.report.pictures import (
+    dot_picture,
+    flow_picture,
+    gap_picture,
+    ratio_pictures,
+    run_pictures,
+)
+from optsched.report.plots import LOGARITHMIC
 from optsched.solvers.solution import Solution
 
 UNPROVEN_SHOWN = 40
 """Most lines of the table of what was not proven."""
+
+FOLDED_FROM = 32
+"""Letters of an algorithm with its options beyond which the options fold."""
+
+EMPTY = ("", "–")
+"""Cells without a value."""
 
 IN_CSV = (*FIELDS, "known_by", "seconds")
 """Columns of the table that the page carries."""
@@ -95,7 +109,7 @@ def page(
     vendor = files("optsched.report") / "vendor"
     return environment.get_template("page.html.jinja").render(
         title=title,
-        overview=[line for section in sections for line in _overview(section)],
+        overview=[_overview(section) for section in sections if len(section.table)],
         csv=base64.b64encode(shown.to_csv(index=False, float_format="%.6g").encode()).decode(),
         lines=len(rows),
         made_on=made_on,
@@ -109,41 +123,67 @@ def page(
     )
 
 
-def _overview(section: Section) -> list[dict[str, Any]]:
-    """A line per heuristic: what a reader wants to know first."""
-    if section.table.empty:
-        return []
-    best = {
-        line["heuristic"]: line["within_1"]
-        for line in profile_table(section.table).to_dict("records")
-    }
+def _overview(section: Section) -> dict[str, Any]:
+    """What a reader wants to know first: a line per heuristic, and the picture of it."""
     leads = {name: place for (name, _), place in _leads(section).items()}
-    seconds = section.table.groupby("heuristic", sort=False)["seconds"].mean()
+    table = section.table
+    found = summarise(table, ["heuristic"]).to_dict("records")
+    ends = [line[end] for line in found for end in ("mean_low", "mean_high", "ci_low", "ci_high")]
+    ends = [end for end in ends if 0 < end < math.inf] + [1.0]
+    seconds = table.groupby("heuristic", sort=False)["seconds"].mean()
     lines = []
-    for line in summarise(section.table, ["heuristic"]).to_dict("records"):
+    for line in found:
         name = line["heuristic"]
         known = section.problem.heuristics.get(parse_call(name)[0])
-        rows = section.table[section.table["heuristic"] == name]
+        rows = table[table["heuristic"] == name]
         counts = rows["known_by"].replace("", "not proven").value_counts(sort=False)
         lines.append(
             {
-                "problem": section.problem.name,
                 "heuristic": name,
+                "folded": parse_call(name)[0] if len(name) > FOLDED_FROM else "",
                 "proposed": known is not None and known.proposed,
                 "source": "" if known is None else f"{known.summary} ({known.source})",
-                "cells": [
-                    _span(line["mean_low"], line["mean_high"]),
-                    interval_cell(line, " … ", "–"),
-                    _span(line["max_low"], line["max_high"]),
-                    share(line["infinite"]) or "0%",
-                    f"{best.get(name, 0.0):.0%}",
-                    f"{seconds[name]:.2g}",
-                ],
+                "bar": _bar(line, min(ends), max(ends)),
+                "interval": interval_cell(line, " … ", "–"),
                 "worst_run": leads.get(name, ""),
                 "known": ", ".join(f"{count} {word}" for word, count in counts.items()),
+                "cells": {
+                    "mean ratio": _span(line["mean_low"], line["mean_high"]),
+                    "worst": _span(line["max_low"], line["max_high"]),
+                    "proven": f"{line['proven']} of {line['rows']}",
+                    "seconds": f"{seconds[name]:.2g}",
+                },
             }
         )
-    return lines
+    columns = list(lines[0]["cells"]) if lines else []
+    shown = [name for name in columns if any(line["cells"][name] not in EMPTY for line in lines)]
+    return {
+        "problem": section.problem.name,
+        "picture": dot_picture(table, section.problem.name),
+        "axis": f"{min(ends):.3g} to {max(ends):.3g}",
+        "columns": shown,
+        "lines": lines,
+    }
+
+
+def _bar(line: Mapping[Any, Any], low: float, high: float) -> dict[str, float] | None:
+    """The mean and its interval on an axis from ``low`` to ``high``, in per cent of its length.
+
+    The axis is logarithmic from where the page's other axes are, too.
+    """
+
+    def place(value: float) -> float:
+        share = (value - low) / (high - low or 1.0)
+        if high > LOGARITHMIC * low:
+            share = math.log(max(value, low) / low) / math.log(high / low)
+        return round(100 * share, 1)
+
+    if not math.isfinite(line["mean_high"]):
+        return None
+    left, right = place(line["mean_low"]), place(line["mean_high"])
+    known = not line["ci_note"]
+    ends = (place(line["ci_low"]), place(line["ci_high"])) if known else (left, right)
+    return {"left": ends[0], "width": round(ends[1] - ends[0], 1), "mean": (left + right) / 2}
 
 
 def _leads(section: Section) -> dict[tuple[str, str], str]:
@@ -184,9 +224,19 @@ def _content(section: Section) -> dict[str, Any]:
         ),
         "runs": len(table),
         "measured": len(measured),
-        "head": ["heuristic", *(name.replace("_", " ") for name in section.cells)],
-        "lines": [_line(line, section.cells) for line in _summary(section)],
-        "paired": [_paired(line) for line in compare(table).to_dict("records")],
+        "ratios": _table(
+            ["heuristic", *(name.replace("_", " ") for name in section.cells)],
+            ["mean ratio", f"{CONFIDENCE:.0%} interval", "worst", "runs", "proven", "infinite"],
+            [_line(line, section.cells) for line in _summary(section)],
+        ),
+        "paired": _table(
+            ["first", "second"],
+            [
+                *("instances", "wins", "ties", "losses"),
+                *("mean difference", f"{CONFIDENCE:.0%} interval"),
+            ],
+            [_paired(line) for line in compare(table).to_dict("records")],
+        ),
         "pictures": [
             *ratio_pictures(table, section.cells, section.x, problem.name, leads),
             *([flow_picture(section.flow_times, problem.name)] if section.flow_times else []),
@@ -204,10 +254,26 @@ def _content(section: Section) -> dict[str, Any]:
             for number, (place, run) in enumerate(zip(leads.values(), section.runs, strict=True))
         ],
         "model": _model(section),
-        "open": [_open(row) for row in open_.head(UNPROVEN_SHOWN).to_dict("records")],
+        "open": _table(
+            ["instance", "heuristic", "status", "message"],
+            ["ratio"],
+            [_open(row) for row in open_.head(UNPROVEN_SHOWN).to_dict("records")],
+        ),
         "open_more": max(0, len(open_) - UNPROVEN_SHOWN),
         "notes": section.notes,
     }  # fmt: skip
+
+
+def _table(
+    words: Sequence[str], numbers: Sequence[str], lines: Sequence[Sequence[str]]
+) -> dict[str, Any]:
+    """A table without the columns that have no value: those of words, then those of numbers."""
+    head = [*words, *numbers]
+    kept = [i for i in range(len(head)) if any(line[i] not in EMPTY for line in lines)]
+    return {
+        "head": [(head[i], "words" if i < len(words) else "number") for i in kept],
+        "lines": [[line[i] for i in kept] for line in lines],
+    }
 
 
 def _summary(section: Section) -> list[dict[Any, Any]]:
@@ -222,12 +288,12 @@ def _summary(section: Section) -> list[dict[Any, Any]]:
 def _line(line: dict[Any, Any], cells: Sequence[str]) -> list[str]:
     return [
         *(_text(line[name]) for name in ("heuristic", *cells)),
-        f"{line['measured']} of {line['rows']}",
-        str(line["proven"]),
-        share(line["infinite"]),
         _span(line["mean_low"], line["mean_high"]),
         interval_cell(line, " … ", "–"),
         _span(line["max_low"], line["max_high"]),
+        f"{line['measured']} of {line['rows']}",
+        str(line["proven"]),
+        share(line["infinite"]),
     ]
 
 
@@ -244,8 +310,8 @@ def _open(row: dict[Any, Any]) -> list[str]:
         _text(row["instance"]),
         _text(row["heuristic"]),
         _text(row["status"]),
-        _span(row["ratio_low"], row["ratio_high"]),
         _text(row.get("message") or ""),
+        _span(row["ratio_low"], row["ratio_high"]),
     ]
 
 

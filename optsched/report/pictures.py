@@ -21,8 +21,9 @@ from optsched.report.plots import (
     gap_over_time,
     legend_above,
     logarithmic_where_wide,
+    means_against,
+    means_by,
     performance_profile,
-    ratio_against,
     ratio_boxes,
     ratio_distribution,
 )
@@ -54,7 +55,7 @@ def ratio_pictures(
         caption = f"Mean ratio against {x.replace('_', ' ')}"
         with look():
             figure = _figure()
-            ax = ratio_against(figure.subplots(), table, x)
+            ax = means_against(figure.subplots(), table, x)
             logarithmic_where_wide(ax, ax.yaxis, table)
         yield caption, drawing(figure, caption, f"{key}-against")
     caption = "Distribution of the ratios: quartiles and extremes; a point is an instance"
@@ -76,12 +77,14 @@ def ratio_pictures(
             figure = _figure()
             performance_profile(figure.subplots(), table)
         yield caption, drawing(figure, caption, f"{key}-profile")
-        first = table["heuristic"].iloc[0]
+    finite = table[np.isfinite(table["ratio_high"].astype(float))]
+    if finite["heuristic"].nunique() > 1:
+        first = finite["heuristic"].iloc[0]
         caption = f"{first} against the others, on the same instances: above the line it is better"
         with look():
             figure = _figure()
             ax = figure.subplots()
-            told = _against_the_first(ax, table, leads)
+            told = _against_the_first(ax, finite, leads)
             for axis in (ax.xaxis, ax.yaxis):
                 logarithmic_where_wide(ax, axis, table)
         yield caption, drawing(figure, caption, f"{key}-pairs", told)
@@ -92,6 +95,25 @@ def ratio_pictures(
             figure = _figure()
             _heat_map(figure.subplots(), table, cells)
         yield caption, drawing(figure, caption, f"{key}-heat")
+
+
+def dot_picture(table: pd.DataFrame, key: str) -> str:
+    """Return the dot plot of a problem's mean ratios; empty without a ratio.
+
+    Args:
+        table: rows of ratios.
+        key: of this part of the page.
+    """
+    if table.dropna(subset=["ratio_low", "ratio_high"]).empty:
+        return ""
+    caption = "Mean ratios with their intervals"
+    with look():
+        figure = Figure(
+            figsize=(4.2, 0.6 + 0.38 * table["heuristic"].nunique()), layout="constrained"
+        )
+        ax = means_by(figure.subplots(), table)
+        logarithmic_where_wide(ax, ax.xaxis, table)
+    return drawing(figure, caption, f"{key}-dots")
 
 
 def _points(ax: Axes, table: pd.DataFrame, leads: Leads) -> Told:
@@ -116,11 +138,10 @@ def _points(ax: Axes, table: pd.DataFrame, leads: Leads) -> Told:
     return told
 
 
-def _against_the_first(ax: Axes, table: pd.DataFrame, leads: Leads) -> Told:
+def _against_the_first(ax: Axes, finite: pd.DataFrame, leads: Leads) -> Told:
     """A point per instance and other heuristic: the first's ratio to the right, the other's up."""
-    finite = table[np.isfinite(table["ratio_high"].astype(float))]
     wide = finite.pivot_table("ratio_high", "instance", "heuristic", aggfunc="first", sort=False)
-    first, *others = (name for name in pd.unique(table["heuristic"]) if name in wide)
+    first, *others = wide
     told: dict[str, list[Point]] = {}
     for index, other in enumerate(others, start=1):
         pairs = wide[[first, other]].dropna().astype(float)

@@ -142,11 +142,20 @@ def means_by(ax: Axes, table: pd.DataFrame, by: str = "heuristic", y: str = "rat
         ax.plot(middle, place, marker=marker, color=colour, markersize=7)
     if y == "ratio":
         ax.axvline(1, color="grey", linewidth=0.8, linestyle=":")
-    names = [textwrap.fill(str(name), NAME_WIDTH) for name in means[by]]
-    ax.set_yticks(range(len(names)), names)
+    names = [_in_lines(str(name)) for name in means[by]]
+    ax.set_yticks(range(len(names)), names, fontsize="small")
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlabel(f"mean {_said(y)}, {CONFIDENCE:.0%} interval")
     return ax
+
+
+def _in_lines(name: str) -> str:
+    """A long name with its options on lines of their own."""
+    if len(name) <= NAME_WIDTH:
+        return name
+    head, _, options = name.partition("(")
+    lines = textwrap.wrap(options, NAME_WIDTH, max_lines=2, placeholder=" …")
+    return "\n".join([f"{head}(", *lines] if options else textwrap.wrap(name, NAME_WIDTH))
 
 
 def _means(table: pd.DataFrame, y: str, keys: Sequence[str]) -> pd.DataFrame:
@@ -555,7 +564,8 @@ def logarithmic_where_wide(ax: Axes, axis: Axis, frame: pd.DataFrame, y: str = "
         ax.set_xscale("log", nonpositive="clip")
     else:
         ax.set_yscale("log", nonpositive="clip")
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    few = values.max() < 10 * values.min()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if few else (1.0, 2.0, 5.0)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 

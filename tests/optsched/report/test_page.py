@@ -1,6 +1,7 @@
 """The page of a study is one file that says what was measured, and what was not proven."""
 
 import base64
+import html
 import io
 import re
 import shutil
@@ -10,6 +11,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import covering
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -110,7 +112,38 @@ def test_the_algorithm_a_paper_proposes_is_marked(table):
     greedy = replace(covering.PROBLEM.heuristics["greedy"], proposed=True)
     proposing = replace(PICTURED, heuristics={**PICTURED.heuristics, "greedy": greedy})
     text = page("A study", [replace(section(table), problem=proposing)])
-    assert re.findall(r"★ (\w+)</td>", text) == ["greedy"]
+    assert re.findall(r"★&nbsp;(\w+)</td>", text) == ["greedy"]
+
+
+def test_a_column_without_a_value_is_left_out(table, text):
+    heads = [re.sub("<[^>]+>", "", head) for head in re.findall(r"<th [^>]*>(.*?)</th>", text)]
+    assert "infinite" not in heads
+    assert "message" not in heads
+    assert {"mean ratio", "worst", "proven", "seconds"} <= set(heads)
+    endless = table.assign(ratio_low=np.inf, ratio_high=np.inf)
+    assert ">infinite</th>" in page("A study", [section(endless)])
+    unmeasured = table.assign(ratio_low=None, ratio_high=None, status="error")
+    assert ">mean ratio</th>" not in page("A study", [replace(section(table), table=unmeasured)])
+
+
+def test_long_lists_of_options_fold(table):
+    long = "greedy(first=1.25, second=2.5, third='a word')"
+    text = page("A study", [section(table.assign(heuristic=long))])
+    folded = re.search(r"<details><summary>greedy\(<wbr>…\)</summary>(.*?)</details>", text)
+    assert html.unescape(folded[1]) == long
+
+
+def test_the_bars_of_intervals_hold_their_mean_and_lie_within_their_axis(text):
+    bars = re.findall(r'<i style="left:([\d.]+)%;width:([\d.]+)%"></i><b style="left:(.+?)%"', text)
+    assert len(bars) == 2
+    for left, width, mean in (map(float, bar) for bar in bars):
+        assert 0 <= left <= mean <= left + width <= 100.1
+
+
+def test_the_dots_of_mean_ratios_stand_above_the_table(text):
+    assert text.index('aria-label="Mean ratios with their intervals"') < text.index(
+        '<table class="sortable headline"'
+    )
 
 
 def test_a_point_tells_its_instance_and_its_ratio(table, text):
