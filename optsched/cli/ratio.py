@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +26,7 @@ from optsched.cli.console import (
 )
 from optsched.cli.names import ProblemName, extra_options, named_files, split_list
 from optsched.cli.progress import progress
+from optsched.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +70,9 @@ Prove = Annotated[
 ]
 Workers = Annotated[int | None, option("Processes; default: one per core.")]
 Plot = Annotated[Path | None, option("Picture to draw (png, pdf, svg).")]
+AxisY = Annotated[str | None, option("What --plot draws: ratio, cost, seconds or measure_NAME.")]
+AxisX = Annotated[str | None, option("Option that --plot draws it against; default: none.")]
+By = Annotated[str | None, option("What makes the groups of --plot; default: heuristic.")]
 
 
 def ratio(
@@ -86,6 +90,9 @@ def ratio(
     workers: Workers = None,
     output: Output = None,
     plot: Plot = None,
+    y: AxisY = None,
+    x: AxisX = None,
+    by: By = None,
     json: Json = False,
 ) -> None:
     """Measure how far heuristics are from the optimum, as intervals that are true.
@@ -100,6 +107,7 @@ def ratio(
     typed = extra_options(context.args)
     found = problem(problem_name)
     _check_files(output, plot)
+    check_axes_drawn(plot, y, x, by)
     check_apart({"--output": output, "--plot": plot}, named_files(typed))
     given: dict[str, Any] = {
         "generator": {name: split_list(value) for name, value in typed.items()} or None,
@@ -109,6 +117,9 @@ def ratio(
         "bounds": None if bounds is None else split_list(bounds),
     }
     plan = _plan(found, preset, given)
+    axes = {name: value for name, value in (("y", y), ("x", x), ("by", by)) if value is not None}
+    if axes:
+        _check_axes(found, plan, axes)
     with progress(f"measuring {problem_name}", "runs") as tell:
         result = ratios(
             problem_name,
@@ -124,7 +135,7 @@ def ratio(
             workers=workers,
             progress=lambda step: tell(step.finished, step.planned, step.seconds_left),
         )
-    _tell(found, plan, result, output, plot, json)
+    _tell(found, plan, result, output, plot, axes, json)
 
 
 def _plan(found: Problem, preset: str | None, given: dict[str, Any]) -> GridDocument:
@@ -155,6 +166,7 @@ def _tell(
     result: Ratios,
     output: Path | None,
     plot: Path | None,
+    axes: Mapping[str, str],
     json: bool,
 ) -> None:
     """Write and print what came of it, and exit with it."""
@@ -167,7 +179,8 @@ def _tell(
     table = result.table()
     cells = varying(table, plan.cells)
     summary = summarise(table, ["heuristic", *cells])
-    _write(table, plan.x if plan.x in cells else next(iter(cells), None), output, plot)
+    x = plan.x if plan.x in cells else next(iter(cells), None)
+    _write(table, x, output, plot, axes)
     if json:
         print_json(
             {
@@ -197,6 +210,32 @@ def _check_files(output: Path | None, plot: Path | None) -> None:
         check_table_file(output)
 
 
+def _check_axes(found: Problem, plan: GridDocument, axes: Mapping[str, str]) -> None:
+    """Refuse axes that the table will not have, before anything runs."""
+    from optsched.problem.calls import call_options
+    from optsched.report.plots import check_axes
+
+    own = [call_options(one.run, 2) or {} for one in found.heuristics.values()]
+    check_axes(
+        axes.get("y", "ratio"),
+        axes.get("x"),
+        axes.get("by", "heuristic"),
+        options=list(dict.fromkeys([*plan.cells, *(name for names in own for name in names)])),
+        measures=[f"measure_{name}" for name in found.measures],
+    )
+
+
+def check_axes_drawn(plot: Path | None, *axes: str | None) -> None:
+    """Refuse axes of a picture that is not drawn.
+
+    Raises:
+        InputError: saying what to add.
+    """
+    if plot is None and any(axis is not None for axis in axes):
+        given = next(axis for axis in axes if axis is not None)
+        raise InputError.of("--y, --x or --by", given, "needs --plot FILE")
+
+
 def _for_part(path: Path | None, finished: int) -> Path | None:
     """Where a table that was interrupted goes: it replaces no other; None: nothing is in it."""
     if path is None or not finished:
@@ -209,17 +248,29 @@ def _for_part(path: Path | None, finished: int) -> Path | None:
     return path.with_stem(f"{path.stem}.part")
 
 
-def _write(table: pd.DataFrame, x: str | None, output: Path | None, plot: Path | None) -> None:
+def _write(
+    table: pd.DataFrame,
+    x: str | None,
+    output: Path | None,
+    plot: Path | None,
+    axes: Mapping[str, str],
+) -> None:
     if output is not None:
         from optsched.study.export import write
 
         write(table, output)
         say(f"wrote {output}")
     if plot is not None:
+        from optsched.report.plots import plot as draw
         from optsched.report.plots import study_figure
 
         plot.parent.mkdir(parents=True, exist_ok=True)
-        study_figure(table, x).savefig(plot, dpi=150)
+        try:
+            picture = draw(table, **axes) if axes else study_figure(table, x)
+        except InputError as error:  # no run has a value, which the table says of each
+            say(f"{plot} is not written: {error}")
+            return
+        picture.savefig(plot, dpi=150)
         say(f"wrote {plot}")
 
 

@@ -16,6 +16,7 @@ from optsched.cli.console import (
     Json,
     argument,
     check_apart,
+    check_picture,
     check_target,
     console,
     option,
@@ -26,7 +27,15 @@ from optsched.cli.console import (
     tables,
 )
 from optsched.cli.progress import spoken, waiting
-from optsched.cli.ratio import show_comparison, show_ratios
+from optsched.cli.ratio import (
+    AxisX,
+    AxisY,
+    By,
+    Plot,
+    check_axes_drawn,
+    show_comparison,
+    show_ratios,
+)
 from optsched.errors import clean
 
 if TYPE_CHECKING:
@@ -81,6 +90,10 @@ def show(
     every: Every = None,
     output: Target = None,
     runs: Runs = False,
+    plot: Plot = None,
+    y: AxisY = None,
+    x: AxisX = None,
+    by: By = None,
     json: Json = False,
 ) -> None:
     """Show what a study knows so far; it may be running meanwhile.
@@ -89,11 +102,25 @@ def show(
     anywhere, without a network: tables, distributions of the ratios, runs to look at, the model's
     formulas, and what was not proven.
 
+    --plot draws means with their intervals, one panel per problem: a row per heuristic, or against
+    an option (--x jobs --y cost).
+
     --watch shows how far a running study is until it is done: what is done, proven, failed; ratios
     so far. It may be started, and left with Ctrl-C, at any time: the study does not notice. With -o
     it writes the report again and again, which reloads itself.
     """
     source = store_of(study, store)
+    check_axes_drawn(plot, y, x, by)
+    if plot is not None:
+        from optsched.report.plots import plot as draw
+
+        check_picture(plot)
+        files = {"--output": output, "--plot": plot}
+        check_apart(files, {"STUDY": study, "--store": source})
+        draw(results_of(source).ratios(), y=y or "ratio", x=x, by=by or "heuristic", path=plot)
+        say(f"wrote {plot}")
+        if output is None:
+            return
     if output is not None:
         check_target(output)
         check_apart({"--output": output}, {"STUDY": study, "--store": source})

@@ -117,6 +117,30 @@ def interrupted(monkeypatch):
 RATIO = ["ratio", "covering", "--heuristics", "greedy", "--seeds", 4, "--workers", 1]
 
 
+def test_a_plot_on_demand_is_of_what_is_asked(cli, places):
+    axes = ("--y", "cost", "--x", "items", "--by", "seed")
+    done = cli(*RATIO, "--items", "3,4", "--plot", "new.svg", *axes)
+    assert done.exit_code == 0
+    assert "wrote new.svg" in done.stderr
+    assert (places / "new.svg").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("axes", "told"),
+    [
+        (["--plot", "new.svg", "--y", "costs"], "y = 'costs': one of ratio, cost, seconds"),
+        (["--plot", "new.svg", "--x", "item"], "did you mean items?"),
+        (["--x", "items"], "needs --plot FILE"),
+    ],
+)
+def test_axes_that_cannot_be_drawn_are_refused_before_anything_runs(cli, places, axes, told):
+    there = set(places.iterdir())
+    done = cli(*RATIO, "--items", "3,4", "-o", "rows.csv", *axes)
+    assert done.exit_code == 2
+    assert told in done.stderr
+    assert set(places.iterdir()) == there
+
+
 def test_an_interrupted_table_stands_beside_an_older_one(cli, places, interrupted):
     interrupted(2)
     (places / "rows.csv").write_text("older")

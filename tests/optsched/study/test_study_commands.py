@@ -64,6 +64,17 @@ def test_show_needs_only_the_store(cli, ran):
         ran.unlink(missing_ok=True)
 
 
+def test_show_draws_what_is_asked_and_the_report_beside_it(cli, ran, tmp_path):
+    picture, report = tmp_path / "seconds.png", tmp_path / "report.html"
+    shown = cli("study", "show", ran, "--plot", picture, "--y", "seconds", "-o", report)
+    assert shown.exit_code == 0
+    assert picture.stat().st_size > 0
+    assert report.stat().st_size > 0
+    refused = cli("study", "show", ran, "--y", "seconds")
+    assert refused.exit_code == 2
+    assert "needs --plot FILE" in refused.stderr
+
+
 def test_show_tells_what_an_unfinished_study_knows(cli, ran):
     ran.write_text(STUDY.replace("seeds = 2", "seeds = 5"))
     from optsched.study.plan import plan
