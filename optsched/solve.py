@@ -8,8 +8,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from optsched.decomposition.cones import foreign_cones
-from optsched.decomposition.cuts import solve_with_cuts
 from optsched.errors import InputError, ModelError, UnsupportedError
 from optsched.model import Model
 from optsched.solvers.backend import Backend, Solver
@@ -120,7 +118,9 @@ def _witnessed(
 
 
 def _solve_once(model: Model, engine: Backend, version: str, options: Options) -> Solution:
-    if foreign_cones(model, engine.native):
+    if "rotated_cone" in model.kinds - engine.native:
+        from optsched.decomposition.cuts import solve_with_cuts  # takes long to load
+
         solution = solve_with_cuts(model, solver=engine, options=options).solution
         own = {name: x for name, x in solution.values.items() if name in model.variables}
         return replace(solution, values=own)

@@ -242,6 +242,28 @@ class Solution:
         return with_labels(duals, self.row_labels[name]) if name in self.row_labels else duals
 
     @property
+    def value(self) -> float:
+        """The objective of the point, where a number is needed: ``objective`` may be None.
+
+        Raises:
+            ValueError: there is no point; the message says how the solve ended.
+
+        Example:
+            >>> from optsched import Model, solve
+            >>> m = Model()
+            >>> m.add("never", m.binary("b") >= 2)
+            >>> try:
+            ...     solve(m).value
+            ... except ValueError as error:
+            ...     print(error)
+            the objective has no value: the solve ended infeasible
+        """
+        if self.objective is None:
+            said = f"the objective has no value: the solve ended {self.status}"
+            raise ValueError(f"{said}: {self.message}" if self.message else said)
+        return self.objective
+
+    @property
     def has_point(self) -> bool:
         """Whether a feasible point is known."""
         return self.objective is not None

@@ -38,6 +38,19 @@ assert [name for name in sys.modules if name.startswith("optsched")] == ["optsch
 """)
 
 
+def test_a_model_and_its_solve_load_no_search_and_no_tables():
+    in_a_process("""
+import sys
+from optsched import Model, solve
+m = Model()
+m.maximize(m.integer("x", upper=3))
+assert solve(m).value == 3
+heavy = {"optsched.decomposition", "optsched.problem", "optsched.study", "optsched.analysis",
+         "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.optimize", "pandas", "ortools"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+""")
+
+
 @pytest.mark.parametrize("name", ["problem", "report", "solve", "solvers"])
 def test_a_module_of_the_name_of_a_function_does_not_take_its_place(name):
     in_a_process(f"""

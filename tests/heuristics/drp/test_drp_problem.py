@@ -7,6 +7,7 @@ import optsched as osd
 from formulations.drp.generator import generate
 from heuristics.drp import DSRP_HEURISTICS, HEURISTICS
 from heuristics.drp.r_dr import r_dr
+from optsched import Options
 from optsched.evaluation.runs import check_names
 from optsched.problem import problem
 from optsched.solve import solve
@@ -61,7 +62,7 @@ def test_the_papers_yardstick_is_the_first_relaxation_of_r_dr():
     model, _ = found.formulation("lp1_first")
     run = r_dr(instance, np.random.default_rng(0))
     assert solve(model.build(instance)).objective == pytest.approx(run.lp1_first)
-    best = found.solve(found.reference, instance, time_limit=30).solution
+    best = found.solve(found.reference, instance, options=Options(time_limit=30)).solution
     assert run.lp1_first < best.objective  # so it is no bound
 
 

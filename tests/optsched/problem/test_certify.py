@@ -1,6 +1,7 @@
 """Certificates: which failures count, and the command that lists them for any problem."""
 
 import json
+import sys
 from dataclasses import replace
 
 import covering
@@ -29,7 +30,7 @@ def files(tmp_path):
 def certified(monkeypatch, files, *certificates, json_too=False):
     """What the command says of a problem whose statements come out like that."""
     problem = replace(covering.PROBLEM, certify=lambda instance, schedule: certificates)
-    monkeypatch.setattr("optsched.problem.problem", lambda name: problem)
+    monkeypatch.setattr(sys.modules["optsched.problem"], "problem", lambda name: problem)
     arguments = ["check", "covering", *files, "--theorems", *(["--json"] if json_too else [])]
     return CliRunner().invoke(app, arguments)
 
