@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import InputError, words
+from optsched.evaluation.heuristic_files import heuristic_from_file, names_file
 from optsched.jit import Stopwatch, stopwatch
 from optsched.online.anticipation import anticipation
 from optsched.online.simulator import is_policy, policy_heuristic
@@ -220,30 +221,41 @@ def with_heuristics(
         problem: what is being solved.
         heuristics: names with options; heuristics; functions (instance, rng, **options) ->
             schedule, which go by their own names and are taken to see the whole instance;
-            classes of policies, which see what has arrived.
+            classes of policies, which see what has arrived; any of these in a file, as
+            ``mine.py:worst_fit(k=3)``.
 
     Raises:
         InputError: two of one name, or what is none of these.
     """
     names: list[str] = []
     own: dict[str, Heuristic] = {}
-    for one in heuristics:
-        if isinstance(one, str):
-            names.append(one)
+    for given in heuristics:
+        if isinstance(given, str) and not names_file(given):
+            names.append(given)
             continue
-        if is_policy(one):
-            one = policy_heuristic(problem, one)
-        if not isinstance(one, Heuristic):
-            if not callable(one) or not hasattr(one, "__name__"):
-                raise InputError.of("heuristics", one, "a name, a Heuristic or a named function")
-            said = (one.__doc__ or "").strip().partition("\n")[0]
-            name = one.__name__.strip("<>")  # of a lambda: a name that can be typed
-            one = Heuristic(name, one, source="", summary=said, online=False)
+        if isinstance(given, str):
+            one, call = heuristic_from_file(problem, given)
+        else:
+            one = _heuristic(problem, given)
+            call = one.name
         known = {**problem.heuristics, **own}.get(one.name)
-        if known is not None and known.run is not one.run:
+        if known is not None and known.run != one.run:
             raise InputError.of("heuristics", one.name, "a name that no other heuristic has")
         own[one.name] = one
-        names.append(one.name)
+        names.append(call)
     if own:
         problem = replace(problem, heuristics={**problem.heuristics, **own})
     return problem, list(dict.fromkeys(names))
+
+
+def _heuristic(problem: Problem, given: Heuristic | Callable[..., Any]) -> Heuristic:
+    """Return a heuristic, a function or a class of policies as a heuristic."""
+    if is_policy(given):
+        return policy_heuristic(problem, given)
+    if isinstance(given, Heuristic):
+        return given
+    if not callable(given) or not hasattr(given, "__name__"):
+        raise InputError.of("heuristics", given, "a name, a Heuristic or a named function")
+    said = (given.__doc__ or "").strip().partition("\n")[0]
+    name = given.__name__.strip("<>")  # of a lambda: a name that can be typed
+    return Heuristic(name, given, source="", summary=said, online=False)

@@ -177,9 +177,16 @@ def _sheet(path: str | Path) -> pd.DataFrame:
     return table
 
 
+def is_table(name: str | Path) -> bool:
+    """Whether a file's name ends as those of tables do."""
+    path = Path(name)
+    plain = path.stem if path.suffix.lower() in (".gz", ".bz2", ".xz") else path.name
+    return plain.lower().endswith((".csv", ".tsv")) or path.suffix.lower() in _SHEETS
+
+
 def typed(text: str) -> Any:
     """What is typed for a list or a field: the name of a CSV file, JSON, or a word."""
-    if text.endswith((".csv", ".tsv", *_SHEETS)):
+    if is_table(text):
         return read_table(text)
     try:
         return json.loads(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError
-from optsched.instances.document import load
+from optsched.evaluation.instance_files import instance_from_file, instances_from
 from optsched.problem import Problem
 
 
@@ -18,8 +18,9 @@ def given_instances(problem: Problem, given: Any) -> dict[str, Any]:
 
     Args:
         problem: whose instances they are.
-        given: an instance, a ``DataFrame`` with a line per job, the path of an instance file, a
-            sequence of these, or a mapping from name to one of these.
+        given: an instance, a ``DataFrame`` with a line per job, a file (JSON, or a table with a
+            line per job), a folder or a pattern of files, a sequence of these, or a mapping from
+            name to one of these.
 
     Raises:
         InputError: something else, or a table or a file that is refused.
@@ -32,12 +33,16 @@ def given_instances(problem: Problem, given: Any) -> dict[str, Any]:
         >>> list(given_instances(batch, drawn)), list(given_instances(batch, [drawn, drawn]))
         (['instance'], ['instance[0]', 'instance[1]'])
     """
+    if isinstance(given, (str, PathLike)):
+        return instances_from(problem, Path(given))
     if _is_one(problem, given):
-        named = {_name(given, "instance"): given}
+        named = {"instance": given}
     elif isinstance(given, Mapping):
         named = {str(name): one for name, one in given.items()}
     elif isinstance(given, Iterable):
         listed = list(given)
+        if listed and all(isinstance(one, (str, PathLike)) for one in listed):
+            return instances_from(problem, [Path(one) for one in listed])
         names = [_name(one, f"instance[{number}]") for number, one in enumerate(listed)]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise InputError.of("instances", twice, "given once")
@@ -50,7 +55,7 @@ def given_instances(problem: Problem, given: Any) -> dict[str, Any]:
 
 
 def _is_one(problem: Problem, given: Any) -> bool:
-    return isinstance(given, (problem.instance_type, str, PathLike)) or _is_table(given)
+    return isinstance(given, problem.instance_type) or _is_table(given)
 
 
 def _is_table(given: Any) -> bool:
@@ -64,7 +69,7 @@ def _name(one: Any, otherwise: str) -> str:
 
 def _instance(problem: Problem, name: str, one: Any) -> Any:
     if isinstance(one, (str, PathLike)):
-        return load(problem.instance_type, Path(one))
+        return instance_from_file(problem, one)
     if _is_table(one):
         return problem.instance_from(one)
     if not isinstance(one, problem.instance_type):

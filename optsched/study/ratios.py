@@ -57,8 +57,9 @@ def ratios(
         problem: its name, or the problem itself.
         heuristics: one or more: names with options, heuristics, functions (instance, rng) ->
             schedule, classes of policies; None: all the problem has.
-        instances: an instance, a ``DataFrame`` with a line per job, the path of an instance file, a
-            sequence of these, or a mapping from name to one of these.
+        instances: an instance, a ``DataFrame`` with a line per job, a file (JSON, or a table with a
+            line per job), a folder or a pattern of files, a sequence of these, or a mapping from
+            name to one of these.
         grid: values by generator option, in place of instances: every combination, every seed.
             None and no instances: the generator's defaults.
         seeds: how many, or the seeds themselves; of the generator and of heuristics.

@@ -31,7 +31,7 @@ def test_instances_are_objects_sequences_mappings_and_files(tmp_path):
         "instance": INSTANCE,
         "instance[1]": [str(file), INSTANCE],
         "here": {"here": INSTANCE},
-        str(file): file,
+        "cover": file,
     }
     for name, instances in given.items():
         found = osd.ratios("covering", "greedy", instances=instances)
@@ -52,7 +52,7 @@ def test_a_table_is_refused_where_the_problem_imports_none():
         ({"instances": [INSTANCE, None]}, r"instance\[1\] = None"),
         ({"instances": []}, "one instance or more"),
         ({"instances": INSTANCE, "grid": {"items": 4}}, "left out: instances are given"),
-        ({"instances": ["a.json", "a.json"]}, "given once"),
+        ({"instances": ["a.json"]}, "a.json"),
         ({"seeds": 0}, "seeds = 0"),
         ({"first_seed": -1}, "first_seed"),
         ({"seeds": [1, 2], "first_seed": 3}, "left out: the seeds are listed"),
