@@ -69,7 +69,7 @@ def _name(one: Any, otherwise: str) -> str:
 
 def _instance(problem: Problem, name: str, one: Any) -> Any:
     if isinstance(one, (str, PathLike)):
-        return instance_from_file(problem, one)
+        return instance_from_file(problem, Path(one))
     if _is_table(one):
         return problem.instance_from(one)
     if not isinstance(one, problem.instance_type):
