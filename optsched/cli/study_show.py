@@ -112,12 +112,10 @@ def show(
     source = store_of(study, store)
     check_axes_drawn(plot, y, x, by)
     if plot is not None:
-        from optsched.report.plots import plot as draw
-
         check_picture(plot)
         files = {"--output": output, "--plot": plot}
         check_apart(files, {"STUDY": study, "--store": source})
-        draw(results_of(source).ratios(), y=y or "ratio", x=x, by=by or "heuristic", path=plot)
+        results_of(source).plot(y=y or "ratio", x=x, by=by or "heuristic", path=plot)
         say(f"wrote {plot}")
         if output is None:
             return
