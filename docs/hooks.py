@@ -190,7 +190,10 @@ def solves() -> str:
 
     lines = ["| problem | objective | constraints | methods |", "|---|---|---|---|"]
     for name, found in problems().items():
-        paper = found.instance_type.__module__.split(".")[1]
+        package, _, paper = found.instance_type.__module__.partition(".")
+        if package != "formulations":  # of somebody else, who registered it in this process
+            continue
+        paper = paper.partition(".")[0]
         objective = (inspect.getdoc(found.cost) or "").splitlines()[0].partition(";")[0].rstrip(".")
         models = sorted(found.formulations, key=lambda m: m != found.reference)
         kinds = {

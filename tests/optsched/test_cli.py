@@ -238,7 +238,7 @@ def test_a_process_keeps_standard_output_for_the_answer(command):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0
     assert len(json.loads(out)["rows"]) == 8
-    assert "instances" in err
+    assert "runs" in err
 
 
 def test_a_process_refuses_bad_input_without_a_traceback(command):
@@ -255,7 +255,7 @@ def test_ctrl_c_keeps_the_rows_that_are_there(command, tmp_path, workers):
         *("ratio", "covering", "--heuristics", "greedy", "--items", "5", "--seeds", "3000"),
         *("--workers", workers, "-o", rows),
     )
-    while "instances" not in process.stderr.readline():  # a tenth of them is measured
+    while "runs" not in process.stderr.readline():  # a tenth of them is measured
         assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from optsched.cli import app
 from optsched.solvers.inventory import inventory
+from optsched.solvers.pulp.cbc import Cbc
 from optsched.solvers.registry import GROUP, announced, available, backend
 
 
@@ -23,7 +24,7 @@ def test_a_back_end_without_its_solver_is_listed_with_the_reason(monkeypatch):
     monkeypatch.setitem(
         announced(), "gone", EntryPoint("gone", "optsched.solvers.pulp.cbc:Cbc", GROUP)
     )
-    monkeypatch.setattr("optsched.solvers.pulp.cbc.Cbc.version", _missing)
+    monkeypatch.setattr(Cbc, "version", _missing)
     entry = {entry.name: entry for entry in inventory()}["gone"]
     assert (entry.version, entry.missing) == (None, "no such program")
 

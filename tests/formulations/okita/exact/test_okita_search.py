@@ -23,6 +23,7 @@ from formulations.okita.one_job.paths import path_cost, path_of
 from formulations.okita.one_job.planner import Planner
 from optsched.decomposition import Duals
 from optsched.errors import InputError
+from optsched.solvers import deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Status
 
@@ -205,7 +206,7 @@ class Turns:
 def test_planning_ends_with_the_time_limit_between_two_jobs(monkeypatch, sites, jobs):
     instance = PROBLEM.generate(np.random.default_rng(1), jobs=jobs, sites=sites, horizon=3)
     clock = Turns()
-    monkeypatch.setattr("optsched.solvers.deadline.perf_counter", clock)
+    monkeypatch.setattr(deadline, "perf_counter", clock)
     answer = PROBLEM.solve("problem_2_columns", instance, options=Options(time_limit=2.0))
     assert clock.now <= 9
     assert (answer.solution.status, answer.solution.limit) == (Status.FEASIBLE, Limit.TIME)
@@ -216,7 +217,7 @@ def test_planning_ends_with_the_time_limit_between_two_jobs(monkeypatch, sites, 
 def test_a_start_is_what_planning_that_was_cut_short_ends_with(monkeypatch):
     instance = worked_example()
     start = PROBLEM.solve("problem_2_columns", instance).schedule
-    monkeypatch.setattr("optsched.solvers.deadline.perf_counter", Turns())
+    monkeypatch.setattr(deadline, "perf_counter", Turns())
     limits = Options(time_limit=0.1)
     solution = PROBLEM.solve("problem_2_columns", instance, start=start, options=limits).solution
     assert (solution.status, solution.limit) == (Status.FEASIBLE, Limit.TIME)
