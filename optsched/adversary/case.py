@@ -184,12 +184,15 @@ class Checked(Document):
     optimum: Literal["proven", "not proven here"]
 
 
-def check_case(case: Case, heuristic: Heuristic | Callable[..., Any] | None = None) -> Checked:
+def check_case(
+    case: Case, heuristic: str | Heuristic | Callable[..., Any] | None = None
+) -> Checked:
     """Derive a case again, trusting nothing but the code of problem and heuristic that is here.
 
     Args:
         case: as read.
-        heuristic: the heuristic meant, where it is not an announced one.
+        heuristic: the heuristic meant, if it is not an announced one; also of a file, as
+            "mine.py:worst_fit".
 
     Raises:
         InputError: a problem, heuristic, instance or schedule that is none.

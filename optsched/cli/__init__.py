@@ -96,6 +96,7 @@ _add(
     single.run,
     "optsched run preemptive.a_online inst.json -o schedule.json",
     'optsched run "preemptive.a_online(epsilon=0.5)" inst.json',
+    "optsched run preemptive inst.json --heuristic mine.py:worst_fit",
     part=ONE,
 )
 _add(
@@ -119,6 +120,8 @@ _add(
     ratio.ratio,
     'optsched ratio preemptive --jobs 5,10,15 --seeds 20 --heuristics "a_online,all_cloud"',
     "optsched ratio preemptive --preset quick -o rows.csv --plot picture.png",
+    "optsched ratio preemptive --instance jobs.csv --mapping mapping.toml "
+    "--heuristics a_online,mine.py:worst_fit",
     part=MANY,
     cls=WithGeneratorOptions,
 )
@@ -159,6 +162,7 @@ app.add_typer(
 _add(
     adversarial.find,
     "optsched adversarial find preemptive.a_online --jobs 5 --seconds 60 -o case.json",
+    "optsched adversarial find preemptive --heuristic mine.py:worst_fit --jobs 5 -o case.json",
     cls=WithGeneratorOptions,
     group=adversarial_cases,
 )

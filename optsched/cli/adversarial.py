@@ -28,7 +28,7 @@ from optsched.cli.console import (
     print_table,
     say,
 )
-from optsched.cli.names import HeuristicName, extra_options, named_files, target
+from optsched.cli.names import HeuristicName, OwnHeuristic, extra_options, named_files, target
 from optsched.cli.progress import waiting
 from optsched.errors import InputError
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from optsched.adversary.online_bound import OnlineBoundCase
     from optsched.adversary.search import Search
     from optsched.adversary.space import Space
+    from optsched.problem import Problem
 
 SECONDS = 60.0
 """Wall time of a search where nothing else is said."""
@@ -67,6 +68,7 @@ Small = Annotated[bool, typer.Option(help="Make what is found small, which takes
 def find(
     context: typer.Context,
     name: HeuristicName,
+    heuristic: OwnHeuristic = None,
     seconds: Seconds = None,
     evaluations: Evaluations = None,
     seed: Seed = 0,
@@ -90,7 +92,8 @@ def find(
     from optsched.parallel.local import cores
     from optsched.study.store import Store
 
-    found, call = target(name)
+    found, call = target(name, heuristic)
+    where = found.name if heuristic is None else found
     typed = extra_options(context.args)
     options = found.generator_call(typed)
     if seconds is not None and evaluations is not None:
@@ -105,7 +108,7 @@ def find(
         search = adversarial(
             call,
             options,
-            problem=found.name,
+            problem=where,
             evaluations=evaluations,
             seconds=seconds,
             seed=seed,
@@ -114,7 +117,7 @@ def find(
             store=kept,
             progress=_tell,
         )
-    judge, space = _judge(found.name, call, options, reference)
+    judge, space = _judge(where, call, options, reference)
     document, interrupted = search.document, search.interrupted
     if interrupted:
         say(f"interrupted: what {search.evaluated} candidates show is written as it is")
@@ -129,6 +132,10 @@ def _tell(search: Search) -> None:
     say(f"{search.evaluated} candidates, worst so far {cell(search.score.low)}")
 
 
+CaseHeuristic = Annotated[
+    str | None,
+    option("The heuristic of the case, if it is one of a file.", metavar="FILE.py:NAME"),
+]
 Shrink = Annotated[bool, typer.Option("--shrink", help="Make the case small and write it.")]
 Why = Annotated[bool, typer.Option("--why", help="Say what the loss of the case hangs on.")]
 Plot = Annotated[Path | None, option("Picture of both schedules (png, pdf, svg), with --why.")]
@@ -136,6 +143,7 @@ Plot = Annotated[Path | None, option("Picture of both schedules (png, pdf, svg),
 
 def check(
     case_file: CaseFile,
+    heuristic: CaseHeuristic = None,
     shrink: Shrink = False,
     why: Why = False,
     plot: Plot = None,
@@ -153,14 +161,14 @@ def check(
     if output is not None and not shrink:
         raise InputError.of("--output", str(output), "only with --shrink")
     if shrink:
-        _shrink(case_file, output, json)
+        _shrink(case_file, heuristic, output, json)
     elif why or plot is not None:
-        _explain(case_file, plot, json)
+        _explain(case_file, heuristic, plot, json)
     else:
-        _derive(case_file, json)
+        _derive(case_file, heuristic, json)
 
 
-def _derive(case_file: Path, json: bool) -> None:
+def _derive(case_file: Path, heuristic: str | None, json: bool) -> None:
     """Derive a case again: run the heuristic, check both schedules, verify the proof.
 
     Exits 0 where the ratio is at least what the case says, else 1.
@@ -170,7 +178,9 @@ def _derive(case_file: Path, json: bool) -> None:
 
     case = _load(case_file)
     with waiting(f"deriving {case_file} again"):
-        checked = check_case(case) if isinstance(case, Case) else check_online_bound_case(case)
+        checked = (
+            check_case(case, heuristic) if isinstance(case, Case) else check_online_bound_case(case)
+        )
     if json:
         print_json(checked.model_dump())
     else:
@@ -188,12 +198,13 @@ def _derive(case_file: Path, json: bool) -> None:
     raise typer.Exit(YES if checked.holds else NO)
 
 
-def _shrink(case_file: Path, output: Path | None, json: bool) -> None:
+def _shrink(case_file: Path, heuristic: str | None, output: Path | None, json: bool) -> None:
     """Make the instance of a case smaller and its numbers rounder; its ratio never falls."""
     check_target(output)
     check_apart({"--output": output}, {"CASE": case_file})
     case = _load(case_file)
-    judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
+    where = case.problem if heuristic is None else target(case.problem, heuristic)[0]
+    judge, space = _judge(where, case.heuristic, case.generator, case.reference, case.seeds)
     score = judge.document(case.instance)
     if score is None:
         raise InputError.of("instance", judge.failure or "refused", "one that has a ratio")
@@ -202,14 +213,15 @@ def _shrink(case_file: Path, output: Path | None, json: bool) -> None:
     _finish(make, interrupted, output, json)
 
 
-def _explain(case_file: Path, plot: Path | None, json: bool) -> None:
+def _explain(case_file: Path, heuristic: str | None, plot: Path | None, json: bool) -> None:
     """What the loss of a case hangs on: options flipped, entries left out, values made typical."""
     from optsched.adversary.why import why as changes_of
 
     check_picture(plot)
     check_apart({"--plot": plot}, {"CASE": case_file})
     case = _load(case_file)
-    judge, space = _judge(case.problem, case.heuristic, case.generator, case.reference, case.seeds)
+    where = case.problem if heuristic is None else target(case.problem, heuristic)[0]
+    judge, space = _judge(where, case.heuristic, case.generator, case.reference, case.seeds)
     with waiting("changing one thing after the other"):
         changes = changes_of(judge, space, case.instance)
     if plot is not None:
@@ -242,7 +254,7 @@ def _load(path: Path) -> Case | OnlineBoundCase:
 
 
 def _judge(
-    problem: str, call: str, generator: Any, reference: str | None, seeds: Any = None
+    problem: str | Problem, call: str, generator: Any, reference: str | None, seeds: Any = None
 ) -> tuple[Judge, Space]:
     from optsched.adversary.search import Hunt
 

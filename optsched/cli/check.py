@@ -14,6 +14,7 @@ from optsched.cli.console import (
     YES,
     InstanceFile,
     Json,
+    MappingFile,
     Seed,
     argument,
     cell,
@@ -24,7 +25,13 @@ from optsched.cli.console import (
     print_table,
     say,
 )
-from optsched.cli.names import complete_heuristic, complete_problem, extra_options, target
+from optsched.cli.names import (
+    OwnHeuristic,
+    complete_heuristic,
+    complete_problem,
+    extra_options,
+    target,
+)
 from optsched.cli.progress import progress, waiting
 from optsched.errors import InputError
 
@@ -65,8 +72,15 @@ ProofFile = Annotated[Path | None, option("Check the proof that 'solve --proof' 
 Online = Annotated[
     bool, typer.Option("--online", help="Look for decisions that depend on jobs yet to arrive.")
 ]
-Instances = Annotated[
-    int, typer.Option(min=1, help="Generated instances to try.", rich_help_panel=_ONLINE)
+Seeds = Annotated[
+    int,
+    typer.Option(
+        "--seeds",
+        "--instances",
+        min=1,
+        help="How many generated instances to try.",
+        rich_help_panel=_ONLINE,
+    ),
 ]
 Changes = Annotated[
     int,
@@ -85,7 +99,9 @@ def check(
     theorems: Theorems = False,
     proof: ProofFile = None,
     online: Online = False,
-    instances: Instances = 5,
+    heuristic: OwnHeuristic = None,
+    mapping: MappingFile = None,
+    seeds: Seeds = 5,
     changes: Changes = 2,
     seed: Seed = 0,
     json: Json = False,
@@ -108,7 +124,10 @@ def check(
     if (theorems, proof is not None, online).count(True) > 1:
         raise InputError.of("--online", online, "only one of --theorems, --proof and --online")
     if online:
-        _check_online(context, name, instance_file, instances, changes, seed, json)
+        _check_online(context, name, heuristic, instance_file, mapping, seeds, changes, seed, json)
+    for option_name, given in (("--heuristic", heuristic), ("--mapping", mapping)):
+        if given is not None:
+            raise InputError.of(option_name, str(given), "only with --online")
     for extra, value in extra_options(context.args).items():
         raise InputError.of(f"--{extra}", value, "no option of check without --online")
     if instance_file is None:
@@ -264,8 +283,10 @@ def answer_with(
 def _check_online(
     context: typer.Context,
     name: str,
+    heuristic: str | None,
     instance_file: Path | None,
-    instances: int,
+    mapping: Path | None,
+    seeds: int,
     changes: int,
     seed: int,
     json: bool,
@@ -273,23 +294,30 @@ def _check_online(
     """Exit 0 if no decision is found that depends on jobs yet to arrive, else 1."""
     from functools import partial
 
+    from optsched.evaluation.heuristic_run import traced
+    from optsched.evaluation.instance_files import instance_from_file
     from optsched.evaluation.runs import instance_rng
-    from optsched.instances.document import load
     from optsched.online import anticipation
 
-    found, call = target(name)
+    found, call = target(name, heuristic)
     chosen, options = found.heuristic(call)
     asked = found.generator_call(extra_options(context.args))
     run = partial(chosen.run, **options)
-    given = range(seed, seed + (1 if instance_file else instances))
+    given = range(seed, seed + (1 if instance_file else seeds))
     ahead, tried = None, 0
     with progress(f"checking {name}", "instances") as show:
         for number in given:
             if instance_file is None:
                 instance = found.generate(instance_rng(number), **asked)
             else:
-                instance = load(found.instance_type, instance_file)
-            ahead = anticipation(found, run, instance, seed=number, changes=changes)
+                instance = instance_from_file(found, instance_file, mapping)
+            try:
+                ahead = anticipation(found, run, instance, seed=number, changes=changes)
+            except InputError:
+                raise
+            except Exception as error:  # the heuristic may raise anything
+                say(f"{call} failed in frames of its own:\n{traced(error)}".rstrip())
+                raise typer.Exit(NO) from None
             tried += 1
             show(tried, len(given), None)
             if ahead is not None:

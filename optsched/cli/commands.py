@@ -110,6 +110,12 @@ class OpenEnded(Command):
         words = list(args)
         while words:
             word = words.pop(0)
+            if word == "--instance" and word in known:  # of which a pattern gives several
+                own += [word, *words[:1]]
+                del words[:1]
+                while words and not words[0].startswith("-"):
+                    own += [word, words.pop(0)]
+                continue
             if not word.startswith("--") or word.partition("=")[0] in known:
                 own.append(word)
                 continue

@@ -43,6 +43,10 @@ def argument(help: str, **more: Any) -> Any:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 Output = Annotated[Path | None, option("File to write.", "--output", "-o")]
 InstanceFile = Annotated[Path, argument("Instance file (JSON).", metavar="INSTANCE")]
+MappingFile = Annotated[
+    Path | None,
+    option('How tables become instances: a file that "optsched import --save-mapping" wrote.'),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random generator.")]
 TimeLimit = Annotated[float | None, option("Limit per solve.", metavar="SECONDS")]
 Solver = Annotated[str | None, option("Solver; default: the one that suits the formulation.")]

@@ -9,6 +9,7 @@ import typer
 
 from optsched.cli.console import (
     Json,
+    MappingFile,
     Output,
     Seed,
     argument,
@@ -68,7 +69,9 @@ def import_(
     table: Annotated[Path, argument("CSV or Excel table, a line per job.", metavar="CSV")],
     output: Annotated[Path, option("File to write.", "--output", "-o")],
     column: Columns = None,
-    entries: Annotated[str, typer.Option(help="What a line of the table is.")] = "jobs",
+    entries: Annotated[
+        str, typer.Option(help="What a line of the table is.", show_default="jobs")
+    ] = "",
     unit: Annotated[
         str,
         typer.Option(
@@ -84,6 +87,11 @@ def import_(
             show_default="the first date of each column",
         ),
     ] = "",
+    mapping: MappingFile = None,
+    save_mapping: Annotated[
+        Path | None,
+        option("File to write for --mapping: what is said here beside the table."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Make an instance file from a table of your own.
@@ -91,22 +99,35 @@ def import_(
     Fields are those that "optsched problems PROBLEM --fields" lists, in its units. Whatever else
     the file says is an option: a list as a CSV file (--workers workers.csv, whose column "count"
     may stand for equal lines), as JSON, or as a number of entries (--edge-servers 3); a single
-    field as its value (--slot-hours 0.5).
+    field as its value (--slot-hours 0.5). With --mapping all this is known from a file, and what is
+    typed beside it goes before.
     """
     from optsched.instances.document import save
-    from optsched.instances.importing import read_table, typed
+    from optsched.instances.importing import read_table
+    from optsched.instances.mapping import TableMapping
     from optsched.problem import problem
 
     found = problem(problem_name)
     more = extra_options(context.args)
     check_target(output)
-    check_apart({"--output": output}, {"CSV": table, **named_files(more)})
-    rest = {name: typed(text) for name, text in more.items()}
-    columns = dict(_equation(text) for text in column or ())
-    instance = found.instance_from(
-        read_table(table), columns, entries=entries, unit=unit, origin=origin, **rest
+    check_target(save_mapping)
+    check_apart(
+        {"--output": output, "--save-mapping": save_mapping},
+        {"CSV": table, "--mapping": mapping if mapping != save_mapping else None}
+        | named_files(more),
     )
-    save(instance, output)
+    known = TableMapping() if mapping is None else TableMapping.read(mapping)
+    told = TableMapping(
+        columns=known.columns | dict(_equation(text) for text in column or ()),
+        entries=entries or known.entries,
+        unit=unit or known.unit,
+        origin=origin or known.origin,
+        fields=known.fields | more,
+    )
+    save(told.instance(found, read_table(table)), output)
+    if save_mapping is not None:
+        told.save(save_mapping)
+        say(f"wrote {save_mapping}")
     if json:
         print_json({"problem": problem_name, "file": str(output)})
     else:

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from optsched.cli.console import argument
+from optsched.cli.console import argument, option
 from optsched.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,15 +66,36 @@ HeuristicName = Annotated[
     ),
 ]
 
+OwnHeuristic = Annotated[
+    str | None,
+    option(
+        'After PROBLEM alone: a heuristic, also of a file: "mine.py:worst_fit(k=3)".',
+        metavar="FILE.py:NAME",
+    ),
+]
 
-def target(text: str) -> tuple[Problem, str]:
+
+def target(text: str, heuristic: str | None = None) -> tuple[Problem, str]:
     """The problem and the rest of ``problem.name(option=value)``.
 
+    Args:
+        text: as typed.
+        heuristic: typed beside a problem's name alone; the problem has it among its own then.
+
     Raises:
-        InputError: another form, or no such problem.
+        InputError: another form, no such problem, or a file without such a heuristic.
     """
     from optsched.problem import problem
 
+    if heuristic is not None:
+        if "." in text:
+            raise InputError.of("--heuristic", heuristic, f"left out: {text} names a heuristic")
+        from optsched.evaluation.heuristic_run import with_heuristics
+
+        extended, (call,) = with_heuristics(problem(text), [heuristic])
+        return extended, call
+    if ".py:" in text:
+        raise InputError.of("name", text, "must read PROBLEM --heuristic FILE.py:NAME")
     name, dot, call = text.partition(".")
     if not dot or not call:
         raise InputError.of("name", text, "must read problem.name or problem.name(option=value)")
@@ -104,6 +125,21 @@ def split_list(text: str) -> list[str]:
     parts = [part.strip() for part in parts]
     if depth != 0 or quote or not all(parts):
         raise InputError.of("list", text, "values separated by commas, brackets closed")
+    return parts
+
+
+def split_heuristics(text: str) -> list[str]:
+    """The heuristics of a comma list; a comma in the name of a file that is there separates none.
+
+    Raises:
+        InputError: see ``split_list``.
+    """
+    parts: list[str] = []
+    for part in split_list(text):
+        file, found, _ = part.partition(".py:")
+        if found and parts and os.path.isfile(f"{parts[-1]},{file}.py"):
+            part = f"{parts.pop()},{part}"
+        parts.append(part)
     return parts
 
 

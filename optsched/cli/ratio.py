@@ -13,6 +13,7 @@ from optsched.cli.console import (
     NO,
     YES,
     Json,
+    MappingFile,
     Output,
     Solver,
     check_apart,
@@ -24,7 +25,13 @@ from optsched.cli.console import (
     print_table,
     say,
 )
-from optsched.cli.names import ProblemName, extra_options, named_files, split_list
+from optsched.cli.names import (
+    ProblemName,
+    extra_options,
+    named_files,
+    split_heuristics,
+    split_list,
+)
 from optsched.cli.progress import progress
 from optsched.errors import InputError
 
@@ -43,10 +50,22 @@ TIME_LIMIT = 60.0
 
 Heuristics = Annotated[
     str | None,
-    option('Comma list: "a_online,a_online(epsilon=0.3)"; default: all, or the preset\'s.'),
+    option('Comma list: "a_online,mine.py:worst_fit(k=3)"; default: all, or the preset\'s.'),
+]
+Instances = Annotated[
+    list[str] | None,
+    option(
+        "Instance files, tables, folders or patterns, in place of generated instances.",
+        metavar="FILE...",
+    ),
 ]
 Seeds = Annotated[
-    int | None, option(f"Instances per cell; default {SEEDS}, or the preset's.", min=1)
+    int | None,
+    option(
+        f"How many instances per cell; default {SEEDS}, or the preset's. With --instance: how many "
+        "runs on each; default 1.",
+        min=1,
+    ),
 ]
 FirstSeed = Annotated[int, typer.Option(min=0, help="Seed of the first instance.")]
 Preset = Annotated[
@@ -79,6 +98,8 @@ def ratio(
     context: typer.Context,
     problem_name: ProblemName,
     heuristics: Heuristics = None,
+    instance: Instances = None,
+    mapping: MappingFile = None,
     seeds: Seeds = None,
     first_seed: FirstSeed = 0,
     preset: Preset = None,
@@ -98,8 +119,9 @@ def ratio(
     """Measure how far heuristics are from the optimum, as intervals that are true.
 
     Options of the problem's generator span a grid: --jobs 5,10,15. Every cell has the same seeds,
-    so "optsched generate" makes any of its instances again. If the time limit leaves an optimum
-    unproven, the ratio is an interval between best schedule and best bound.
+    so "optsched generate" makes any of its instances again. With --instance there is no grid: the
+    instances are those of the files, JSON or tables that "optsched import" takes. If the time limit
+    leaves an optimum unproven, the ratio is an interval between best schedule and best bound.
     """
     from optsched.problem import problem
     from optsched.study.ratios import ratios
@@ -108,10 +130,12 @@ def ratio(
     found = problem(problem_name)
     _check_files(output, plot)
     check_axes_drawn(plot, y, x, by)
-    check_apart({"--output": output, "--plot": plot}, named_files(typed))
+    read = {f"--instance {one}": Path(one) for one in instance or ()} | named_files(typed)
+    check_apart({"--output": output, "--plot": plot}, {**read, "--mapping": mapping})
+    own = _instances(found, instance, mapping, typed, preset)
     given: dict[str, Any] = {
         "generator": {name: split_list(value) for name, value in typed.items()} or None,
-        "heuristics": None if heuristics is None else split_list(heuristics),
+        "heuristics": None if heuristics is None else split_heuristics(heuristics),
         "seeds": seeds,
         "reference": reference,
         "bounds": None if bounds is None else split_list(bounds),
@@ -124,8 +148,9 @@ def ratio(
         result = ratios(
             problem_name,
             plan.heuristics,
-            grid=plan.cells,
-            seeds=len(plan.seeds or range(SEEDS)),
+            instances=own,
+            grid=plan.cells if own is None else None,
+            seeds=len(plan.seeds or range(SEEDS if own is None else 1)),
             first_seed=first_seed,
             reference=plan.reference,
             solver=solver,
@@ -136,6 +161,32 @@ def ratio(
             progress=lambda step: tell(step.finished, step.planned, step.seconds_left),
         )
     _tell(found, plan, result, output, plot, axes, json)
+
+
+def _instances(
+    found: Problem,
+    paths: list[str] | None,
+    mapping: Path | None,
+    typed: dict[str, str],
+    preset: str | None,
+) -> dict[str, Any] | None:
+    """Return the instances of the files that are given, by name; None if none are given.
+
+    Raises:
+        InputError: a file is refused, or something is typed that says other instances.
+    """
+    from optsched.evaluation.instance_files import instances_from
+
+    if not paths:
+        if mapping is not None:
+            raise InputError.of("--mapping", str(mapping), "only with --instance")
+        return None
+    says = {f"--{name.replace('_', '-')}": value for name, value in typed.items()}
+    if preset is not None:
+        says["--preset"] = preset
+    for name, value in says.items():
+        raise InputError.of(name, value, "left out: --instance says which instances there are")
+    return instances_from(found, paths, mapping)
 
 
 def _plan(found: Problem, preset: str | None, given: dict[str, Any]) -> GridDocument:

@@ -13,6 +13,7 @@ from optsched.cli.console import (
     YES,
     InstanceFile,
     Json,
+    MappingFile,
     Output,
     Seed,
     Solver,
@@ -25,7 +26,7 @@ from optsched.cli.console import (
     print_json,
     say,
 )
-from optsched.cli.names import HeuristicName, complete_formulation, target
+from optsched.cli.names import HeuristicName, OwnHeuristic, complete_formulation, target
 from optsched.cli.progress import progress, waiting
 from optsched.errors import InputError, ModelError
 
@@ -173,6 +174,8 @@ def _write_proof(
 def run(
     name: HeuristicName,
     instance_file: InstanceFile,
+    heuristic: OwnHeuristic = None,
+    mapping: MappingFile = None,
     seed: Seed = 0,
     output: Output = None,
     json: Json = False,
@@ -180,17 +183,18 @@ def run(
     """Run a heuristic, and check and cost its schedule.
 
     The check grants the schedule what the heuristic is entitled to, such as its speed.
-    Exits 0 where the schedule is feasible, 1 where it is not.
+    INSTANCE may be a table, see "optsched import". Exits 0 if the schedule is feasible, else 1.
     """
     from optsched.evaluation.heuristic_run import run_heuristic
-    from optsched.instances.document import load, save
+    from optsched.evaluation.instance_files import instance_from_file
+    from optsched.instances.document import save
     from optsched.problem.progress import reported_to
 
-    found, call = target(name)
+    found, call = target(name, heuristic)
     found.heuristic(call)
     check_target(output)
-    check_apart({"--output": output}, {"INSTANCE": instance_file})
-    instance = load(found.instance_type, instance_file)
+    check_apart({"--output": output}, {"INSTANCE": instance_file, "--mapping": mapping})
+    instance = instance_from_file(found, instance_file, mapping)
     with (
         progress(f"running {name}", "jobs") as show,
         reported_to(lambda done, planned: show(done, planned, None)),

@@ -73,14 +73,7 @@ def instance_from_file(
     from optsched.instances.mapping import TableMapping
 
     known = TableMapping() if mapping is None else TableMapping.read(mapping)
-    return problem.instance_from(
-        read_table(path),
-        known.columns,
-        entries=known.entries,
-        unit=known.unit,
-        origin=known.origin,
-        **known.rest(),
-    )
+    return known.instance(problem, read_table(path))
 
 
 def _tables_of(mapping: str | Path | None) -> set[str]:

@@ -6,15 +6,25 @@ import json
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
+import pandas as pd
 from pydantic import Field
 
 from optsched.errors import InputError
 from optsched.instances.document import Document, validated, write_text
 from optsched.instances.importing import is_table, typed
+
+
+class Imports(Protocol):
+    """A problem whose instances come from tables."""
+
+    def instance_from(
+        self, table: pd.DataFrame, columns: Mapping[str, str] | None = None, **rest: Any
+    ) -> Any: ...
 
 
 class TableMapping(Document):
@@ -65,16 +75,18 @@ class TableMapping(Document):
                 lines += [f"{_key(name)} = {_toml(value)}" for name, value in table.items()]
         write_text(path, "\n".join(lines) + "\n")
 
-    def rest(self) -> dict[str, Any]:
-        """Return the other lists and single fields, tables read.
+    def instance(self, problem: Imports, table: pd.DataFrame) -> Any:
+        """Return the instance that a table holds.
 
         Raises:
-            InputError: a table cannot be read.
+            InputError: a table that the mapping names cannot be read, or the instance is refused.
         """
-        return {
+        rest = {
             name: typed(value) if isinstance(value, str) else value
             for name, value in self.fields.items()
         }
+        single = {"entries": self.entries, "unit": self.unit, "origin": self.origin}
+        return problem.instance_from(table, self.columns, **single, **rest)
 
     def tables(self) -> list[str]:
         """Return the tables that it names."""
@@ -93,7 +105,8 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
 
 
-def _toml(text: str) -> str:
-    """Return a text, or the number that it spells, as TOML has it."""
-    plain = re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", text)
+def _toml(value: Any) -> str:
+    """Return a text, or the number that it spells, as TOML has it; a list as JSON in a text."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    plain = re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?|true|false", text)
     return text if plain else json.dumps(text, ensure_ascii=False)

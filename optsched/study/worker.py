@@ -192,5 +192,7 @@ def _versions(task: RunMethod | RunSweep) -> dict[str, str] | None:
 def _is_by_name(function: Callable[..., Any]) -> bool:
     """Whether a function is imported where it is called, and not sent there."""
     if isinstance(function, partial):
-        return all(_is_by_name(part) for part in (function.func, *function.args) if callable(part))
+        parts = (function.func, *function.args)
+        sent = any(isinstance(part, Problem) for part in parts)
+        return not sent and all(_is_by_name(part) for part in parts if callable(part))
     return function.__module__ != "__main__" and "<" not in function.__qualname__
