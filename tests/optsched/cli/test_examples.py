@@ -11,6 +11,13 @@ from optsched.cli.study import EXAMPLE
 
 QUICK = ("problems", "solvers", "generate", "import", "solve", "run", "check")
 JOBS = "submitted_s,num_chunks,chunk_time_slow,chunk_time_fast,upload_delay_edge,upload_delay_cloud"
+MINE = """
+from heuristics.preemptive import HEURISTICS
+
+
+def worst_fit(instance, rng):
+    return HEURISTICS["all_cloud"].run(instance, rng)
+"""
 
 
 def commands(group, *path):
@@ -57,6 +64,7 @@ def test_quick_examples_run_one_after_the_other(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "jobs.csv").write_text(f"{JOBS}\n0,4,1,1,0,1\n7200,2,1,1,2,3\n")
     (tmp_path / "workers.csv").write_text("server,count\n0,2\n1,1\n")
+    (tmp_path / "mine.py").write_text(MINE)
     for line in EXAMPLES:
         words = typed(line)
         if words[0] in QUICK:
