@@ -137,7 +137,7 @@ class Instance(Declared):
         unit="seconds", meaning="execution time",
     )  # fmt: skip
     deps = in_file(
-        "tasks", tuple[Index, ...], default=[], symbol="P(t)",
+        "tasks", tuple[Index, ...], default=[], index_of="tasks", symbol="P(t)",
         meaning="predecessors: positions in this job's list",
     )  # fmt: skip
     alternatives = in_file(

@@ -58,6 +58,7 @@ class Instance(Declared):
         "nodes",
         tuple[tuple[Index, ...], ...],
         file="node_servers",
+        index_of="servers",
         symbol="V_i",
         meaning="feasible servers of each node",
     )

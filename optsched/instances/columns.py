@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -94,6 +95,15 @@ def cell(column: pd.Series[Any], row: int, line: str) -> Any:
             return None
         return int(value) if value.is_integer() and abs(value) < 2**53 else value
     return value
+
+
+def as_in_file(value: Any, field: Field) -> Any:
+    """Return a cell as a file has the field: null for what is unlimited, a text that looks like
+    a number as a text.
+    """
+    if field.unlimited and value == math.inf:
+        return None
+    return str(value) if field.kind is str and isinstance(value, int | float) else value
 
 
 def meant(name: str, known: list[str]) -> str:

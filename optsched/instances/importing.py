@@ -7,7 +7,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from optsched.errors import FieldProblem, InputError
-from optsched.instances.columns import Scale, cell, column_values, meant
+from optsched.instances.columns import Scale, as_in_file, cell, column_values, meant
 from optsched.instances.declared import Declared
 from optsched.instances.document import parse
-from optsched.instances.fields import Field, fields_of
+from optsched.instances.fields import fields_of
+from optsched.instances.nesting import Entries, ListFields, joined, lists_of, places
 from optsched.instances.text_files import delimiter, table_rows, text_file
 
 I = TypeVar("I", bound=Declared)  # noqa: E741
@@ -31,7 +32,6 @@ COUNT = "count"
 _SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _LINE = ", line"
 """End of the name of an index that counts the lines of a file, whatever is done to its rows."""
-_PLACE = re.compile(r"(?P<list>\w+)\[(?P<index>\d+)\]")
 _COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
 
 LONGEST = 100_000
@@ -54,6 +54,12 @@ def instance_from(
     field to its default. A field with several values per job is given by columns ``field[0]``,
     ``field[1]``, ..., by cells such as "[1, 2]", or by one value for all. Dates such as
     "2024-01-31 08:15" and times such as "08:15" become numbers in the unit of a field of time.
+    "inf" is unlimited.
+
+    An entry that stands inside another names it in a column such as ``job``, by the key that the
+    column ``job`` of the table of jobs has, or by position. If no jobs are given, every key that
+    is named makes one. All fields that hold positions take keys in the same way, several with
+    blanks between them.
 
     Args:
         cls: the type of instances.
@@ -74,29 +80,27 @@ def instance_from(
     given = {entries: table, **rest}
     given = {name: _flat(value) for name, value in given.items()}
     scale = Scale(unit, origin, _slot(cls, rest))
-    sources = dict(columns or {})
-    lists = _lists(cls)
-    problems = list(_unknown(cls, lists, given, sources, entries))
+    lists = lists_of(cls)
+    sources = _sources(columns or {}, lists, entries)
+    problems = list(_unknown(cls, lists, given, sources))
     if problems:
         raise InputError(problems)
     document: dict[str, Any] = {"format": cls.format, "version": 1}
     sizes: dict[str, int] = {}
-    lines: dict[str, list[str]] = {}
+    found: dict[str, Entries] = {}
     for name in sorted(given, key=lambda name: name == entries):  # the table last
-        value = given[name]
         if name not in lists:
-            document[name] = value
+            document[name] = given[name]
             continue
-        table_of = partial(_rows, lists[name], sources=_of(name, sources, entries), scale=scale)
-        listed, lines[name] = _listed(name, lists[name], value, partial(table_of, sizes=sizes))
-        sizes[name] = len(listed)
-        if any(field.file == field.name for field in lists[name].values()):  # lists of a file
-            document |= {key: [one[key] for one in listed] for key in (listed or [{}])[0]}
-        else:
-            document[name] = listed
+        own = {leaf: source for (owner, leaf), source in sources.items() if owner == name}
+        table_of = partial(_rows, lists[name], sources=own, scale=scale, sizes=sizes)
+        found[name] = _listed(lists[name], given[name], table_of)
+        sizes[name] = len(found[name].rows)
+    document |= joined(lists, found)
     try:
         return parse(cls, document)
     except InputError as error:
+        lines = places(lists, found)
         raise InputError([_by_line(problem, lines) for problem in error.problems]) from None
 
 
@@ -123,13 +127,14 @@ def _slot(cls: type[Declared], rest: Mapping[str, Any]) -> Fraction | None:
     return None
 
 
-def _by_line(problem: FieldProblem, lines: Mapping[str, Sequence[str]]) -> FieldProblem:
+def _by_line(problem: FieldProblem, lines: Mapping[str, str]) -> FieldProblem:
     """A refusal that names the line of the table in place of the position in the list."""
-    place = _PLACE.match(problem.field)
-    if place is None or not (said := lines.get(place["list"])):
-        return problem
-    rest = problem.field[place.end() :].lstrip(".")
-    return replace(problem, field=f"{said[int(place['index'])]}, {rest}".removesuffix(", "))
+    ends = [found.end() for found in re.finditer(r"\]", problem.field)]
+    for end in reversed(ends):  # the innermost first
+        if line := lines.get(problem.field[:end]):
+            rest = problem.field[end:].lstrip(".")
+            return replace(problem, field=f"{line}, {rest}".removesuffix(", "))
+    return problem
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
@@ -194,23 +199,22 @@ def typed(text: str) -> Any:
         return text
 
 
-def _lists(cls: type[Declared]) -> dict[str, dict[str, Field]]:
-    """The fields of the entries of every list of a file, by the names a file has."""
-    found: dict[str, dict[str, Field]] = {}
-    for field in fields_of(cls):
-        if field.dims and field.file and not field.derived and field.file.count("[]") < 2:
-            name, _, leaf = field.file.rpartition("[].")
-            if name or "[]" not in field.file:
-                found.setdefault(name or field.dims[0], {})[leaf] = field
-    return found
+def _sources(
+    columns: Mapping[str, str], lists: Mapping[str, ListFields], entries: str
+) -> dict[tuple[str, str], str]:
+    """The column of every list and field that is said to have one."""
+    placed = {}
+    for target, source in columns.items():
+        name, dot, leaf = target.partition(".")
+        placed[(name, leaf) if dot and name in lists else (entries, target)] = source
+    return placed
 
 
 def _unknown(
     cls: type[Declared],
-    lists: Mapping[str, Mapping[str, Field]],
+    lists: Mapping[str, ListFields],
     given: Mapping[str, Any],
-    sources: Mapping[str, str],
-    entries: str,
+    sources: Mapping[tuple[str, str], str],
 ) -> Iterator[FieldProblem]:
     single = {field.file for field in fields_of(cls) if not field.dims and field.file}
     for name in given:
@@ -218,56 +222,45 @@ def _unknown(
             known = sorted({*lists, *single})
             allowed = "not one of " + ", ".join(known) + meant(name, known)
             yield FieldProblem(name, "(given)", allowed)
-    for target in sources:
-        name, dot, leaf = target.rpartition(".")
-        fields = lists.get(name if dot else entries, {})
-        if _plain(leaf) not in fields and leaf != COUNT:
-            allowed = "a field: " + ", ".join(fields) + meant(leaf, list(fields))
-            yield FieldProblem("column", target, allowed)
-        elif not isinstance(given.get(name if dot else entries), pd.DataFrame):
-            yield FieldProblem("column", target, "of a list that is given as a table")
-
-
-def _of(name: str, sources: Mapping[str, str], entries: str) -> dict[str, str]:
-    """The columns of one list."""
-    placed = ((target.rpartition("."), source) for target, source in sources.items())
-    return {leaf: source for (owner, _, leaf), source in placed if (owner or entries) == name}
+    for name, leaf in sources:
+        columns = lists[name].columns if name in lists else []
+        if _plain(leaf) not in columns and leaf != COUNT:
+            allowed = "a field: " + ", ".join(columns) + meant(leaf, columns)
+            yield FieldProblem("column", leaf, allowed)
+        elif not isinstance(given.get(name), pd.DataFrame):
+            yield FieldProblem("column", f"{name}.{leaf}", "of a list that is given as a table")
 
 
 def _listed(
-    name: str,
-    fields: Mapping[str, Field],
-    value: Any,
-    rows: Callable[[pd.DataFrame], list[dict[str, Any]]],
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Entries of a list from a table, entries, or their number; and the line each comes from."""
-    lines: list[str] = []
+    listed: ListFields, value: Any, rows: Callable[[pd.DataFrame], list[dict[str, Any]]]
+) -> Entries:
+    """Entries of a list from a table, entries, or their number."""
+    name = listed.name
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LONGEST:
+        return Entries([{} for _ in range(value)])
     if isinstance(value, pd.DataFrame):
-        entries, lines = rows(value), _lines(value)
-    elif isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LONGEST:
-        return [{}] * value, []
+        given = Entries(rows(value), _lines(value))
     elif isinstance(value, list) and all(isinstance(one, dict) for one in value):
-        entries = value
+        given = Entries([dict(one) for one in value])
     else:
         allowed = f"a table, a list of entries, or a number of them up to {LONGEST}"
         raise InputError.of(name, value, allowed)
-    if COUNT in fields:  # a field of its own
-        return entries, lines
-    found: list[dict[str, Any]] = []
-    found_lines: list[str] = []
-    for index, entry in enumerate(entries):
-        times, left = entry.get(COUNT, 1), LONGEST - len(found)
+    if COUNT in listed.fields:  # a field of its own
+        return given
+    found = Entries([])
+    for index, entry in enumerate(given.rows):
+        times, left = entry.pop(COUNT, 1), LONGEST - len(found.rows)
         if not isinstance(times, int) or isinstance(times, bool) or not 0 <= times <= left:
-            place = f"{lines[index]}, {COUNT}" if lines else f"{name}[{index}].{COUNT}"
+            dot = ", " if given.lines else "."
             allowed = f"an integer >= 0 and <= {left}: a list has at most {LONGEST} entries"
-            raise InputError.of(place, times, allowed)
-        found += [{key: one for key, one in entry.items() if key != COUNT}] * times
-        found_lines += lines[index : index + 1] * times
-    return found, found_lines
+            raise InputError.of(f"{given.place(name, index)}{dot}{COUNT}", times, allowed)
+        found.rows += [dict(entry) for _ in range(times)]
+        found.lines += given.lines[index : index + 1] * times
+    return found
 
 
 def _rows(
-    fields: Mapping[str, Field],
+    listed: ListFields,
     table: pd.DataFrame,
     *,
     sources: Mapping[str, str],
@@ -275,7 +268,8 @@ def _rows(
     scale: Scale,
 ) -> list[dict[str, Any]]:
     """A line's cells as the fields of an entry."""
-    named = {column: column for column in map(str, table) if _plain(column) in {*fields, COUNT}}
+    fields, known = listed.fields, {*listed.columns, COUNT}
+    named = {column: column for column in map(str, table) if _plain(column) in known}
     cells = {
         target: column_values(table, source, fields.get(_plain(target)), scale)
         for target, source in (named | dict(sources)).items()
@@ -288,12 +282,16 @@ def _rows(
             value, field = cell(values, index, lines[index]), fields.get(_plain(target))
             if value is None:
                 continue
+            if field is not None:
+                value = as_in_file(value, field)
+            inside, _, leaf = _plain(target).rpartition(".")
+            entry = row.setdefault(inside, {}) if inside else row
             if target.endswith("]"):
-                row.setdefault(_plain(target), []).append(value)
+                entry.setdefault(leaf, []).append(value)
             elif field is not None and len(field.dims) > 1 and not isinstance(value, list):
-                row[target] = [value] * sizes.get(field.dims[1], 1)
+                entry[leaf] = [value] * sizes.get(field.dims[1], 1)
             else:
-                row[target] = value
+                entry[leaf] = value
         rows.append(row)
     return rows
 
