@@ -228,6 +228,7 @@ def _explain(case_file: Path, heuristic: str | None, plot: Path | None, json: bo
         from optsched.adversary.picture import both_schedules
 
         both_schedules(case).savefig(plot)
+        say(f"wrote {plot}")
     if json:
         print_json({"case": _facts(case), "changes": [vars(change) for change in changes]})
         return
