@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.metrics import gang_times, served_demand
 from formulations.aerialedge.schedule import Schedule
-from optsched.report.plots import COLOURS, gantt
+from optsched.report.gantt import gantt
+from optsched.report.plots import COLOURS
 
 
 def node_occupancy(

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from formulations.batch.instance import Instance
 from formulations.batch.metrics import edge_load
 from formulations.batch.schedule import Schedule
-from optsched.report import plots
+from optsched.report.gantt import gantt as draw_bars
+from optsched.report.plots import over_time
 
 MOST_LANES = 60
 """Rows of a Gantt chart."""
@@ -43,7 +44,7 @@ def gantt(ax: Axes, instance: Instance, schedule: Schedule) -> Axes:
         notes.append(((start + end) / 2, row, int(schedule.place_workers[i])))
     drawn = sorted(names)[:MOST_LANES]
     place = {row: index for index, row in enumerate(drawn)}
-    plots.gantt(ax, [bar for bar in bars if bar[0] in place], rows=names)
+    draw_bars(ax, [bar for bar in bars if bar[0] in place], rows=names)
     for middle, row, workers in notes:
         if row in place:
             ax.text(
@@ -57,4 +58,4 @@ def utilisation(ax: Axes, instance: Instance, schedule: Schedule) -> Axes:
     """Share of the edge workers held over time."""
     moments, share = edge_load(instance, schedule)
     curve = (moments.astype(float), share)
-    return plots.over_time(ax, {"workers": curve}, what="share of edge workers held")
+    return over_time(ax, {"workers": curve}, what="share of edge workers held")

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 
 from formulations.okita.instance import Instance, Integers
 from formulations.okita.schedule import Schedule
+from optsched.report.gantt import gantt as draw_bars
 from optsched.report.plots import COLOURS
-from optsched.report.plots import gantt as draw_bars
 
 _MOST_ARROWS = 200
 

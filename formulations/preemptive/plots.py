@@ -15,7 +15,8 @@ from formulations.preemptive.metrics import (
     utilisation_over_time,
 )
 from formulations.preemptive.schedule import Schedule
-from optsched.report import plots
+from optsched.report.gantt import gantt as draw_bars
+from optsched.report.plots import over_time
 
 NAMED_WORKERS = 30
 """Most rows of a Gantt chart that are named one by one; beyond, servers are."""
@@ -45,7 +46,7 @@ def gantt(ax: Axes, instance: Instance, schedule: Schedule) -> Axes:
     }
     cloud = _cloud_rows(schedule, instance.workers)
     rows |= {row: "cloud" for row, *_ in cloud}
-    plots.gantt(ax, [*runs, *cloud], rows=rows)
+    draw_bars(ax, [*runs, *cloud], rows=rows)
     used = sorted({row for row, *_ in [*runs, *cloud]})
     if len(used) > NAMED_WORKERS:
         _name_servers(ax, [rows[row].split(",")[0] for row in used])
@@ -95,4 +96,4 @@ def queue(ax: Axes, instance: Instance, schedule: Schedule) -> Axes:
 def compare_over_time(ax: Axes, curves: Mapping[str, StepFunction], what: str) -> Axes:
     """One curve per name."""
     pairs = {name: (curve.time, curve.value) for name, curve in curves.items()}
-    return plots.over_time(ax, pairs, what=what)
+    return over_time(ax, pairs, what=what)

@@ -12,7 +12,7 @@ from optsched.instances.document import parse
 from optsched.online import stopping_scenarios
 from optsched.online.state import arrivals_of
 from optsched.problem import problem
-from optsched.report.plots import aligned
+from optsched.report.gantt import aligned
 
 CHART = "gantt"
 """The picture of a problem that has time to the right."""

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from optsched.problem import Problem
 from optsched.report.drawing import Point, Told, drawing, look
+from optsched.report.gantt import aligned
 from optsched.report.plots import (
     COLOURS,
     LINES,
     LOGARITHMIC,
     MARKERS,
-    aligned,
     gap_over_time,
     legend_above,
     logarithmic_where_wide,

@@ -203,13 +203,14 @@ class Ratios:
         """Draw the mean of ratios, or of another quantity, with its interval.
 
         Args:
-            y: "ratio", "cost", "seconds" or "measure_NAME".
-            x: option of the generator or of a heuristic; None: a row per group.
-            by: what makes the groups: "heuristic", or an option.
+            y: "ratio", "cost", "seconds" (of the heuristic) or "measure_NAME".
+            x: option of the generator or of a heuristic, "seed" or "instance". If it is a number,
+                lines join the means. None: a row per group.
+            by: what makes the groups: "heuristic" (without its option ``x``), or as ``x``.
             path: file to write (png, pdf, svg); None: none.
 
         Raises:
-            InputError: a quantity or an option that is not there.
+            InputError: the table has no such column, or no value of ``y``.
         """
         from optsched.report.plots import plot
 

@@ -13,12 +13,10 @@ import optsched as osd
 from optsched.errors import InputError
 from optsched.evaluation.tables import frame, options_of, summarise
 from optsched.report.plots import (
-    LEGEND_ENTRIES,
-    gantt,
+    means_against,
     means_by,
     over_time,
     plot,
-    ratio_against,
     ratio_distribution,
     study_figure,
 )
@@ -41,7 +39,7 @@ def ax():
 
 
 def test_ratios_against_a_parameter_lie_within_their_bars(ax, table):
-    assert ratio_against(ax, table, "items") is ax
+    assert means_against(ax, table, "items") is ax
     lines = {line.get_label(): line for line in ax.get_lines() if line.get_label()[0] != "_"}
     assert set(lines) == {"greedy", "everything"}
     summary = summarise(table, ["heuristic", "items"]).set_index("heuristic")
@@ -54,7 +52,7 @@ def test_ratios_against_a_parameter_lie_within_their_bars(ax, table):
 
 def test_a_parameter_of_names_is_spaced_evenly(ax, table):
     named = table.assign(size=table["items"].map({4: "small", 6: "medium", 9: "large"}))
-    ratio_against(ax, named, "size")
+    means_against(ax, named, "size")
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["small", "medium", "large"]
     assert list(ax.get_xticks()) == [0, 1, 2]
 
@@ -171,24 +169,6 @@ def test_the_distribution_rises_from_none_to_all(ax, table):
     assert shares[0] == 0
     assert shares[-1] == 1
     assert np.all(np.diff(shares) >= 0)
-
-
-def test_a_gantt_chart_has_a_bar_per_run_and_a_short_legend(ax):
-    jobs = LEGEND_ENTRIES + 5
-    runs = [(job % 3, float(job), job + 1.5, job) for job in range(jobs)]
-    assert gantt(ax, runs, rows=["a", "b", "c"]) is ax
-    bars = sum(len(collection.get_paths()) for collection in ax.collections)
-    assert bars == jobs
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b", "c"]
-    entries = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert entries[-1] == "and 5 more"
-    assert len(entries) == LEGEND_ENTRIES + 1
-
-
-def test_neighbouring_jobs_look_different(ax):
-    gantt(ax, [(0, float(job), job + 1.0, job) for job in range(20)])
-    looks = [(tuple(c.get_facecolor()[0]), c.get_hatch()) for c in ax.collections]
-    assert len(set(looks)) == 20
 
 
 def test_a_study_without_any_ratio_still_has_a_picture(tmp_path):
