@@ -11,12 +11,14 @@ import ast
 import doctest
 import importlib.util
 import os
+import pkgutil
 import re
 import runpy
 import shlex
 import subprocess
 import sys
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -217,6 +219,60 @@ def test_every_block_of_a_page_runs_and_prints_what_is_shown(
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     for what, shown, came in run_page(page, tmp_path):
         assert same(shown, came), f"{what}\n--- shown\n{shown}\n--- came\n{came}"
+
+
+NAMED = re.compile(
+    r"`((?:optsched|formulations|heuristics)(?:\.\w+)+"
+    r"|(?:optsched|formulations|heuristics|tests|benchmarks|studies|notebooks|docs)/[\w/*.-]+"
+    r"|[\w/*-]+(?:\.py|/))`"
+)
+"""A dotted name of ours, or the path of a file or folder, in running text."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_path_and_dotted_name_on_a_page_exists(page: Path) -> None:
+    for paragraph in FENCE.sub("\n\n", page.read_text(encoding="utf-8")).split("\n\n"):
+        folders = [ROOT, ROOT / "optsched"]
+        for name in NAMED.findall(paragraph):
+            if re.fullmatch(r"\w+(\.\w+)+", name) and not name.endswith(".py"):
+                assert name in NOT_MODULES or resolved(name), f"{page.name}: {name}"
+                continue
+            if name == "mine.py":  # of the reader
+                continue
+            pattern = name.replace("NAME", "*").rstrip("/")
+            assert any(list(folder.glob(pattern)) for folder in folders), f"{page.name}: {name}"
+            if name.endswith("/"):
+                folders.append(ROOT / name)
+
+
+NOT_MODULES = {f"optsched.{group}" for group in ("problems", "heuristics", "commands", "claims")}
+"""Groups of entry points."""
+
+
+def resolved(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError, DeprecationWarning):
+            return False
+    return True
+
+
+def test_the_architecture_lists_the_layers_of_the_toolkit_in_order():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (layers,) = [c["layers"] for c in contracts["contracts"] if c.get("containers")]
+    figure = next(fences(ROOT / "docs" / "architecture.md")).text
+    shown = re.findall(r"^  (\w+) ", figure, flags=re.MULTILINE)
+    assert shown == [layer for layer in layers if layer != "errors"]
+
+
+def test_the_architecture_has_a_paragraph_for_every_package_of_the_toolkit():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    told = {name.rstrip("/") for name in re.findall(r"\*\*`optsched/(\w+/)`\*\*", text)}
+    packages = {path.parent.name for path in (ROOT / "optsched").glob("*/__init__.py")}
+    assert told == packages - {"cli"}
 
 
 def test_the_page_for_users_of_other_tools_counts_its_own_code():
