@@ -29,9 +29,9 @@ class FieldProblem:
 
 
 class InputError(ValueError):
-    """Data from outside that cannot be accepted; nothing has run yet.
+    """Input that is refused before anything runs.
 
-    ``problems`` lists every field refused, so a file can be mended in one go.
+    ``problems`` lists every field refused, so that a file can be corrected in one go.
 
     Example:
         >>> from optsched import InputError, Options
@@ -48,7 +48,7 @@ class InputError(ValueError):
 
     @classmethod
     def of(cls, field: str, value: Any, allowed: str) -> InputError:
-        """The usual case: one field."""
+        """Return the error of one field: its value, and what is allowed."""
         return cls([FieldProblem(field, value, allowed)])
 
     def __reduce__(self) -> tuple[type[InputError], tuple[tuple[FieldProblem, ...]]]:
@@ -56,7 +56,7 @@ class InputError(ValueError):
 
 
 class ModelError(ValueError):
-    """A model that says something it cannot mean: shapes that do not fit, a name used twice.
+    """A model with a mistake, such as shapes that do not fit or a name used twice.
 
     Example:
         >>> from optsched import Model, ModelError
@@ -75,7 +75,7 @@ class NoMeaningError(ModelError, TypeError):
 
 
 class UnsupportedError(ModelError):
-    """A solver does not support what the model or the caller asks; nothing was solved.
+    """Something that the solver does not support; nothing was solved.
 
     Example:
         >>> from optsched import Model, UnsupportedError, solve

@@ -41,20 +41,20 @@ def solve(
 ) -> Solution:
     """Solve a model and check the answer.
 
-    The point returned is evaluated by the model itself, integers rounded; one that breaks a row
-    is an error, not an optimum. A solver that fails in any other way is an error too, with what
-    it said in ``message``.
+    The model evaluates the point that the solver returns, with integers rounded. If the point
+    violates a row, the status is "error", never "optimal". If the solver fails in another way, the
+    status is "error" too, and ``message`` has the reason.
 
     Args:
         model: what to solve.
         solver: name of a back end, or one of your own.
         options: limits and tolerances.
         confirm: a second back end to solve with, under the same limits but without ``extra``;
-            True: the first of another family that takes the model. Where the two contradict each
-            other the status is "disagreement"; the message says if they are of one family.
-        proof: look for a proof in exact arithmetic of what the solver says, within the time
-            limit again; it is kept in the solution, and the message says why there is none.
-            A proof that contradicts the solver is kept too, and the status is "disagreement".
+            True: the first of another family that takes the model. If the two contradict each
+            other, the status is "disagreement"; the message says if they are of one family.
+        proof: search for a proof in exact arithmetic, with the same time limit again. The solution
+            keeps the proof; if there is none, the message says why. If the proof contradicts the
+            solver, the status is "disagreement".
         settings: single fields of ``Options``, such as ``time_limit=60``.
 
     Raises:

@@ -158,25 +158,25 @@ def adversarial(
     store: Store | None = None,
     progress: Callable[[Search], None] | None = None,
 ) -> Search:
-    """Look for an instance on which a heuristic's ratio is large.
+    """Search for an instance on which a heuristic's ratio is large.
 
-    What is found is a lower end: the worst instance is at least as bad. An interrupt (Ctrl-C) ends
-    the search with what the chains that have ended found.
+    The ratio found is a lower bound on the worst ratio. Ctrl-C ends the search with what its
+    finished chains found.
 
     Args:
         heuristic: "problem.name" with options, or "name" beside ``problem``; a ``Heuristic``, a
-            function (instance, rng) -> schedule, or a class of policies; ``any_online``: instances
-            are looked for on which every online algorithm must lose as jobs may stop coming, and
-            the ratio is the online lower bound there.
+            function (instance, rng) -> schedule, or a class of policies; ``any_online``
+            stands for every online algorithm if jobs may stop coming: the ratio is then the online
+            lower bound.
         generator: options of the problem's generator, whose instances span the space.
-        evaluations: candidates to judge; results are then the same for any number of workers.
+        evaluations: number of candidates; the result is then the same for any number of workers.
         problem: its name, or the problem itself; None: the heuristic's name begins with it.
-        seconds: wall time to spend, where no evaluations are given.
+        seconds: wall time to spend if ``evaluations`` is None.
         seed: of the search.
         reference: formulation ratios refer to; None: the problem's.
         time_limit: seconds of a solve.
         workers: processes.
-        store: where chains are kept and looked for; None: nothing is kept.
+        store: keeps finished chains, so that a search can continue; None: nothing is kept.
         progress: called after every chain.
 
     Raises:

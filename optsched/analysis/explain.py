@@ -108,12 +108,12 @@ class Explanation:
 def explain(
     model: Model, solver: Solver = "highs", *, time_limit: float | None = 60.0
 ) -> Explanation:
-    """Find few rows and bounds of an infeasible model that cannot all hold.
+    """Explain an infeasible model by few rows and bounds that contradict each other.
 
     Args:
         model: its objective does not matter.
         solver: name of a back end that takes what the model contains, or one of your own.
-        time_limit: wall seconds for all solves together; what they leave open is kept.
+        time_limit: wall seconds for all solves together; rows not tested by then stay in it.
 
     Raises:
         InputError: an unknown solver, or a time limit that is not positive.

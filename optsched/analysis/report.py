@@ -24,7 +24,7 @@ class ModelReport:
 
 
 def report(model: Model, solver: str = "highs") -> ModelReport:
-    """Report how a model is handed to a solver, and which numbers its tolerances blur.
+    """Report how a model is given to a solver, and which rows its tolerances make doubtful.
 
     Raises:
         InputError: an unknown solver.

@@ -34,21 +34,21 @@ _ROUNDING = 1e-9
 def read(path: str | Path) -> Model:
     """Read an MPS or LP file, also gzipped, as a model.
 
-    Names that differ in their trailing numbers only, such as ``x_0`` and ``x_1``, form a block, in
-    the order of the file; columns of a block that differ in kind form blocks of their own. A block
-    whose numbers count from 0 through all indices of a shape has that shape; every other has one
-    axis, ``name``, labelled by the file's names, and comes back in a solution as a pandas Series.
+    Columns whose names differ in trailing numbers only, such as ``x_0`` and ``x_1``, form a block,
+    in the order of the file; each kind of column has its own block. If the numbers are the indices
+    of a shape, the block has this shape. Otherwise it has one axis, ``name``, labelled by the names
+    of the file, and a solution gives its values as a pandas Series.
 
-    Read are linear rows, integers, semi-continuous and semi-integer columns, indicators, special
-    ordered sets, and a quadratic objective: a convex one as a sum of squares, in one more variable
-    ``squares``, another one only where each product has a bounded integer factor.
+    The reader takes linear rows, integers, semi-continuous and semi-integer columns, indicators,
+    special ordered sets and a quadratic objective. A convex objective becomes a sum of squares in a
+    new variable ``squares``. In another one, each product must have a bounded integer factor.
 
-    A number of 1e20 or more is infinite, as other readers have it: no bound, no side of a row.
+    A number of 1e20 or more is infinite: no bound, or no side of a row.
 
     Raises:
         InputError: no such file, another ending, a line that cannot be read (naming the line, the
             value and what is allowed), a column whose bounds contradict each other, an objective
-            that a model cannot say, or more than 512 MiB once unpacked.
+            that a model cannot state, or more than 512 MiB once unpacked.
 
     Example:
         >>> from tempfile import TemporaryDirectory

@@ -161,7 +161,7 @@ class Model(ModelBase):
     # variants
 
     def without(self, *names: str) -> Model:
-        """A copy that lacks these blocks; "2h" also names "2h:workers".
+        """Return a copy without these blocks; "2h" also names "2h:workers".
 
         Example:
             >>> m = Model()
@@ -181,9 +181,9 @@ class Model(ModelBase):
         return new
 
     def relax(self) -> Model:
-        """A copy in which every variable is continuous.
+        """Return a copy in which every variable is continuous.
 
-        Nonlinear blocks are lowered first: their integers are part of what they say. Rotated
+        Nonlinear blocks are lowered first, because their meaning depends on integers. Rotated
         cones stay.
 
         Example:
@@ -204,11 +204,11 @@ class Model(ModelBase):
     # towards solvers
 
     def compile(self, native: Iterable[str] = ()) -> MatrixForm:
-        """One sparse matrix with bounds and types.
+        """Compile the model to one sparse matrix with bounds and types.
 
         Args:
-            native: kinds of block the solver takes as they are, such as "indicator"; every
-                other is lowered to linear rows, which may add variables after the model's own.
+            native: kinds of block that the solver supports, such as "indicator". All others are
+                lowered to linear rows, which may add variables after the model's own.
 
         Raises:
             ModelError: a coefficient is not finite, or a block that must be lowered lacks the
@@ -260,10 +260,10 @@ class Model(ModelBase):
     def violations(
         self, values: Mapping[str, ArrayLike], tolerance: float = FEASIBILITY
     ) -> list[BlockViolation]:
-        """Every block a point breaks by more than the tolerance, worst entry named.
+        """List the blocks that a point violates by more than the tolerance, with the worst entry.
 
-        Rows are decided as if in exact arithmetic: an entry too close to call in floating
-        point is evaluated with rationals. An empty list means the point is feasible.
+        If floating point cannot decide an entry, it is evaluated with rational numbers. An empty
+        list means that the point is feasible.
 
         Example:
             >>> m = Model()
@@ -275,7 +275,7 @@ class Model(ModelBase):
         return evaluate(self.compile(self.kinds), self.vector(values), tolerance)
 
     def value(self, values: Mapping[str, ArrayLike]) -> float:
-        """Objective value at a point.
+        """Return the objective value at a point.
 
         Example:
             >>> m = Model()
@@ -295,16 +295,16 @@ class Model(ModelBase):
     def write(self, path: str | Path, *, native: bool = False) -> dict[str, str]:
         """Write an MPS or LP file; see :func:`optsched.files.write`.
 
-        In an MPS file what is to be maximised is the negative to be minimised: it comes back as a
-        minimisation. An LP file keeps the sense.
+        An MPS file has no sense: a maximisation is written as a minimisation of the negative. An
+        LP file keeps the sense.
 
         Args:
             path: ends in ".mps" or ".lp".
-            native: say indicators, special ordered sets and semi-continuous variables as such,
-                for readers that know them, instead of as rows.
+            native: write indicators, special ordered sets and semi-continuous variables as such,
+                for readers that support them, instead of as rows.
 
         Returns:
-            From each name in the file to the model's own.
+            The model's name of each name in the file.
 
         Raises:
             InputError: the path ends in neither ".mps" nor ".lp".
@@ -321,7 +321,7 @@ class Model(ModelBase):
         return _exports().write(self, path, native=native)
 
     def to_scipy(self) -> ScipyForm:
-        """Arguments of ``scipy.optimize.milp`` and ``linprog``.
+        """Return the arguments of ``scipy.optimize.milp`` and ``linprog``.
 
         Example:
             >>> from scipy.optimize import milp
@@ -335,7 +335,7 @@ class Model(ModelBase):
         return _exports().scipy_arguments(self.compile())
 
     def to_pulp(self) -> Any:
-        """A ``pulp.LpProblem`` with the same optimum.
+        """Return a ``pulp.LpProblem`` with the same optimum.
 
         Raises:
             ImportError: PuLP is not installed.
@@ -349,7 +349,7 @@ class Model(ModelBase):
         return _exports().pulp_model(self.compile(), self.name)
 
     def to_mathopt(self) -> Any:
-        """An ``ortools.math_opt.python.mathopt.Model`` with the same optimum.
+        """Return an ``ortools.math_opt.python.mathopt.Model`` with the same optimum.
 
         Example:
             >>> m = Model("to be solved elsewhere")

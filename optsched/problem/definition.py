@@ -77,11 +77,11 @@ class Heuristic:
     """Paper, algorithm number."""
     summary: str
     online: bool | Callable[..., bool] = True
-    """Whether it sees a job only when it arrives; (**options) -> that, where options decide."""
+    """Whether it sees a job only when it arrives; (**options) -> bool if options decide it."""
     proposed: bool = False
-    """Whether its paper proposes it, and does not merely compare with it."""
+    """Whether its paper proposes it; False for the baselines of a paper."""
     rules: Callable[..., Any] | None = None
-    """(**options) -> anything; raises InputError where options contradict each other."""
+    """(**options); raises InputError if options contradict each other."""
 
     def is_online(self, options: Mapping[str, Any]) -> bool:
         """Whether it is announced as online with these options."""
@@ -90,7 +90,7 @@ class Heuristic:
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on the optimum that needs no schedule, or a yardstick that bounds nothing.
+    """A bound on the optimum, or another number that a paper divides costs by.
 
     Example:
         >>> import optsched as osd
@@ -100,18 +100,18 @@ class Bound:
 
     name: str
     compute: Callable[[Any], float]
-    """(instance) -> bound: from below when minimising, from above when maximising."""
+    """(instance) -> bound, in units of the cost: a lower one when minimising, an upper one else."""
     source: str
     summary: str
     numerator: Callable[[Any, Any], float] | None = None
-    """(instance, schedule) -> what the source divides by this bound, where that is not the cost."""
+    """(instance, schedule) -> what the source divides by this bound; None: the cost."""
     quick: bool = False
-    """Whether it takes a small part of a solve's time, so that a search may ask it every time."""
+    """Whether it takes a small part of a solve's time, so that a search may compute it often."""
     as_given: bool = False
-    """Whether it bounds the instance as given even if ``Problem.interpretation`` says something."""
+    """Whether it bounds the instance as given, even if ``Problem.interpretation`` is not empty."""
     proven: bool = True
-    """False for a yardstick that the source divides by and that bounds nothing; it is reported
-    beside the ratio and never enters it."""
+    """False if the source divides by it but it is no bound. It is then reported beside the ratio
+    and does not enter it."""
 
 
 def _as_given(instance: Any) -> str:
@@ -120,7 +120,7 @@ def _as_given(instance: Any) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything optsched knows of one problem.
+    """One problem: its instances, checker, cost, models, bounds and heuristics.
 
     Example:
         >>> import optsched as osd
@@ -150,51 +150,51 @@ class Problem:
     unit: str
     """Unit of the cost."""
     proof_model: str = ""
-    """The formulation, with options, whose model proofs of the optimum are of; by default the
-    reference, if that has one. Every schedule must be a point of it."""
+    """The formulation, with options, on whose model an optimum is proven; by default the
+    reference, if it has a model. Every schedule must be a point of it."""
     proof_relaxation: str = ""
-    """A smaller relaxation, with options, whose optimum is often the problem's: its proof is looked
-    for first."""
+    """A smaller relaxation, with options, whose optimum is often that of the problem. It is tried
+    first."""
     proof_parts: Callable[[Any], Sequence[Any]] | None = None
-    """(instance) -> instances whose least costs add up to no more than its own: where they add up
-    to as much, each is proven by itself. Only beside a ``proof_model``."""
+    """(instance) -> instances whose optima add up to at most its own. If they add up to as much,
+    each is proven by itself. Needs a ``proof_model``."""
     construct: Callable[[Any], Any] | None = None
-    """(instance) -> a schedule, made at once, or None: no answer of a solve that a limit ended is
-    worse."""
+    """(instance) -> a schedule that is made at once, or None. If a limit ends a solve, its answer
+    is at least as good."""
     sense: Sense = "minimise"
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     heuristics: Mapping[str, Heuristic] = field(default_factory=dict)
     check_options: Callable[[Any], Mapping[str, Any]] = no_options
-    """Options of ``check`` that a heuristic's own schedule is entitled to."""
+    """(schedule) -> options of ``check`` for a heuristic's schedule, such as its speed."""
     reference_check: Mapping[str, Any] = field(default_factory=dict)
     """Options of ``check`` under which a schedule counts as a solution of the exact models."""
     interpretation: Callable[[Any], str] = _as_given
-    """(instance) -> how exact models and bounds take what they cannot take as it is, in words such
-    as "times taken up to whole slots"; empty where they take the instance as given."""
+    """(instance) -> how exact models and bounds change it, in words such as "times taken up to
+    whole slots"; empty if they take the instance as given."""
     measures: Mapping[str, Callable[[Any, Any], float]] = field(default_factory=dict)
-    """(instance, schedule) -> what a table of ratios shows beside the cost, by column name."""
+    """(instance, schedule) -> a number that tables of ratios show beside the cost, by column."""
     flow_times: Callable[[Any, Any], NDArray[Any]] | None = None
     """(instance, schedule) -> slots from each job's release to its completion, shape (jobs,); None
-    where jobs do not complete."""
+    if jobs do not complete."""
     pictures: Mapping[str, Callable[[Axes, Any, Any], Axes]] = field(default_factory=dict)
-    """(axis, instance, schedule) -> axis, by what they show: "gantt", "utilisation"."""
+    """(axis, instance, schedule) -> axis, by name, such as "gantt" or "utilisation"."""
     presets: Path | None = None
     """A study file (see ``optsched.study.spec``) whose grids have names, such as the paper's own
     figures."""
     strange: Callable[[Any, Mapping[str, Any]], Sequence[str]] | None = None
-    """(instance, options of ``generate``) -> places, such as ``jobs[2].epochs``, that ``generate``
-    could not have made with these options; beyond the ranges that generated instances show."""
+    """(instance, options of ``generate``) -> the fields, such as ``jobs[2].epochs``, with values
+    that ``generate`` cannot produce with these options."""
     repair: Callable[[Any], Any] | None = None
-    """A file (decoded JSON) -> a like one that ``generate`` could have made, where a change of one
-    number must be followed by others, as in a symmetric table."""
+    """(decoded JSON of an instance) -> a similar one that ``generate`` can produce. It is needed if
+    a change of one number requires others, as in a symmetric table."""
     calendar: Calendar | None = None
-    """How instances and schedules are moved in time, where jobs have releases: models, searches,
+    """How instances and schedules are shifted in time, if jobs have releases: models, searches,
     bounds and heuristics then work near slot 0."""
     certify: Callable[[Any, Any], Sequence[Certificate]] | None = None
-    """(instance, schedule) -> what the paper's lemmas and theorems come to there; None where
-    there is nothing of that kind."""
+    """(instance, schedule) -> the paper's lemmas and theorems, checked on the schedule; None if
+    there are none."""
     arrivals: Arrivals | None = None
-    """How jobs arrive one by one; None where all are there from the beginning."""
+    """How jobs arrive one at a time; None if all are known at the start."""
 
     def __post_init__(self) -> None:
         if self.calendar is None:
@@ -216,8 +216,8 @@ class Problem:
     ) -> Answer:
         """Solve by a formulation or exact method, named with its options: "problem_2(horizon=20)".
 
-        An optimum counts only if its schedule passes the checker. The answer of a solve that ends
-        early is never worse than its start, or than what ``construct`` makes.
+        An optimum counts only if its schedule passes the checker. If a solve ends early, its answer
+        is at least as good as its start and as the schedule of ``construct``.
 
         Raises:
             InputError: no such formulation or option, or one that is not supported.
@@ -240,10 +240,11 @@ class Problem:
         return answer
 
     def verify(self, instance: Any, answer: Answer, **asked: Any) -> Answer:
-        """Turn an answer whose schedule breaks the problem, or costs something else, into an error.
+        """Turn an answer into an error if its schedule is infeasible or costs something else.
 
-        The bound stays: it does not depend on the point. A point at which a search was ended may
-        have slack that its schedule has not: what the schedule costs counts then, if it is better.
+        The bound stays, because it does not depend on the point. If a search ended early, its
+        point may have slack that the schedule does not have. The cost of the schedule counts then,
+        if it is better.
 
         Args:
             instance: what was solved.
@@ -323,7 +324,7 @@ class Problem:
     def instance_from(
         self, table: pd.DataFrame, columns: Mapping[str, str] | None = None, **rest: Any
     ) -> Any:
-        """An instance from a table with a line per job: see ``optsched.instances.importing``.
+        """Make an instance from a table with a line per job: see ``optsched.instances.importing``.
 
         Raises:
             InputError: the instances of this problem declare no fields, or the table is refused.
@@ -349,7 +350,7 @@ class Problem:
         return instance_from(self.instance_type, table, columns, **rest)
 
     def formulation(self, text: str) -> tuple[Formulation | ExactMethod, dict[str, Any]]:
-        """The formulation or exact method that ``name(option=value, ...)`` names, and the options.
+        """Look up the formulation or exact method that ``name(option=value, ...)`` names.
 
         Raises:
             InputError: no such formulation or option.
@@ -361,7 +362,7 @@ class Problem:
         return chosen, options
 
     def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
-        """The heuristic and the options that ``name(option=value, ...)`` names.
+        """Look up the heuristic that ``name(option=value, ...)`` names, and its options.
 
         Raises:
             InputError: no such heuristic or option, a value out of range, or options that
@@ -376,7 +377,7 @@ class Problem:
         return chosen, options
 
     def generator_call(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of ``generate``, validated; texts such as "3" or "[8, 2]" are read.
+        """Validate options of ``generate``; texts such as "3" or "[8, 2]" are read.
 
         Raises:
             InputError: an option that is not known, or a value out of range.
@@ -430,9 +431,9 @@ class later:  # noqa: N801 - it is called like the function that it stands for
 
 
 def problems() -> dict[str, Problem]:
-    """Every problem installed packages announce, with all heuristics announced for it.
+    """Load every problem that installed packages announce, with all heuristics announced for it.
 
-    A package that cannot be loaded is left out with a warning.
+    A package that cannot be loaded is left out, with a warning.
 
     Example:
         >>> import optsched as osd
@@ -458,7 +459,7 @@ def _load(entry: Any) -> Any:
 
 
 def problem(name: str) -> Problem:
-    """The problem of that name, with all heuristics announced for it; no other package is loaded.
+    """Load the problem of that name, with all heuristics announced for it, and no other package.
 
     Raises:
         InputError: no such problem, or one that cannot be loaded.

@@ -216,41 +216,42 @@ class Formulation(_Solvable):
     None for a relaxation.
     """
     encode: Callable[[Any, Any], Mapping[str, Any]] | None = None
-    """(instance, schedule, **options) -> values to start from; it is told those of the build
-    options that it takes."""
+    """(instance, schedule, **options) -> values to start from; it gets the options of ``build``
+    that it takes."""
     solver: str = "highs"
     """The back end that suits it best."""
     admits: Callable[..., bool] | None = every
-    """(instance, schedule, **options) -> whether a schedule of the problem may be its answer, as
-    not every one may be of a restriction; None: that is not known."""
+    """(instance, schedule, **options) -> whether the model contains this schedule of the problem;
+    a restriction excludes some. None: unknown."""
     tying: tuple[str, ...] = ()
-    """Blocks of rows without which the model falls apart, job by job: a proof prices them. "room"
-    stands for "room:0", "room:1" and so on as well."""
+    """Blocks of rows that couple the jobs: without them the model has a part per job. A proof
+    gives them dual values. "room" also names "room:0", "room:1" and so on."""
 
     @property
     def supports(self) -> frozenset[str]:
-        """All that ``solve`` takes; a schedule to start from where it can be encoded."""
+        """The settings that ``solve`` takes; a start schedule only if it can be encoded."""
         return SUPPORTED_BY_MODELS - ({"start"} if self.encode is None else set())
 
     @property
     def relaxation(self) -> bool:
-        """Whether it bounds the optimum only."""
+        """Whether it only bounds the optimum."""
         return self.decode is None
 
     @property
     def code(self) -> tuple[Callable[..., Any], ...]:
-        """The functions it consists of."""
+        """Return the functions that it consists of."""
         return tuple(f for f in (self.build, self.decode, self.encode) if f is not None)
 
     def changed(self, change: Callable[[Function], Function]) -> Formulation:
-        """The same, each of its functions as ``change`` makes it."""
+        """Return a copy whose functions are what ``change`` makes of them."""
         parts = {"build": self.build, "decode": self.decode, "encode": self.encode}
         changed: dict[str, Any] = {k: change(f) for k, f in parts.items() if f is not None}
         return replace(self, **changed)
 
     def takes(self) -> dict[str, Any] | None:
-        """The build options, with their defaults; see ``call_options``. One that a partial of
-        ``build`` has set is none of them, such as the objective.
+        """Return the options of ``build`` with their defaults; see ``call_options``.
+
+        Options that a partial of ``build`` sets, such as the objective, are left out.
         """
         return _left_open(self.build, given=1)
 
@@ -288,7 +289,7 @@ class Formulation(_Solvable):
 
 @dataclass(frozen=True)
 class ExactMethod(_Solvable):
-    """A search of its own for the optimum of a problem, or of a relaxation of it.
+    """A search for the optimum of a problem, or of a relaxation of it.
 
     Example:
         >>> import optsched as osd
@@ -301,8 +302,8 @@ class ExactMethod(_Solvable):
 
     name: str
     search: Callable[..., Answer]
-    """(instance, options, **options of its own) -> answer; it is told ``solver`` and ``start``,
-    None where they are not given, if it supports them."""
+    """(instance, options, **its own options) -> answer. If it supports ``solver`` and ``start``,
+    it gets them too; None if they are not given."""
     source: str
     """Paper, problem number."""
     summary: str
@@ -310,14 +311,14 @@ class ExactMethod(_Solvable):
     """The fields of ``Options`` that the search supports, and "solver" and "start" if it takes
     them. ``stop`` and what ends a separate process are added to every method."""
     relaxation: bool = False
-    """Whether it bounds the optimum only."""
+    """Whether it only bounds the optimum."""
     solver: str = "highs"
     """The back end that it uses most."""
     admits: Callable[..., bool] | None = every
-    """As of a ``Formulation``."""
+    """As in ``Formulation``."""
     params: type[BaseModel] | None = None
     """The parameters of the search, such as temperatures and sizes, with ranges and descriptions.
-    Each is an option of the method; the search is given them together, as ``params``."""
+    Each is an option of the method; the search gets them together, as ``params``."""
 
     def __post_init__(self) -> None:
         unknown = sorted(self.supports - SUPPORTED_BY_MODELS)
@@ -328,16 +329,17 @@ class ExactMethod(_Solvable):
 
     @property
     def code(self) -> tuple[Callable[..., Any], ...]:
-        """The functions it consists of."""
+        """Return the functions that it consists of."""
         return (self.search,)
 
     def changed(self, change: Callable[[Function], Function]) -> ExactMethod:
-        """The same, its search as ``change`` makes it."""
+        """Return a copy whose search is what ``change`` makes of it."""
         return replace(self, search=change(self.search))
 
     def takes(self) -> dict[str, Any] | None:
-        """The options of its own, with their defaults; see ``call_options``. One that a partial of
-        ``search`` has set is none of them, such as the objective.
+        """Return the options of the search with their defaults; see ``call_options``.
+
+        Options that a partial of ``search`` sets, such as the objective, are left out.
         """
         known = _left_open(self.search, given=2)
         if known is None:
@@ -351,7 +353,7 @@ class ExactMethod(_Solvable):
         return {} if self.params is None else self.params.model_fields
 
     def check_own(self, own: Mapping[str, Any], text: str) -> None:
-        """Refuse own options, parameters included, that are out of their range.
+        """Refuse options of the search, parameters included, that are out of range.
 
         Raises:
             InputError: naming the option and its value.

@@ -1,4 +1,4 @@
-"""What a checker finds: the constraint of the paper that a schedule breaks, where, by how much."""
+"""What a checker finds: which constraint a schedule violates, where, and by how much."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Violation:
-    """A constraint of the paper that a schedule breaks.
+    """A constraint of the paper that a schedule violates.
 
     Example:
         >>> import optsched as osd
@@ -21,18 +21,18 @@ class Violation:
     constraint: str
     """The paper's number, such as "2a"."""
     index: Mapping[str, int | float]
-    """Where: such as {"job": 3, "worker": 7, "time": 12.0}."""
+    """Where it is violated, such as {"job": 3, "worker": 7, "time": 12.0}."""
     amount: float
-    """By how much, in the constraint's own unit."""
+    """By how much, in the unit of the constraint."""
 
 
 def no_options(schedule: Any) -> Mapping[str, Any]:
-    """What a check grants a schedule beyond its defaults, where it grants nothing."""
+    """Return no options: the check treats every schedule alike."""
     return {}
 
 
 def describe(violations: Sequence[Violation]) -> str:
-    """The worst violation in words, and how many there are."""
+    """Describe the worst violation in words, and say how many there are."""
     worst = max(violations, key=lambda violation: violation.amount)
     where = ", ".join(f"{key} {value:g}" for key, value in worst.index.items())
     return (

@@ -15,7 +15,7 @@ __all__ = ["mathopt_model", "pulp_model", "scipy_arguments", "write"]
 
 
 def scipy_arguments(compiled: MatrixForm) -> ScipyArguments:
-    """Arguments of ``scipy.optimize.milp`` and ``linprog``."""
+    """Return the arguments of ``scipy.optimize.milp`` and ``linprog``."""
     return ScipyArguments(compiled)
 
 

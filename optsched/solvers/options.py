@@ -1,4 +1,4 @@
-"""What every back end supports, or refuses in words."""
+"""Options of a solve: a back end supports each of them, or refuses it by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROFILES: tuple[str, ...] = get_args(Profile)
 
 @dataclass(frozen=True)
 class Options:
-    """How to solve. The defaults ask for a proof: both gaps zero, no limit.
+    """Limits and tolerances of a solve. The defaults ask for a proof: both gaps zero, no limit.
 
     Raises:
         InputError: a value out of range.
@@ -32,38 +32,39 @@ class Options:
     """
 
     time_limit: float | None = None
-    """Wall seconds; None: no limit. A model's answer is there by 1.2 times as many and 2 more,
-    whatever the solver does: a large model is solved in a process of its own, which is killed where
-    the solver overruns; a small one on a thread, which is left running behind then. So is the
-    building of a model, or a search of a method's own: what it has found by then is the answer.
-    Waiting for machine code counts; what has no time for it is interpreted or left out."""
+    """Wall seconds; None: no limit. ``solve`` returns after at most 1.2 times the limit and 2 s.
+
+    If the solver overruns, a large model's process is killed; a small model runs on a thread, which
+    is abandoned. The limit also holds for the building of a model and for a method's search: the
+    answer is what was found by then. Compile time counts; if there is no time to compile, code is
+    interpreted or its step left out."""
     gap: float = 0.0
-    """Relative gap |objective - bound| / |objective| at which the solver may stop."""
+    """Relative gap, |objective - bound| / |objective|, at which the solver may stop."""
     absolute_gap: float = 0.0
-    """Absolute gap at which the solver may stop, in objective units."""
+    """Absolute gap at which the solver may stop, in units of the objective."""
     threads: int = 1
     seed: int = 0
     warm_start: Mapping[str, NDArray[np.float64]] | None = None
-    """Values by variable name; blocks may be missing. A hint: it need not be feasible."""
+    """Values by variable name, as a hint: they need not be feasible, and blocks may be missing."""
     stop: threading.Event | None = None
-    """Set it from another thread to end the solve with what is known so far. A method that
-    ignores it is interrupted within two seconds, and left behind if it does not end even then."""
+    """Set it from another thread to end the solve with what is known so far. If a method ignores
+    it, the method is interrupted within two seconds, and abandoned if it still does not end."""
     on_progress: Listener | None = None
-    """Told of each better point, and by some solvers of each better bound, on a thread of the
-    solver's; what it returns, if true, ends the solve as ``stop`` does. A solver that tells nothing
-    on the way refuses it."""
+    """Called with each better point, and by some solvers with each better bound, on a thread of
+    the solver. If it returns something true, the solve ends as by ``stop``. A solver that reports
+    no progress refuses it."""
     profile: Profile = "default"
     """"tiny" is for many models of a few dozen variables: a back end that supports it leaves out
-    what takes longer than they do, such as listening to Ctrl-C while it solves."""
+    steps that would take longer than the solve, such as listening to Ctrl-C."""
     log: bool = False
     """Show the solver's own log."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Options under the solver's own names, for experts; an unknown one is an error."""
     isolate: bool = False
-    """Work in a process of its own: a crash is an error, not an end of this process, and a solver
-    that does not support ``stop`` or Ctrl-C is killed. Costs about a second."""
+    """Solve in a separate process, which takes about a second more. A crash is then an error and
+    does not end this process; a solver that does not support ``stop`` or Ctrl-C is killed."""
     memory_limit: float | None = None
-    """Memory in GiB of a process of its own: asks for ``isolate``; None: no limit."""
+    """Memory in GiB of the separate process; implies ``isolate``; None: no limit."""
 
     def __post_init__(self) -> None:
         problems = []

@@ -76,7 +76,7 @@ def family(solver: Solver) -> str:
 
 
 def available() -> dict[str, str]:
-    """Back ends whose solver is installed, with its version.
+    """List the back ends whose solver is installed, with its version.
 
     Example:
         >>> import optsched as osd

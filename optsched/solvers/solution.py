@@ -39,8 +39,9 @@ class Status(StrEnum):
     not measured            none: there is nothing to measure       none
     ======================= ======================================= ============================
 
-    Those from "done" on end only runs. A run that proves an optimum in exact arithmetic is
-    "optimal" if it does, else "feasible", or "no_solution" if there is no optimum to prove.
+    Only runs of a study end with "done" or one of those below it. A run that proves an optimum in
+    exact arithmetic is "optimal" if it succeeds and "feasible" if not; it is "no_solution" if
+    there is no optimum to prove.
 
     Example:
         >>> from optsched import Model, Status, solve
@@ -59,21 +60,21 @@ class Status(StrEnum):
     INFEASIBLE = "infeasible"
     """Proven: no point satisfies the model."""
     UNBOUNDED = "unbounded"
-    """Proven: the objective improves without end."""
+    """Proven: the objective has no bound."""
     INFEASIBLE_OR_UNBOUNDED = "infeasible_or_unbounded"
-    """Proven: there is no finite optimum; which of the two, the solver did not say."""
+    """Proven: there is no finite optimum; the solver does not say which of the two it is."""
     INTERRUPTED = "interrupted"
     """Stopped from outside; ``values`` holds the best point found, if any."""
     ERROR = "error"
-    """The solver failed, or its answer did not survive our check; see ``message``."""
+    """The solver failed, or its answer failed the check; see ``message``."""
     DISAGREEMENT = "disagreement"
     """Two solvers, or a solver and a proof, contradict each other; see ``message``."""
     DONE = "done"
-    """What was asked is computed: a heuristic's schedule passes the checker, a bound, a sweep."""
+    """A heuristic's schedule passes the checker, or a bound or a sweep is computed."""
     VIOLATED = "violated"
     """A heuristic's schedule fails the checker."""
     FORESEES = "sees the future"
-    """A heuristic announced as online decides by jobs that come later."""
+    """A heuristic announced as online makes decisions that depend on later jobs."""
     TIMEOUT = "timeout"
     """A heuristic was ended at its time limit."""
     OUT_OF_MEMORY = "out of memory"
@@ -108,30 +109,30 @@ class Limit(StrEnum):
 
 
 class ProgressPoint(NamedTuple):
-    """How far a solve was at some time, by the solver's own word."""
+    """The state of a solve at some time, as the solver reported it."""
 
     seconds: float
-    """Since work on the model started."""
+    """Wall time since work on the model started."""
     bound: float | None
-    """Proven bound on the optimum, None where there was none yet."""
+    """Proven bound on the optimum; None: none yet."""
     objective: float | None
-    """Value of the best point so far, None where there was none yet."""
+    """Value of the best point so far; None: none yet."""
 
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """How far a solve is, by the solver's own report: what ``on_progress`` gets."""
+    """The state of a solve, as ``on_progress`` gets it."""
 
     bound: float | None
     """Proven bound on the optimum; None: none yet."""
     objective: float | None
     """Value of the best point so far, not checked by the model; None: none yet."""
     x: NDArray[np.float64] | None = field(default=None, repr=False)
-    """A new best point, by column as the solver was given them."""
+    """A new best point, in the columns that the solver was given."""
     seconds: float = 0.0
-    """Since work on the model started."""
+    """Wall time since work on the model started."""
     values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
-    """The new best point by variable name; empty where only the bound is new."""
+    """The new best point by variable name; empty if only the bound is new."""
 
     @property
     def gap(self) -> float | None:
@@ -140,7 +141,7 @@ class Progress:
 
 
 Listener: TypeAlias = Callable[[Progress], object]
-"""What gets the progress of a solve; what it returns, if true, ends the solve."""
+"""A function that gets the progress of a solve, and ends it by returning something true."""
 
 
 def relative_gap(objective: float | None, bound: float | None) -> float | None:
@@ -152,7 +153,7 @@ def relative_gap(objective: float | None, bound: float | None) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The outcome of one solve. Never a bare number: what is proven stands beside what is known.
+    """The outcome of one solve: status, best point, objective, and proven bound.
 
     Example:
         >>> from optsched import Model, solve
@@ -168,42 +169,43 @@ class Solution:
     objective: float | None = None
     """Value of the returned point, recomputed by the model; None without a point."""
     bound: float | None = None
-    """Proven bound on the optimum: from below when minimising, from above when maximising."""
+    """Proven bound on the optimum: a lower one when minimising, an upper one when maximising."""
     values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
     """Values by variable name, in the variable's shape; empty without a point."""
     duals: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
-    """Of a linear program: change of the optimum per unit of right-hand side, by block."""
+    """Dual values of a linear program by block: change of the optimum per unit of right side."""
     reduced_costs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
-    """Of a linear program: by variable name."""
+    """Reduced costs of a linear program by variable name."""
     labels: Mapping[str, Labels] = field(default_factory=dict, repr=False)
-    """Of variables declared with ``coords``, by name."""
+    """Labels of variables declared with ``coords``, by name."""
     row_labels: Mapping[str, Labels] = field(default_factory=dict, repr=False)
-    """Of blocks of labelled rows, by name."""
+    """Labels of constraint blocks, by name."""
     limit: Limit | None = None
     """What stopped the solve early, if anything did."""
     checked: bool = False
     """Whether the model itself evaluated the point and found it feasible."""
     scaling_error: float = 0.0
-    """Largest error (objective units) that rounding the data for the solver can have caused;
-    ``bound`` already allows for it."""
+    """Largest error that rounding the data for the solver can have caused, in units of the
+    objective; ``bound`` allows for it."""
     seconds: float = 0.0
-    """Wall time inside the solver and our hand-over."""
+    """Wall time in the solver, with the conversion of the model."""
     nodes: int | None = None
-    """Branch-and-bound nodes or conflicts, where the solver counts them."""
+    """Branch-and-bound nodes or conflicts, if the solver counts them."""
     trajectory: tuple[ProgressPoint, ...] = field(default=(), repr=False)
-    """(seconds, bound, objective) whenever the solver reported a better point or bound, and at the
-    end; without steps in between where it tells of none (see ``Options.on_progress``)."""
+    """(seconds, bound, objective) at each better point or bound that the solver reported, and at
+    the end; only at the end if it reports none (see ``Options.on_progress``)."""
     solver: str = ""
     version: str = ""
     message: str = ""
-    """What a person needs to know beyond the status."""
+    """What else a reader should know, such as why there is no proof."""
     proof: Mapping[str, Any] | None = field(default=None, repr=False)
-    """Where one was asked for and found: that no point is better than ``proof["bound"]``, for
-    ``optsched.proof.verify`` to check in exact arithmetic."""
+    """The proof that no point is better than ``proof["bound"]``, if one was asked for and found.
+    ``optsched.proof.verify`` checks it in exact arithmetic."""
 
     def __getitem__(self, name: str | Expression | Labelled) -> Any:
-        """Values of a variable block, by its name, or of an expression in the model's variables: an
-        array, or, where it has labels, a Series, a DataFrame or (from three axes on) a DataArray.
+        """Return the values of a variable block, by its name, or of an expression of the model.
+
+        They are an array; with labels, a Series, a DataFrame or (from three axes on) a DataArray.
 
         Example:
             >>> from optsched import Model, solve
@@ -230,7 +232,7 @@ class Solution:
         return with_labels(values, self.labels[name]) if name in self.labels else values
 
     def dual(self, name: str) -> Any:
-        """Dual values of one constraint block of a linear program, with its labels if it has any.
+        """Return the dual values of a constraint block of a linear program, with the labels it has.
 
         Raises:
             KeyError: no such block, or the model is not a linear program solved to optimality.
@@ -243,7 +245,7 @@ class Solution:
 
     @property
     def value(self) -> float:
-        """The objective of the point, where a number is needed: ``objective`` may be None.
+        """The objective of the point, always a number; ``objective`` may be None.
 
         Raises:
             ValueError: there is no point; the message says how the solve ended.
@@ -275,7 +277,7 @@ class Solution:
 
     @property
     def progress(self) -> pd.DataFrame:
-        """The trajectory as a table: seconds, bound, objective and gap, NaN where unknown.
+        """The trajectory as a table: seconds, bound, objective and gap; NaN if unknown.
 
         ``optsched.report.plots.gap_over_time`` draws it.
         """
@@ -286,7 +288,7 @@ class Solution:
         return table.assign(gap=apart / table["objective"].abs().clip(lower=1.0))
 
     def summary(self) -> dict[str, Any]:
-        """The fields a table shows."""
+        """Return the fields that a table shows."""
         return {
             "status": str(self.status),
             "objective": self.objective,

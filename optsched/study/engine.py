@@ -262,7 +262,7 @@ class Engine:
     # from the store to rows
 
     def _runs(self, one: _Open) -> dict[Place, MethodRun]:
-        """The runs of a case that are there."""
+        """Return the finished runs of one instance."""
         there = self.store.runs(one.made.digest)
         return runs_of(one.layout, one.case, {one.case.recipe: one.made}, there)
 

@@ -48,10 +48,10 @@ def ratios(
 ) -> Ratios:
     """Run heuristics on instances and compare each with the offline optimum.
 
-    A ratio is an interval where the optimum is not proven: from the one against the best known
-    schedule to the one against the best proven bound. Whatever a heuristic, a bound or the solver
-    does, there is one row per heuristic and instance. An instance that is generated depends on its
-    seed and its options alone. Ctrl-C ends the measurement with the rows that are there.
+    If the optimum is not proven, the ratio is an interval: from the ratio to the best schedule
+    found to the ratio to the best proven bound. There is one row per heuristic and instance, even
+    if a heuristic, a bound or the solver fails. A generated instance depends on its seed and
+    options only. Ctrl-C ends the measurement with the rows measured so far.
 
     Args:
         problem: its name, or the problem itself.
@@ -60,8 +60,8 @@ def ratios(
         instances: an instance, a ``DataFrame`` with a line per job, a file (JSON, or a table with a
             line per job), a folder or a pattern of files, a sequence of these, or a mapping from
             name to one of these.
-        grid: values by generator option, in place of instances: every combination, every seed.
-            None and no instances: the generator's defaults.
+        grid: values by generator option, in place of ``instances``: every combination with every
+            seed. If both are None, the generator's defaults.
         seeds: how many, or the seeds themselves; of the generator and of heuristics.
         first_seed: the first of them if ``seeds`` is a number.
         reference: formulation that gives the optimum; None: the problem's reference.
@@ -70,15 +70,15 @@ def ratios(
         time_limit: seconds of the reference's solve, per instance; None: no limit.
         options: further limits of the reference's solve.
         heuristic_limits: of each heuristic's run; see ``optsched.evaluation.heuristic_run``.
-        prove: seconds a proof of each optimum in exact arithmetic may take; 0: none.
+        prove: seconds for the proof of each optimum in exact arithmetic; 0: no proofs.
         workers: processes; 1: this one; None: one per core.
-        store: file that keeps every run, so that a measurement that was stopped goes on; None: only
-            memory does.
+        store: file that keeps every run, so that a stopped measurement can continue; None: runs are
+            kept in memory.
         progress: called after results.
 
     Raises:
-        InputError: a name, an option or a value that is not known, or an instance that is there
-            twice; nothing has run yet.
+        InputError: an unknown name, option or value, or the same instance twice; nothing has run
+            yet.
 
     Example:
         >>> import optsched as osd

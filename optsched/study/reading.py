@@ -53,7 +53,7 @@ class StepSummary:
 
 @dataclass(frozen=True)
 class Ratios:
-    """Heuristics against the optimum: every run of a study, and the ratios that follow.
+    """The results of a study: ratios of heuristics to the optimum, and every run.
 
     A notebook shows the summary and a picture; ``print`` shows the summary.
 
@@ -76,19 +76,19 @@ class Ratios:
     runs: Mapping[RunKey, MethodRun]
     progress: StudyProgress
     damage: str = ""
-    """What is wrong with the first line of the store that could not be read, if any could not."""
+    """Why the first unreadable line of the store could not be read; empty if all could."""
     source: Path | bytes = field(default=b"", compare=False)
-    """The store: its file, or, if it was in memory, what it held."""
+    """The store: its file, or its content if it was in memory."""
     plan: Plan | None = field(default=None, compare=False)
-    """How the instances are made, where this process has planned the study."""
+    """How the instances are made, if this process planned the study."""
 
     @classmethod
     def of(cls, store: Store, plan: Plan | None = None) -> Ratios:
-        """Read everything the study's plan asks for; schedules stay where they are.
+        """Read the results of a study from its store; schedules are read on demand.
 
         Args:
             store: of the study.
-            plan: the study's, where this process has made it.
+            plan: of the study, if this process made it.
 
         Raises:
             StoreLostError: the plan cannot be read.
@@ -111,11 +111,11 @@ class Ratios:
         return [row for grid in range(len(self.layouts)) for row in self.rows_of_grid(grid)]
 
     def rows_of_grid(self, grid: int) -> list[Row]:
-        """The ratios of one grid."""
+        """Return the ratios of one grid."""
         return [row for case in self.cases if case.grid == grid for row in self.rows_of_case(case)]
 
     def problem(self, grid: int) -> Problem:
-        """The problem of a grid, with the heuristics that the study was given.
+        """Return the problem of a grid, with the heuristics that the study was given.
 
         Raises:
             InputError: it is not installed here.
@@ -127,16 +127,16 @@ class Ratios:
         return found(self.layouts[grid].problem)
 
     def rows_of_case(self, case: PlannedInstance) -> list[Row]:
-        """The ratios of one instance."""
+        """Return the ratios of one instance."""
         return rows_of(self.layouts[case.grid], case, self.runs_of(case))
 
     def runs_of(self, case: PlannedInstance) -> dict[Place, MethodRun]:
-        """The runs of a case that are there."""
+        """Return the finished runs of one instance."""
         return runs_of(self.layouts[case.grid], case, self.instances, self.runs)
 
     @property
     def planned(self) -> int:
-        """How many instances there are, or will be."""
+        """The number of instances, including those not measured yet."""
         return len(self.cases)
 
     @cached_property
@@ -151,13 +151,13 @@ class Ratios:
         return self.finished < self.planned
 
     def table(self) -> pd.DataFrame:
-        """One line per heuristic and instance."""
+        """Return a table with one line per heuristic and instance."""
         from optsched.evaluation.tables import frame  # pandas takes long to import
 
         return frame(self.rows)
 
     def summary(self, by: Sequence[str] | None = None) -> pd.DataFrame:
-        """Mean and largest ratio of each group: see ``optsched.evaluation.tables.summarise``.
+        """Return mean and largest ratio per group: see ``optsched.evaluation.tables.summarise``.
 
         Args:
             by: columns that make the groups; None: the heuristic, and the problem if there are
@@ -171,7 +171,7 @@ class Ratios:
         return summarise(*self._grouped(self._several("heuristic") if by is None else by))
 
     def pairs(self, by: Sequence[str] | None = None) -> pd.DataFrame:
-        """Every two heuristics on the same instances: see ``optsched.evaluation.comparison``.
+        """Compare pairs of heuristics per instance: see ``optsched.evaluation.comparison``.
 
         Args:
             by: columns that make groups of instances; None: the problem if there are several.
@@ -265,7 +265,7 @@ class Ratios:
         return "".join(parts)
 
     def runs_table(self) -> pd.DataFrame:
-        """One line per run, of whatever kind."""
+        """Return a table with one line per run, of every kind."""
         import pandas as pd
 
         lines = [
@@ -285,7 +285,7 @@ class Ratios:
         return pd.DataFrame(lines)
 
     def failures(self, store: Store) -> list[dict[str, Any]]:
-        """Every run that failed, with the traceback of what it raised, where it raised anything."""
+        """Return every run that failed, with the traceback if it raised an error."""
         failed: list[dict[str, Any]] = []
         for case in self.cases:
             there = self.runs_of(case)
@@ -302,7 +302,7 @@ class Ratios:
         return failed
 
     def steps(self) -> list[StepSummary]:
-        """How every method has fared, in the order of the study."""
+        """Return the progress of every method, in the order of the study."""
         summaries = []
         for number, layout in enumerate(self.layouts):
             cases = [case for case in self.cases if case.grid == number]

@@ -30,7 +30,7 @@ def last_active(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """The last slot whose binary is 1.
+    """Return the last slot whose binary is 1.
 
     Args:
         model: that says it.
@@ -62,7 +62,7 @@ def first_active(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """The first slot whose binary is 1.
+    """Return the first slot whose binary is 1.
 
     Args:
         model: that says it.

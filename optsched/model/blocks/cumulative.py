@@ -31,7 +31,7 @@ def cumulative(
     name: str | None = None,
     formula: str = "",
 ) -> None:
-    """Keep the demand of the tasks under way within the capacity, at every moment.
+    """Require that the tasks under way never demand more than the capacity.
 
     Args:
         model: that requires it.

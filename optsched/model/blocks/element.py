@@ -24,10 +24,10 @@ def element(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """The entry of a vector of expressions that an integer expression names.
+    """Return the entry of a vector of expressions at an integer index.
 
-    The index is kept within 0..n-1, also where its own bounds are wider. Of a vector of numbers,
-    ``Model.table`` says it with less.
+    The index is kept within 0..n-1, even if its own bounds are wider. For a vector of numbers,
+    ``Model.table`` needs fewer rows.
 
     Args:
         model: that says it.

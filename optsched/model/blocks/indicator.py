@@ -39,7 +39,7 @@ def indicator(
     name: str | None = None,
     formula: str = "",
 ) -> None:
-    """Require a relation only where all literals are true.
+    """Require a relation if all literals are true.
 
     Args:
         model: that requires it.

@@ -26,7 +26,7 @@ def interval(
     name: str | None = None,
     formula: str = "",
 ) -> Intervals:
-    """Tasks with ``start + duration = end`` and ``duration >= 0``, where present.
+    """Add tasks with ``start + duration = end`` and ``duration >= 0``, if they are present.
 
     Args:
         model: that has them.

@@ -25,7 +25,7 @@ def maximum(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """The greatest of several expressions, entry by entry; of one, along its last axis.
+    """Return the largest of several expressions, entry by entry; of one, along its last axis.
 
     Example:
         >>> m = Model()
@@ -44,7 +44,7 @@ def minimum(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """The least of several expressions, entry by entry; of one, along its last axis.
+    """Return the least of several expressions, entry by entry; of one, along its last axis.
 
     Example:
         >>> m = Model()
@@ -59,7 +59,7 @@ def minimum(
 def absolute(
     model: ModelBase, expression: Expression, *, name: str | None = None, formula: str = ""
 ) -> Variable:
-    """The absolute value, entry by entry.
+    """Return the absolute value, entry by entry.
 
     Example:
         >>> m = Model()

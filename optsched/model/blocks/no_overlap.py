@@ -23,9 +23,9 @@ def no_overlap(
 ) -> Variable:
     """Keep tasks on one machine apart, with a set-up time between any two of them.
 
-    A pair of indicators for every two tasks. Without set-up times, ``Model.cumulative`` with a
-    capacity of 1 says the same of tasks that all take time, to solvers that know it. A task of
-    duration 0 differs: it lies here before or after every other, there also within one.
+    Every two tasks get a pair of indicators. If there are no set-up times and all tasks take time,
+    ``Model.cumulative`` with a capacity of 1 means the same, and solvers may support it. A task of
+    duration 0 differs: here it is before or after every other task, there it may be within one.
 
     Args:
         model: that requires it.

@@ -25,7 +25,7 @@ def piecewise(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """The function that joins the points by straight lines, entry by entry (``np.interp``).
+    """Return the function that joins the points by straight lines (``np.interp``), entry by entry.
 
     The argument is kept between the first point and the last.
 

@@ -30,17 +30,17 @@ def power(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """A whole power of an expression, entry by entry.
+    """Return a whole power of an expression, entry by entry.
 
-    Of a bounded integer it is exact linear rows, for any solver. Of a continuous expression only
-    solvers that take products natively (``optsched solvers`` lists them) solve it: to their
-    tolerance, and any bound is by their word.
+    For a bounded integer it becomes exact linear rows, which any solver takes. For a continuous
+    expression, only solvers that support products (``optsched solvers`` lists them) solve it. Then
+    the answer holds to their tolerance, and the bound is what they report.
 
     Args:
         model: that says it.
         base: of any shape, its variables bounded.
-        exponent: at least 2. A root ``y`` of ``x`` is said by ``m.power(y, 2) == x``, a negative
-            power by ``m.ratio``.
+        exponent: at least 2. For a root ``y`` of ``x``, write ``m.power(y, 2) == x``; for a
+            negative power, use ``m.ratio``.
         name: of the new variable block.
         formula: LaTeX.
 

@@ -25,13 +25,13 @@ def precedence(
     to: Point = "start",
     name: str | None = None,
 ) -> None:
-    """Require that tasks follow others, where both are present.
+    """Require that tasks follow others, if both are present.
 
     Args:
         model: that requires it.
         first: tasks that go first, shapes broadcast.
         then: tasks that follow.
-        lag: least time between the two; negative, they may overlap by so much.
+        lag: least time between the two; if it is negative, they may overlap by as much.
         from_: which point of ``first`` the lag is counted from.
         to: which point of ``then`` must not come before.
         name: of the rows or indicators.
@@ -54,7 +54,7 @@ def precedence(
 def alternative(
     model: ModelBase, task: Intervals, ways: Intervals, *, name: str | None = None
 ) -> None:
-    """Require that each task is done in exactly one of several ways, where it is present.
+    """Require that each task that is present is done in exactly one of several ways.
 
     Args:
         model: that requires it.

@@ -38,11 +38,11 @@ def product(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """The product of two expressions, entry by entry.
+    """Return the product of two expressions, entry by entry.
 
-    With a bounded integer factor it is exact linear rows, for any solver. Of continuous factors
-    only solvers that take products natively (``optsched solvers`` lists them) solve it: to their
-    tolerance, and any bound is by their word.
+    With a bounded integer factor it becomes exact linear rows, which any solver takes. With
+    continuous factors, only solvers that support products (``optsched solvers`` lists them) solve
+    it. Then the answer holds to their tolerance, and the bound is what they report.
 
     Args:
         model: that says it.

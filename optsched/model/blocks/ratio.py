@@ -34,11 +34,11 @@ def ratio(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """The ratio of two expressions, entry by entry.
+    """Return the ratio of two expressions, entry by entry.
 
-    Over a bounded integer it is exact linear rows, for solvers of mixed-integer models. Over a
-    continuous divisor only solvers that take products natively (``optsched solvers`` lists them)
-    solve it: to their tolerance, and any bound is by their word.
+    With a bounded integer divisor it becomes exact linear rows, which any mixed-integer solver
+    takes. With a continuous divisor, only solvers that support products (``optsched solvers`` lists
+    them) solve it. Then the answer holds to their tolerance, and the bound is what they report.
 
     Args:
         model: that says it.

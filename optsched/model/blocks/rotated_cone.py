@@ -58,10 +58,10 @@ def rotated_cone(
 def sum_of_squares(
     model: ModelBase, w: Expression, *, name: str | None = None, formula: str = ""
 ) -> Variable:
-    """A new variable block of at least the sum of squares over the last axis.
+    """Return a new variable block of at least the sum of squares over the last axis.
 
-    It equals the sum where it is minimised, or where less of it is always allowed: with it, convex
-    quadratic objectives and rows can be said.
+    It equals the sum in an optimum if the objective or the rows push it down. So it states convex
+    quadratic objectives and rows.
 
     Args:
         model: that says it.

@@ -25,7 +25,7 @@ def semicontinuous(
     upper: ArrayLike,
     formula: str = "",
 ) -> Variable:
-    """Real numbers that are 0 or in [lower, upper].
+    """Add continuous variables that are 0 or in [lower, upper].
 
     Args:
         model: that has them.
@@ -55,7 +55,7 @@ def semi_integer(
     upper: ArrayLike,
     formula: str = "",
 ) -> Variable:
-    """Whole numbers that are 0 or in [lower, upper].
+    """Add integer variables that are 0 or in [lower, upper].
 
     Args:
         model: that has them.

@@ -11,7 +11,7 @@ from optsched.model.variables import Variable
 
 
 def soft(model: ModelBase, name: str, relation: Relation) -> Variable:
-    """Require a relation up to what is given up: a new variable block, to be paid for.
+    """Require a relation up to a violation, a new variable block that the objective may charge.
 
     Args:
         model: that requires it.

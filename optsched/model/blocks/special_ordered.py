@@ -21,7 +21,7 @@ def sos1(
 
     Args:
         model: that requires it.
-        values: shape (..., n); bounded, where the solver knows no such sets.
+        values: shape (..., n); bounded, unless the solver supports such sets.
         name: of the block.
         formula: LaTeX.
 
@@ -43,7 +43,7 @@ def sos2(
 
     Args:
         model: that requires it.
-        values: shape (..., n); bounded, where the solver knows no such sets.
+        values: shape (..., n); bounded, unless the solver supports such sets.
         name: of the block.
         formula: LaTeX.
 

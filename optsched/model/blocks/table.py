@@ -25,9 +25,9 @@ def table(
     name: str | None = None,
     formula: str = "",
 ) -> Variable:
-    """``values[index]`` for an integer expression.
+    """Return ``values[index]`` for an integer expression.
 
-    The index is kept within 0..n-1, also where its own bounds are wider.
+    The index is kept within 0..n-1, even if its own bounds are wider.
 
     Args:
         model: that says it.
