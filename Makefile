@@ -49,8 +49,8 @@ clean:
 	rm -rf .venv out
 
 .venv/pyvenv.cfg:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "Python >= 3.11 is needed: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+		|| { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
 
 .venv/.run: .venv/pyvenv.cfg pyproject.toml

@@ -89,6 +89,11 @@ class UnsupportedError(ModelError):
     """
 
 
+def needs_extra(what: str, extra: str) -> str:
+    """Return the sentence that says which command installs what an optional part needs."""
+    return f'{what} needs an extra: pip install "optsched[{extra}]"'
+
+
 def words(error: BaseException) -> str:
     """An exception in one line; by its type alone where it cannot say itself."""
     try:

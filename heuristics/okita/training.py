@@ -20,6 +20,7 @@ from formulations.okita.generator import generate
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.schedule import Schedule
 from heuristics.okita import HEURISTICS
+from optsched.errors import needs_extra
 from optsched.evaluation.runs import UnmeasuredError
 from optsched.study.sweep import Scale, Sweep
 
@@ -54,7 +55,7 @@ def _digits() -> tuple[Floats, Integers]:
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        raise UnmeasuredError("needs scikit-learn: install optsched[training]") from None
+        raise UnmeasuredError(needs_extra("training on digits", "training")) from None
     images, digit = load_digits(return_X_y=True)
     return images / 16.0, digit.astype(np.int64)
 

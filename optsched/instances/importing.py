@@ -13,10 +13,11 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+from zipfile import BadZipFile
 
 import pandas as pd
 
-from optsched.errors import FieldProblem, InputError
+from optsched.errors import FieldProblem, InputError, needs_extra
 from optsched.instances.columns import Scale, as_in_file, cell, column_values, meant
 from optsched.instances.declared import Declared
 from optsched.instances.document import parse
@@ -174,9 +175,12 @@ def _sheet(path: str | Path) -> pd.DataFrame:
     try:
         table = pd.read_excel(path, keep_default_na=False, na_values=[""])
     except ImportError as error:
-        allowed = f"a CSV file, as pandas cannot read Excel here ({error})"
+        if Path(path).suffix.lower() in (".xlsx", ".xlsm"):
+            allowed = needs_extra("Excel", "excel")
+        else:
+            allowed = f"a CSV or .xlsx file, as pandas cannot read this one here ({error})"
         raise InputError.of("file", str(path), allowed) from None
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise InputError.of("file", str(path), f"cannot be read as Excel ({error})") from None
     table.index = pd.RangeIndex(2, len(table) + 2, name=f"{path}{_LINE}")
     return table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from optsched.errors import ModelError, NoMeaningError
+from optsched.errors import ModelError, NoMeaningError, needs_extra
 from optsched.model.expression import Expression, Floats, Relation, Shape
 from optsched.model.given_numbers import given_numbers
 
@@ -47,10 +47,8 @@ def _data_array() -> Any:
     try:
         from xarray import DataArray
     except ImportError:
-        raise ModelError(
-            "three and more labelled dimensions come back as xarray's DataArray: install "
-            "optsched[labels]"
-        ) from None
+        what = "an array with three or more labelled dimensions"
+        raise ModelError(needs_extra(what, "labels")) from None
     return DataArray
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
-from optsched.errors import InputError
+from optsched.errors import InputError, needs_extra
 from optsched.parallel.local import ExecutorLostError, Remote
 
 PATIENCE = 30.0
@@ -36,8 +36,7 @@ class DaskCluster(Remote):
         try:
             import distributed
         except ImportError:
-            allowed = "needs the extra: pip install 'optsched[dask]'"
-            raise InputError.of("executor", "dask", allowed) from None
+            raise InputError.of("executor", "dask", needs_extra("a cluster", "dask")) from None
         module: Any = distributed  # some of it has no types
         secured = module.Security().get_connection_args("client")["ssl_context"]
         if address.startswith("tls:") and secured is None:

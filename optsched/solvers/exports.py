@@ -20,11 +20,7 @@ def scipy_arguments(compiled: MatrixForm) -> ScipyArguments:
 
 
 def pulp_model(compiled: MatrixForm, name: str) -> Any:
-    """An ``LpProblem``; a row with two sides becomes two, the second with ``__low`` after its name.
-
-    Raises:
-        ImportError: PuLP is not installed.
-    """
+    """An ``LpProblem``; a row with two sides becomes two, the second's name ending in ``__low``."""
     names = name_all(compiled)
     problem, _ = pulp_problem(compiled, names.columns, names.rows, title(name))
     return problem

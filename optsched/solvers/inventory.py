@@ -27,10 +27,7 @@ class Entry:
 def inventory() -> list[Entry]:
     """Every back end, and every solver that PuLP drives here."""
     entries = [_entry(name) for name in announced()]
-    try:
-        driven = [PulpSolver(name) for name in found()]
-    except ImportError:
-        return entries
+    driven = [PulpSolver(name) for name in found()]
     said = "as PuLP drives it: linear and mixed-integer linear models"
     return entries + [Entry(s.name, s.version(), (), f"{s.solver} {said}") for s in driven]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from optsched.errors import InputError
+from optsched.errors import InputError, needs_extra
 from optsched.evaluation.plain import plain
 from optsched.instances.document import write_text, written_whole
 
@@ -30,8 +30,7 @@ def check_table_file(path: Path, *others: str) -> None:
     if path.suffix not in TABLES:
         raise InputError.of("file", str(path), "a file ending in " + ", ".join((*TABLES, *others)))
     if path.suffix == ".parquet" and find_spec("pyarrow") is None:
-        allowed = "Parquet needs the extra: pip install 'optsched[parquet]'"
-        raise InputError.of("file", str(path), allowed)
+        raise InputError.of("file", str(path), needs_extra("Parquet", "parquet"))
 
 
 def write(table: pd.DataFrame, path: Path) -> None:

@@ -2,12 +2,11 @@
 
 import subprocess
 import sys
-from importlib.util import find_spec
 
 from optsched.solvers.registry import available
 
 LISTENING = [s for s in ("cbc", "scip", "glop", "scipy") if s in available()]
-LISTENING += ["pulp:PULP_CBC_CMD"] * (find_spec("pulp") is not None)
+LISTENING += ["pulp:PULP_CBC_CMD"]
 """Those that run on behind come last: they take what is left of the machine."""
 
 PROGRAM = """

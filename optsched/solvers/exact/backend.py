@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import InputError, UnsupportedError
+from optsched.errors import InputError, UnsupportedError, needs_extra
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, Feature, SolverResult, package_version
@@ -41,7 +41,7 @@ class ExactSearch(Backend):
         try:
             return package_version("exact")
         except PackageNotFoundError as missing:
-            raise ImportError("exact needs the package exact (extra: exact, AGPL)") from missing
+            raise ImportError(needs_extra("exact (licence AGPL)", "exact")) from missing
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` holds a value per column, NaN where there is none.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.errors import InputError, UnsupportedError
+from optsched.errors import InputError, UnsupportedError, needs_extra
 from optsched.model.blocks import Product, RotatedCone, SpecialOrdered
 from optsched.model.expression import Expression, Floats
 from optsched.model.matrix_form import MatrixForm
@@ -64,7 +64,7 @@ class Gurobi(Backend):
         try:
             return package_version("gurobipy")
         except PackageNotFoundError as missing:
-            raise ImportError("gurobi needs the package gurobipy (extra: gurobi)") from missing
+            raise ImportError(needs_extra("gurobi", "gurobi")) from missing
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
         """Solve; ``start`` holds a value per column, NaN where there is none.

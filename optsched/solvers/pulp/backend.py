@@ -62,7 +62,7 @@ class PulpSolver(Backend):
         return next((known[one] for one in known if one in word), word.split("_")[0])
 
     def version(self) -> str:
-        """Version of PuLP, raising ImportError where it or the solver is missing."""
+        """Version of PuLP, raising ImportError if it does not find the solver."""
         if self.solver not in found():
             there = ", ".join(found()) or "no solver"
             raise ImportError(f'PuLP finds: {there}; HiGHS is the solver "highs"')
@@ -108,11 +108,7 @@ class PulpSolver(Backend):
 
 
 def found() -> list[str]:
-    """Names of the solvers PuLP can drive here, but for HiGHS, which needs no PuLP.
-
-    Raises:
-        ImportError: PuLP is not installed.
-    """
+    """Names of the solvers PuLP can drive here, but for HiGHS, which needs no PuLP."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         names = load_pulp().listSolvers(onlyAvailable=True)

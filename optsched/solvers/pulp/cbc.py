@@ -19,7 +19,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +72,7 @@ class Cbc(Backend):
     native: frozenset[str] = frozenset()
 
     def version(self) -> str:
-        """Version of CBC, raising ImportError where there is none."""
+        """Version of CBC, raising ImportError if there is none for this machine."""
         return _version()
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
@@ -160,18 +160,17 @@ def _binary() -> Path:
     Raises:
         ImportError: there is none.
     """
-    found = find_spec("pulp")
-    if found is not None and found.origin is not None:
-        system = {"win32": "win", "darwin": "osx"}.get(sys.platform, "linux")
-        arm = system == "linux" and platform.machine().lower() in ("aarch64", "arm64")
-        for width in ("arm64",) if arm else ("i64", "64"):
-            folder = Path(found.origin).parent / "solverdir" / "cbc" / system / width
-            path = folder / ("cbc.exe" if system == "win" else "cbc")
-            if os.access(path, os.X_OK):
-                return path
+    package = Path(str(distribution("pulp").locate_file("pulp")))
+    system = {"win32": "win", "darwin": "osx"}.get(sys.platform, "linux")
+    arm = system == "linux" and platform.machine().lower() in ("aarch64", "arm64")
+    for width in ("arm64",) if arm else ("i64", "64"):
+        folder = package / "solverdir" / "cbc" / system / width
+        path = folder / ("cbc.exe" if system == "win" else "cbc")
+        if os.access(path, os.X_OK):
+            return path
     if (other := shutil.which("cbc")) is not None:
         return Path(other)
-    raise ImportError("cbc needs the package pulp (extra: pulp), or a program cbc on the path")
+    raise ImportError("PuLP bundles no CBC for this machine, and no program cbc is on the path")
 
 
 @lru_cache(maxsize=1)

@@ -12,18 +12,12 @@ from optsched.model.matrix_form import MatrixForm
 
 
 def load_pulp() -> Any:
-    """Import PuLP, after OR-tools: the HiGHS inside OR-tools would crash otherwise.
-
-    Raises:
-        ImportError: PuLP is not installed.
-    """
+    """Import PuLP, after OR-tools: the HiGHS inside OR-tools would crash otherwise."""
     with suppress(ImportError):
         # PuLP makes highspy's functions global, and libraries that come later bind to them
         import ortools.math_opt.core.python.solver  # noqa: F401
-    try:
-        import pulp
-    except ImportError as missing:
-        raise ImportError("pulp:NAME needs the package pulp (extra: pulp)") from missing
+    import pulp
+
     return pulp
 
 
@@ -39,9 +33,6 @@ def pulp_problem(
         columns: names, shape (columns,).
         rows: names, shape (rows,).
         title: of the problem.
-
-    Raises:
-        ImportError: PuLP is not installed.
     """
     pulp = load_pulp()
     problem = pulp.LpProblem(title, pulp.LpMaximize if compiled.maximise else pulp.LpMinimize)

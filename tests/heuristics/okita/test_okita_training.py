@@ -1,12 +1,9 @@
 """Figure 6: what a schedule makes of training, on digits or on made-up images."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from formulations.okita.generator import generate
-from heuristics.common.claims import UnmeasuredError
 from heuristics.okita import HEURISTICS, training
 from heuristics.okita.training import CLASSES, Images, Training, dealt, measure_accuracy, shards
 
@@ -100,10 +97,3 @@ def test_digits_are_learnt_wherever_they_are_trained_and_rows_say_slot_by_slot()
     assert last["accuracy"] > 90
     assert last["central"] > 90
     assert all(0 <= row["worst"] <= row["accuracy"] <= 100 for row in rows)
-
-
-def test_without_scikit_learn_there_is_nothing_to_train_on(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    training._digits.cache_clear()
-    with pytest.raises(UnmeasuredError, match=r"optsched\[training\]"):
-        measure_accuracy(**BED, trained=1, seed=0)

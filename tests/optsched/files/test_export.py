@@ -9,6 +9,7 @@ from scipy.optimize import linprog, milp
 
 from optsched import InputError, Model, UnsupportedError, read, solve
 from optsched.files.names import name_all
+from optsched.solvers.pulp.writer import load_pulp
 
 INF = np.inf
 
@@ -142,7 +143,7 @@ def test_scipy_finds_the_same_optimum(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_pulp_finds_the_same_optimum(seed):
-    pulp = pytest.importorskip("pulp")
+    pulp = load_pulp()
     model = random_model(seed)
     problem = model.to_pulp()
     problem.solve(pulp.PULP_CBC_CMD(msg=False, gapRel=0, threads=1))
@@ -154,7 +155,7 @@ def test_pulp_finds_the_same_optimum(seed):
 @pytest.mark.parametrize("kind", ["integer", "continuous"])
 @pytest.mark.parametrize("bounds", [(0, 4), (-3, 4), (-np.inf, np.inf), (2, 2)])
 def test_pulp_solves_a_model_with_a_column_in_no_row(kind, bounds):
-    pulp = pytest.importorskip("pulp")
+    pulp = load_pulp()
     m = Model()
     x = m.continuous("x", 2, upper=3)
     getattr(m, kind)("unused", lower=bounds[0], upper=bounds[1])

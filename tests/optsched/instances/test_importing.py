@@ -1,5 +1,7 @@
 """Tables as people have them: separators, dates, units, and messages that name the line."""
 
+import sys
+
 import pandas as pd
 import pytest
 
@@ -128,10 +130,14 @@ def test_a_sheet_of_excel_is_a_table(tmp_path):
         made(read_table(tmp_path / "jobs.xlsx"))
 
 
-def test_excel_without_its_reader_is_refused_in_a_sentence(tmp_path, monkeypatch):
-    def absent(*_, **__):
-        raise ImportError("Missing optional dependency 'openpyxl'")
-
-    monkeypatch.setattr(pd, "read_excel", absent)
-    with pytest.raises(InputError, match="a CSV file, as pandas cannot read Excel here"):
+def test_a_file_that_is_no_sheet_is_refused(tmp_path):
+    (tmp_path / "jobs.xlsx").write_bytes(b"PK\x03\x04")
+    with pytest.raises(InputError, match="cannot be read as Excel"):
         read_table(tmp_path / "jobs.xlsx")
+
+
+def test_a_sheet_whose_reader_is_missing_is_refused_with_what_pandas_says(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xlrd", None)
+    (tmp_path / "jobs.xls").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1"))
+    with pytest.raises(InputError, match=r"a CSV or \.xlsx file.*pandas.*(xlrd|calamine)"):
+        read_table(tmp_path / "jobs.xls")

@@ -96,12 +96,6 @@ def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
         DaskCluster("tcp://127.0.0.1:1")
 
 
-def test_a_cluster_without_its_extra_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(InputError, match=r"pip install 'optsched\[dask\]'"):
-        DaskCluster("tcp://127.0.0.1:1")
-
-
 def test_a_grid_may_name_nothing_but_a_problem(cluster):
     grid = StudyGrid("covering", heuristics=["greedy"], seeds=range(4))
     assert len(run_study([grid], executor=DaskCluster(cluster)).rows) == 4

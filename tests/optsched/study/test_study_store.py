@@ -130,12 +130,6 @@ def test_tables_are_written_as_csv_and_parquet(results, tmp_path):
     assert sorted(columns["prices"].dropna().unique()) == ["[1, 9]"]
 
 
-def test_parquet_without_its_extra_says_what_to_install(results, tmp_path, monkeypatch):
-    monkeypatch.setattr("optsched.study.export.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'optsched\[parquet\]'"):
-        write(results.table(), tmp_path / "t.parquet")
-
-
 def test_a_table_of_runs_has_every_kind_of_method(results):
     table = results.runs_table()
     assert set(table["kind"]) == {"heuristic", "bound", "exact"}
