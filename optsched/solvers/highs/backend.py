@@ -90,8 +90,8 @@ def _refuse_bad_version() -> None:
     if numbers != (1, 12):
         raise UnsupportedError(
             f"highspy {found} is not known to answer rightly beside our other solvers: 1.13 and "
-            "1.14 lose optima in presolve, 1.15 cannot be loaded beside ortools; install "
-            "highspy>=1.12,<1.13"
+            "1.14 lose optima in presolve, 1.15 cannot be loaded beside ortools, 1.15 and 1.16 are "
+            "off by their tolerance on whole numbers; install highspy>=1.12,<1.13"
         )
     if abs(_self_check() - 3.5) > 1e-6:
         raise UnsupportedError(f"highspy {found} fails an eleven-variable self-check")

@@ -455,13 +455,6 @@ def test_presolve_is_off_where_small_costs_stand_beside_large_ones(least, presol
     assert engine.getOptionValue("presolve")[1] == presolve
 
 
-def test_a_model_on_which_highs_fails_at_its_own_tolerance_is_solved_at_a_finer_one():
-    m = Model()
-    x = m.integer("x", upper=9)
-    m.minimize(m.absolute(x - 2.5))
-    assert solve(m).objective == 0.5
-
-
 def test_a_model_handed_over_by_columns_is_the_one_handed_over_by_rows(monkeypatch):
     form, held = market_split().compile(), []
     for turned in (0, form.rows.matrix.nnz):
