@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from importlib import import_module
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import griffe
@@ -178,6 +179,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         page.meta["search"] = {"exclude": True}
     markdown = re.sub(r"<!-- model: (.+?) -->", lambda found: model(found[1]), markdown)
     markdown = re.sub(r"<!-- claims: (\w+) -->", lambda found: claims(found[1]), markdown)
+    markdown = re.sub(r"<!-- equations: (.+?) -->", lambda found: equations(found[1]), markdown)
     for made in (solves, statements):
         mark = f"<!-- {made.__name__} -->"
         markdown = markdown.replace(mark, made()) if mark in markdown else markdown
@@ -264,6 +266,29 @@ def model(words: str) -> str:
     instance = problem(chosen).generate(np.random.default_rng(0), **given)
     built: Any = problem(chosen).formulations[formulation]
     return mathml(built.build(instance)._repr_html_())
+
+
+def equations(names: str) -> str:
+    """Problems by name: the table of the paper's numbers, and where each is in the models."""
+    from optsched.problem import problem
+
+    found: dict[str, list[Any]] = {}
+    closest: dict[str, Any] = {}
+    for one in map(problem, names.split()):
+        for equation in one.equations():
+            found.setdefault(equation.number, []).append(equation)
+            closest.setdefault(equation.number, one.equation(equation.number))
+    lines = ["| number | statement | where |", "|---|---|---|"]
+    for number in sorted(found, key=lambda n: (int(n.rstrip(ascii_lowercase)), n)):
+        best = closest[number]
+        formulas = "<br>".join(f"${formula}$" for formula in best.formulas)
+        models: dict[str, list[str]] = {}
+        for one in [best, *(other for other in found[number] if other != best)]:
+            text = one.reason or ", ".join(f"`{name}`" for name in one.names)
+            models.setdefault(text, []).append(f"`{one.model}`")
+        where = "<br>".join(f"{', '.join(names)}: {text}" for text, names in models.items())
+        lines.append(f"| {number} | {formulas} | {where} |")
+    return "\n".join(lines)
 
 
 def claims(paper: str) -> str:

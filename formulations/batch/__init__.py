@@ -9,22 +9,30 @@ the paper                       file
 =============================== ===================================================================
 the system and its jobs         ``instance``; Section V's random ones: ``generator``
 the objective, (2a) to (2l)     ``check`` on a ``schedule``
-(2)                             ``problem_2`` on ``time_indexed``; ``problem_2_intervals``
+(2): (2a) to (2l)               ``problem_2_literal``, blocks of these names; in rows R1 to R7
+                                ``problem_2`` on ``time_indexed``; ``problem_2_intervals``
 Lemma 2, bounds of lone jobs    ``domain_reduction``
-(3), one round                  ``problem_3``; by intervals ``problem_2_intervals``
-(4), its dual (5)               ``problem_4``
-(9), one job at given prices    ``problem_9``
+(3): (3a), (3b)                 ``problem_2_literal``, blocks of these names; in rows R1 to R7
+                                ``problem_3``; by intervals ``problem_2_intervals``
+(4): (4a) to (4d)               ``problem_4``, blocks "4a" to "4c", variables "chi"
+(5), its dual: (5a), (5b), (6)  ``problem_4``, block "5a", variables "eta", "lambda", "mu"
+(7), (8), prices                ``prices``
+(9): (9a) to (9c)               ``problem_2_literal``, blocks "9a", "9b" and those of (2); in rows
+                                ``problem_9``; without a solver ``problem_9.best_offer``
 guarantees of Section IV        ``theorems``
 figures                         ``plots``, ``metrics``
 jobs that arrive one by one     ``online``, with ``insertion``
 =============================== ===================================================================
+
+``PROBLEM.equation("2d")`` says where a number is, ``optsched problems batch --equations`` where all
+are.
 """
 
 from dataclasses import replace
 from functools import partial
 
 from formulations import STUDIES
-from formulations.batch import problem_2, problem_3, problem_4
+from formulations.batch import prices, problem_2, problem_2_literal, problem_3, problem_4
 from formulations.batch import problem_2_intervals as intervals
 from formulations.batch.check import check, cost, flow_times, weighted_completion
 from formulations.batch.domain_reduction import lb_alone, longest, weighted_alone
@@ -46,11 +54,11 @@ __all__ = ["COMPLETION", "PROBLEM", "Instance", "Schedule"]
 
 def _of_jobs(objective: Objective) -> dict[str, Formulation | ExactMethod]:
     """The models of (2) with one objective."""
-    modules = (offline, problem_2, intervals, pooled_columns)
+    modules = (offline, problem_2, problem_2_literal, intervals, pooled_columns)
     return {f.name: f for module in modules for f in module.formulations(objective)}
 
 
-_ROUND = (problem_3, intervals, problem_4)
+_ROUND = (problem_3, problem_2_literal, intervals, problem_4, prices)
 _ALONE = Bound("alone", lb_alone, "closed form", "every job as if it were the only one", quick=True)
 
 
@@ -92,6 +100,7 @@ PROBLEM = Problem(
     arrivals=ARRIVALS,
     calendar=_CALENDAR,
     certify=later("formulations.batch.theorems", "certify"),
+    sample={"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03},
 )
 """(2); its heuristics come from an entry point of their own."""
 

@@ -1,6 +1,7 @@
 """Problem (2): least total flow time, as a mixed-integer program.
 
-``intervals.problem_2_intervals`` states the same without slots.
+Its rows R1 to R7 are ours; ``problem_2_literal`` has the paper's. ``problem_2_intervals`` states
+the same without slots.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import numpy as np
 from formulations.batch.domain_reduction import last_slots, windows
 from formulations.batch.instance import Floats, Instance
 from formulations.batch.schedule import Schedule
-from formulations.batch.time_indexed import SlotIndex, build, decode, encode
+from formulations.batch.time_indexed import EQUATIONS, SlotIndex, build, decode, encode
 from optsched.errors import InputError
 from optsched.model import Model
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
@@ -76,7 +78,8 @@ def problem_2(
     build(model, index, 1.0)
     choice, start = index.starts
     completion = start + index.choices.duration[choice] - 1
-    model.minimize(model["b"] @ (weight[index.start_job] * completion) + constant)
+    formula = r"\sum_j (c_j - a_j)" if objective == "flow" else r"\sum_j w_j c_j"
+    model.minimize(model["b"] @ (weight[index.start_job] * completion) + constant, formula=formula)
     return model
 
 
@@ -97,7 +100,10 @@ def formulations(objective: Objective) -> tuple[Formulation, ...]:
     return (
         Formulation(
             "problem_2", partial(problem_2, objective=objective), "problem (2)",
-            "a binary per start, efficient worker counts; row by row",
+            "a binary per start, efficient worker counts",
             decode_problem_2, encode_problem_2,
+            equations={
+                "1": "`b` knows p_j by the durations of its choices.", "2": OBJECTIVE, **EQUATIONS,
+            },
         ),
     )  # fmt: skip

@@ -18,6 +18,7 @@ from formulations.batch.schedule import Schedule
 from optsched.instances.arrays import rank_within
 from optsched.model import Model
 from optsched.model.blocks import Intervals
+from optsched.model.latex import ours
 from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
@@ -109,7 +110,7 @@ def _add_tasks(model: Model, chosen: Prospects) -> None:
     first = (b * chosen.first.astype(float)).sum_by(k.job, jobs)
     model.add("choice", b.sum_by(k.job, jobs) == at_edge, formula=r"\sum_k b_{jk} = e_j")
     model.add("workers", (b * k.workers.astype(float)).sum_by(k.job, jobs) == n)
-    model.add("2i:first", start >= first, formula=r"h_j \ge \sum_k h_k b_{jk}")
+    model.add("2i:first", start >= first, formula=ours(r"h_j \ge \sum_k h_k b_{jk}"))
     model.add("last", end + at_edge * (high - chosen.last - 1.0) <= high)
     for label, kinds, capacity, demand in (
         ("2g", instance.worker_type, instance.worker_capacity, n),
@@ -157,7 +158,7 @@ def _add_servers(model: Model, chosen: Prospects) -> None:
     model.add(
         "2f:with PS",
         y[with_ps] + together[wj[with_ps]] * most[with_ps] - beside <= most[with_ps],
-        formula=r"y_{js} \le Y_{js} (1 - \xi_j + z_{js})",
+        formula=ours(r"y_{js} \le Y_{js} (1 - \xi_j + z_{js})"),
     )
     model.add("2f:without PS", y[without] + together[wj[without]] * most[without] <= most[without])
     _add_uploads(model, chosen, (wj, ws), (pj, ps))
@@ -208,7 +209,7 @@ def _add_uploads(
         "2i",
         model["start"] - (far * gain).sum_by(of, instance.jobs)
         >= instance.release_slot - np.where(chosen.contested, 0.0, instance.release_slot),
-        formula=r"h_j \ge a_j + \Delta_{js} \quad (y_{js} > 0)",
+        formula=ours(r"h_j \ge a_j + \Delta_{js} \quad (y_{js} > 0)"),
     )
     where = np.full((instance.jobs, instance.servers), -1)
     where[job, server] = level

@@ -11,8 +11,9 @@ import numpy as np
 from formulations.batch.domain_reduction import windows
 from formulations.batch.instance import Instance
 from formulations.batch.schedule import Schedule
-from formulations.batch.time_indexed import SlotIndex, build, decode
+from formulations.batch.time_indexed import EQUATIONS, SlotIndex, build, decode
 from optsched.model import Model
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
@@ -47,7 +48,7 @@ def problem_3(instance: Instance, *, tau: int = 8, every: bool = False) -> Model
     model = Model("problem (3)")
     x = model.binary("x", instance.jobs, formula="x_j")
     build(model, layout(instance, tau, every=every), x)
-    model.maximize(x @ instance.weight)
+    model.maximize(x @ instance.weight, formula=r"\sum_j x_j")
     return model
 
 
@@ -60,5 +61,12 @@ def decode_problem_3(
 
 FORMULATIONS = (
     Formulation("problem_3", problem_3, "problem (3)",
-                "most jobs inside the window tau + 1..2 tau; a binary per start"),
+                "most jobs inside the window tau + 1..2 tau; a binary per start",
+                equations={
+                    "3": OBJECTIVE,
+                    "3a": "x",
+                    "3b": "`R1`, `R2` and `R3`: a job with x_j = 0 has no start, no workers and no "
+                    "parameter server, one with x_j = 1 has them.",
+                    **EQUATIONS,
+                }),
 )  # fmt: skip

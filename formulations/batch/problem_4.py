@@ -27,6 +27,7 @@ from optsched.errors import InputError
 from optsched.instances.arrays import ranges
 from optsched.jit import limited
 from optsched.model import Model
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import LIMITS, ExactMethod, Formulation
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
@@ -150,13 +151,18 @@ def problem_4(instance: Instance, *, tau: int = 8) -> Model:
     listed = schedules(instance, tau)
     model = Model("problem (4)")
     chi = model.binary("chi", len(listed.job), formula=r"\chi_j^l")
-    for label, resource in (("4a", "workers"), ("4b", "parameter servers")):
+    for label, resource, formula in (
+        ("4a", "workers", r"\sum_{j: u_j = u} \sum_l \gamma_{js}^l(t) \chi_j^l \le W_{su}"),
+        ("4b", "parameter servers",
+         r"\sum_{j: v_j = v} \sum_l \delta_{js}^l(t) \chi_j^l \le P_{sv}"),
+    ):  # fmt: skip
         row, of, amount, sides = listed.rows(resource)
         used = np.flatnonzero(np.bincount(row, minlength=len(sides)))
         place = np.searchsorted(used, row)
-        model.add(label, (chi[of] * amount).sum_by(place, len(used)) <= sides[used])
+        held = (chi[of] * amount).sum_by(place, len(used))
+        model.add(label, held <= sides[used], formula=formula)
     model.add("4c", chi.sum_by(listed.job, instance.jobs) <= 1.0, formula=r"\sum_l \chi_j^l \le 1")
-    model.maximize(chi @ instance.weight[listed.job])
+    model.maximize(chi @ instance.weight[listed.job], formula=r"\sum_j \sum_l \chi_j^l")
     return model
 
 
@@ -175,14 +181,26 @@ def problem_5(instance: Instance, *, tau: int = 8) -> Model:
     eta = model.continuous("eta", instance.jobs, formula=r"\eta_j")
     value = eta.sum()
     paid = eta[listed.job]
-    for name, resource in (("lambda", "workers"), ("mu", "parameter servers")):
+    for name, resource, symbol in (
+        ("lambda", "workers", r"\lambda_{su}(t)"), ("mu", "parameter servers", r"\mu_{sv}(t)"),
+    ):  # fmt: skip
         row, of, amount, sides = listed.rows(resource)
         finite = np.isfinite(sides)
-        price = model.continuous(name, len(sides), upper=np.where(finite, np.inf, 0.0))
+        free = np.where(finite, np.inf, 0.0)
+        price = model.continuous(name, len(sides), upper=free, formula=symbol)
         value = value + price @ np.where(finite, sides, 0.0)
         paid = paid + (price[row] * amount).sum_by(of, len(listed.job))
-    model.add("5a", paid >= instance.weight[listed.job])
-    model.minimize(value)
+    model.add(
+        "5a",
+        paid >= instance.weight[listed.job],
+        formula=r"\eta_j \ge 1 - \sum_{s,t} \lambda_{su_j}(t) \gamma_{js}^l(t) - "
+        r"\sum_{s,t} \mu_{sv_j}(t) \delta_{js}^l(t)",
+    )
+    model.minimize(
+        value,
+        formula=r"\sum_j \eta_j + \sum_{s,u,t} \lambda_{su}(t) W_{su} + "
+        r"\sum_{s,v,t} \mu_{sv}(t) P_{sv}",
+    )
     return model
 
 
@@ -289,10 +307,17 @@ def problem_4_columns(
 
 FORMULATIONS = (
     Formulation("problem_4", problem_4, "problem (4)",
-                "the round over all schedules listed; tiny instances"),
+                "the round over all schedules listed; tiny instances",
+                equations={"4": OBJECTIVE, "4a": "4a", "4b": "4b", "4c": "4c", "4d": "chi"}),
     ExactMethod("problem_4_columns", problem_4_columns, "problem (4)",
                 "its linear relaxation by column generation, priced by (9)",
                 LIMITS | {"on_progress"}, relaxation=True),
     Formulation("problem_5", problem_5, "problem (5)",
-                "the dual of the relaxation of (4); tiny instances"),
+                "the dual of the relaxation of (4); tiny instances",
+                equations={
+                    "5": OBJECTIVE,
+                    "5a": "5a",
+                    "5b": "eta, lambda, mu",
+                    "6": "The objective leaves `eta` no more than `5a` and 0 ask for.",
+                }),
 )  # fmt: skip

@@ -19,6 +19,8 @@ from formulations.batch.time_indexed import SlotIndex, build
 from optsched.jit import njit_cached
 from optsched.model import Model
 
+OBJECTIVE_9 = r"\sum_{s,t} \lambda_{su_j}(t) y_{js}(t) + \sum_{s,t} \mu_{sv_j}(t) z_{js}(t)"
+"""LaTeX of the objective (9)."""
 TIE = 1e-9
 """Relative difference up to which costs are equal."""
 
@@ -284,13 +286,12 @@ def problem_9(instance: Instance, j: int, prices: ServerPrices) -> Model:
         first_slot=prices.first,
     )  # fmt: skip
     u, v = int(one.worker_type[0]), int(one.ps_type[0])
-    objective = None
-    for name, (of, slot), pair, price in (
-        ("y_t", cells.worker_cell, index.worker_pair, prices.worker_price[:, u]),
-        ("z_t", cells.ps_cell, index.ps_pair, prices.ps_price[:, v]),
-    ):
-        bill = model[name] @ price[pair[1][of], slot - prices.first]
-        objective = bill if objective is None else objective + bill
-    if objective is not None:
-        model.minimize(objective)
+    bills = [
+        model[name] @ price[pair[1][of], slot - prices.first]
+        for name, (of, slot), pair, price in (
+            ("y_t", cells.worker_cell, index.worker_pair, prices.worker_price[:, u]),
+            ("z_t", cells.ps_cell, index.ps_pair, prices.ps_price[:, v]),
+        )
+    ]
+    model.minimize(bills[0] + bills[1], formula=OBJECTIVE_9)
     return model

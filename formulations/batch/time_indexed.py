@@ -21,6 +21,25 @@ from optsched.model import Model, Variable
 from optsched.model.expression import Expression
 from optsched.solvers.solution import Solution
 
+EQUATIONS = {
+    "2a": "`R2` spreads N workers over servers, and no choice in `b` has more than D_j.",
+    "2b": "`R3` gives one parameter server; `R5:z` and `R6:z` hold it while the job runs, "
+    "and in no other slot.",
+    "2c": "`R5:y` and `R6:y`: all N workers of a run are where `y` says, in each of its slots; "
+    "a start in `b` has no gap.",
+    "2d": "`R5:z` and `R6:z`, as (2c).",
+    "2e": "A start in `b` runs for d_j(N, xi) slots, which is what the work takes.",
+    "2f": "`R4` ties the fast speed to one server; the slow speed on one server is allowed, too, "
+    "and never ends sooner.",
+    "2g": "R7:y",
+    "2h": "R7:z",
+    "2i": "`y_t` and `z_t` have no slot before a_j + Delta_js.",
+    "2j": "A start in `b` names h_j.",
+    "2k": "A start in `b` names c_j, which is h_j + d_j(N, xi) - 1.",
+    "2l": "b, y, z",
+}
+"""Where the paper's statements of one job and of capacity are in these rows."""
+
 
 @dataclass(frozen=True, eq=False)
 class SlotIndex:

@@ -110,7 +110,8 @@ class Calendar:
         if isinstance(found, float):
             return found + added
         if isinstance(found, Model) and added and found.objective is not None:
-            found._set_objective(found.objective + added, maximise=found.maximise)
+            set_objective = found.maximize if found.maximise else found.minimize
+            set_objective(found.objective + added, formula=found.objective_formula)
         if isinstance(found, Answer):
             return self._answer(found, off, added)
         return found

@@ -5,23 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.batch.instance import Floats, Integers, Job, System
+from formulations.batch.prices import growth, price
 from formulations.batch.problem_9 import ServerView
-
-
-def growth(system: System) -> tuple[float, float]:
-    """theta_1 and theta_2 of (7) and (8); S counts every server, the cloud included."""
-    span = 2.0 * system.horizon * system.servers
-    return (
-        span * system.worker_types * system.worker_price_cap + 1,
-        span * system.ps_types * system.ps_price_cap + 1,
-    )
-
-
-def price(used: Floats, capacity: Floats, theta: float) -> Floats:
-    """theta^(used / capacity) - 1; 0 where capacity is unlimited, infinite where there is none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(capacity > 0, used / capacity, np.inf)
-    return np.power(theta, share) - 1.0
 
 
 class PriceLedger:

@@ -34,6 +34,12 @@ def problems(
     fields: Annotated[
         bool, typer.Option("--fields", help="Print the fields of PROBLEM's instances in Markdown.")
     ] = False,
+    equations: Annotated[
+        bool,
+        typer.Option(
+            "--equations", help="Print where PROBLEM's models, or METHOD, have the paper's numbers."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """List the problems and the solvers found; of one problem, every name it has; of one of its
@@ -44,11 +50,14 @@ def problems(
     from optsched.problem import problem
 
     if name is None:
-        if schema or fields:
-            raise InputError.of("PROBLEM", None, "must be named with --schema and --fields")
+        if schema or fields or equations:
+            allowed = "must be named with --schema, --fields and --equations"
+            raise InputError.of("PROBLEM", None, allowed)
         _show_all(json)
     elif schema or fields:
         _show_files(problem(name), fields)
+    elif equations:
+        _show_equations(problem(name), method or "", json)
     elif method is not None:
         _show_method(problem(name).formulation(method)[0], json)
     elif json:
@@ -93,6 +102,24 @@ def _show_files(problem: Problem, fields: bool) -> None:
         typer.echo(field_table(problem.instance_type))
     else:
         raise InputError.of("fields", problem.name, "a problem whose instance declares them")
+
+
+def _show_equations(problem: Problem, method: str, json: bool) -> None:
+    """Print where each number is in a model."""
+    equations = problem.equations(method)
+    if not equations:
+        allowed = "a problem whose models know the numbers of a paper"
+        raise InputError.of("--equations", problem.name, allowed)
+    if json:
+        print_json({"equations": [asdict(one) for one in equations]})
+        return
+    for model in dict.fromkeys(one.model for one in equations):
+        rows = [
+            (f"({one.number})", ", ".join(one.names), one.reason or "; ".join(one.formulas))
+            for one in equations
+            if one.model == model
+        ]
+        print_table(["number", "stands in", "as, or why not"], rows, model)
 
 
 def _show_method(method: Formulation | ExactMethod, json: bool) -> None:

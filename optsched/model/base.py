@@ -153,10 +153,12 @@ class ModelBase(VariableSpace):
         self.blocks: dict[str, Block] = {}
         self.objective: Expression | None = None
         self.maximise = False
+        self.objective_formula = ""
+        """LaTeX, as in the paper; may be empty."""
         self._free: dict[str, int] = {}
 
-    def minimize(self, expression: Expression | float) -> None:
-        """Set the objective.
+    def minimize(self, expression: Expression | float, *, formula: str = "") -> None:
+        """Set the objective, with its LaTeX if the paper has one.
 
         Example:
             >>> m = Model()
@@ -164,10 +166,10 @@ class ModelBase(VariableSpace):
             >>> solve(m).objective
             5.0
         """
-        self._set_objective(expression, maximise=False)
+        self._set_objective(expression, maximise=False, formula=formula)
 
-    def maximize(self, expression: Expression | float) -> None:
-        """Set the objective.
+    def maximize(self, expression: Expression | float, *, formula: str = "") -> None:
+        """Set the objective, with its LaTeX if the paper has one.
 
         Example:
             >>> m = Model()
@@ -175,9 +177,11 @@ class ModelBase(VariableSpace):
             >>> solve(m).objective
             8.0
         """
-        self._set_objective(expression, maximise=True)
+        self._set_objective(expression, maximise=True, formula=formula)
 
-    def _set_objective(self, expression: Expression | float, *, maximise: bool) -> None:
+    def _set_objective(
+        self, expression: Expression | float, *, maximise: bool, formula: str = ""
+    ) -> None:
         if not isinstance(expression, Expression):
             try:
                 expression = Expression(self, (), (), float(given_numbers("", expression)))
@@ -196,6 +200,7 @@ class ModelBase(VariableSpace):
             raise ModelError("the objective: a coefficient or constant is NaN")
         self.objective = expression
         self.maximise = maximise
+        self.objective_formula = formula
 
     @overload
     def add(self, name: str, relation: Relation, /, *, formula: str = "") -> None: ...
@@ -256,6 +261,7 @@ class ModelBase(VariableSpace):
         new.variables = dict(self.variables)
         new.blocks = dict(self.blocks)
         new.objective, new.maximise, new.columns = self.objective, self.maximise, self.columns
+        new.objective_formula = self.objective_formula
         new._ancestors = (*self._ancestors, (self, self.columns))
         return new
 

@@ -30,6 +30,11 @@ _HYPHEN = r"\text{-}"
 _MOST_SUMMANDS = 8
 
 
+def ours(formula: str) -> str:
+    """Mark a formula that has a paper's number and is not the paper's own."""
+    return rf"{formula} \quad \text{{(ours)}}"
+
+
 def variable_formula(variable: Variable) -> str:
     """The variable's formula as given, otherwise its name with an index per axis."""
     return variable.formula or _subscripted(symbol(variable.name), letters_of(variable.shape))

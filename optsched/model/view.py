@@ -32,11 +32,12 @@ def block_formula(model: ModelBase, block: Block) -> str:
 
 
 def objective_formula(model: ModelBase) -> str:
-    """The objective, with the word for its sense."""
+    """The objective as given, otherwise as it is built, with the word for its sense."""
     word = r"\max" if model.maximise else r"\min"
     if model.objective is None:
         return rf"{word}\; 0"
-    return rf"{word}\; {FormulaWriter(model).expression(model.objective)}"
+    written = model.objective_formula or FormulaWriter(model).expression(model.objective)
+    return rf"{word}\; {written}"
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,18 @@ from optsched.problem.definition import (
     problem,
     problems,
 )
+from optsched.problem.equations import OBJECTIVE, Equation
 from optsched.problem.methods import ExactMethod, Formulation
 from optsched.problem.violation import Violation
 from optsched.solvers.answer import Answer
 
 __all__ = [
     "COST_TOLERANCE",
+    "OBJECTIVE",
     "UNPROVEN",
     "Answer",
     "Bound",
+    "Equation",
     "ExactMethod",
     "Formulation",
     "Heuristic",

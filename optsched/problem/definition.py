@@ -9,11 +9,13 @@ entry-point group ``optsched.problems`` and further heuristics, for any problem,
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -26,6 +28,7 @@ from optsched.instances.document import Documented, refusal
 from optsched.problem.arrivals import Arrivals
 from optsched.problem.calls import accept, call_options, check_values, parse_call, pick, read_list
 from optsched.problem.certificate import Certificate
+from optsched.problem.equations import Equation, equations_in
 from optsched.problem.methods import ExactMethod, Formulation
 from optsched.problem.violation import Violation, no_options
 from optsched.solvers.answer import Answer
@@ -195,6 +198,8 @@ class Problem:
     there are none."""
     arrivals: Arrivals | None = None
     """How jobs arrive one at a time; None if all are known at the start."""
+    sample: Mapping[str, Any] = field(default_factory=dict)
+    """Options of ``generate`` for an instance whose models can be read at a glance."""
 
     def __post_init__(self) -> None:
         if self.calendar is None:
@@ -360,6 +365,45 @@ class Problem:
         accept(chosen.takes(), options, text)
         chosen.check_own(options, text)
         return chosen, options
+
+    def equations(self, formulation: str = "") -> list[Equation]:
+        """The paper's numbered statements in a formulation, or in all that know the numbers.
+
+        Formulas are those of the models of a small instance, drawn by the generator.
+
+        Raises:
+            InputError: no such formulation, or one that does not know the numbers.
+        """
+        numbered = {
+            name: one
+            for name, one in self.formulations.items()
+            if isinstance(one, Formulation) and one.equations
+        }
+        if formulation:
+            numbered = {formulation: pick(numbered, formulation, "formulation with equations")}
+        instance = self.generate(np.random.default_rng(0), **self.sample)
+        return [
+            equation
+            for name, one in numbered.items()
+            for equation in equations_in(name, one.build(instance), one.equations)
+        ]
+
+    def equation(self, number: str) -> Equation:
+        """A numbered statement of the paper, in the model of its problem closest to the paper.
+
+        That is the one that has most statements under the paper's numbers.
+
+        Raises:
+            InputError: no model knows the number.
+        """
+        found = self.equations()
+        literal = Counter(one.model for one in found if one.by_number)
+        known = [one for one in found if one.number == number]
+        if not known:
+            allowed = "one of " + ", ".join(dict.fromkeys(one.number for one in found))
+            raise InputError.of("number", number, allowed)
+        own = {one.model for one in found if one.number == number.rstrip(ascii_lowercase)}
+        return min(known, key=lambda e: (not e.names, e.model not in own, -literal[e.model]))
 
     def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
         """Look up the heuristic that ``name(option=value, ...)`` names, and its options.

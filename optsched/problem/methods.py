@@ -11,7 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -226,6 +226,9 @@ class Formulation(_Solvable):
     tying: tuple[str, ...] = ()
     """Blocks of rows that couple the jobs: without them the model has a part per job. A proof
     gives them dual values. "room" also names "room:0", "room:1" and so on."""
+    equations: Mapping[str, str] = field(default_factory=dict)
+    """Where each numbered statement of the paper is in the model, or why it is not: see
+    ``optsched.problem.equations``."""
 
     @property
     def supports(self) -> frozenset[str]:

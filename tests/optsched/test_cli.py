@@ -61,6 +61,17 @@ def test_problems_lists_everything_a_user_can_name(said):
     assert "highs" in [s["name"] for s in found["solvers"]]
 
 
+def test_problems_say_where_the_numbers_of_a_paper_are(said, cli):
+    for method in ((), ("problem_3",)):
+        found = said("problems", "batch", *method, "--equations")["equations"]
+        one = next(e for e in found if e["number"] == "3a")
+        assert (one["model"], one["names"]) == ("problem_3", ["x"])
+        assert {e["model"] for e in found} >= {"problem_3"}
+    assert "(3b)" in cli("problems", "batch", "problem_3", "--equations").stdout
+    for wrong in (("covering",), ("batch", "problem_2_offline"), ()):
+        assert cli("problems", *wrong, "--equations").exit_code == 2
+
+
 def test_the_same_seed_generates_the_same_instance(cli, tmp_path):
     for name in ("a.json", "b.json"):
         made = cli("generate", "covering", "--items", 9, "--seed", 4, "-o", tmp_path / name)

@@ -5,8 +5,9 @@ import pytest
 from batch_cases import worked_example
 
 from formulations.batch.check import check, completion_slots, cost
+from formulations.batch.prices import growth, price
 from heuristics.batch import HEURISTICS
-from heuristics.batch.ledger import PriceLedger, growth, price
+from heuristics.batch.ledger import PriceLedger
 
 RNG = np.random.default_rng(0)
 
