@@ -8,16 +8,19 @@ the paper                       file
 =============================== ===================================================================
 the system and its jobs         ``instance``, f_i: ``latency``; random ones: ``generator``
 the objective (1), (2a) to (2h) ``check`` on a ``schedule``
-(2)                             ``problem_2`` row by row; ``problem_2_aggregated``, both with
-                                ``encode`` and ``symmetry``
+(1), (2): (2a) to (2h)          ``problem_2``, blocks of these names; in rows R1 to R11
+                                ``problem_2_aggregated``; both with ``encode`` and ``symmetry``
 the horizon T                   ``horizon``
 (2) for one job                 ``one_job``; bounds of lone jobs and of their volume: ``bounds``
 (3), chunks left                ``online``
-(5), placement                  ``problem_5``
-(7), transport                  ``problem_7``
+(5), placement: (5a) to (5e)    ``problem_5``, blocks "5a" to "5c", variables "y", "s"
+(7), transport: (7a), (7b)      ``problem_7``; beside a schedule, both with ``one_slot``
 guarantees                      ``theorems``
 figures                         ``plots``
 =============================== ===================================================================
+
+``PROBLEM.equation("2d")`` says where a number is, ``optsched problems okita --equations`` where all
+are.
 """
 
 from dataclasses import replace
@@ -26,6 +29,7 @@ import numpy as np
 
 from formulations import STUDIES
 from formulations.common.calendar import Calendar
+from formulations.okita import one_slot
 from formulations.okita.bounds import BOUNDS
 from formulations.okita.check import MEASURES, check, cost, flow_times
 from formulations.okita.encode import FORMULATIONS
@@ -57,6 +61,7 @@ _CALENDAR = Calendar(
     span=_longest,
     moved=_later,
     schedule_type=Schedule,
+    absolute=frozenset({"slot", "placed"}),
 )
 
 PROBLEM = Problem(
@@ -72,7 +77,7 @@ PROBLEM = Problem(
     generator_options=GeneratorOptions,
     strange=strange,
     repair=repair,
-    formulations={f.name: f for f in (METHOD, *FORMULATIONS)},
+    formulations={f.name: f for f in (METHOD, *FORMULATIONS, *one_slot.FORMULATIONS)},
     reference="problem_2_columns",
     proof_model="problem_2_aggregated(exchange='hull')",
     construct=in_turn,
@@ -85,5 +90,6 @@ PROBLEM = Problem(
     pictures={name: later("formulations.okita.plots", name) for name in ("gantt", "utilisation")},
     arrivals=ARRIVALS,
     certify=later("formulations.okita.theorems", "certify"),
+    sample={"jobs": 2, "sites": 2, "horizon": 3},
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

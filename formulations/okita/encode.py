@@ -17,7 +17,8 @@ from formulations.okita.check import check
 from formulations.okita.horizon import HorizonMode, Windows
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.one_job.planner import Planner, in_horizon
-from formulations.okita.problem_2 import decode_problem_2, problem_2
+from formulations.okita.problem_2 import EQUATIONS, decode_problem_2, problem_2
+from formulations.okita.problem_2_aggregated import EQUATIONS as AGGREGATED
 from formulations.okita.problem_2_aggregated import (
     Exchange,
     decode_aggregated,
@@ -244,7 +245,7 @@ FORMULATIONS = (
         "problem_2_aggregated", problem_2_aggregated, "problem (2)",
         "transport added up over time, exchange cost as epigraph or hull; integer program",
         decode_aggregated, encode_aggregated, admits=in_horizon,
-        tying=("R11", "alike", "sites"),
+        tying=("R11", "alike", "sites"), equations=AGGREGATED,
     ),
     Formulation(
         "problem_2_logical", problem_2_logical, "problem (2)",
@@ -253,7 +254,8 @@ FORMULATIONS = (
     ),
     Formulation(
         "problem_2", problem_2, "problem (2)",
-        "row by row as printed: chunks moved in every slot, products of workers and server",
-        decode_problem_2, encode_problem_2, admits=in_horizon,
+        "row by row under the paper's numbers: chunks moved in every slot, products of workers "
+        "and server; without slots that no optimum needs",
+        decode_problem_2, encode_problem_2, admits=in_horizon, equations=EQUATIONS,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Problem (2) row by row: chunks moved in every slot, products of workers and server.
+"""Problem (2) under the paper's numbers: chunks moved slot by slot, products of worker and server.
 
 The product y s and the conditions of (2c) and (2e) stay what they are in the model; a solver that
 does not know them gets the exact linear rows (McCormick for the product).
@@ -16,6 +16,7 @@ from formulations.okita.problem_2_aggregated import add_capacity, deployed, prob
 from formulations.okita.schedule import Schedule
 from optsched.model import Model
 from optsched.model.variables import Variable
+from optsched.problem import OBJECTIVE
 from optsched.solvers.solution import Solution
 
 
@@ -64,17 +65,24 @@ def problem_2(
         "2b", y * rate - g.sum(axis=1) * work >= 0,
         formula="\\rho_i y_i^{r'}(t) \\ge E_i \\sum_r g_i^{rr'}(t)",
     )  # fmt: skip
-    model.add("2c", s.sum(axis=1) - x == 0, formula=r"\sum_r s_i^r(t) = x_i(t)")
-    model.add("2c:runs", y.sum(axis=1) - x >= 0)
-    model.add("2c:pauses", y - x.reshape(cells, 1) * useful <= 0)
-    add_capacity(model, instance, span, y, s)
+    model.add(
+        "2c", s.sum(axis=1) - x == 0,
+        formula=r"\sum_r s_i^r(t) = 1 \text{ if } \sum_r y_i^r(t) > 0, \text{ else } 0",
+    )  # fmt: skip
+    model.add("runs", y.sum(axis=1) - x >= 0)
+    model.add("pauses", y - x.reshape(cells, 1) * useful <= 0)
+    add_capacity(model, "2d", instance, span, y, s)
     w = model.product(
         y.reshape(cells, sites, 1), s.reshape(cells, 1, sites), name="w",
         formula="y_i^r(t) s_i^{r'}(t)",
     )  # fmt: skip
     exchange = (w * (instance.exchange_size_mb[job][:, None, None] * q)).sum()
     data = (g * (instance.chunk_size_mb[job][:, None, None] * q)).sum()
-    model.minimize(_latency(model, span, x) + exchange + data)
+    model.minimize(
+        _latency(model, span, x) + exchange + data,
+        formula="\\sum_i f_i(t_i - a_i) + \\sum_{i,t,r,r'} q^{rr'} (\\delta_i g_i^{rr'}(t) + "
+        "\\pi_i y_i^r(t) s_i^{r'}(t))",
+    )
     return model
 
 
@@ -83,8 +91,9 @@ def _latency(model: Model, span: Windows, x: Variable) -> Any:
     total: Any = 0.0
     for i in range(span.instance.jobs):
         mine = slice(*span.first_cell[i : i + 2])
-        position = model.last_active(x[mine], name=f"2e:{i}", formula=r"t_i - a_i")
-        model.add(f"2e:{i}:runs", position >= 0)
+        formula = r"t_i = \max \{t : \sum_r y_i^r(t) > 0\}"
+        position = model.last_active(x[mine], name=f"2e:{i}", formula=formula)
+        model.add(f"served:{i}", position >= 0)
         # entry 0 stands for "never", which the row above rules out
         values = span.flow_cost[mine]
         total = total + model.table(np.append(values[:1], values), position + 1, name=f"f:{i}")
@@ -108,3 +117,12 @@ def decode_problem_2(
     chunks = moved[move, source, target]
     moves = np.column_stack([job[move], slot[move], source, target, chunks])
     return deployed(span, solution, moves)
+
+
+EQUATIONS = {
+    "1": "`g` and `w`, which is y s, are the two sums of B_i in the objective.",
+    "2": OBJECTIVE, "2a": "2a", "2b": "2b", "2c": "2c", "2d": "2d", "2e": "2e",
+    "2f": "y, g", "2g": "s",
+    "2h": "`y`, `s` and `g` have no slot before a_i.",
+}  # fmt: skip
+"""Where the paper's statements are in this model."""

@@ -27,7 +27,9 @@ from formulations.okita.symmetry import add_direct_transport, add_job_order, add
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.model.expression import Expression
+from optsched.model.latex import ours
 from optsched.model.variables import Variable
+from optsched.problem import OBJECTIVE
 from optsched.solvers.solution import Solution
 
 Exchange = Literal["epigraph", "hull"]
@@ -107,12 +109,14 @@ def build_core(instance: Instance, name: str, span: Windows, *, whole: bool) -> 
     model.add(
         "R10:to", g.sum(axis=1) - trained == 0, formula="\\sum_r G_i^{rr'} = \\sum_t h_i^{r'}(t)"
     )
-    add_capacity(model, instance, span, y, s)
+    add_capacity(model, "R11", instance, span, y, s)
     return Core(model, span, y, h, s, x, g, trained)
 
 
-def add_capacity(model: Model, instance: Instance, span: Windows, y: Variable, s: Variable) -> None:
-    """R11, (2d): one row per slot in use, site and resource."""
+def add_capacity(
+    model: Model, name: str, instance: Instance, span: Windows, y: Variable, s: Variable
+) -> None:
+    """Add (2d) under a name: one row per slot in use, site and resource."""
     job, slot = span.cells
     used, row = np.unique(slot, return_inverse=True)
     sites = instance.sites
@@ -122,7 +126,7 @@ def add_capacity(model: Model, instance: Instance, span: Windows, y: Variable, s
         held = y * instance.worker_demand[job, k][:, None] + s * instance.ps_demand[job, k][:, None]
         limit = np.tile(instance.capacity[:, k], len(used))
         model.add(
-            f"R11:{k}", held.sum_by(key, groups) <= limit,
+            f"{name}:{k}", held.sum_by(key, groups) <= limit,
             formula=r"\sum_i (m_i^k y_i^r(t) + n_i^k s_i^r(t)) \le C_r^k",
         )  # fmt: skip
 
@@ -284,7 +288,7 @@ def _latency(core: Core) -> Any:
     model, span, x = core.model, core.windows, core.x
     job, slot = span.cells
     late = model.binary("late", len(job), formula=r"[t_i \ge t]")
-    model.add("2e", late - x >= 0, formula=r"x_i(t) = 1 \Rightarrow t_i \ge t")
+    model.add("2e", late - x >= 0, formula=ours(r"x_i(t) = 1 \Rightarrow t_i \ge t"))
     followed = np.flatnonzero(job[:-1] == job[1:])
     model.add("2e:falls", late[followed] - late[followed + 1] >= 0)
     goes_on = late - x
@@ -334,3 +338,16 @@ def deployed(span: Windows, solution: Solution, moves: Integers) -> Schedule:
         servers=np.column_stack([job[runs], slot[runs], at]),
         moves=moves,
     )
+
+
+EQUATIONS = {
+    "1": "The costs of `G` and of `R9` are the two sums of B_i in the objective.",
+    "2": OBJECTIVE,
+    "2a": "R10:from", "2b": "R7, R10:to", "2c": "R4, R5, R6", "2d": "R11",
+    "2e": "`R1`, `R2` and `R3`: of the slots in which a job runs, `e` marks the last.",
+    "2f": "`y` and `h`, the chunks trained in a slot, are whole. `G`, the chunks moved in all "
+    "slots, is then whole in some optimum, as in any transport problem; dealt to slots it is g.",
+    "2g": "s",
+    "2h": "`y`, `s` and `h` have no slot before a_i.",
+}  # fmt: skip
+"""Where the paper's statements are in the integer program."""

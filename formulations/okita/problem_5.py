@@ -1,7 +1,7 @@
 """Problem (5): placing the workers and the parameter server of one job in one slot.
 
 The paper calls it hard. For a fixed site of the server it is a greedy fill, so trying every site
-is exact and fast.
+is exact and fast. ``one_slot`` has it, and (7), as formulations.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.okita.instance import Floats, Integers, workers_beside_server
+from formulations.okita.instance import Floats, Integers, workers_beside_server, workers_within
 from optsched.model import Model
 from optsched.solvers.solution import Solution
 
@@ -66,27 +66,29 @@ def problem_5(
     exchange_price: Floats,
     workers: int,
 ) -> Model:
-    """(5) as an integer program: the product y s is w, its capacity inside w's bound.
+    """(5) as the paper states it, the product of workers and server as it is.
 
-    See ``exact_placement`` for the arguments. Variables "s" (sites,) and "w" (site of the
-    worker, site of the server).
+    See ``exact_placement`` for the arguments. Variables "y" and "s", each of shape (sites,).
     """
     model = Model("problem (5)")
     sites = len(room)
-    fit = workers_beside_server(room, worker, server)  # [server's site, site]
-    limit = np.maximum(fit, 0).T.astype(float)
-    s = model.binary("s", sites, formula="s^r")
-    w = model.integer("w", (sites, sites), upper=limit, formula="w^{rr'}")
-    model.add("5a", w.sum() >= workers, formula=r"\sum_r y^r \ge N")
-    model.add("5b", w - s * limit <= 0, formula="w^{rr'} \\le A^{rr'} s^{r'}")
-    model.add("5b:server", s <= (fit[:, 0] >= 0).astype(float))
-    model.add("5c", s.sum() == 1, formula=r"\sum_r s^r = 1")
-    model.minimize((w * exchange_price).sum())
+    y = model.integer("y", sites, upper=workers_within(room, worker), formula="y_i^r(t)")
+    s = model.binary("s", sites, formula="s_i^r(t)")
+    model.add("5a", y.sum() >= workers, formula=r"\sum_r y_i^r(t) \ge N_i(t)")
+    held = y.reshape(sites, 1) * worker + s.reshape(sites, 1) * server
+    model.add("5b", held <= room, formula=r"m_i^k y_i^r(t) + n_i^k s_i^r(t) \le u_r^k(t)")
+    model.add("5c", s.sum() == 1, formula=r"\sum_r s_i^r(t) = 1")
+    product = model.product(y.reshape(sites, 1), s.reshape(1, sites), name="w", formula=
+        "y_i^r(t) s_i^{r'}(t)")  # fmt: skip
+    model.minimize(
+        (product * exchange_price).sum(),
+        formula="\\sum_{r,r'} q^{rr'} \\pi_i y_i^r(t) s_i^{r'}(t)",
+    )
     return model
 
 
 def decode_problem_5(solution: Solution) -> Placement:
     """The placement a solved ``problem_5`` stands for."""
     assert solution.objective is not None
-    workers = np.round(solution["w"].sum(axis=1)).astype(np.int64)
+    workers = np.round(solution["y"]).astype(np.int64)
     return Placement(solution.objective, workers, int(np.argmax(solution["s"])))

@@ -19,7 +19,7 @@ from optsched.model import Model
 def problem_7(
     supply: ArrayLike, demand: ArrayLike, price: ArrayLike, *, printed: bool = False
 ) -> Model:
-    """(7') as a linear program, variable "g" of shape (sites, sites).
+    """(7') as a linear program, or (7) in whole chunks; variable "g" of shape (sites, sites).
 
     Args:
         supply: M^r, chunks left at each site.
@@ -33,14 +33,18 @@ def problem_7(
     left, wanted, cost = _checked(supply, demand, price)
     model = Model("problem (7), printed" if printed else "problem (7')")
     sites = len(left)
-    g = model.continuous("g", (sites, sites), upper=float(wanted.sum()), formula="g^{rr'}")
+    kind = model.integer if printed else model.continuous
+    g = kind("g", (sites, sites), upper=float(wanted.sum()), formula="g_i^{rr'}(t)")
     if printed:
         away = 1.0 - np.eye(sites)
-        model.add("7a", (g * away).sum(axis=0) >= wanted - left)
+        model.add(
+            "7a", (g * away).sum(axis=0) >= wanted - left,
+            formula="\\sum_{r \\ne r'} g_i^{rr'}(t) + M_i^{r'}(t) \\ge d_i^{r'}(t)",
+        )  # fmt: skip
     else:
-        model.add("supply", g.sum(axis=1) <= left, formula=r"\sum_{r'} g^{rr'} \le M^r")
-        model.add("demand", g.sum(axis=0) == wanted, formula=r"\sum_r g^{rr'} = d^{r'}")
-    model.minimize((g * cost).sum())
+        model.add("supply", g.sum(axis=1) <= left, formula="\\sum_{r'} g_i^{rr'}(t) \\le M_i^r(t)")
+        model.add("demand", g.sum(axis=0) == wanted, formula="\\sum_r g_i^{rr'}(t) = d_i^{r'}(t)")
+    model.minimize((g * cost).sum(), formula="\\sum_{r,r'} q^{rr'} g_i^{rr'}(t)")
     return model
 
 

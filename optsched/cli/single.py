@@ -24,6 +24,7 @@ from optsched.cli.console import (
     option,
     print_facts,
     print_json,
+    print_table,
     say,
 )
 from optsched.cli.names import HeuristicName, OwnHeuristic, complete_formulation, target
@@ -56,6 +57,9 @@ ProofFile = Annotated[
         "long again as the limit."
     ),
 ]
+Values = Annotated[
+    bool, typer.Option("--values", help="Show the variables of the model that are not 0.")
+]
 Log = Annotated[bool, typer.Option("--log", help="Show the solver's own log.")]
 
 
@@ -71,6 +75,7 @@ def solve(
     start: Start = None,
     proof: ProofFile = None,
     output: Output = None,
+    values: Values = False,
     log: Log = False,
     json: Json = False,
 ) -> None:
@@ -108,7 +113,7 @@ def solve(
     first = None if start is None else _start(found, instance, start)
     with waiting(f"solving {name}"):
         answer = found.solve(call, instance, solver=solver, options=options, start=first)
-    _show(answer, found.unit, json)
+    _show(answer, found.unit, values, json)
     if output is not None and answer.schedule is not None:
         save(answer.schedule, output)
         say(f"wrote {output}")
@@ -123,14 +128,25 @@ STANDING = ("optimal", "feasible", "interrupted")
 """Statuses that leave a point standing."""
 
 
-def _show(answer: Answer, unit: str, json: bool) -> None:
+def _show(answer: Answer, unit: str, values: bool, json: bool) -> None:
+    import numpy as np
+
     solution = answer.solution
     facts = {**solution.summary(), "interpretation": answer.interpretation}
     facts |= {"limit": solution.limit, "message": solution.message}
+    point = {name: np.asarray(value) for name, value in solution.values.items()} if values else {}
     if json:
-        print_json({**facts, "nodes": solution.nodes, "unit": unit})
-    else:
-        print_facts({**facts, "unit": unit})
+        more = {"values": {k: v.tolist() for k, v in point.items()}} if values else {}
+        print_json({**facts, "nodes": solution.nodes, "unit": unit, **more})
+        return
+    print_facts({**facts, "unit": unit})
+    entries = [
+        (f"{name}{list(where) if where else ''}", float(value[where]))
+        for name, value in point.items()
+        for where in map(tuple, np.argwhere(value).tolist())
+    ]
+    if values:
+        print_table(["variable", "value"], entries)
 
 
 def _start(found: Problem, instance: Any, path: Path) -> Any:

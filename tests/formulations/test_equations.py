@@ -21,6 +21,7 @@ NUMBERS = {
         *lettered(2, "l"), *lettered(3, "b"), *lettered(4, "d"), *lettered(5, "b"), "6",
         *lettered(9, "c"),
     ],
+    "okita": ["1", *lettered(2, "h"), *lettered(5, "e"), *lettered(7, "b")],
 }  # fmt: skip
 """Objectives, constraints and domains, from the papers."""
 SAME = {}

@@ -84,6 +84,13 @@ def test_the_same_seed_generates_the_same_instance(cli, tmp_path):
     assert json.loads(cli("generate", "covering", "--seed", 5).stdout) != json.loads(first)
 
 
+def test_solve_shows_the_variables_of_a_model_on_demand(said, cli, instance):
+    assert "values" not in said("solve", "covering.knapsack", instance)
+    values = said("solve", "covering.knapsack", instance, "--values")["values"]
+    assert [round(x) for x in values["take"]] == [1, 1, 0]
+    assert "take[0]" in cli("solve", "covering.knapsack", instance, "--values").stdout
+
+
 def test_solve_reports_what_is_proven_and_writes_the_schedule(said, cli, instance, tmp_path):
     target = tmp_path / "out" / "schedule.json"
     answer = said("solve", "covering.knapsack", instance, "-o", target)
