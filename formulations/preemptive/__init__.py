@@ -7,17 +7,23 @@
 |---|---|
 | (1), the system and the jobs; Table II | ``instance``, ``classes``; ``generator``, ``workload`` |
 | (2a)-(2j), checked on a schedule | ``check`` with ``rows`` and ``sweep``; ``schedule`` |
-| (2), work may migrate | ``problem_2``: ``problem_2``, ``problem_2_compact`` |
+| (2): (2a) to (2k), work may migrate | ``problem_2_4_literal``, blocks of these names; \
+  workers counted ``problem_2``: ``problem_2``, ``problem_2_compact`` |
 | (2), chunks stay on their worker | ``problem_2_no_migration`` |
-| (4), average fractional flow time | ``problem_4``; as a min-cost flow ``network`` |
+| (3), (4): (4a) to (4h), average fractional flow time | ``problem_2_4_literal``, blocks of these \
+  names; without what never binds ``problem_4``; as a min-cost flow ``network`` |
 | (5), prices of chunks; Lemmas 1 to 5, Theorems 3 and 4 | ``theorems`` |
-| (6), the dual of (4) | ``problem_6`` |
-| (7), storage: model; (7a)-(7d), checked | ``problem_7``, ``storage/chunks``; ``storage/check`` |
-| (8) and its dual (9) | ``problem_8_9`` |
-| (10), Theorem 1 (NP-hardness) | ``problem_10``, with the reduction that proves it |
-| (11), speed augmentation; Theorem 3, corrected | ``problem_11``: ``problem_11``, ``lp_kappa`` |
+| (6): (6a), (6b), the dual of (4) | ``problem_6``, corrected and printed |
+| (7): (7a) to (7e), storage | ``problem_7`` on ``storage/chunks``; checked by ``storage/check`` |
+| (8) and its dual (9): (9a), (9b) | ``problem_8_9`` |
+| (10): (10a) to (10c), Theorem 1 (NP-hardness) | ``problem_10``, with the reduction of its proof |
+| (11): (11a), (11b), speed augmentation; Theorem 3, corrected | ``problem_11``: ``problem_11``, \
+  ``lp_kappa`` |
 | Section V, measures and figures | ``metrics``, ``plots`` |
 | online: what a policy sees, replanning | ``online``, ``storage/online`` |
+
+``PROBLEM.equation("2d")`` and ``STORAGE.equation("7a")`` say where a number is, ``optsched problems
+preemptive --equations`` (and ``preemptive_storage``) where all are.
 
 ``grid`` says where work may be placed and ``decode`` names the workers, for all of these models.
 ``bounds`` holds the lower bounds that need no search. ``exact`` is ours: the methods for the
@@ -34,6 +40,7 @@ from formulations.common.calendar import Calendar
 from formulations.preemptive import (
     network,
     problem_2,
+    problem_2_4_literal,
     problem_2_no_migration,
     problem_4,
     problem_6,
@@ -62,7 +69,8 @@ from optsched.problem import Problem, later
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
 
 _MODULES = (
-    problem_2, problem_2_no_migration, problem_4, network, problem_6, problem_10, problem_11,
+    problem_2, problem_2_no_migration, problem_2_4_literal, problem_4, network, problem_6,
+    problem_10, problem_11,
 )  # fmt: skip
 
 
@@ -120,6 +128,7 @@ PROBLEM = Problem(
     certify=later("formulations.preemptive.theorems", "certify"),
     arrivals=replace(ARRIVALS, replan=partial(replan, OFFLINE, PRICE_GUIDED)),
     repair=repair,
+    sample={"jobs": 2, "servers": 2, "types": 1, "span": 2, "time_scale": 0.01},
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""
 

@@ -26,6 +26,7 @@ from formulations.preemptive.instance import (
 from optsched.instances.arrays import compress, freeze, ranges, refuse_too_many
 from optsched.instances.read_only import ReadOnly
 from optsched.model import Expression, Model, Variable
+from optsched.model.latex import ours
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,14 +325,14 @@ def add_capacity(model: Model, name: str, grid: Grid, y: Expression | None = Non
     model.add(
         f"{name}:class",
         y[grid.named].sum_by(row, len(capacity)) <= capacity,
-        formula=r"\sum_j y_{jk}(t) \le C_k",
+        formula=ours(r"\sum_j y_{jk}(t) \le C_k"),
     )
     if len(grid.named) < grid.cells:
         row, capacity = grid.group_slots
         model.add(
             f"{name}:group",
             y.sum_by(row, len(capacity)) <= capacity,
-            formula=r"\sum_j \sum_{k \in \tau} y_{jk}(t) \le C_\tau",
+            formula=ours(r"\sum_j \sum_{k \in \tau} y_{jk}(t) \le C_\tau"),
         )
 
 
@@ -362,20 +363,20 @@ def add_parameter_servers(
     model.add(
         names[0],
         z.sum_by(window, len(window_job)) + cloud == model["running"],
-        formula=r"\sum_q z_{jq}(t) = \rho_j(t)",
+        formula=ours(r"\sum_q z_{jq}(t) = \rho_j(t)"),
     )
     slots = int(grid.end_slot.max(initial=0)) + 1
     row, key = compress(klass * slots + grid.windows[1][window])
     model.add(
         names[1],
         z.sum_by(row, len(key)) <= size[key // slots],
-        formula=r"\sum_j z_{jq}(t) \le R_q",
+        formula=ours(r"\sum_j z_{jq}(t) \le R_q"),
     )
     if together is not None:
         model.add(
             f"{names[2]}:parameter servers",
             z + together[window_job[window]] <= 1,
-            formula=r"z_{jq}(t) \le 1 - \zeta_j",
+            formula=ours(r"z_{jq}(t) \le 1 - \zeta_j"),
         )
     if ps_delay_applies:
         arrival = instance.release_time + instance.upload_delay_cloud

@@ -17,14 +17,14 @@ from formulations.preemptive.instance import Instance, whole_slots
 from optsched.errors import InputError
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 
 
 def problem_10(instance: Instance, *, releases: bool = False, parallel: bool = True) -> Model:
     """(10): least sum of completion times on identical machines, with preemption.
 
-    A job asks for its p_j = D_j p^0_j machine-slots from any machine. As printed, machines are
-    told apart by nothing, so they are counted.
+    A job asks for its p_j = D_j p^0_j machine-slots from any machine.
 
     Args:
         instance: its edge workers are the machines; delays, types and the cloud are not looked
@@ -43,16 +43,22 @@ def problem_10(instance: Instance, *, releases: bool = False, parallel: bool = T
     end = np.full(instance.jobs, int(first.max()) + int(work.sum()))
     job, slot = ranges(first, end)
     model = Model("problem (10)")
-    most = np.minimum(work[job], machines if parallel else 1)
-    y = model.integer("y", len(job), upper=most, formula="y_j(t)")
+    y = model.binary("y", (len(job), machines), formula="y_{js}(t)")
     completion = model.integer("completion", instance.jobs, lower=first, upper=end, formula="C_j")
-    active = model.binary("active", len(job), formula="[y_j(t) > 0]")
-    model.minimize(completion.sum())
-    model.add("10a", y.sum_by(job, instance.jobs) >= work, formula=r"\sum_{s,t} y_{js}(t) \ge p_j")
+    active = model.binary("active", len(job), formula=r"[\sum_s y_{js}(t) > 0]")
+    model.minimize(completion.sum(), formula=r"\sum_j c_j")
+    served = y.sum(axis=1)
+    done = served.sum_by(job, instance.jobs)
+    model.add("10a", done >= work, formula=r"\sum_s \sum_t y_{js}(t) \ge p_j")
     row, slots = compress(slot)
-    model.add("10b", y.sum_by(row, len(slots)) <= machines, formula=r"\sum_j y_j(t) \le m")
-    model.add("active", y <= active * most)
-    model.add("2j", completion[job] >= active * (slot + 1), formula=r"C_j \ge (t + 1) [y_j(t) > 0]")
+    key = row[:, None] * machines + np.arange(machines)
+    taken = y.sum_by(key, len(slots) * machines)
+    model.add("10b", taken <= 1, formula=r"\sum_j y_{js}(t) \le 1")
+    if not parallel:
+        model.add("one machine", served <= 1)
+    model.add("active", y <= active.reshape(-1, 1))
+    model.add("completion", completion[job] >= active * (slot + 1), formula=
+              r"C_j \ge (t + 1) [\sum_s y_{js}(t) > 0]")  # fmt: skip
     return model
 
 
@@ -92,5 +98,6 @@ def reduction(release_time: ArrayLike, processing_time: ArrayLike, machines: int
 FORMULATIONS = (
     Formulation("problem_10", problem_10, "problem (10)",
                 "source of the NP-hardness proof: identical machines, sum of completion times",
-                solver="cpsat"),
+                solver="cpsat",
+                equations={"10": OBJECTIVE, "10a": "10a", "10b": "10b", "10c": "y"}),
 )  # fmt: skip

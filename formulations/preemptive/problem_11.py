@@ -24,6 +24,8 @@ from formulations.preemptive.problem_6 import dual_of_4
 from optsched.errors import InputError
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.model.latex import ours
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 
 
@@ -111,18 +113,19 @@ def lp_kappa(instance: Instance, *, epsilon: float = 1.0) -> Model:
     model.add(
         "4a",
         y.sum_by(job, instance.jobs) + cloud * work >= work,
-        formula=r"\sum_{k,t} y_{jk}(t) + D_j p'_j x_j \ge D_j p'_j",
+        formula=ours(r"\sum_{k,t} y_{jk}(t) + D_j p'_j x_j \ge D_j p'_j"),
     )
     slots = int(end.max()) + 1
     row, key = compress(klass * slots + slot)
     size = classes.size[key // slots]
-    model.add("4b", y.sum_by(row, len(key)) <= size, formula=r"\sum_j y_{jk}(t) \le C_k")
+    model.add("4b", y.sum_by(row, len(key)) <= size, formula=ours(r"\sum_j y_{jk}(t) \le C_k"))
     return model
 
 
 FORMULATIONS = (
     Formulation("problem_11", problem_11, "problem (11)",
-                "(6) with every rate divided by 1 + epsilon: the dual of the offline machine"),
+                "(6) with every rate divided by 1 + epsilon: the dual of the offline machine",
+                equations={"11": OBJECTIVE, "11a": "11a", "11b": "alpha, beta"}),
     Formulation("lp_kappa", lp_kappa, "Theorem 3, corrected",
                 "(4) less (4e) with the processing time charged again, over 1 + epsilon"),
 )  # fmt: skip

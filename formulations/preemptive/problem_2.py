@@ -1,8 +1,8 @@
 """Problem (2): minimise total job completion time, as printed: no chunks, work may migrate.
 
-Two models with one optimum:
+Two models with one optimum, which is that of ``problem_2_literal``, too:
 
-* ``problem_2`` is (2) row by row over classes of identical workers and parameter servers; all its
+* ``problem_2`` is (2) over classes of identical workers and parameter servers; all its
   variables are integer, so CP-SAT takes it as well as HiGHS;
 * ``problem_2_compact`` states completion by monotone "not yet complete" binaries over hubs: its
   bound is strong and its size small. It leaves parameter servers out, which never bind while those
@@ -39,12 +39,14 @@ from formulations.preemptive.network import whole_flow
 from formulations.preemptive.schedule import Schedule
 from optsched.instances.arrays import rank_within
 from optsched.model import Model
+from optsched.model.latex import ours
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
 
 def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:
-    """(2) as printed, identical workers and parameter servers counted.
+    """(2) with identical workers and parameter servers counted.
 
     Args:
         instance: times are taken up to whole slots.
@@ -68,18 +70,19 @@ def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:
     busy = y.sum_by(grid.cell_window, windows) + x.sum_by(grid.cloud_window, windows)
     done = y.sum_by(grid.cell_job, jobs) + x.sum_by(grid.cloud_job, jobs)
     slow, fast = instance.work_slow, instance.work_fast
-    model.minimize(completion.sum() - instance.release_time.sum())
+    total = completion.sum() - instance.release_time.sum()
+    model.minimize(total, formula=r"\sum_j (c_j - r_j)")
     model.add(
         "2b",
         done + together * (slow - fast) >= slow,
-        formula=r"\sum_{k,t} y_{jk}(t) \ge N^0_j - (N^0_j - N^1_j) \zeta_j",
+        formula=ours(r"\sum_{k,t} y_{jk}(t) \ge N^0_j - (N^0_j - N^1_j) \zeta_j"),
     )
-    model.add("2c", busy <= chunks[window_job], formula=r"\sum_k y_{jk}(t) \le D_j")
+    model.add("2c", busy <= chunks[window_job], formula=ours(r"\sum_k y_{jk}(t) \le D_j"))
     add_capacity(model, "2d", grid)
     model.add(
         "2h:workers",
         y + together[grid.cell_job] * grid.cell_limit <= grid.cell_limit,
-        formula=r"y_{jk}(t) \le C_k (1 - \zeta_j)",
+        formula=ours(r"y_{jk}(t) \le C_k (1 - \zeta_j)"),
     )
     model.add("running:edge", y <= running[grid.cell_window] * grid.cell_limit)
     model.add("running:cloud", x <= running[grid.cloud_window] * chunks[grid.cloud_job])
@@ -89,7 +92,7 @@ def problem_2(instance: Instance, *, ps_delay_applies: bool = False) -> Model:
     model.add(
         "2j",
         completion[window_job] >= running * (window_slot + 1),
-        formula=r"c_j \ge (t + 1) \rho_j(t)",
+        formula=ours(r"c_j \ge (t + 1) \rho_j(t)"),
     )
     return model
 
@@ -171,17 +174,19 @@ def compact_model(grid: Grid, may_end: Booleans) -> Model:
     model.minimize(pending.sum() + float(late.sum()))
     work = instance.work_slow.astype(float)
     model.add(
-        "2b", done + fast * work >= work, formula=r"\sum_{k,t} y_{jk}(t) \ge N^0_j (1 - \zeta_j)"
+        "2b",
+        done + fast * work >= work,
+        formula=ours(r"\sum_{k,t} y_{jk}(t) \ge N^0_j (1 - \zeta_j)"),
     )
     model.add(
         "2c",
         busy + (fast[window_job] - pending) * grid.rate <= 0,
-        formula=r"\sum_k y_{jk}(t) \le D_j (A_j(t) - \zeta_j)",
+        formula=ours(r"\sum_k y_{jk}(t) \le D_j (A_j(t) - \zeta_j)"),
     )
     add_capacity(model, "2d", grid)
     follows = np.flatnonzero(window_job[1:] == window_job[:-1])
     ends, goes_on = follows[may_end[follows]], follows[~may_end[follows]]
-    model.add("2j", pending[ends] >= pending[ends + 1], formula=r"A_j(t) \ge A_j(t + 1)")
+    model.add("2j", pending[ends] >= pending[ends + 1], formula=ours(r"A_j(t) \ge A_j(t + 1)"))
     if not may_end[follows].all():
         model.add("2j:no end", pending[goes_on] == pending[goes_on + 1])
     return model
@@ -220,6 +225,19 @@ def encode_problem_2_compact(instance: Instance, schedule: Schedule) -> dict[str
     return {"pending": (slot < completion[job]).astype(float)}
 
 
+EQUATIONS = {
+    "1": "`2b` counts in whole slots of work, fewer if zeta_j = 1.",
+    "2": OBJECTIVE,
+    "2a": "`y` has no entry for workers that may not train the job, so `2b` to `2d` need no v.",
+    "2b": "2b", "2c": "2c", "2d": "2d", "2e": "2e", "2f": "2f",
+    "2g": "`2b` asks for less if zeta_j = 1, so a job with nothing at the edge never gains by 0.",
+    "2h": "2h",
+    "2i": "`y` and `x` have no slot before the upload is done, `z` none before release; with the "
+    "option ps_delay_applies, as printed, `z` waits for the upload, too.",
+    "2j": "2j", "2k": "y, x, z, z_cloud, together",
+}  # fmt: skip
+"""Where the paper's statements are in ``problem_2``."""
+
 COMPACT = Formulation(
     "problem_2_compact", problem_2_compact, "problem (2)",
     "total completion time, work may migrate; completion binaries over hubs: the model for "
@@ -231,7 +249,7 @@ FORMULATIONS = (
     COMPACT,
     Formulation(
         "problem_2", problem_2, "problem (2)",
-        "total completion time, work may migrate; row by row as printed, with parameter servers",
-        decode_problem_2,
+        "total completion time, work may migrate; identical workers and parameter servers counted",
+        decode_problem_2, equations=EQUATIONS,
     ),
 )  # fmt: skip

@@ -27,6 +27,7 @@ from formulations.preemptive.problem_4 import worker_cells
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model, Variable
+from optsched.model.latex import ours
 from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
@@ -51,11 +52,15 @@ def problem_2_no_migration(instance: Instance) -> Model:
     duration = whole_slots(instance.chunk_time_slow)
     done = run.sum_by(pair_of[job, worker], len(pair_job))
     model.add(
-        "2b", done >= assigned * duration[pair_job], formula=r"\sum_t y_{jw}(t) \ge p^0_j A_{jw}"
+        "2b",
+        done >= assigned * duration[pair_job],
+        formula=ours(r"\sum_t y_{jw}(t) \ge p^0_j A_{jw}"),
     )
     row, keys = compress(worker * horizon + slot)
-    model.add("2d", run.sum_by(row, len(keys)) <= 1, formula=r"\sum_j y_{jw}(t) \le 1")
-    model.add("2j:edge", completion[job] >= run * (slot + 1), formula=r"c_j \ge (t+1) y_{jw}(t)")
+    model.add("2d", run.sum_by(row, len(keys)) <= 1, formula=ours(r"\sum_j y_{jw}(t) \le 1"))
+    model.add(
+        "2j:edge", completion[job] >= run * (slot + 1), formula=ours(r"c_j \ge (t+1) y_{jw}(t)")
+    )
     return model
 
 

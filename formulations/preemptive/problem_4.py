@@ -2,7 +2,7 @@
 
 Three models of one problem, from the paper's own to the one for scale:
 
-* ``problem_4`` names every chunk and worker, as printed;
+* ``problem_4`` names every chunk and worker; ``problem_4_literal`` has every row of the paper;
 * ``problem_4_aggregated`` counts identical chunks and workers, with hubs if asked, both exactly;
 * ``network.problem_4_flow`` solves the latter as a min-cost flow where a job has one rate.
 
@@ -22,9 +22,13 @@ from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, 
 from optsched.errors import InputError
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.model.latex import ours
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 
 Rates = Literal["exact", "fast", "slow"]
+F_JD = r"\sum_j \sum_d f_{jd}(\mathbf{y})"
+"""LaTeX of the objective of (4) and (8)."""
 
 
 def refuse_unknown(rates: str, allowed: tuple[str, ...] = get_args(Rates)) -> None:
@@ -100,17 +104,17 @@ def problem_4_aggregated(
         fast = model.binary("fast", jobs) if integer else model.continuous("fast", jobs, upper=1)
         model.add("barred", fast <= (grid.fast_end <= grid.end_slot).astype(float))
         objective = objective + fast @ fast_cloud_mean_age(instance)
-        model.add("4a", done + fast * work >= work, formula=r"\sum_{k,t} y_{jk}(t) \ge N_j")
+        model.add("4a", done + fast * work >= work, formula=ours(r"\sum_{k,t} y_{jk}(t) \ge N_j"))
         if chunk_parallelism:
             model.add(
                 "4e",
                 busy + fast[grid.windows[0]] * limit <= limit,
-                formula=r"\sum_k y_{jk}(t) \le D_j",
+                formula=ours(r"\sum_k y_{jk}(t) \le D_j"),
             )
     else:
-        model.add("4a", done >= work, formula=r"\sum_{k,t} y_{jk}(t) \ge N_j")
+        model.add("4a", done >= work, formula=ours(r"\sum_{k,t} y_{jk}(t) \ge N_j"))
         if chunk_parallelism:
-            model.add("4e", busy <= limit, formula=r"\sum_k y_{jk}(t) \le D_j")
+            model.add("4e", busy <= limit, formula=ours(r"\sum_k y_{jk}(t) \le D_j"))
     add_capacity(model, "4b", grid)
     model.minimize(objective)
     return model
@@ -125,7 +129,7 @@ def problem_4(
     integer: bool = True,
     ps_delay_applies: bool = False,
 ) -> Model:
-    """(4) as printed: one variable per (job, chunk, worker, slot).
+    """(4) with one variable per (job, chunk, worker, slot).
 
     Parameter servers are left out where those of the cloud, of which there are enough, may be
     used from release on: (4c) and (4d) then never bind, and the objective does not see them.
@@ -177,21 +181,24 @@ def problem_4(
         model.add("barred", fast <= (grid.fast_end <= grid.end_slot).astype(float))
         objective = objective + fast @ fast_cloud_mean_age(instance)
         here = fast[job_of_chunk]
-        model.add("4a", work + here * need[job_of_chunk] >= need[job_of_chunk])
+        model.add("4a", work + here * need[job_of_chunk] >= need[job_of_chunk], formula=
+                  ours(r"\sum_{w,t} y_{jdw}(t) \ge p^0_j (1 - \zeta_j)"))  # fmt: skip
         if chunk_parallelism:
-            model.add("4e", together + here[key // horizon] <= 1)
+            model.add("4e", together + here[key // horizon] <= 1, formula=
+                      ours(r"\sum_w y_{jdw}(t) \le 1 - \zeta_j"))  # fmt: skip
     else:
         model.add("4a", work >= need[job_of_chunk])
         if chunk_parallelism:
-            model.add("4e", together <= 1)
+            model.add("4e", together <= 1, formula=r"\sum_{s,w} y_{jds}(t) \le 1")
     edge = np.flatnonzero(worker != CLOUD)
     row, key = compress(worker[edge] * horizon + slot[edge])
-    model.add("4b", variable[edge].sum_by(row, len(key)) <= 1)
+    exclusive = r"\sum_j \sum_d y_{jds}(t) \le 1"
+    model.add("4b", variable[edge].sum_by(row, len(key)) <= 1, formula=exclusive)
     if ps_delay_applies:
         running = domain("running", len(grid.windows[0]), upper=1, formula=r"\rho_j(t)")
         model.add("running", variable <= running[grid.window(job, slot)] * most)
         add_parameter_servers(model, grid, together=fast, ps_delay_applies=True, rows="4")
-    model.minimize(objective)
+    model.minimize(objective, formula=F_JD)
     return model
 
 
@@ -209,9 +216,30 @@ def worker_cells(grid: Grid) -> tuple[Integers, Integers, Integers]:
     )
 
 
+NEVER_BINDS = (
+    "Left out: parameter servers of the cloud serve from release on and are never all taken, so it "
+    "never binds; with the option ps_delay_applies, which (4h) asks for, it is a block."
+)
+IN_CLOUD = (
+    "`fast`, zeta_j, may be 1 only for a job whole in the cloud, and a job that is there never "
+    "gains by 0, the slow speed."
+)
+BEFORE_UPLOAD = "`y` has no slot before r_j + Delta_js."
+EQUATIONS = {
+    "3": "The coefficients of `y`, and of `fast` for a job whole in the cloud, in the objective.",
+    "4": OBJECTIVE, "4a": "4a", "4b": "4b", "4c": NEVER_BINDS, "4d": NEVER_BINDS, "4e": "4e",
+    "4f": IN_CLOUD,
+    "4g": "`4e` leaves a job with zeta_j = 1 no worker of its own: its work, whole in the cloud, "
+    "is a number in the objective.",
+    "4h": BEFORE_UPLOAD,
+}  # fmt: skip
+"""Where the paper's statements are in ``problem_4``."""
+
 FORMULATIONS = (
     Formulation("problem_4", problem_4, "problem (4)",
-                "average fractional flow time, every chunk and worker named"),
+                "average fractional flow time, every chunk and worker named; what never binds is "
+                "left out",
+                equations=EQUATIONS),
     Formulation("problem_4_aggregated", problem_4_aggregated, "problem (4)",
                 "average fractional flow time, identical chunks and workers counted"),
 )  # fmt: skip

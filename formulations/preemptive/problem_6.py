@@ -6,6 +6,8 @@ the upload is done), and no variable for (4e), which the paper takes for redunda
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from formulations.preemptive.grid import build_grid
@@ -13,6 +15,8 @@ from formulations.preemptive.instance import CLOUD, Instance, Integers
 from formulations.preemptive.problem_4 import Rates, refuse_unknown, worker_cells
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.model.latex import ours
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 
 
@@ -91,13 +95,14 @@ def dual_of_4(
     priced = beta[price] * duration[job[edge]]
     left = alpha[chunk] - priced.sum_by(edge, len(job))
     value = alpha.sum() - beta.sum()
-    formula = r"\beta_w(t)"
+    formula, goal = r"\beta_{sw}(t)", r"\sum_j \sum_d \alpha_{jd} - \sum_{s,w,t} \beta_{sw}(t)"
     if chunk_parallelism:
         pause, keys = compress(chunk * horizon + slot)
         delta = model.continuous("delta", len(keys), formula=r"\delta_{jd}(t)")
         left = left - delta[pause] * duration[job]
         value = value - delta.sum()
         formula += r" + \delta_{jd}(t)"
+        goal += r" - \sum_{j,d,t} \delta_{jd}(t)"
     if storage:
         server = instance.worker_server[worker[edge]]
         limited = np.isfinite(instance.storage_capacity[server])
@@ -107,13 +112,16 @@ def dual_of_4(
         size = instance.chunk_storage[job[kept]] * duration[job[kept]]
         left = left - (eta[shelf] * size).sum_by(kept, len(job))
         value = value - eta @ instance.storage_capacity[keys // horizon]
-        formula += r" + u_j \eta_s(t)"
-    model.maximize(value)
+        formula += r" + \eta_s(t) u_j"
+        goal += r" - \sum_{s,t} \eta_s(t) U_s"
+    model.maximize(value, formula=ours(goal) if chunk_parallelism else goal)
     age = slot - instance.release_time[job]
+    rate = r"\frac{n_{jsw}}{E_j B_j}"  # the row is said for p_j, its inverse, on both sides
+    row = rf"\alpha_{{jd}} {rate} \le \frac{{n_{{jsw}}}}{{E_j D_j B_j}} (t - r_j) + {formula}"
     model.add(
         row_name,
         left <= instance.weight[job] * age,
-        formula=rf"\alpha_{{jd}} \le w_j (t - r_j) + p_{{jw}} ({formula})",
+        formula=row if printed_rows and not chunk_parallelism else ours(row),
     )
     return model
 
@@ -128,7 +136,12 @@ def _from_release(instance: Instance, end: Integers) -> tuple[Integers, Integers
     return job[owner], worker[owner], slot
 
 
+EQUATIONS = {"6": OBJECTIVE, "6a": "6a", "6b": "alpha, beta"}
+
 FORMULATIONS = (
     Formulation("problem_6", problem_6, "problem (6)",
-                "dual of the linear relaxation of (4), corrected"),
+                "dual of the linear relaxation of (4), corrected", equations=EQUATIONS),
+    Formulation("problem_6_printed",
+                partial(problem_6, chunk_parallelism=False, printed_rows=True), "problem (6)",
+                "as printed: the optimum is 0 if every job may use the cloud", equations=EQUATIONS),
 )  # fmt: skip

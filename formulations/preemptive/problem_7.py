@@ -33,6 +33,7 @@ from formulations.preemptive.problem_2 import last_windows
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage.check import StorageRelease
 from formulations.preemptive.storage.chunks import (
+    STORED,
     ChunkCells,
     add_storage,
     chunk_cells,
@@ -43,6 +44,8 @@ from formulations.preemptive.storage.chunks import (
 from optsched.errors import ModelError
 from optsched.instances.arrays import compress, ranges, rank_within
 from optsched.model import Model
+from optsched.model.latex import ours
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
@@ -76,7 +79,7 @@ def problem_7(instance: Instance, *, storage_release: StorageRelease = "job") ->
     early = np.flatnonzero(slot < np.where(may, cells.fast_end, 0.0)[job])
     model.add("2j:cloud", pending[early] >= model["fast"][job[early]])
     late = cells.first - cells.instance.release_time
-    model.minimize(pending.sum() + float(late.sum()))
+    model.minimize(pending.sum() + float(late.sum()), formula=r"\sum_j (c_j - r_j)")
     return model
 
 
@@ -140,31 +143,33 @@ def problem_7_compact(instance: Instance, *, whole: bool = False) -> Model:
     model.add(
         "2b",
         done == stored * time[shelves.job],
-        formula=r"\sum_t \sum_{k \in s} y_{jk}(t) = p^0_j \chi_{js}",
+        formula=ours(r"\sum_t \sum_{k \in s} y_{jk}(t) = p^0_j \chi_{js}"),
     )
     open_ = np.flatnonzero(~barred)
     model.add(
         "2b:cloud",
         x.sum_by(grid.cloud_job, jobs)[open_] == in_cloud[open_] * time[open_],
-        formula=r"\sum_t x_j(t) = p^0_j \chi_{jc}",
+        formula=ours(r"\sum_t x_j(t) = p^0_j \chi_{jc}"),
     )
     slots = int(grid.end_slot.max()) + 1
     row, key = compress(shelves.of_cell * slots + grid.cell_slot)
     model.add(
         "7a",
         y.sum_by(row, len(key)) <= stored[key // slots],
-        formula=r"\sum_{k \in s} y_{jk}(t) \le \chi_{js}",
+        formula=ours(r"\sum_{k \in s} y_{jk}(t) \le \chi_{js}"),
     )
-    model.add("7a:cloud", x <= in_cloud[grid.cloud_job], formula=r"x_j(t) \le \chi_{jc}")
+    model.add("7a:cloud", x <= in_cloud[grid.cloud_job], formula=ours(r"x_j(t) \le \chi_{jc}"))
     busy = y.sum_by(grid.cell_window, windows) + x.sum_by(grid.cloud_window, windows)
     model.add(
         "2c",
         busy + (fast[window_job] - pending) * chunks[window_job] <= 0,
-        formula=r"\sum_k y_{jk}(t) \le D_j (h_j(t) - \zeta_j)",
+        formula=ours(r"\sum_k y_{jk}(t) \le D_j (h_j(t) - \zeta_j)"),
     )
     add_capacity(model, "2d", grid)
     follows = np.flatnonzero(window_job[1:] == window_job[:-1])
-    model.add("7d", pending[follows] >= pending[follows + 1], formula=r"h_j(t) \ge h_j(t + 1)")
+    model.add(
+        "7d", pending[follows] >= pending[follows + 1], formula=ours(r"h_j(t) \ge h_j(t + 1)")
+    )
     _add_storage(model, shelves, whole=whole)
     return model
 
@@ -225,11 +230,12 @@ def _add_storage(model: Model, shelves: Shelves, *, whole: bool) -> None:
     model.add(
         "7c",
         held[~early] >= stored[pair[~early]] + (pending[window] - 1) * chunks,
-        formula=r"x_{js}(t) \ge \chi_{js} - D_j (1 - h_j(t))",
+        formula=ours(r"x_{js}(t) \ge \chi_{js} - D_j (1 - h_j(t))"),
     )
     slots = int(grid.end_slot.max()) + 1
     row, key = compress(shelves.server[pair] * slots + slot)
-    add_storage(model, held, instance, job, row, key // slots)
+    formula = ours(r"\sum_j u_j x_{js}(t) \le U_s")
+    add_storage(model, held, instance, job, row, key // slots, formula)
 
 
 def decode_problem_7_compact(
@@ -373,6 +379,19 @@ def encode_problem_7_compact(instance: Instance, schedule: Schedule) -> dict[str
     }
 
 
+_NO_SERVERS = "Left out: the cloud's parameter servers serve from release on, enough for all jobs."
+_OF_2 = {
+    "2a": "`y` has no entry for a worker that may not train the job.",
+    "2b": "`4a`, and `place` for a job with zeta_j = 1: every chunk is trained.",
+    "2c": "`4e`: each of the D_j chunks has at most one worker at a time.",
+    "2d": "4b",
+    "2e": _NO_SERVERS, "2f": _NO_SERVERS,
+    "2g": "`fast`, zeta_j: a job that is whole in the cloud never gains by the slow speed.",
+    "2h": "`place`: a job with zeta_j = 1 stores no chunk on a server.",
+    "2i": "`y` has no slot before r_j + Delta_js.",
+    "2j": "2j", "2k": "y, fast",
+}  # fmt: skip
+
 FORMULATIONS = (
     Formulation(
         "problem_7_compact", problem_7_compact, "problem (7)",
@@ -383,6 +402,6 @@ FORMULATIONS = (
     Formulation(
         "problem_7", problem_7, "problem (7)",
         "total completion time; every chunk, worker and slot named, storage held by job or chunk",
-        decode_problem_7, solver="cpsat",
+        decode_problem_7, solver="cpsat", equations={"7": OBJECTIVE, **_OF_2, **STORED},
     ),
 )  # fmt: skip

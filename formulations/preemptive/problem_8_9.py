@@ -13,6 +13,9 @@ import numpy as np
 from formulations.preemptive.grid import build_grid, edge_end, fast_completion
 from formulations.preemptive.instance import CLOUD, Instance, whole_slots
 from formulations.preemptive.problem_4 import (
+    BEFORE_UPLOAD,
+    F_JD,
+    IN_CLOUD,
     Rates,
     fast_cloud_mean_age,
     problem_4,
@@ -21,9 +24,11 @@ from formulations.preemptive.problem_4 import (
 )
 from formulations.preemptive.problem_6 import dual_of_4
 from formulations.preemptive.storage.check import StorageRelease
-from formulations.preemptive.storage.chunks import ChunkCells, chunk_cells, stored_chunks
+from formulations.preemptive.storage.chunks import STORED, ChunkCells, chunk_cells, stored_chunks
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
+from optsched.model.latex import ours
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 
 
@@ -43,7 +48,7 @@ def problem_8(instance: Instance, *, storage_release: StorageRelease = "job") ->
     age = cells.cell_slot - cells.instance.release_time[job]
     work = cells.instance.work_slow[job]
     fast = model["fast"] @ fast_cloud_mean_age(cells.instance)
-    model.minimize(model["y"] @ (age / work) + fast)
+    model.minimize(model["y"] @ (age / work) + fast, formula=F_JD)
     return model
 
 
@@ -108,16 +113,26 @@ def problem_8_while_training(
     model.add(
         "7b",
         taken.sum_by(row, len(keys)) <= instance.storage_capacity[keys // horizon],
-        formula=r"\sum_{j,d} \sum_{w \in s} u_j y_{jdw}(t) \le U_s",
+        formula=ours(r"\sum_{j,d} \sum_{w \in s} u_j y_{jdw}(t) \le U_s"),
     )
     return model
 
 
+_NO_SERVERS = "Left out: the cloud's parameter servers serve from release on, enough for all jobs."
+
 FORMULATIONS = (
     Formulation("problem_8", problem_8, "problem (8)",
-                "average fractional flow time; every chunk, worker and slot named"),
+                "average fractional flow time; every chunk, worker and slot named",
+                equations={
+                    "8": OBJECTIVE, "4a": "4a", "4b": "4b", "4c": _NO_SERVERS, "4d": _NO_SERVERS,
+                    "4e": "4e", "4f": IN_CLOUD,
+                    "4g": "`place`: a job with zeta_j = 1 stores no chunk on a server, and `7a` "
+                    "trains none there.",
+                    "4h": BEFORE_UPLOAD, **STORED,
+                }),
     Formulation("problem_8_while_training", problem_8_while_training, "problem (9), its primal",
                 "linear relaxation of (8) that charges storage only while a chunk is trained"),
     Formulation("problem_9", problem_9, "problem (9)",
-                "the dual with prices of storage, rows from the end of the upload on"),
+                "the dual with prices of storage, rows from the end of the upload on",
+                equations={"9": OBJECTIVE, "9a": "9a", "9b": "alpha, beta, eta"}),
 )  # fmt: skip

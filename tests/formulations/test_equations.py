@@ -21,10 +21,14 @@ NUMBERS = {
         *lettered(2, "l"), *lettered(3, "b"), *lettered(4, "d"), *lettered(5, "b"), "6",
         *lettered(9, "c"),
     ],
+    "preemptive": [
+        "1", *lettered(2, "k"), "3", *lettered(4, "h"), *lettered(6, "b"), *lettered(7, "e"), "8",
+        *lettered(9, "b"), *lettered(10, "c"), *lettered(11, "b"),
+    ],
     "okita": ["1", *lettered(2, "h"), *lettered(5, "e"), *lettered(7, "b")],
 }  # fmt: skip
 """Objectives, constraints and domains, from the papers."""
-SAME = {}
+SAME = {"preemptive": ("preemptive_storage",)}
 """Other problems of a paper, by name: they share its numbers."""
 
 

@@ -25,6 +25,10 @@ from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage.check import StorageRelease, refuse_unknown_release
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model, Variable
+from optsched.model.latex import ours
+
+STORED = {"7a": "7a", "7b": "7b", "7c": "7c", "7d": "7d", "7e": "x"}
+"""Where (7a) to (7e) are in these models."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +111,7 @@ def stored_chunks(cells: ChunkCells, name: str, release: StorageRelease) -> tupl
     model.add(
         "4a",
         y.sum_by(cells.cell_chunk, chunks) + here * need >= need,
-        formula=r"\sum_{w,t} y_{jdw}(t) \ge p^0_j (1 - \zeta_j)",
+        formula=ours(r"\sum_{w,t} y_{jdw}(t) \ge p^0_j (1 - \zeta_j)"),
     )
     row, key = compress(cells.cell_chunk * slots + cells.cell_slot)
     model.add("4e", y.sum_by(row, len(key)) <= 1, formula=r"\sum_w y_{jdw}(t) \le 1")
@@ -127,7 +131,7 @@ def stored_chunks(cells: ChunkCells, name: str, release: StorageRelease) -> tupl
     known = cells.place_chunk * width + cells.place_server + 1
     order = np.argsort(known)
     stored = order[np.searchsorted(known[order], cells.cell_chunk * width + server + 1)]
-    model.add("7a", y <= place[stored], formula=r"y_{jdw}(t) \le X_{jd s(w)}")
+    model.add("7a", y <= place[stored], formula=ours(r"y_{jdw}(t) \le X_{jd s(w)}"))
     pending = _add_pending(model, cells, release)
     _add_capacity(model, cells, release)
     return model, pending
@@ -142,7 +146,7 @@ def _add_pending(model: Model, cells: ChunkCells, release: StorageRelease) -> Va
     row, _ = ranges(cells.first, cells.end)
     model.add("2j", pending[start[job] + cells.cell_slot - cells.first[job]] >= y)
     follows = np.flatnonzero(row[1:] == row[:-1])
-    model.add("7d", pending[follows] >= pending[follows + 1], formula=r"h_j(t) \ge h_j(t+1)")
+    model.add("7d", pending[follows] >= pending[follows + 1], formula=ours(r"h_j(t) \ge h_j(t+1)"))
     if release == "chunk":
         each = length[cells.chunk_job]
         start = np.cumsum(each) - each
@@ -167,7 +171,8 @@ def _add_capacity(model: Model, cells: ChunkCells, release: StorageRelease) -> N
     held = model.binary("x", len(which), formula="x_{jds}(t)")
     owner, length = job[which], cells.end - cells.first
     open_ = _open(cells, owner, slot)
-    model.add("7c:on arrival", held[~open_] >= model["place"][which[~open_]])
+    formula = ours(r"x_{jds}(t) \ge X_{jds}")
+    model.add("7c:on arrival", held[~open_] >= model["place"][which[~open_]], formula=formula)
     if release == "job":
         state, at = model["pending"], (np.cumsum(length) - length)[owner]
     else:
@@ -177,11 +182,12 @@ def _add_capacity(model: Model, cells: ChunkCells, release: StorageRelease) -> N
     model.add(
         "7c",
         held[open_] >= model["place"][which[open_]] + state[at] - 1,
-        formula=r"x_{jds}(t) \ge X_{jds} + h_j(t) - 1",
+        formula=ours(r"x_{jds}(t) \ge X_{jds} + h_j(t) - 1"),
     )
     slots = int(cells.end.max()) + 1
     row, key = compress(cells.place_server[which] * slots + slot)
-    add_storage(model, held, instance, owner, row, key // slots)
+    formula = r"\sum_j \sum_d x_{jds}(t) u_j \le U_s"
+    add_storage(model, held, instance, owner, row, key // slots, formula)
 
 
 def add_storage(
@@ -191,6 +197,7 @@ def add_storage(
     job: Integers,
     row: Integers,
     server: Integers,
+    formula: str,
 ) -> None:
     """(7b): the chunks held at once fit.
 
@@ -201,10 +208,11 @@ def add_storage(
         job: of each entry of ``held``.
         row: of each entry of ``held``.
         server: of each row.
+        formula: LaTeX of the rows.
     """
     size, capacity = instance.storage.size, instance.storage.capacity
     load = (held * size[job]).sum_by(row, len(server))
-    model.add("7b", load <= capacity[server], formula=r"\sum_j u_j x_{js}(t) \le U_s")
+    model.add("7b", load <= capacity[server], formula=formula)
 
 
 def _open(cells: ChunkCells, job: Integers, slot: Integers) -> Booleans:
