@@ -7,9 +7,11 @@ read next to the paper. ``exact`` is ours.
 the paper                       file
 =============================== ===================================================================
 drones, jobs and tasks          ``instance``; Tables II and III: ``tables``; random: ``generator``
-objective (23), rows (24)-(26)  ``check`` on a ``schedule``
-[AE1], Algorithm 2, (6)-(20)    ``problem_ae1``
-[AE2], (23)-(26)                ``problem_ae2``
+a schedule by (23) to (26)      ``check`` on a ``schedule``
+[AE1], Algorithm 2, (6), (7),   ``problem_ae1``: ``dispatch``, blocks "7", "13", "14", "22"
+(11), (13) to (22)
+[AE2], (23) to (26)             ``problem_ae2``: ``assignment``, blocks "25", "26";
+                                ``packing_printed``
 [AE3], patterns per node        ``problem_ae3``, on task and node types of ``vector_packing``
 Algorithm 3, first fit          ``construct``
 bounds without a solver         ``bounds``
@@ -18,6 +20,9 @@ what the paper states           ``theorems``
 one job after the other         ``online``
 files of public benchmarks      ``benchmark_files``
 =============================== ===================================================================
+
+``PROBLEM.equation("25")`` says where a number is, ``optsched problems aerialedge --equations``
+where all are.
 """
 
 from collections.abc import Callable
@@ -89,5 +94,6 @@ PROBLEM = Problem(
     presets=STUDIES / "aerialedge.toml",
     arrivals=ARRIVALS,
     certify=later("formulations.aerialedge.theorems", "certify"),
+    sample={"tasks": 4, "jobs": 1},
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -15,6 +15,7 @@ from formulations.aerialedge.vector_packing import aggregate
 from optsched.errors import InputError
 from optsched.instances.amounts import on_one_grid
 from optsched.model import Model
+from optsched.model.latex import ours
 from optsched.problem import problem
 from optsched.problem.methods import Formulation
 from optsched.solvers.options import Options
@@ -64,12 +65,14 @@ def closest_feasible(instance: Instance) -> int:
     return closest(instance) if chosen is None else chosen
 
 
-def eligible(instance: Instance, *, round_trip: bool = False, horizon: Horizon = "sum") -> Floats:
-    """Which deployments (7) and (14) allow, shape (deployments,): 1 or 0.
+def eligible(
+    instance: Instance, *, round_trip: bool = False, horizon: Horizon = "sum"
+) -> tuple[Floats, Floats]:
+    """Which deployments (7) allows, and which (14), each of shape (deployments,): 1 or 0.
 
     Args:
         instance: the deployments and the multi-job.
-        round_trip: 2 f_i^l + H <= f_i in place of f_i^l < f_i and H <= f_i.
+        round_trip: 2 f_i^l + H <= f_i as (14), which is more than (7) asks for.
         horizon: H is the sum of execution times, as printed, or the longest path ("dag").
 
     Raises:
@@ -84,8 +87,8 @@ def eligible(instance: Instance, *, round_trip: bool = False, horizon: Horizon =
     )
     travel, flight = instance.travel_time, instance.flight_time
     if round_trip:
-        return np.asarray(2 * travel + time <= flight, dtype=np.float64)
-    return np.asarray((travel < flight) & (time <= flight), dtype=np.float64)
+        return np.ones(len(travel)), np.asarray(2 * travel + time <= flight, dtype=np.float64)
+    return np.asarray(travel < flight, dtype=np.float64), np.asarray(time <= flight, np.float64)
 
 
 def dispatch(instance: Instance, *, round_trip: bool = False, horizon: Horizon = "sum") -> Model:
@@ -118,18 +121,26 @@ def dispatch_together(
             other.node_deployment, fleet.node_deployment
         ):
             raise InputError.of(f"instances[{g}]", "other nodes", "the nodes of instances[0]")
-    allowed = np.stack([eligible(one, round_trip=round_trip, horizon=horizon) for one in instances])
+    allowed = [eligible(one, round_trip=round_trip, horizon=horizon) for one in instances]
+    near, lasting = (np.stack(part) for part in zip(*allowed, strict=True))
     model = Model("[AE1] closest dispatch")
-    chosen = model.integer("w", allowed.shape, upper=allowed, formula="w_{gi}")
-    model.minimize((chosen * np.stack([one.travel_time for one in instances])).sum())
-    model.add("22", chosen.sum(axis=1) == 1, formula=r"\sum_i w_{gi} = 1")
+    chosen = model.binary("w", near.shape, formula="w_{gi}")
+    travel = np.stack([one.travel_time for one in instances])
+    model.minimize((chosen * travel).sum(), formula=ours(r"\sum_{g,i} f_i^l w_{gi}"))
+    model.add("7", chosen <= near, formula=ours(r"w_{gi} = 0 \text{ if } f_i^l \ge f_i"))
+    model.add(
+        "14", chosen <= lasting, formula=ours(r"w_{gi} = 0 \text{ if } \sum_t \tilde E_t > f_i")
+    )
+    model.add("22", chosen.sum(axis=1) == 1, formula=ours(r"\sum_i w_{gi} = 1"))
     need = np.stack([one.least_demand_units.sum(axis=0) for one in instances])
     offer = np.zeros((fleet.deployments, len(fleet.resources)), dtype=np.int64)
     np.add.at(offer, fleet.node_deployment, fleet.capacity_units)
     for r, name in enumerate(fleet.resources):
         size, capacity = on_one_grid(need[:, r], offer[:, r])
         load = (chosen * size[:, None]).sum(axis=0)
-        model.add(f"13:{name}", load <= capacity, formula=r"\sum_g T_g^r w_{gi} \le D_i^r")
+        model.add(
+            f"13:{name}", load <= capacity, formula=ours(r"\sum_g \tilde T_g^r w_{gi} \le D_i^r")
+        )
     return model
 
 
@@ -138,7 +149,21 @@ def decode_dispatch(solution: Solution) -> list[int]:
     return [int(i) for i in np.argmax(solution["w"], axis=1)]
 
 
+_ONE = "`22`: one variable of the multi-job is 1."
+_NUMBER = "Whatever is chosen, it is the same number for given tasks."
+EQUATIONS = {
+    "6": _ONE, "7": "objective, 7", "11": _ONE,
+    "13": "13", "14": "14",
+    "16": "On a given deployment it is a number. Over deployments it would choose the smallest "
+    "that fits, against (7), which is the objective.",
+    "17": "22", "18": "14",
+    "19": "No node is opened here; it is a variable of the packing, (23) to (26).",
+    "20": "13", "21": _NUMBER, "22": "22",
+}  # fmt: skip
+"""Where the paper's statements are in ``dispatch``."""
+
 DISPATCH = Formulation(
     "dispatch", dispatch, "[AE1]: (7), (13), (14)",
     "travel time to the closest deployment by aggregate capacity (seconds)",
+    equations=EQUATIONS,
 )  # fmt: skip

@@ -14,6 +14,8 @@ from formulations.aerialedge.vector_packing import weights
 from optsched.errors import InputError
 from optsched.instances.amounts import on_one_grid
 from optsched.model import Model
+from optsched.model.latex import ours
+from optsched.problem import OBJECTIVE
 from optsched.problem.methods import Formulation
 from optsched.solvers.solution import Solution
 
@@ -49,17 +51,17 @@ def assignment(
     opened = model.binary("beta", width, formula=r"\beta_b")
     weight, unit = weights(instance)
     value = opened @ (weight[nodes] * unit)
-    model.minimize(value)
+    model.minimize(value, formula=ours(r"\sum_b \omega_b \beta_b"))
     model.add(
         "26",
         place.sum(axis=1).sum_by(task, instance.tasks) == 1,
-        formula=r"\sum_b \Gamma_{tb} = 1",
+        formula=ours(r"\sum_b \Gamma_{tb} = 1"),
     )
     for r, name in enumerate(instance.resources):
         model.add(
             f"25:{name}",
             (place * size[:, r][:, None]).sum(axis=0) - opened * capacity[:, r] <= 0,
-            formula=r"\sum_t T_t^r \Gamma_{tb} \le C_b^r \beta_b",
+            formula=ours(r"\sum_t \tilde T_t^r \Gamma_{tb} \le C_b^r \beta_b"),
         )
     if not size.any(axis=1).all():  # a task without demand opens its node all the same
         model.add("beta", place - opened <= 0, formula=r"\Gamma_{tb} \le \beta_b")
@@ -166,23 +168,34 @@ def packing_printed(
     nodes = instance.nodes_of(i)
     size, capacity = on_one_grid(whole.option_units, whole.capacity_units[nodes])
     model = Model("(23) to (26) as printed")
-    place = model.binary("Gamma", (len(size), len(nodes)), formula=r"\Gamma[J, b]")
-    opened = model.binary("I", len(nodes), formula="I_b")
-    model.minimize(opened.sum())
+    place = model.binary("Gamma", (len(size), len(nodes)), formula=r"\Gamma[J, I_i]")
+    opened = model.binary("I", len(nodes), formula="I_i")
+    model.minimize(opened.sum(), formula=r"\sum_{I_i \in D_{edge_\star}} I_i")
     for r, name in enumerate(instance.resources):
         load = (place * size[:, r][:, None]).sum(axis=0)
         side = opened * capacity[:, r] if linked else capacity[:, r]
-        model.add(f"25:{name}", load - side <= 0, formula=r"\sum_J \Gamma[J,b] T_J^r \le C_b^r")
+        formula = r"\sum_J \Gamma[J, I_i] \tilde T^{c, m \prime} \le I_i^{c, m}"
+        model.add(f"25:{name}", load - side <= 0, formula=ours(formula) if linked else formula)
     if exactly_one:
-        model.add("26", place.sum(axis=1).sum_by(whole.option_task, whole.tasks) == 1)
+        one = place.sum(axis=1).sum_by(whole.option_task, whole.tasks) == 1
+        model.add("26", one, formula=ours(r"\sum_i \Gamma[J, I_i] = 1"))
     return model
 
+
+_ONE_DEPLOYMENT = "The nodes are those of one deployment, that of the option or the closest."
+EQUATIONS = {
+    "15": "beta", "19": "beta",
+    "23": OBJECTIVE, "24": _ONE_DEPLOYMENT, "25": "25",
+    "26": "26, Gamma",
+}  # fmt: skip
+"""Where the paper's statements are in ``assignment``: tasks are placed, each exactly once, and only
+on nodes that are open."""
 
 FORMULATIONS = (
     Formulation(
         "assignment", assignment, "[AE2]",
         "a binary per task and node, in HiGHS", decode_assignment, encode_assignment,
-        admits=same_deployment,
+        admits=same_deployment, equations=EQUATIONS,
     ),
     Formulation(
         "assignment_cpsat", assignment, "[AE2]",
@@ -193,4 +206,5 @@ FORMULATIONS = (
 PRINTED = Formulation(
     "packing_printed", packing_printed, "(23) to (26)",
     "as printed: whole jobs, no row that places them, the optimum is 0",
+    equations={"23": OBJECTIVE, "24": _ONE_DEPLOYMENT, "25": "25", "26": "Gamma"},
 )  # fmt: skip

@@ -2,6 +2,24 @@
 
 ``PROBLEM`` is DRP (5), ``DSRP`` the same with services that take storage (22); both share the
 instance. The modules beside it are meant to be read next to the paper.
+
+================================ ==================================================================
+the paper                        file
+================================ ==================================================================
+the system, (1) to (4)           ``instance``, ``loads``; random ones: ``generator``, ``topology``
+(5): (5a) to (5i)                ``problem_5``, blocks of these names; checked by ``check``
+LP1: (6) to (13)                 ``lp1_lp2``: ``lp_literal``, blocks "12", "13"; without resources
+                                 ``lp1``; PRUNE, (14) to (16): ``prune``
+(22): (22a) to (22l)             ``problem_22``, blocks of these names; checked by ``check``
+LP2: (23) to (25), (30), (31)    ``lp1_lp2``: ``lp_literal``; without resources ``lp2``
+(26) to (29), filtering          ``r_dsr_filtering``
+resources eliminated (ours)      ``problem_p3_p5``
+what the paper states            ``theorems``
+figures                          ``plots``
+================================ ==================================================================
+
+``PROBLEM.equation("5d")`` and ``DSRP.equation("22c")`` say where a number is, ``optsched problems
+drp --equations`` (and ``dsrp``) where all are.
 """
 
 from dataclasses import replace
@@ -42,6 +60,7 @@ PROBLEM = Problem(
     pictures={"map": later("formulations.drp.plots", "draw_map")},
     presets=STUDIES / "drp.toml",
     certify=later("formulations.drp.theorems", "certify"),
+    sample={"jobs": 2, "nodes_per_job": 2},
 )
 """DRP; its heuristics come from an entry point of their own."""
 

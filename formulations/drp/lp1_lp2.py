@@ -11,11 +11,21 @@ from collections.abc import Callable
 import numpy as np
 
 from formulations.drp.instance import Booleans, Instance
-from formulations.drp.problem_5 import PROBLEM_5, association, per_server
+from formulations.drp.loads import visible
+from formulations.drp.problem_5 import EQUATIONS as EQUATIONS_5
+from formulations.drp.problem_5 import (
+    PROBLEM_5,
+    add_resources,
+    association,
+    holders,
+    per_server,
+)
+from formulations.drp.problem_22 import EQUATIONS as EQUATIONS_22
 from formulations.drp.problem_22 import PROBLEM_22, add_services
 from formulations.drp.residual_capacity import Room, share_of
 from optsched.errors import ModelError
 from optsched.model import Model
+from optsched.model.latex import ours
 from optsched.problem import Bound
 from optsched.problem.calls import Share
 from optsched.solve import solve
@@ -57,7 +67,7 @@ def fixed_share(
         model.add(
             row,
             per_server(model, instance, load / part) <= np.maximum(0.0, 1 - used / part),
-            formula=rf"\sum_{{u_i \in U_j}} {formula}\varepsilon",
+            formula=ours(rf"\sum_{{u_i \in U_j}} {formula}\varepsilon"),
         )
     return model
 
@@ -80,6 +90,58 @@ def lp1(instance: Instance, *, comm_share: Share | None = None) -> Model:
 def lp2(instance: Instance, *, comm_share: Share | None = None) -> Model:
     """LP2, (23) to (31)."""
     return dsrp_eps(instance, comm_share=comm_share).relax()
+
+
+def lp_literal(
+    instance: Instance, *, services: bool = False, comm_share: Share | None = None
+) -> Model:
+    """LP1 under the paper's numbers, the resources as variables; with services LP2.
+
+    Args:
+        instance: the system.
+        services: LP2 in place of LP1.
+        comm_share: epsilon in (0, 1); None: the instance's.
+
+    Raises:
+        InputError: ``comm_share`` is out of range.
+    """
+    share = share_of(instance, comm_share)
+    number = PROBLEM_22 if services else PROBLEM_5
+    model = association(f"LP{2 if services else 1}, literal", instance, number)
+    if services:
+        add_services(model, instance)
+    held = holders(instance, "job")
+    compute, outbound = add_resources(model, instance, number, held)
+    for name, part, given, load, formula in (
+        ("12", share, outbound, instance.comm_load,
+         r"D_j^k \chi_k h_k - \epsilon \tau_k E_k f_k r_{j,k}^b \le 0"),
+        ("13", 1 - share, compute, instance.compute_load,
+         r"D_j^k g_k \chi_k - (1 - \epsilon) \tau_k f_k r_{j,k}^c \le 0"),
+    ):  # fmt: skip
+        asked = (model["x"] * visible(load)).sum_by(held.of_pair, len(held.server))
+        model.add(name, asked - given * part <= 0, formula=formula)
+    return model.relax()
+
+
+_SHARED = {
+    "8": "`12` is (8) times r_jk^b and E_k f_k.", "9": "`13` is (9) times r_jk^c and f_k.",
+    "10": "`12` is (10) times r_jk^b and E_k f_k.", "11": "`13` is (11) times r_jk^c and f_k.",
+    "12": "12", "13": "13",
+}  # fmt: skip
+LP1_EQUATIONS = {
+    **{letter: EQUATIONS_5[letter] for letter in ("5a", "5b", "5c", "5d", "5e", "5i")},
+    "6": "y", "7": "x", **_SHARED,
+}  # fmt: skip
+"""Where the paper's statements are in LP1."""
+LP2_EQUATIONS = {
+    **{f"22{letter}": EQUATIONS_22[f"22{letter}"] for letter in "abcdefgl"},
+    "23": "y", "24": "x", "25": "z", **_SHARED,
+    "30": "The coefficients of a node in `12`, over epsilon times what a server has: `22g` adds "
+    "them up.",
+    "31": "The coefficients of a node in `13`, over 1 - epsilon times what a server has: `22f` "
+    "adds them up.",
+}  # fmt: skip
+"""Where the paper's statements are in LP2."""
 
 
 def drp_lin(instance: Instance) -> Model:

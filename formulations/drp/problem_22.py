@@ -9,6 +9,7 @@ import numpy as np
 from formulations.drp.instance import Instance, Integers
 from formulations.drp.loads import visible
 from formulations.drp.problem_5 import (
+    TIMES,
     Level,
     Numbers,
     add_deadline_cones,
@@ -17,12 +18,20 @@ from formulations.drp.problem_5 import (
     holders,
 )
 from optsched.model import Model
+from optsched.problem import OBJECTIVE
 
 PROBLEM_22 = Numbers("22", "22b", "22e", "22f", "22g", "22h")
+EQUATIONS = {
+    **TIMES, "22a": OBJECTIVE, "22b": "22b", "22c": "22c", "22d": "22d", "22e": "22e",
+    "22f": "22f", "22g": "22g", "22h": "22h", "22i": "y", "22j": "x", "22k": "z",
+    "22l": "`compute` and `outbound`, at least 0: r_jk, the sum of r_ij over the nodes of job k, "
+    "which is all that (22h) asks about.",
+}  # fmt: skip
+"""Where the paper's statements are in ``problem_22``."""
 
 
 def problem_22(instance: Instance) -> Model:
-    """(22) as printed, with r_jk for the sum of r_ij over the nodes of job k."""
+    """(22) with r_jk for the sum of r_ij over the nodes of job k."""
     model = add_services(association("problem (22)", instance, PROBLEM_22), instance)
     return add_times(model, instance, PROBLEM_22)
 

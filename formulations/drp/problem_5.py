@@ -1,4 +1,4 @@
-"""DRP: problem (5), row by row, and with its deadline as a second-order cone.
+"""DRP: problem (5) under the paper's numbers, and with its deadline as a second-order cone.
 
 A job is admitted (y_k) if each of its data nodes is associated (x_ij) with one server in reach and
 every server can train its part of the data before the deadline.
@@ -24,6 +24,8 @@ from optsched.errors import InputError
 from optsched.instances.arrays import rank_within
 from optsched.model import Model
 from optsched.model.expression import Expression
+from optsched.model.latex import ours
+from optsched.problem import OBJECTIVE
 
 Level = Literal["job", "node"]
 """Whether a server's resources are given to jobs, as in (5), or to data nodes, as in (22)."""
@@ -41,6 +43,18 @@ class Numbers(NamedTuple):
 
 
 PROBLEM_5 = Numbers("5", "5b", "5c", "5d", "5e", "5f")
+TIMES = {
+    "1": "D_j^k is in `2` and `3` as the sum of d_i x_i^j.",
+    "2": "2", "3": "3",
+    "4": "t_jk is the sum of times in the deadline.",
+}  # fmt: skip
+"""Where times and amounts of data are, in shares of a server and of a deadline: a time may be more
+than the work asks for, which gains nothing, and work is a sum of squares, as x is 0 or 1."""
+EQUATIONS = {
+    **TIMES, "5a": OBJECTIVE, "5b": "5b", "5c": "5c", "5d": "5d", "5e": "5e", "5f": "5f",
+    "5g": "y", "5h": "x", "5i": "compute, outbound",
+}  # fmt: skip
+"""Where the paper's statements are in ``problem_5``."""
 
 
 def problem_5(instance: Instance) -> Model:
@@ -82,11 +96,11 @@ def association(
     make = model.continuous if split else model.integer
     upper: ArrayLike = 1.0 if allowed is None else allowed.astype(float)
     x = make("x", instance.num_pairs, upper=upper, formula="x_i^j")
-    model.maximize(y.sum())
+    model.maximize(y.sum(), formula=r"\sum_{\phi_k \in \Phi} y_k")
     model.add(
         number.nodes,
         x.sum_by(instance.pair_node, instance.num_data_nodes) - y[instance.node_job] == 0,
-        formula=r"\sum_{v_j \in V_i} x_i^j = y_{k(i)}",
+        formula=r"\sum_{v_j \in V_i} x_i^j = y_k, \quad u_i \in C_k",
     )
     left: Expression | ArrayLike = 1.0 if room is None else np.maximum(0.0, 1.0 - room.inbound)
     if full:
@@ -135,16 +149,16 @@ def add_times(model: Model, instance: Instance, number: Numbers) -> Model:
     A_k D_jk is the sum of squares of sqrt(A_k d_i) x_ij, which makes both rows cones.
     """
     held = holders(instance, "job")
-    compute, outbound = _resources(model, instance, number, held)
+    compute, outbound = add_resources(model, instance, number, held)
     t_compute = model.continuous("time_compute", len(held.server), upper=1, formula=r"t^{cp}_{jk}")
     t_comm = model.continuous("time_comm", len(held.server), upper=1, formula=r"t^{cm}_{jk}")
     model.rotated_cone(
         t_compute, compute, _spread(model["x"] * visible(np.sqrt(instance.compute_load)), held),
-        name="2", formula=r"t^{cp}_{j,k} r_{j,k}^c \ge A_k D_{j,k}",
+        name="2", formula=ours(r"t^{cp}_{j,k} r_{j,k}^c \ge A_k D_j^k"),
     )  # fmt: skip
     model.rotated_cone(
         t_comm, outbound, _spread(model["x"] * visible(np.sqrt(instance.comm_load)), held),
-        name="3", formula=r"t^{cm}_{j,k} r_{j,k}^b \ge B_k D_{j,k}",
+        name="3", formula=ours(r"t^{cm}_{j,k} r_{j,k}^b \ge B_k D_j^k"),
     )  # fmt: skip
     model.add(number.deadline, t_compute + t_comm <= 1, formula=r"t_{j,k} \le \tau_k")
     return model
@@ -152,7 +166,7 @@ def add_times(model: Model, instance: Instance, number: Numbers) -> Model:
 
 def add_deadline_cones(model: Model, instance: Instance, number: Numbers, held: Holders) -> Model:
     """(5d) to (5f) with the deadline as the cone (C1), exact and convex in x."""
-    compute, outbound = _resources(model, instance, number, held)
+    compute, outbound = add_resources(model, instance, number, held)
     asked = [
         (model["x"] * visible(load)).sum_by(held.of_pair, len(held.server))
         for load in (instance.compute_load, instance.comm_load, instance.cross_load)
@@ -171,22 +185,25 @@ def add_deadline_cones(model: Model, instance: Instance, number: Numbers, held: 
         parts[1],
         cross,
         name=number.deadline,
-        formula=r"(r^c - \frac{A}{\tau} D)(r^b - \frac{B}{\tau} D) \ge \frac{A B}{\tau^2} D^2",
+        formula=ours(
+            r"(r^c - \frac{A}{\tau} D)(r^b - \frac{B}{\tau} D) \ge \frac{A B}{\tau^2} D^2"
+        ),
     )
     return model
 
 
-def _resources(
+def add_resources(
     model: Model, instance: Instance, number: Numbers, held: Holders
 ) -> tuple[Expression, Expression]:
     """r^c and r^b as shares of the capacity, with (5d) and (5e)."""
     shares = []
     for name, row, symbol in (("compute", number.compute, "c"), ("outbound", number.outbound, "b")):
         share = model.continuous(name, len(held.server), upper=1, formula=f"r^{symbol}_{{j,k}}")
+        formula = rf"\sum_{{\phi_k \in \Phi}} r^{symbol}_{{j,k}} \le r_j^{symbol}"
         model.add(
             row,
             share.sum_by(held.server, instance.num_servers) <= 1,
-            formula=rf"\sum r^{symbol}_{{j,k}} \le r_j^{symbol}",
+            formula=formula if number is PROBLEM_5 else ours(formula),  # (22) has them by node
         )
         shares.append(share)
     return shares[0], shares[1]

@@ -25,6 +25,7 @@ from optsched.decomposition import solve_with_cuts
 from optsched.decomposition.cuts import Cut
 from optsched.errors import InputError, ModelError
 from optsched.model import Model
+from optsched.model.latex import ours
 from optsched.problem import Bound
 from optsched.problem.methods import ExactMethod
 from optsched.solvers.answer import Answer
@@ -116,8 +117,10 @@ def tangent_model(
             name,
             per_server(model, instance, cut_weights(instance, angle))
             <= (model["full"] if full else _cut_room(room, angle)),
-            formula=r"\sum_i (\cos\varphi \sqrt{\alpha_{ij}} + \sin\varphi \sqrt{\beta_{ij}})^2 "
-            r"x_i^j \le 1",
+            formula=ours(
+                r"\sum_i (\cos\varphi \sqrt{\alpha_{ij}} + \sin\varphi \sqrt{\beta_{ij}})^2 x_i^j "
+                r"\le 1"
+            ),
         )
     if covers:
         _add_covers(model, instance, angles)

@@ -391,7 +391,7 @@ class Problem:
     def equation(self, number: str) -> Equation:
         """A numbered statement of the paper, in the model of its problem closest to the paper.
 
-        That is the one that has most statements under the paper's numbers.
+        That is one with the paper's formula, and then one with most of the paper's numbers.
 
         Raises:
             InputError: no model knows the number.
@@ -403,7 +403,9 @@ class Problem:
             allowed = "one of " + ", ".join(dict.fromkeys(one.number for one in found))
             raise InputError.of("number", number, allowed)
         own = {one.model for one in found if one.number == number.rstrip(ascii_lowercase)}
-        return min(known, key=lambda e: (not e.names, e.model not in own, -literal[e.model]))
+        return min(
+            known, key=lambda e: (not e.names, e.model not in own, e.is_ours, -literal[e.model])
+        )
 
     def heuristic(self, text: str) -> tuple[Heuristic, dict[str, Any]]:
         """Look up the heuristic that ``name(option=value, ...)`` names, and its options.

@@ -49,6 +49,11 @@ class Equation:
         return f"({self.number}) of {self.model}: {self.reason or ', '.join(self.names)}"
 
     @property
+    def is_ours(self) -> bool:
+        """Whether a formula of it is not the paper's."""
+        return any(formula.endswith(ours("")) for formula in self.formulas)
+
+    @property
     def by_number(self) -> bool:
         """Whether the model has it under its number."""
         return any(name.partition(":")[0] == self.number for name in self.names)

@@ -25,10 +25,15 @@ NUMBERS = {
         "1", *lettered(2, "k"), "3", *lettered(4, "h"), *lettered(6, "b"), *lettered(7, "e"), "8",
         *lettered(9, "b"), *lettered(10, "c"), *lettered(11, "b"),
     ],
+    "drp": [
+        "1", "2", "3", "4", *lettered(5, "i")[1:], *map(str, range(6, 14)), *lettered(22, "l")[1:],
+        "23", "24", "25", "30", "31",
+    ],
+    "aerialedge": ["6", "7", "11", *map(str, range(13, 27))],
     "okita": ["1", *lettered(2, "h"), *lettered(5, "e"), *lettered(7, "b")],
 }  # fmt: skip
 """Objectives, constraints and domains, from the papers."""
-SAME = {"preemptive": ("preemptive_storage",)}
+SAME = {"preemptive": ("preemptive_storage",), "drp": ("dsrp",)}
 """Other problems of a paper, by name: they share its numbers."""
 
 
@@ -68,11 +73,15 @@ def test_a_formula_under_the_papers_number_is_the_papers_or_marked_as_ours(name)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_the_packages_index_names_every_model_with_numbers(name):
+def test_the_packages_index_has_every_number_alone_or_in_a_range(name):
     index = inspect.getdoc(importlib.import_module(f"formulations.{name}"))
-    for number in NUMBERS[name]:
-        if number.isdigit():
-            assert f"({number})" in index, number
+    listed = set(re.findall(r"\((\d+[a-z]?)\)", index))
+    for first, last in re.findall(r"\((\d+[a-z]?)\) to \((\d+[a-z]?)\)", index):
+        if first.isdigit():
+            listed |= {str(n) for n in range(int(first), int(last) + 1)}
+        else:
+            listed |= {n for n in NUMBERS[name] if n[:-1] == first[:-1] and first <= n <= last}
+    assert set(NUMBERS[name]) - {"1"} <= listed
 
 
 def test_a_number_leads_to_the_model_that_is_closest_to_the_paper():

@@ -151,12 +151,12 @@ def test_a_round_trip_leaves_less_time() -> None:
         demand=[[1, 1]] * 2, capacity=[[2, 3]] * 2, exec_time=[60, 60], edges=[(0, 1)],
         flight_time=200, travel_time=45,
     )  # fmt: skip
-    assert eligible(instance) == [1]
-    assert eligible(instance, round_trip=True) == [0]
+    assert eligible(instance) == ([1], [1])
+    assert eligible(instance, round_trip=True) == ([1], [0])
     apart = replace(
         instance, edge_parent=instance.edge_parent[:0], edge_child=instance.edge_child[:0]
     )
-    assert eligible(apart, round_trip=True, horizon="dag") == [1]
+    assert eligible(apart, round_trip=True, horizon="dag") == ([1], [1])
     with pytest.raises(InputError, match="horizon"):
         eligible(instance, horizon="none")
 

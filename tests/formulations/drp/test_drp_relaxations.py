@@ -14,7 +14,7 @@ from formulations.drp import DSRP, PROBLEM
 from formulations.drp.exact.packing import Packing
 from formulations.drp.generator import generate
 from formulations.drp.instance import Instance
-from formulations.drp.lp1_lp2 import drp_eps, drp_lin, lin, lin_services, lp1, lp2
+from formulations.drp.lp1_lp2 import drp_eps, drp_lin, lin, lin_services, lp1, lp2, lp_literal
 from formulations.drp.problem_p3_p5 import soc_bound, soc_relaxation
 from optsched.solve import solve
 from optsched.solvers.options import Options
@@ -33,6 +33,17 @@ def test_lp1_is_at_most_lin_is_at_most_soc(instance, share):
             wide(instance).objective,
         ]
         assert values == sorted(values) or np.diff(values).min() > -1e-6
+
+
+@given(instance=instances(jobs=3, storage=True), share=st.floats(0.1, 0.9))
+@examples(15)
+def test_resources_as_variables_under_the_papers_numbers_leave_lp1_and_lp2_as_they_are(
+    instance, share
+):
+    for services, eliminated in ((False, lp1), (True, lp2)):
+        literal = lp_literal(instance, services=services, comm_share=share)
+        expected = solve(eliminated(instance, comm_share=share)).objective
+        assert solve(literal).objective == pytest.approx(expected, abs=1e-6)
 
 
 @given(instance=instances(jobs=3), share=st.floats(0.1, 0.9))
