@@ -1,4 +1,5 @@
 # make ratios   how far the papers' algorithms are from the optimum: table, CSV, page
+# make figures  every figure of the papers' evaluations at small scale, in out/figures: 15 minutes
 # make test     what a change can break, in minutes: lint, types, imports, the quick tests
 # make test-all the same with all tests and all their examples: what a change must pass
 # make docs     guide, reference and executed notebooks in out/docs
@@ -9,13 +10,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ratios lint test test-all docs picture bench clean
+.PHONY: ratios figures lint test test-all docs picture bench clean
 
 ratios: .venv/.run
 	@mkdir -p out
 	$(BIN)/optsched study run studies/ratios.toml --store out/ratios.sqlite
 	$(BIN)/optsched study show out/ratios.sqlite -o out/ratios.csv
 	$(BIN)/optsched study show studies/ratios.toml --store out/ratios.sqlite -o out/ratios.html
+
+figures: .venv/.test
+	$(BIN)/optsched figure -o out/figures
 
 lint: .venv/.test
 	$(BIN)/ruff check .

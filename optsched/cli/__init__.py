@@ -16,6 +16,7 @@ from optsched.cli import (
     adversarial,
     catalogue,
     check,
+    figure,
     making,
     online,
     ratio,
@@ -124,6 +125,14 @@ _add(
     "--heuristics a_online,mine.py:worst_fit",
     part=MANY,
     cls=WithGeneratorOptions,
+)
+_add(
+    figure.figure,
+    "optsched figure preemptive",
+    "optsched figure preemptive 7 -o figure.pdf",
+    "optsched figure preemptive 7 --scale paper -o figure.pdf",
+    "optsched figure drp -o figures",
+    part=MANY,
 )
 add_announced_commands(app)
 studies = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")

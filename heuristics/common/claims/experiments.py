@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
@@ -14,16 +13,11 @@ from typing import Any
 from heuristics.common.claims.claim import Claim, Finding, Judged, Under, Value
 from heuristics.common.claims.readings import combinations, judge_options, measured_by, settle
 from optsched.errors import InputError, words
-from optsched.evaluation.runs import MethodRun, UnmeasuredError
-from optsched.parallel.local import Processes, Serial
+from optsched.evaluation.runs import UnmeasuredError
 from optsched.problem.calls import pick
-from optsched.solvers.solution import Status
-from optsched.study.engine import Engine
-from optsched.study.layout import NO_SEED, RunKey
+from optsched.study.measure import Measured, measure_sweeps
 from optsched.study.pace import StudyProgress
-from optsched.study.plan import Plan
-from optsched.study.store import Store
-from optsched.study.sweep import Scale, Sweep, add_sweep
+from optsched.study.sweep import Scale, Sweep
 
 Experiment = Callable[[Scale], Any]
 """A function from a scale to measurements, or a ``Sweep``."""
@@ -121,29 +115,18 @@ def run_experiments(
         for combination in combinations(claim.readings)[: None if readings else 1]
     }
     # those that cannot be split go first
-    experiments = sorted(problems, key=lambda experiment: isinstance(experiment, Sweep))
-    plan, unplanned = Plan(), dict[Experiment, Result]()
-    for experiment in experiments:
-        try:
-            add_sweep(plan, problems[experiment], _as_sweep(experiment), scale)
-        except UnmeasuredError as out_of_reach:
-            unplanned[experiment] = Result(reason=str(out_of_reach))
-        except Exception as error:  # one experiment must not take the others with it
-            unplanned[experiment] = Result(error=words(error))
-    with Store.in_memory() if keep is None else Store.open(keep) as store:
-        store.forget([Status.ERROR, Status.UNMEASURED])
-        engine = Engine(plan, store, Serial() if workers == 1 else Processes(workers))
-        with closing(engine.run()) as steps:
-            for step in steps:
-                if progress is not None:
-                    progress(step)
-        planned = [experiment for experiment in experiments if experiment not in unplanned]
-        runs = store.runs()
-        results = {
-            experiment: _result(experiment, plan, grid, store, runs)
-            for grid, experiment in enumerate(planned)
-        }
-    return {experiment: (results | unplanned)[experiment] for experiment in problems}
+    ordered = sorted(problems, key=lambda experiment: isinstance(experiment, Sweep))
+    sweeps = {experiment: _as_sweep(experiment) for experiment in ordered}
+    measured = measure_sweeps(
+        {sweep: problems[experiment] for experiment, sweep in sweeps.items()},
+        scale,
+        workers=workers,
+        progress=progress,
+        keep=keep,
+    )
+    return {
+        experiment: _result(experiment, measured[sweeps[experiment]]) for experiment in problems
+    }
 
 
 def _as_sweep(experiment: Experiment) -> Sweep:
@@ -158,28 +141,13 @@ def _single_row(experiment: Experiment, scale: Scale) -> list[dict[str, Any]]:
     return [{"value": experiment(scale)}]
 
 
-def _result(
-    experiment: Experiment,
-    plan: Plan,
-    grid: int,
-    store: Store,
-    known: Mapping[RunKey, MethodRun],
-) -> Result:
-    """What the store has of an experiment, the grid of that number in the plan."""
-    (step,) = plan.layouts[grid].steps
-    tasks = [(one.cell, step.run(one.recipe, NO_SEED)) for one in plan.cases if one.grid == grid]
-    runs = [known[key] for _, key in tasks]
-    measured = [(task, rows) for task, key in tasks if (rows := store.rows(key)) is not None]
+def _result(experiment: Experiment, measured: Measured) -> Result:
+    """What was measured of an experiment: its table, or a function's single value."""
     value = None
-    if measured:
+    if measured.tasks:
         alone = not isinstance(experiment, Sweep)
-        value = measured[0][1][0]["value"] if alone else Sweep.frame(measured)
-    errors = [run.message for run in runs if run.status == Status.ERROR]
-    error = errors[0] if errors else ""
-    if errors and len(tasks) > 1:
-        error = f"{len(errors)} of {len(tasks)} instances failed, one by {error}"
-    reasons = [run.message for run in runs if run.status == Status.UNMEASURED]
-    return Result(value, sum(run.seconds for run in runs), (reasons or [""])[0], error)
+        value = measured.tasks[0][1][0]["value"] if alone else measured.table
+    return Result(value, measured.seconds, measured.reason, measured.error)
 
 
 def judge(

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from formulations.okita.generator import generate
-from heuristics.okita import HEURISTICS, training
-from heuristics.okita.training import CLASSES, Images, Training, dealt, measure_accuracy, shards
+from heuristics.common import training
+from heuristics.common.training import CLASSES, Images, Training
+from heuristics.okita import HEURISTICS
+from heuristics.okita.training import SPREADS, dealt, measure_accuracy, shards
 
 BED = {"jobs": 4, "sites": 9, "horizon": 10}
 
@@ -26,7 +28,7 @@ def scheduled():
     return instance, HEURISTICS["okita"].run(instance, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("spread", training.SPREADS)
+@pytest.mark.parametrize("spread", SPREADS)
 def test_every_image_lies_in_one_chunk(images, spread):
     chunks = dealt(images, 27, spread)
     assert len(chunks) == 27

@@ -1,0 +1,196 @@
+"""A paper's figures as data: a sweep that measures, a table of it, axes, and what is printed.
+
+Packages announce the figures of a paper through the entry-point group ``optsched.figures``: a
+sequence of :class:`PaperFigure` under the paper's name. ``optsched figure`` draws them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from optsched.errors import InputError
+from optsched.problem.calls import pick
+from optsched.study.sweep import Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from optsched.report.plots import Picture
+
+LETTERS_PER_INCH = 14
+"""Of a line below a picture."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number that a paper prints about its figure, to be marked there."""
+
+    text: str
+    """What is printed: "40 % below SRTF"."""
+    value: float
+    """On the vertical axis; a factor if ``of`` names a series."""
+    of: str = ""
+    """Series whose means the factor applies to; empty: none."""
+    at: float | str | None = None
+    """Place on the horizontal axis; None: every place."""
+    panel: str = ""
+    """Panel to be marked; empty: every panel."""
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure of a paper's evaluation."""
+
+    number: int
+    caption: str
+    """As printed."""
+    sweep: Sweep | None = None
+    """Measures what is drawn; None: the figure is not drawn."""
+    table: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    """Measurements -> rows with ``x``, ``y`` and ``series``, and ``panel`` if there are several."""
+    x: str = ""
+    """Label of the horizontal axis, with its unit."""
+    y: str | Mapping[str, str] = ""
+    """Label of the vertical axis, with its unit; or of each panel's, in their order."""
+    series: tuple[str, ...] = ()
+    """Names as printed, in the printed order."""
+    over_time: bool = False
+    """Whether means are drawn as steps without intervals, each until the next place."""
+    printed: tuple[Printed, ...] = ()
+    note: str = ""
+    """How the setting differs from the paper's, or what the paper leaves open."""
+    missing: str = ""
+    """Why it is not drawn, in a sentence."""
+
+    def points(self, measured: pd.DataFrame) -> pd.DataFrame:
+        """Return what is drawn: ``panel``, ``x``, ``series``, ``y``, in the printed order.
+
+        Args:
+            measured: what the sweep measured.
+
+        Raises:
+            ValueError: a series or a panel that the figure does not name.
+        """
+        if self.table is None:
+            raise ValueError(f"figure {self.number} is not drawn: {self.missing}")
+        table = self.table(measured)
+        if "panel" not in table:
+            table = table.assign(panel="")
+        panels = list(self.y) if isinstance(self.y, Mapping) else list(table["panel"].unique())
+        for column, known in (("series", list(self.series)), ("panel", panels)):
+            strange = set(table[column]) - set(known)
+            if strange:
+                raise ValueError(f"figure {self.number} has no {column} {sorted(strange)}")
+        ranked = table.assign(
+            _panel=table["panel"].map(panels.index), _series=table["series"].map(self.series.index)
+        )
+        order = ["_panel", "_series"]
+        return ranked.sort_values(order, kind="stable")[["panel", "x", "series", "y"]]
+
+    def means(self, points: pd.DataFrame) -> pd.DataFrame:
+        """Return the means that are drawn: a row per panel and place, a column per series."""
+        wide = points.pivot_table(index=["panel", "x"], columns="series", values="y", sort=False)
+        ranked = wide.sort_index(level="x", kind="stable", sort_remaining=False)
+        known = [name for name in self.series if name in wide]
+        return ranked.loc[list(points["panel"].unique()), known]
+
+    def draw(self, points: pd.DataFrame, scale: str) -> Picture:
+        """Draw one panel beside the other on the printed axes, printed numbers as marks.
+
+        Args:
+            points: what ``points`` gave.
+            scale: for the caption.
+        """
+        from optsched.report.plots import Picture
+
+        panels = list(points["panel"].unique())
+        width = 6.0 if len(panels) == 1 else 4.6 * len(panels)
+        picture = Picture(figsize=(width, 4.2), layout="constrained")
+        for ax, name in zip(
+            picture.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
+        ):
+            here = points[points["panel"] == name]
+            self._panel(ax, here)
+            self._mark(ax, here, name)
+            label = self.y if isinstance(self.y, str) else self.y[name]
+            ax.set(xlabel=self.x, ylabel=label, ylim=(min(0.0, here["y"].min()), None))
+            if name:
+                ax.set_title(name, loc="left", fontsize="medium", pad=8)
+            _legend_below(ax)
+        counts = points.groupby(["panel", "series", "x"])["y"].size()
+        runs = f"{counts.min()} to {counts.max()}" if counts.nunique() > 1 else str(counts.min())
+        said = f"Figure {self.number}. {self.caption} Scale: {scale}; {runs} values a mean."
+        said = f"{said} {self.note}".strip()
+        letters = round(LETTERS_PER_INCH * width)
+        picture.supxlabel(textwrap.fill(said, letters), fontsize="small", x=0.01, ha="left")
+        return picture
+
+    def _panel(self, ax: Axes, points: pd.DataFrame) -> None:
+        from optsched.report.plots import COLOURS, LINES, means_against
+
+        if not self.over_time:
+            means_against(ax, points, "x", "series", "y")
+            return
+        for index, name in enumerate(points["series"].unique()):
+            means = points[points["series"] == name].groupby("x")["y"].mean()
+            ax.step(
+                means.index, means, where="post", linewidth=1, label=str(name),
+                color=COLOURS[index % len(COLOURS)], linestyle=LINES[index % len(LINES)],
+            )  # fmt: skip
+
+    def _mark(self, ax: Axes, points: pd.DataFrame, panel: str) -> None:
+        """Mark what is printed: a line if it is said of all places, a star at each place else."""
+        names = [str(one) for one in points["x"].unique()]
+        numeric = points["x"].dtype.kind in "if"
+        for index, one in enumerate(self.printed):
+            if one.panel not in ("", panel):
+                continue
+            label = f"printed: {one.text}"
+            if not one.of and one.at is None:
+                look = ("--", ":", "-.")[index % 3]
+                ax.axhline(one.value, color="grey", linestyle=look, linewidth=1, label=label)
+                continue
+            part = points if one.at is None else points[points["x"] == one.at]
+            if one.of:
+                found = part[part["series"] == one.of].groupby("x", sort=False)["y"].mean()
+                places, values = list(found.index), [one.value * mean for mean in found]
+            else:
+                places, values = [one.at], [one.value]
+            at = places if numeric else [names.index(str(place)) for place in places]
+            marker = ("*", "P", "X", "d", "p", "h")[index % 6]
+            ax.plot(at, values, marker, color="black", markersize=8, fillstyle="none", label=label)
+
+
+def _legend_below(ax: Axes) -> None:
+    """Put the legend between the axis and the caption, where it hides nothing."""
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize="small", frameon=False
+    )
+
+
+def figures(paper: str | None = None) -> dict[str, tuple[PaperFigure, ...]]:
+    """Return every figure that packages announce, by paper.
+
+    Args:
+        paper: only this one; None: all.
+
+    Raises:
+        InputError: no figures under that name, or they cannot be loaded.
+    """
+    announced = {entry.name: entry for entry in entry_points(group="optsched.figures")}
+    if paper is not None:
+        announced = {paper: pick(announced, paper, "paper with figures")}
+    return {name: _load(entry) for name, entry in sorted(announced.items())}
+
+
+def _load(entry: EntryPoint) -> tuple[PaperFigure, ...]:
+    try:
+        return tuple(entry.load())
+    except Exception as error:
+        group = f"entry point {entry.group}"
+        raise InputError.of(group, entry.value, f"cannot be loaded ({error!r})") from error
