@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from optsched.problem import Bound as Bound
     from optsched.problem import ExactMethod as ExactMethod
     from optsched.problem import Formulation as Formulation
+    from optsched.problem import Guarantee as Guarantee
     from optsched.problem import Heuristic as Heuristic
     from optsched.problem import Problem as Problem
     from optsched.problem import Violation as Violation
@@ -40,6 +41,7 @@ _PLACES = {
     "Bound": "optsched.problem",
     "ExactMethod": "optsched.problem",
     "Formulation": "optsched.problem",
+    "Guarantee": "optsched.problem",
     "Heuristic": "optsched.problem",
     "InputError": "optsched.errors",
     "Model": "optsched.model",

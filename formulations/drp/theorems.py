@@ -8,7 +8,7 @@ paper prints and counterexamples refute is reported as it turns out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import pi, sqrt
+from math import inf, log, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -137,6 +137,37 @@ def most_nodes(instance: Instance) -> int:
 def share_of_theorem_3(nodes: int, eta: int) -> float:
     """1/2 + eta / (2 n) - 1 / sqrt(2 pi eta): the printed share of the optimum."""
     return 0.5 + eta / (2 * nodes) - 1 / sqrt(2 * pi * eta)
+
+
+def factor_of_theorem_3(instance: Instance) -> float:
+    """The optimum over the jobs of R-DR by Theorem 3; infinite if no node fits on any server."""
+    eta = most_nodes(instance)
+    return 1 / share_of_theorem_3(instance.num_data_nodes, eta) if eta else inf
+
+
+def smallest_capacity_over_demand(instance: Instance) -> float:
+    """Return alpha of (32): the least capacity of any server over the largest demand of any node.
+
+    Infinite if no node demands anything; every demand of inbound bandwidth is above 0.
+    """
+    share = instance.comm_share
+    return min(
+        float(capacity.min() / demand.max(initial=0.0)) if demand.any() else inf
+        for capacity, demand in (
+            (instance.server_inbound_bps, instance.node_rate_bps),
+            (instance.server_outbound_bps, instance.node_outbound / share),
+            (instance.server_compute_flops, instance.node_compute / (1 - share)),
+        )
+    )
+
+
+def factor_of_r_dsr(instance: Instance) -> float:
+    """3 log n / alpha + 3 of (38) and (39): 1 + rho, the value of LP2 over the jobs of R-DSR.
+
+    Infinite for one node: (37) is about n >= 2.
+    """
+    nodes = instance.num_data_nodes
+    return 3 * log(nodes) / smallest_capacity_over_demand(instance) + 3 if nodes >= 2 else inf
 
 
 def _theorem_3(instance: Instance, admitted: int, relaxed: float) -> Iterator[Certificate]:

@@ -78,6 +78,11 @@ def lb_paper(instance: Instance) -> float:
     return _proven(solution, "LB-PAPER")
 
 
+def optimum_4(instance: Instance) -> float:
+    """The optimum of (4): no more than that of (2) by Lemma 1, which is about whole slots."""
+    return _optimum(problem_4_aggregated(instance))
+
+
 def lb_lp4(instance: Instance) -> float:
     """LB-LP4: the linear relaxation of (4) with each job's choice of speed, windows cut."""
     return _optimum(problem_4_aggregated(instance, integer=False, cut_windows=True))
@@ -195,6 +200,9 @@ ALONE = Bound(
 BOUNDS = (
     Bound("lb_paper", lb_paper, "Lemma 1, Section V-C",
           "(4) with the fast speed everywhere: the paper's own yardstick, for the chunks' mean",
+          numerator=chunk_flow_time),
+    Bound("optimum_4", optimum_4, "problem (4), Lemma 1",
+          "the optimum of (4) itself, for small instances: what Theorem 3 for (4) refers to",
           numerator=chunk_flow_time),
     Bound("lb_lp4", lb_lp4, "problem (4)", "linear relaxation of (4)"),
     ALONE,

@@ -7,7 +7,7 @@ from heuristics.drp.least_load import least_load
 from heuristics.drp.r_dr import r_dr
 from heuristics.drp.r_dr_storage import r_dr_storage
 from heuristics.drp.r_dsr import r_dsr, r_dsr_raw
-from optsched.problem import Heuristic
+from optsched.problem import Guarantee, Heuristic, later
 
 __all__ = ["DSRP_HEURISTICS", "HEURISTICS"]
 
@@ -27,11 +27,29 @@ _SEQUENTIAL = (
     ),
 )  # fmt: skip
 
+_THEOREM_3 = [
+    Guarantee(
+        later("formulations.drp.theorems", "factor_of_theorem_3"), against,
+        "many nodes, rates uniformly bounded, every x of LP1 off 0 and 1; in expectation",
+        _PAPER + "Theorem 3, (20)",
+    )
+    for against in ("optimum", "lp1_first")
+]  # fmt: skip
+
+_R_DSR = [
+    Guarantee(
+        later("formulations.drp.theorems", "factor_of_r_dsr"), against,
+        "capacities may be exceeded; with probability 1 - 1 / n^3",
+        _PAPER + "(32) to (39)",
+    )
+    for against in ("optimum", "lp2")
+]  # fmt: skip
+
 HEURISTICS: dict[str, Heuristic] = {
     "r_dr": Heuristic(
         "r_dr", r_dr, "Chen et al., Algorithm 1",
         "relax, round at random, admit what fits; mode and prune as options", online=False,
-        proposed=True,
+        proposed=True, guarantees=_THEOREM_3,
     ),
     **{
         name: Heuristic(name, run, source, summary, online=False)
@@ -44,11 +62,11 @@ DSRP_HEURISTICS: dict[str, Heuristic] = {
     "r_dsr": Heuristic(
         "r_dsr", r_dsr, "Chen et al., Algorithm 2, repaired",
         "relax, admit at random, round around few servers, repair and fill", online=False,
-        proposed=True,
+        proposed=True, guarantees=_R_DSR,
     ),
     "r_dsr_raw": Heuristic(
         "r_dsr_raw", r_dsr_raw, "Chen et al., Algorithm 2",
-        "as printed: in general breaks capacities", online=False,
+        "as printed: in general breaks capacities", online=False, guarantees=_R_DSR,
     ),
     "r_dr_storage": Heuristic(
         "r_dr_storage", r_dr_storage, "Chen et al., Section 5",

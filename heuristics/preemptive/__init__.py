@@ -1,14 +1,29 @@
 """A_online, its variants, the paper's baselines, and the policy every figure needs beside them."""
 
+from dataclasses import replace
 from functools import partial
 
 from formulations.preemptive import PROBLEM, STORAGE
 from heuristics.preemptive import a_online, all_cloud, batch_scheduler, srtf, storage, tiresias
 from heuristics.preemptive.rules import Rules
 from optsched.online import reoptimise_heuristic
-from optsched.problem import Heuristic
+from optsched.problem import Guarantee, Heuristic, later
 
 _PAPER = "Wang et al., Algorithms 1 to 5"
+
+_THEOREMS = "formulations.preemptive.theorems.theorems"
+_FOR_2 = Guarantee(
+    later(_THEOREMS, "factor_for_2"),
+    "optimum",
+    "machines 1 + epsilon times as fast as those of the optimum",
+    "Wang et al., Theorem 3 for (2), as printed",
+)
+_FOR_4 = Guarantee(
+    later(_THEOREMS, "factor_for_4"),
+    "optimum_4",
+    "the same; by the mean completion of chunks",
+    "Wang et al., Theorem 3 for (4), as printed",
+)
 
 HEURISTICS: dict[str, Heuristic] = {
     heuristic.name: heuristic
@@ -20,6 +35,7 @@ HEURISTICS: dict[str, Heuristic] = {
             "cheapest place for each chunk on arrival, preemption by highest density",
             proposed=True,
             rules=Rules,
+            guarantees=(_FOR_2, _FOR_4),
         ),
         Heuristic(
             "a_online_e",
@@ -75,6 +91,7 @@ STORAGE_HEURISTICS: dict[str, Heuristic] = {
         "Wang et al., Section VI",
         "A_online that sends a chunk only where there is room for it",
         proposed=True,
+        guarantees=(replace(_FOR_2, source="Wang et al., Section VI: Theorem 3 for (7)"),),
     ),
     "all_cloud": HEURISTICS["all_cloud"],
     "reoptimise": reoptimise_heuristic(STORAGE),

@@ -231,6 +231,7 @@ def _tell(
     cells = varying(table, plan.cells)
     summary = summarise(table, ["heuristic", *cells])
     x = plan.x if plan.x in cells else next(iter(cells), None)
+    broken = result.violations()
     _write(table, x, output, plot, axes)
     if json:
         print_json(
@@ -241,15 +242,17 @@ def _tell(
                 "profile": profile_table(table).to_dict("records"),
                 "instances": result.planned,
                 "finished": result.finished,
+                "violations": broken,
             }
         )
     else:
         show_ratios(table, summary, ["heuristic", *cells], list(found.measures), found.sense)
+        show_violations(broken)
         show_comparison(table, cells)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
     unknown = table["ratio_low"].isna() & table["ratio_high"].isna()
-    raise typer.Exit(NO if unknown.any() else YES)
+    raise typer.Exit(NO if unknown.any() or broken else YES)
 
 
 def _check_files(output: Path | None, plot: Path | None) -> None:
@@ -344,6 +347,8 @@ def show_ratios(
     from optsched.evaluation.tables import (
         CONFIDENCE,
         granted_more,
+        guarantee_cells,
+        guarantee_heads,
         interpretations,
         interval_cell,
         share,
@@ -352,7 +357,7 @@ def show_ratios(
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
     columns = [*keys, "n", "proven", "infinite", "mean ratio"]
-    columns += [f"{CONFIDENCE:.0%} interval", "worst"]
+    columns += [f"{CONFIDENCE:.0%} interval", "worst", *guarantee_heads(summary)]
     for name in against:
         source, _, bound = name.removeprefix("mean_").partition("ratio_")
         columns.append(f"{source.replace('_', ' ')}ratio to {bound}")
@@ -366,6 +371,7 @@ def show_ratios(
             span(line["mean_low"], line["mean_high"]),
             interval_cell(line),
             span(line["max_low"], line["max_high"]),
+            *guarantee_cells(line, summary),
             *(span(line[name], line[name]) for name in against),
             *(span(line[name], line[name]) for name in (f"mean_measure_{m}" for m in measures)),
         ]
@@ -378,6 +384,12 @@ def show_ratios(
     for told in filter(None, (interpretations(table), granted_more(table))):
         console().print(told)
     _show_failed(table)
+
+
+def show_violations(lines: Sequence[str]) -> None:
+    """Print every guarantee that is violated, so that nobody misses it."""
+    for line in lines:
+        console().print(line, style="bold red", markup=False, soft_wrap=True)
 
 
 def _show_failed(table: pd.DataFrame) -> None:

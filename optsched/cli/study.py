@@ -96,7 +96,7 @@ def run(
         raise typer.Exit(INTERRUPTED)
     ends = {status for step in results.steps() for status in step.statuses}
     failed = any(end in FAILED for end in ends | {row.status for row in results.rows})
-    raise typer.Exit(NO if failed or lost else YES)
+    raise typer.Exit(NO if failed or lost or results.violations() else YES)
 
 
 def _executor(executor: str, address: str | None, workers: int | None) -> Executor:

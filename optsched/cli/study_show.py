@@ -35,6 +35,7 @@ from optsched.cli.ratio import (
     check_axes_drawn,
     show_comparison,
     show_ratios,
+    show_violations,
 )
 from optsched.errors import clean
 
@@ -135,7 +136,9 @@ def show(
     else:
         results = results_of(source)
         tell(results, json)
-        raise typer.Exit(BAD_INPUT if results.damage else YES)
+        if results.damage:
+            raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(NO if results.violations() else YES)
 
 
 def _show_errors(source: Path, json: bool) -> None:
@@ -262,6 +265,7 @@ def tell(results: Ratios, json: bool) -> None:
             {
                 "progress": asdict(results.progress),
                 "methods": [asdict(step) for step in steps],
+                "violations": results.violations(),
                 "summary": [
                     {
                         "problem": layout.problem,
@@ -289,6 +293,7 @@ def tell(results: Ratios, json: bool) -> None:
                 comparison.sense,
             )
             show_comparison(tables[number], ())
+    show_violations(results.violations())
     say(how_far(results))
 
 

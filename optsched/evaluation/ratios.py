@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from optsched.evaluation.optimum import PROOF_TOLERANCE, OptimumInterval, known_by, known_optimum
-from optsched.evaluation.runs import MethodKind, MethodRun
+from optsched.evaluation.runs import STATED, MethodKind, MethodRun
 from optsched.problem import Problem, Sense
 from optsched.problem.calls import call_options, pick
+from optsched.problem.guarantee import OPTIMUM
 from optsched.solvers.solution import Status
 
 FIELDS = (
@@ -91,7 +92,8 @@ class Row:
     """Options of the generator and of the heuristic."""
     extra: Mapping[str, float | None] = field(default_factory=dict)
     """For each bound asked for: ``bound_NAME``, ``ratio_NAME`` (cost against it) and, where the
-    source divides another quantity by it, ``source_ratio_NAME``."""
+    source divides another quantity by it, ``source_ratio_NAME``. For each guarantee that can be
+    compared, ``stated_NAME``, the name "optimum" or the bound's."""
 
     def record(self) -> dict[str, Any]:
         """The row as one flat mapping, columns in their order."""
@@ -151,6 +153,8 @@ class ComparisonSpec:
     """Bounds that their source divides something else by than the cost."""
     measures: Sequence[str]
     """What the problem measures of a schedule."""
+    guarantees: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By heuristic and by what it is against, the source and the assumption of what is stated."""
 
     @classmethod
     def of(
@@ -176,6 +180,11 @@ class ComparisonSpec:
             {name: bound.proven for name, bound in chosen.items()},
             [name for name, bound in chosen.items() if bound.numerator is not None],
             list(problem.measures),
+            {
+                text: {one.against: f"{one.source}; {one.assumption}" for one in stated}
+                for text in heuristics
+                if (stated := problem.heuristic(text)[0].guarantees)
+            },
         )
 
     def needed(self) -> list[tuple[MethodKind, str]]:
@@ -288,7 +297,12 @@ def _row(
         interpreted_seconds=run.interpreted_seconds,
         parameters={**common.parameters, **comparison.heuristics[common.heuristic]},
         extra=_against_bounds(comparison, run, bounds)
-        | {f"measure_{name}": run.measures.get(name) for name in comparison.measures},
+        | {f"measure_{name}": run.measures.get(name) for name in comparison.measures}
+        | {
+            f"stated_{name}": run.quantities[STATED + name]
+            for name in (OPTIMUM, *bounds)
+            if STATED + name in run.quantities
+        },
     )
     if run.status != Status.DONE:
         return replace(row, status=run.status.value, message=run.message or common.message)

@@ -56,6 +56,9 @@ class UnmeasuredError(Exception):
 QUANTILES = 101
 """Flow times kept of a run, at most."""
 
+STATED = "stated "
+"""Begins the names of quantities that are stated; no bound's name has a space."""
+
 MOMENTS = 200
 """Moments kept of a trajectory, at most; the first and the last are among them."""
 
@@ -109,7 +112,8 @@ class MethodRun:
     measures: Mapping[str, float] = field(default_factory=dict)
     """What the problem measures of the schedule, by name."""
     quantities: Mapping[str, float] = field(default_factory=dict)
-    """What the source of a bound divides by it, where that is not the cost; by bound."""
+    """What the source of a bound divides by it, where that is not the cost; by bound. What is
+    stated of the ratio, as "stated" and what it is against."""
     schedule: str | None = None
     """The schedule as JSON, where it was asked to be kept."""
     rows: str | None = None
@@ -210,6 +214,7 @@ class InstanceRunner:
         }
         measures, complaints = self._evaluate(self.problem.measures, schedule)
         quantities, more = self._evaluate(sources, schedule)
+        stated, unsaid = self._stated(method.call) if not trial.status else ({}, [])
         ahead = "" if trial.status else foresight(self.problem, self.instance, trial, self.seed)
         return MethodRun(
             Status.FORESEES if ahead else trial.status or Status.DONE,
@@ -217,13 +222,22 @@ class InstanceRunner:
             offline=trial.offline,
             may_beat=trial.granted,
             **vars(trial.time),
-            message="; ".join(filter(None, (trial.message, ahead, *complaints, *more))),
+            message="; ".join(filter(None, (trial.message, ahead, *complaints, *more, *unsaid))),
             trace=trial.trace,
             measures=measures,
-            quantities=quantities,
+            quantities=quantities | stated,
             schedule=dumps(schedule) if keep and schedule is not None else None,
             flow_times=None if trial.status else self._flow_times(schedule),
         )
+
+    def _stated(self, call: str) -> tuple[dict[str, float], list[str]]:
+        """What is stated of a heuristic's ratio on this instance, and complaints."""
+        chosen, options = self.problem.heuristic(call)
+        try:
+            stated = chosen.stated(self.instance, options)
+        except Exception as error:  # what is said beside the cost must not hide the cost
+            return {}, [f"guarantees of {chosen.name}: {words(error)}"]
+        return {STATED + name: v for name, v in stated.items() if math.isfinite(v)}, []
 
     def _exact(self, method: MethodSpec, start: str | None, keep: bool) -> MethodRun:
         trace = ""

@@ -11,7 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from optsched.evaluation.guarantees import PREFIX, guarantee_statistics
 from optsched.evaluation.ratios import Row
+from optsched.problem.guarantee import OPTIMUM
 
 CONFIDENCE = 0.95
 """Level of the confidence intervals of means."""
@@ -35,7 +37,7 @@ def options_of(table: pd.DataFrame) -> list[str]:
         table: what ``frame`` gives.
     """
     every = Row("", "", 0, "", "").record()
-    found = ("bound_", "ratio_", "source_ratio_", "measure_")
+    found = ("bound_", "ratio_", "source_ratio_", "measure_", PREFIX)
     return [name for name in map(str, table) if name not in every and not name.startswith(found)]
 
 
@@ -47,7 +49,8 @@ def summarise(table: pd.DataFrame, by: Sequence[str] = ("heuristic",)) -> pd.Dat
     these are proven in exact arithmetic in ``verified``, the share of infinite ones in
     ``infinite``: with any, mean and worst are infinite. ``ci_low`` and ``ci_high`` are the outer
     ends of ``ratio_interval`` of the low ends and of the high ends; where there is none,
-    ``ci_note`` says why. Heuristics are compared by ``comparison.compare``.
+    ``ci_note`` says why. Guarantees have columns where any row has one: see
+    ``optsched.evaluation.guarantees``. Heuristics are compared by ``comparison.compare``.
 
     Args:
         table: what ``frame`` gives.
@@ -73,24 +76,28 @@ def _statistics(group: pd.DataFrame) -> dict[str, Any]:
     against = [
         name for name in group.columns if name.startswith(("ratio_", "source_ratio_", "measure_"))
     ]
-    return {
-        "rows": len(group),
-        "measured": len(both),
-        "proven": int(both["optimum"].notna().sum()),
-        "verified": int((both["known_by"] == "proven").sum()),
-        "infinite": float(np.isinf(low).mean()) if len(low) else math.nan,
-        "mean_low": _mean(low),
-        "mean_high": _mean(high),
-        "ci_low": ci_low if not note else math.nan,
-        "ci_high": ci_high if not note else math.nan,
-        "ci_note": note if len(both) > 1 else ("no value", "one value")[len(both)],
-        "max_low": low.max(initial=-math.inf) if len(low) else math.nan,
-        "max_high": high.max(initial=-math.inf) if len(high) else math.nan,
-    } | {
-        f"mean_{name}": group[name].astype(float).mean()
-        for name in against
-        if name not in ("ratio_low", "ratio_high")
-    }
+    return (
+        {
+            "rows": len(group),
+            "measured": len(both),
+            "proven": int(both["optimum"].notna().sum()),
+            "verified": int((both["known_by"] == "proven").sum()),
+            "infinite": float(np.isinf(low).mean()) if len(low) else math.nan,
+            "mean_low": _mean(low),
+            "mean_high": _mean(high),
+            "ci_low": ci_low if not note else math.nan,
+            "ci_high": ci_high if not note else math.nan,
+            "ci_note": note if len(both) > 1 else ("no value", "one value")[len(both)],
+            "max_low": low.max(initial=-math.inf) if len(low) else math.nan,
+            "max_high": high.max(initial=-math.inf) if len(high) else math.nan,
+        }
+        | {
+            f"mean_{name}": group[name].astype(float).mean()
+            for name in against
+            if name not in ("ratio_low", "ratio_high")
+        }
+        | guarantee_statistics(group)
+    )
 
 
 def granted_more(table: pd.DataFrame) -> str:
@@ -190,6 +197,48 @@ def interval_cell(line: Mapping[Any, Any], to: str = " .. ", unknown: str = "-")
     """The confidence interval of a line of ``summarise``, or why there is none."""
     note = line["ci_note"]
     return f"{unknown} ({note})" if note else span(line["ci_low"], line["ci_high"], to, unknown)
+
+
+def guarantee_heads(summary: pd.DataFrame) -> list[str]:
+    """The headings of ``guarantee_cells``."""
+    heads = []
+    for against in _summarised(summary):
+        to = "" if against == OPTIMUM else f" to {against}"
+        heads += [f"worst{to}"] if to else []
+        heads += [f"stated{to}", f"worst / stated{to}", f"kept{to}"]
+    return heads
+
+
+def guarantee_cells(
+    line: Mapping[Any, Any], summary: pd.DataFrame, to: str = " .. ", unknown: str = "-"
+) -> list[str]:
+    """What a line of a summary says of guarantees, as people read it."""
+    cells = []
+    for against in _summarised(summary):
+        counts = {word: int(line[f"{word}_{against}"]) for word in ("kept", "violated", "open")}
+        spans = [
+            span(line[f"{name}_low"], line[f"{name}_high"], to, unknown)
+            for name in (
+                f"worst_{against}", f"{PREFIX}{against}", f"over_{PREFIX}{against}",
+            )
+        ]  # fmt: skip
+        cells += [*spans[against == OPTIMUM :], _counted(counts, unknown)]
+    return cells
+
+
+def _summarised(summary: pd.DataFrame) -> list[str]:
+    """What guarantees are against, by the columns of a summary."""
+    low = [name for name in map(str, summary) if name.startswith(PREFIX) and name.endswith("_low")]
+    return [name.removeprefix(PREFIX).removesuffix("_low") for name in low]
+
+
+def _counted(counts: Mapping[str, int], unknown: str) -> str:
+    rows = sum(counts.values())
+    if not rows:
+        return unknown
+    rest = [f"VIOLATED {counts['violated']}"] if counts["violated"] else []
+    rest += [f"open {counts['open']}"] if counts["open"] else []
+    return ", ".join([f"{counts['kept']} of {rows}", *rest])
 
 
 def in_words(records: Iterable[Mapping[Any, Any]]) -> list[dict[Any, Any]]:

@@ -13,6 +13,7 @@ from optsched.problem.definition import (
     problems,
 )
 from optsched.problem.equations import OBJECTIVE, Equation
+from optsched.problem.guarantee import Guarantee
 from optsched.problem.methods import ExactMethod, Formulation
 from optsched.problem.violation import Violation
 from optsched.solvers.answer import Answer
@@ -26,6 +27,7 @@ __all__ = [
     "Equation",
     "ExactMethod",
     "Formulation",
+    "Guarantee",
     "Heuristic",
     "Problem",
     "Sense",

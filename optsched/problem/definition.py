@@ -29,6 +29,7 @@ from optsched.problem.arrivals import Arrivals
 from optsched.problem.calls import accept, call_options, check_values, parse_call, pick, read_list
 from optsched.problem.certificate import Certificate
 from optsched.problem.equations import Equation, equations_in
+from optsched.problem.guarantee import OPTIMUM, Guarantee
 from optsched.problem.methods import ExactMethod, Formulation
 from optsched.problem.violation import Violation, no_options
 from optsched.solvers.answer import Answer
@@ -85,10 +86,28 @@ class Heuristic:
     """Whether its paper proposes it; False for the baselines of a paper."""
     rules: Callable[..., Any] | None = None
     """(**options); raises InputError if options contradict each other."""
+    guarantees: Sequence[Guarantee] = ()
+    """What is stated of its ratio, at most once against each value."""
+
+    def __post_init__(self) -> None:
+        against = [one.against for one in self.guarantees]
+        for name in against:
+            if against.count(name) > 1:
+                raise InputError.of(f"guarantees of {self.name}", name, "named by one of them")
 
     def is_online(self, options: Mapping[str, Any]) -> bool:
         """Whether it is announced as online with these options."""
         return self.online(**options) if callable(self.online) else self.online
+
+    def stated(self, instance: Any, options: Mapping[str, Any]) -> dict[str, float]:
+        """What is stated of its ratio on an instance, by what it is against.
+
+        Args:
+            instance: of the problem.
+            options: of the heuristic; the others have their defaults.
+        """
+        every = (call_options(self.run, given=2) or {}) | dict(options)
+        return {one.against: one.stated(instance, every) for one in self.guarantees}
 
 
 @dataclass(frozen=True)
@@ -202,6 +221,12 @@ class Problem:
     """Options of ``generate`` for an instance whose models can be read at a glance."""
 
     def __post_init__(self) -> None:
+        for heuristic in self.heuristics.values():
+            for one in heuristic.guarantees:
+                if one.against != OPTIMUM and one.against not in self.bounds:
+                    allowed = ", ".join([OPTIMUM, *self.bounds])
+                    where = f"guarantees of {heuristic.name}"
+                    raise InputError.of(where, one.against, f"must be one of {allowed}")
         if self.calendar is None:
             return
         free = self.calendar.free

@@ -11,7 +11,15 @@ import pandas as pd
 
 from optsched.evaluation.comparison import compare
 from optsched.evaluation.ratios import FIELDS, UNBOUNDED_RATIO
-from optsched.evaluation.tables import CONFIDENCE, interval_cell, share, span, summarise
+from optsched.evaluation.tables import (
+    CONFIDENCE,
+    guarantee_cells,
+    guarantee_heads,
+    interval_cell,
+    share,
+    span,
+    summarise,
+)
 from optsched.problem import Problem
 from optsched.problem.calls import parse_call
 from optsched.problem.methods import Formulation
@@ -34,6 +42,9 @@ FOLDED_FROM = 32
 
 EMPTY = ("", "–")
 """Cells without a value."""
+
+_WORDS = (" … ", "–")
+"""Between two ends, and in place of what is not known."""
 
 IN_CSV = (*FIELDS, "known_by", "seconds")
 """Columns of the table that the page carries."""
@@ -71,6 +82,8 @@ class Section:
     longest: tuple[str, Solution] | None = None
     """A solve that took long, by what it is of; its trajectory is drawn."""
     notes: Sequence[str] = field(default_factory=tuple)
+    violations: Sequence[str] = ()
+    """Guarantees that are violated."""
 
 
 def page(
@@ -127,7 +140,8 @@ def _overview(section: Section) -> dict[str, Any]:
     """What a reader wants to know first: a line per heuristic, and the picture of it."""
     leads = {name: place for (name, _), place in _leads(section).items()}
     table = section.table
-    found = summarise(table, ["heuristic"]).to_dict("records")
+    summary = summarise(table, ["heuristic"])
+    found, stated = summary.to_dict("records"), guarantee_heads(summary)
     ends = [line[end] for line in found for end in ("mean_low", "mean_high", "ci_low", "ci_high")]
     ends = [end for end in ends if 0 < end < math.inf] + [1.0]
     seconds = table.groupby("heuristic", sort=False)["seconds"].mean()
@@ -136,6 +150,7 @@ def _overview(section: Section) -> dict[str, Any]:
         name = line["heuristic"]
         known = section.problem.heuristics.get(parse_call(name)[0])
         rows = table[table["heuristic"] == name]
+        says = zip(stated, guarantee_cells(line, summary, *_WORDS), strict=True)
         counts = rows["known_by"].replace("", "not proven").value_counts(sort=False)
         lines.append(
             {
@@ -144,12 +159,13 @@ def _overview(section: Section) -> dict[str, Any]:
                 "proposed": known is not None and known.proposed,
                 "source": "" if known is None else f"{known.summary} ({known.source})",
                 "bar": _bar(line, min(ends), max(ends)),
-                "interval": interval_cell(line, " … ", "–"),
+                "interval": interval_cell(line, *_WORDS),
                 "worst_run": leads.get(name, ""),
                 "known": ", ".join(f"{count} {word}" for word, count in counts.items()),
                 "cells": {
                     "mean ratio": _span(line["mean_low"], line["mean_high"]),
                     "worst": _span(line["max_low"], line["max_high"]),
+                    **{name: text for name, text in says if name in ("stated", "worst / stated")},
                     "proven": f"{line['proven']} of {line['rows']}",
                     "seconds": f"{seconds[name]:.2g}",
                 },
@@ -205,6 +221,9 @@ def _order(text: str) -> str:
 
 def _content(section: Section) -> dict[str, Any]:
     problem, table, leads = section.problem, section.table, _leads(section)
+    summary = pd.DataFrame()
+    if len(table):
+        summary = summarise(table, ["heuristic", *section.cells])
     measured = table.dropna(subset=["ratio_low", "ratio_high"])
     open_ = table[~table["status"].isin(("optimal", UNBOUNDED_RATIO))]
     instances = table.drop_duplicates(["instance", "seed", *section.cells])
@@ -226,8 +245,11 @@ def _content(section: Section) -> dict[str, Any]:
         "measured": len(measured),
         "ratios": _table(
             ["heuristic", *(name.replace("_", " ") for name in section.cells)],
-            ["mean ratio", f"{CONFIDENCE:.0%} interval", "worst", "runs", "proven", "infinite"],
-            [_line(line, section.cells) for line in _summary(section)],
+            [
+                *("mean ratio", f"{CONFIDENCE:.0%} interval", "worst"),
+                *(*guarantee_heads(summary), "runs", "proven", "infinite"),
+            ],
+            [_line(line, section.cells, summary) for line in summary.to_dict("records")],
         ),
         "paired": _table(
             ["first", "second"],
@@ -261,6 +283,7 @@ def _content(section: Section) -> dict[str, Any]:
         ),
         "open_more": max(0, len(open_) - UNPROVEN_SHOWN),
         "notes": section.notes,
+        "violations": section.violations,
     }  # fmt: skip
 
 
@@ -276,21 +299,13 @@ def _table(
     }
 
 
-def _summary(section: Section) -> list[dict[Any, Any]]:
-    if section.table.empty:
-        return []
-    lines: list[dict[Any, Any]] = summarise(section.table, ["heuristic", *section.cells]).to_dict(
-        "records"
-    )
-    return lines
-
-
-def _line(line: dict[Any, Any], cells: Sequence[str]) -> list[str]:
+def _line(line: dict[Any, Any], cells: Sequence[str], summary: pd.DataFrame) -> list[str]:
     return [
         *(_text(line[name]) for name in ("heuristic", *cells)),
         _span(line["mean_low"], line["mean_high"]),
-        interval_cell(line, " … ", "–"),
+        interval_cell(line, *_WORDS),
         _span(line["max_low"], line["max_high"]),
+        *guarantee_cells(line, summary, *_WORDS),
         f"{line['measured']} of {line['rows']}",
         str(line["proven"]),
         share(line["infinite"]),
@@ -337,7 +352,7 @@ def _model(section: Section) -> dict[str, str] | None:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    return span(low, high, " … ", "–")
+    return span(low, high, *_WORDS)
 
 
 def _text(value: Any) -> str:

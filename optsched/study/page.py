@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched import __version__
 from optsched.errors import InputError
+from optsched.evaluation.guarantees import violations
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.ratios import Row
 from optsched.evaluation.tables import frame, granted_more, interpretations, span, varying
@@ -83,7 +84,8 @@ def _section(store: Store, results: Ratios, number: int) -> Section:
     runs = list(_worst_runs(store, results, number, problem))
     flow_times = _flow_times(store, results, number)
     x, longest = cells[0] if cells else None, _longest_solve(store, results, number)
-    return Section(problem, table, cells, x, runs, flow_times, longest, notes)
+    broken = violations(table, layout.comparison.guarantees) if layout.comparison else []
+    return Section(problem, table, cells, x, runs, flow_times, longest, notes, broken)
 
 
 def _worst_runs(store: Store, results: Ratios, number: int, problem: Problem) -> Iterator[Example]:

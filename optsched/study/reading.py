@@ -170,6 +170,18 @@ class Ratios:
 
         return summarise(*self._grouped(self._several("heuristic") if by is None else by))
 
+    def violations(self) -> list[str]:
+        """Every guarantee that is violated, in a line: see ``optsched.evaluation.guarantees``."""
+        from optsched.evaluation.guarantees import violations
+        from optsched.evaluation.tables import frame
+
+        return [
+            line
+            for number, layout in enumerate(self.layouts)
+            if layout.comparison is not None
+            for line in violations(frame(self.rows_of_grid(number)), layout.comparison.guarantees)
+        ]
+
     def pairs(self, by: Sequence[str] | None = None) -> pd.DataFrame:
         """Compare pairs of heuristics per instance: see ``optsched.evaluation.comparison``.
 
@@ -248,9 +260,10 @@ class Ratios:
             return done
         from optsched.study.view import summary_cells
 
-        head, lines = summary_cells(self.summary(), self._several("heuristic"))
-        numbers = range(len(head) - 6, len(head))
-        return "\n".join([done, *aligned([head, *lines], numbers)])
+        by = self._several("heuristic")
+        head, lines = summary_cells(self.summary(), by)
+        shown = aligned([head, *lines], range(len(by), len(head)))
+        return "\n".join([done, *shown, *self.violations()])
 
     def _repr_html_(self) -> str:
         """Of each grid a summary and a picture, for notebooks."""
@@ -261,7 +274,8 @@ class Ratios:
         for number, layout in enumerate(self.layouts):
             rows = self.rows_of_grid(number)
             if rows:
-                parts.append(ratios_html(rows, layout.options))
+                stated = layout.comparison.guarantees if layout.comparison else {}
+                parts.append(ratios_html(rows, layout.options, stated))
         return "".join(parts)
 
     def runs_table(self) -> pd.DataFrame:

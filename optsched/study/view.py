@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import pandas as pd
 
+from optsched.evaluation.guarantees import violations
 from optsched.evaluation.ratios import Row
 from optsched.evaluation.tables import (
     CONFIDENCE,
     frame,
     granted_more,
+    guarantee_cells,
+    guarantee_heads,
     interpretations,
     interval_cell,
     share,
@@ -22,12 +25,17 @@ from optsched.evaluation.tables import varying as those_that_vary
 from optsched.report.plots import study_figure
 
 
-def ratios_html(rows: Sequence[Row], options: Sequence[str] = ()) -> str:
+def ratios_html(
+    rows: Sequence[Row],
+    options: Sequence[str] = (),
+    guarantees: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
     """Summary and picture of the rows of one problem.
 
     Args:
         rows: of ratios.
         options: of the generator; the first that varies is the horizontal axis.
+        guarantees: see ``ComparisonSpec.guarantees``.
     """
     table = frame(rows)
     if table.empty:
@@ -38,6 +46,8 @@ def ratios_html(rows: Sequence[Row], options: Sequence[str] = ()) -> str:
     picture = study_figure(table, varying[0] if varying else None)._repr_svg_()
     told = filter(None, (interpretations(table), granted_more(table)))
     notes = "".join(f"<p>{escape(note)}</p>" for note in told)
+    broken = violations(table, guarantees or {})
+    notes += "".join(f"<p><strong>{escape(line)}</strong></p>" for line in broken)
     return title + _html(head, lines) + notes + picture
 
 
@@ -49,11 +59,13 @@ def summary_cells(summary: pd.DataFrame, by: Sequence[str]) -> tuple[list[str], 
         by: the columns that make its groups.
     """
     head = [*by, "n", "proven", "infinite", "mean ratio", f"{CONFIDENCE:.0%} interval", "worst"]
+    head += guarantee_heads(summary)
     lines = [
         [
             *(str(line[name]) for name in (*by, "measured", "proven")),
             *(share(line["infinite"]), span(line["mean_low"], line["mean_high"])),
             *(interval_cell(line), span(line["max_low"], line["max_high"])),
+            *guarantee_cells(line, summary),
         ]
         for line in summary.to_dict("records")
     ]

@@ -12,7 +12,7 @@ import optsched as osd
 NAMES = {
     *("Model", "solve", "Solution", "Status", "Options", "explain", "report", "read"),
     *("problem", "problems", "solvers", "Problem", "Formulation", "ExactMethod", "Heuristic"),
-    *("Bound", "Violation", "ratios", "Ratios", "adversarial"),
+    *("Bound", "Guarantee", "Violation", "ratios", "Ratios", "adversarial"),
     *("InputError", "ModelError", "UnsupportedError"),
 }
 

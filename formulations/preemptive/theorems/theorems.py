@@ -58,6 +58,21 @@ class DualPoint:
         return max(0.0, self.value / self.factor)
 
 
+def gain(epsilon: float) -> float:
+    """1 + 1 / epsilon, the factor of Theorem 3 for (4); infinite without speed augmentation."""
+    return 1 + 1 / epsilon if epsilon > TOLERANCE else np.inf
+
+
+def factor_for_2(instance: Instance, epsilon: float) -> float:
+    """D_max (1 + 1 / epsilon), the factor of Theorem 3 for (2) as printed."""
+    return float(instance.num_chunks.max()) * gain(epsilon)
+
+
+def factor_for_4(instance: Instance, epsilon: float) -> float:
+    """1 + 1 / epsilon, the factor of Theorem 3 for (4) as printed."""
+    return gain(epsilon)
+
+
 def factor(epsilon: float) -> float:
     """f(epsilon) = max(1, (3 + epsilon) / (2 (1 + epsilon)))."""
     return max(1.0, (3 + epsilon) / (2 * (1 + epsilon)))
@@ -101,29 +116,29 @@ def theorem_3(case: Premises, *, time_limit: float) -> Iterator[Certificate]:
     alpha, epsilon = case.alpha, record.epsilon
     point = dual_point(record, alpha)
     yield _dual_certificate(record, alpha, *named[0])
-    gain = 1 + 1 / epsilon
-    most = float(record.instance.num_chunks.max())
+    times = gain(epsilon)
+    printed = factor_for_2(record.instance, epsilon)
     met = not case.lacking and case.cheapest_edge and case.cheapest_cloud
     lacking = case.lacking or ("" if met else "a chunk had a cheaper place")
-    flow, jct, paid = stretch(record) * gain, record.total_jct, float(alpha.sum())
+    flow, jct, paid = stretch(record) * times, record.total_jct, float(alpha.sum())
     right = flow * point.value
     yield _at_most(*named[1], paid, right, expected=met, detail=lacking)
-    right = most * flow * point.factor * point.bound
+    right = stretch(record) * printed * point.factor * point.bound
     yield _at_most(*named[2], jct, right, expected=met, detail=lacking)
-    low, high, how = optimum_of_4(record.instance, paid / gain, time_limit)
-    yield _bracketed(*named[3], paid, gain * low, gain * high, how)
-    low, high, how = optimum_of_2(record.instance, point.bound, jct / (most * gain), time_limit)
-    yield _bracketed(*named[4], jct, most * gain * low, most * gain * high, how)
+    low, high, how = optimum_of_4(record.instance, paid / times, time_limit)
+    yield _bracketed(*named[3], paid, times * low, times * high, how)
+    low, high, how = optimum_of_2(record.instance, point.bound, jct / printed, time_limit)
+    yield _bracketed(*named[4], jct, printed * low, printed * high, how)
     if has_limits(record.instance):
         low, high, how = _optimum(
-            problem_7_compact(record.instance), low, jct / (most * gain), time_limit
+            problem_7_compact(record.instance), low, jct / printed, time_limit
         )
         yield _bracketed(
             "Theorem 3 for (7), as printed",
             "JCT <= D_max (1 + 1/epsilon) OPT(7)",
             jct,
-            most * gain * low,
-            most * gain * high,
+            printed * low,
+            printed * high,
             how,
         )
 
